@@ -20,6 +20,13 @@ const greet = {
         headers: nullable(mapping(text({ description: "A value." }), { description: "Headers." })),
         inner: record({ depth: nullable(integer({ description: "A depth." })) }, { description: "A record." }),
       }, { description: "Greets." }),
+      credentials: {
+        key: text({ description: "A pass phrase.", minLength: 4, maxLength: 64 }),
+        schema: record({
+          title: text({ description: "A title.", default: "dear", maxLength: 10 }),
+          pin: nullable(text({ description: "A secret.", secret: true })),
+        }, { description: "A guest." }),
+      },
     });`,
   "index.ts": `
     import { definePlugin } from "@sluice/plugin-sdk";
@@ -206,6 +213,28 @@ test("an API key is made and shown once, and no stored secret is shown", async (
   await page.getByRole("link", { name: "rate-limiting" }).click();
   await page.getByRole("group", { name: "redis" }).waitFor();
   assert.ok(!(await textOf()).includes("redis-secret"));
+  await close(page);
+});
+
+test("a credential of a plugin gets its form from the plugin's schema, and its secrets are not shown again", async () => {
+  const page = await rig.open({ at: "#/entities/consumers/ann" });
+  const credentials = page.getByRole("region", { name: "Credentials of your own plugins" });
+  await credentials.getByRole("link", { name: "New plugin credential" }).click();
+  await page.getByLabel("Plugin", { exact: true }).selectOption("greet");
+  await page.getByLabel("key", { exact: false }).fill("abc");
+  await page.getByLabel("title").fill("madam");
+  await page.getByLabel("pin").fill("pin-which-is-secret");
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await page.getByText("length must be at least 4").waitFor();
+  await page.getByLabel("key", { exact: false }).fill("open sesame");
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await credentials.getByRole("link", { name: "…" }).click();
+  await page.locator("#f-key").waitFor();
+  await page.getByText(/sluice\.json:\d+:\d+/).waitFor();
+  for (const id of ["#f-key", "#f-config-pin"]) assert.equal(await page.locator(id).inputValue(), "(set, not shown)");
+  assert.equal(await page.getByLabel("title").inputValue(), "madam");
+  assert.deepEqual(await violationsOf(page), []);
   await close(page);
 });
 

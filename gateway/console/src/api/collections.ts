@@ -78,6 +78,7 @@ export const collectionViews: readonly CollectionView[] = [
       credential("jwt", "jwt_secrets", "JWT credentials"),
       credential("hmac-auth", "hmacauth_credentials", "HMAC credentials"),
       credential("mtls-auth", "mtls_auth_credentials", "Client certificates"),
+      credential("plugin-credentials", "plugin_credentials", "Credentials of your own plugins"),
       credential("acls", "acls", "ACL groups"),
       plugins("consumer"),
     ],
@@ -144,6 +145,7 @@ const childNames: Readonly<
   jwt_secrets: { singular: "JWT credential", names: [], columns: ["algorithm"] },
   hmacauth_credentials: { singular: "HMAC credential", names: ["username"], columns: [] },
   mtls_auth_credentials: { singular: "client certificate", names: ["subject_name"], columns: ["ca_certificate"] },
+  plugin_credentials: { singular: "plugin credential", names: [], columns: ["plugin"] },
   acls: { singular: "ACL group", names: ["group"], columns: [] },
 };
 

@@ -43,23 +43,39 @@ export const namedFields = (fields: SchemaFields = []): readonly NamedField[] =>
 /** Members that the admin API sets. */
 const derived: ReadonlySet<string> = new Set(["id", "created_at", "updated_at"]);
 
-/** Collections whose `config` has a schema of its own, which the entity's `name` selects. */
-export const isConfigurable = (collection: string): boolean => collection === "plugins" || collection === "vaults";
+/** The member that selects the schema of `config`, by collection. Other collections have one schema for all entities. */
+const kindMembers: Readonly<Record<string, string>> = {
+  plugins: "name",
+  vaults: "name",
+  plugin_credentials: "plugin",
+};
+
+export const kindMemberOf = (collection: string): string | undefined => kindMembers[collection];
+
+/** The kinds among which the form of a new entity lets the user choose. */
+export async function loadKinds(collection: string, signal: AbortSignal): Promise<readonly string[]> {
+  if (collection === "vaults") return ["env"];
+  if (collection === "plugins")
+    return (await read<{ readonly enabled_plugins: readonly string[] }>("plugins/enabled", signal)).enabled_plugins;
+  const { fields } = await read<SchemaBody>(`schemas/${collection}`, signal);
+  const own = namedFields(fields).find(({ name }) => name === kindMemberOf(collection));
+  return (own?.field.one_of ?? []).map(String);
+}
 
 /**
  * The fields of a form.
  *
- * @param name The name of the plugin or the kind of the vault.
+ * @param kind The plugin, or the kind of the vault.
  */
 export async function loadFields(
   collection: string,
-  name: string | undefined,
+  kind: string | undefined,
   signal?: AbortSignal,
 ): Promise<readonly NamedField[]> {
   const body = await read<SchemaBody>(`schemas/${collection}`, signal);
   const own = namedFields(body.fields).filter((one) => !derived.has(one.name));
-  if (!isConfigurable(collection) || name === undefined) return own;
-  const special = await read<SchemaBody>(`schemas/${collection}/${encodeURIComponent(name)}`, signal);
+  if (kind === undefined) return own;
+  const special = await read<SchemaBody>(`schemas/${collection}/${encodeURIComponent(kind)}`, signal);
   const replaced = new Map(namedFields(special.fields).map((one) => [one.name, one.field]));
   return (
     own

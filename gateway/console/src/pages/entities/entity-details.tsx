@@ -1,19 +1,20 @@
 /** One entity: its form, the entities below it, and its removal. */
 import { useState } from "preact/hooks";
-import { ask, encodedPath, read } from "../../api/client.ts";
+import { ask, encodedPath } from "../../api/client.ts";
 import { type ChildView, type CollectionView, namingOf, titleOf } from "../../api/collections.ts";
 import type { EntityRecord } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { goTo, Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
 import type { FormDraft } from "../../forms/draft-changes.ts";
-import { initialRecord, isConfigurable, loadFields, type NamedField } from "../../forms/schema-fields.ts";
+import { initialRecord, kindMemberOf, loadFields, loadKinds, type NamedField } from "../../forms/schema-fields.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { EntitiesBelow } from "./entities-below.tsx";
 import { EntityForm } from "./entity-form.tsx";
 import { NewSecrets } from "./new-secrets.tsx";
 import type { WriteResult } from "./write.ts";
+import { WrittenIn } from "./written-in.tsx";
 
 interface EntityPageProps {
   readonly view: CollectionView;
@@ -69,14 +70,14 @@ interface NewEntityProps {
 
 function NewEntity({ collection, listPath, singular, nested, query, onDone }: NewEntityProps) {
   const { canWrite, readOnlyReason } = useConsoleSession();
-  const [name, setName] = useState(query.get("name") ?? "");
+  const kindMember = kindMemberOf(collection);
+  const [kind, setKind] = useState(query.get(kindMember ?? "") ?? "");
   const [made, setMade] = useState<{ readonly result: WriteResult; readonly sent: FormDraft }>();
-  const needsName = isConfigurable(collection);
-  const kind = needsName ? name : undefined;
-  const fields = useLoaded((signal) => (kind === "" ? Promise.resolve([]) : loadFields(collection, kind, signal)), {
+  const isChosen = kindMember === undefined || kind !== "";
+  const fields = useLoaded(async (signal) => (isChosen ? loadFields(collection, kindMember && kind, signal) : []), {
     key: `${collection} ${kind}`,
   });
-  const hidden = new Set([...(nested ? [nested.member] : []), ...(needsName ? ["name"] : [])]);
+  const hidden = new Set([nested?.member, kindMember]);
   const shown = fields.data?.filter((one) => !hidden.has(one.name)) ?? [];
   const before = initialRecord(shown);
   const given = Object.fromEntries(
@@ -95,15 +96,15 @@ function NewEntity({ collection, listPath, singular, nested, query, onDone }: Ne
     <>
       <h1>New {singular}</h1>
       {!canWrite && <Notice kind="info">{readOnlyReason}</Notice>}
-      {needsName && <KindChoice collection={collection} value={name} onChoose={setName} />}
+      {kindMember && <KindChoice collection={collection} value={kind} onChoose={setKind} />}
       {fields.failure !== undefined && <Notice kind="error">{fields.failure}</Notice>}
-      {fields.data && kind !== "" && (
+      {fields.data && isChosen && (
         <EntityForm
-          key={kind ?? ""}
+          key={kind}
           fields={shown}
           before={before}
           prefilled={{ ...before, ...given }}
-          always={needsName ? { name } : {}}
+          always={kindMember ? { [kindMember]: kind } : {}}
           write={{ method: "POST", path: listPath }}
           disabled={!canWrite}
           main={mainFields(collection)}
@@ -152,13 +153,12 @@ interface KindChoiceProps {
 
 /** Chooses the plugin, or the kind of vault, whose schema the form has. */
 function KindChoice({ collection, value, onChoose }: KindChoiceProps) {
-  const { data = [] } = useLoaded(
-    async (signal) =>
-      collection === "vaults"
-        ? ["env"]
-        : (await read<{ readonly enabled_plugins: readonly string[] }>("plugins/enabled", signal)).enabled_plugins,
-    { key: collection },
-  );
+  const { data = [], isLoading, failure } = useLoaded((signal) => loadKinds(collection, signal), { key: collection });
+  if (failure !== undefined) return <Notice kind="error">{failure}</Notice>;
+  if (!isLoading && data.length === 0)
+    return (
+      <Notice kind="info">No plugin of this admin listener declares credentials of its own (SLUICE_PLUGINS).</Notice>
+    );
   return (
     <div class="field kind">
       <label for="kind">{collection === "vaults" ? "Kind of vault" : "Plugin"}</label>
@@ -185,17 +185,18 @@ interface StoredEntityProps {
 function StoredEntity({ view, collection, singular, nested, path, back, message }: StoredEntityProps) {
   const { canWrite, readOnlyReason } = useConsoleSession();
   const [saved, setSaved] = useState(message);
+  const kindMember = kindMemberOf(collection);
   const stored = useLoaded(
     async (signal) => {
       const { body: entity, headers } = await ask<EntityRecord>(path, { signal });
-      const name = isConfigurable(collection) ? String(entity.name) : undefined;
-      return { entity, tag: headers.get("ETag"), fields: await loadFields(collection, name, signal) };
+      const kind = kindMember && String(entity[kindMember]);
+      return { entity, kind, tag: headers.get("ETag"), fields: await loadFields(collection, kind, signal) };
     },
     { key: path },
   );
   const { data, failure } = stored;
   const title = data ? titleOf(collection, data.entity) : "";
-  const hidden = new Set([...(nested ? [nested.member] : []), ...(isConfigurable(collection) ? ["name"] : [])]);
+  const hidden = new Set([nested?.member, kindMember]);
   return (
     <>
       <h1>
@@ -207,9 +208,14 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
       {data && (
         <>
           <p class="hint">
-            {isConfigurable(collection) && <>plugin </>}
-            {isConfigurable(collection) && <strong>{String(data.entity.name)}</strong>} id <code>{data.entity.id}</code>
+            {data.kind !== undefined && (
+              <>
+                {collection === "vaults" ? "kind" : "plugin"} <strong>{data.kind}</strong>{" "}
+              </>
+            )}
+            id <code>{data.entity.id}</code>
           </p>
+          <WrittenIn collection={collection} id={data.entity.id} version={data.tag ?? ""} />
           <EntityForm
             key={data.tag ?? ""}
             fields={data.fields.filter(({ name }) => !hidden.has(name))}
