@@ -1,9 +1,11 @@
 /** Every page of the web console: its content, axe's rules in both colour schemes, narrow and wide, and other settings. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { waitFor } from "../../../tools/process/index.ts";
 import { headingOf, startConsole, violationsOf } from "../../product/console-pages.ts";
@@ -70,6 +72,64 @@ test("traffic lists a refused request with its reason, and leads to the explanat
   await headingOf(page, "Explain a request");
   await page.getByRole("button", { name: "Explain", exact: true }).click();
   await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
+  await close(page);
+});
+
+test("live requests appear while they are watched, and one is explained or traced by the command shown", async () => {
+  const page = await rig.open({ at: "#/traffic" });
+  const live = page.getByRole("region", { name: "Live requests", exact: true });
+  await live.getByLabel("Status of the requests").selectOption("4");
+  await live.getByLabel("Shortest duration in milliseconds").fill("soon");
+  await live.getByRole("button", { name: "Start" }).press("Enter");
+  await live.getByText(/min_latency/).waitFor();
+  await live.getByRole("button", { name: "Stop" }).press("Enter");
+  await live.getByLabel("Shortest duration in milliseconds").fill("");
+  const watching = page.waitForResponse(/access-log\?status=4$/);
+  await live.getByRole("button", { name: "Start" }).press("Enter");
+  await watching;
+  await fetch(`${rig.proxy}/first/live`, { headers: { apikey: "key-of-ann" } });
+  await fetch(`${rig.proxy}/first/live?apikey=unknown`);
+  const row = live.getByRole("row").filter({ hasText: "/first/live" });
+  await row.getByText("key-auth").waitFor();
+  assert.equal(await row.count(), 1, "502 is not among the statuses from 400 to 499");
+  assert.ok(await row.getByRole("link", { name: "first", exact: true }).isVisible());
+  assert.deepEqual(await violationsOf(page), []);
+  await live.getByRole("button", { name: "Stop" }).press("Enter");
+  await row.getByRole("button", { name: "Trace the request to /first/live" }).press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Trace a request" });
+  assert.equal(await dialog.getByLabel("URL").inputValue(), `${rig.proxy}/first/live`);
+  await dialog.getByRole("button", { name: "Make a debug token" }).press("Enter");
+  const command = await dialog.getByLabel("Command", { exact: true }).inputValue();
+  const { stdout } = await promisify(execFile)("sh", ["-c", command]);
+  await dialog.getByLabel("Output of the command").fill(stdout);
+  await dialog.getByRole("row", { name: /plugin-key-auth answered/ }).waitFor();
+  assert.deepEqual(await violationsOf(page), []);
+  await page.keyboard.press("Escape");
+  await row.getByRole("link", { name: "Explain the request to /first/live" }).press("Enter");
+  await headingOf(page, "Explain a request");
+  assert.equal(await page.getByLabel("URL").inputValue(), `${rig.proxy}/first/live`);
+  await close(page);
+});
+
+test("live requests are not asked for while the page is hidden", async () => {
+  const page = await rig.open({ at: "#/traffic" });
+  await page.getByRole("button", { name: "Start" }).click();
+  const polled = () =>
+    page.waitForResponse(/access-log/, { timeout: 2500 }).then(
+      () => true,
+      () => false,
+    );
+  assert.equal(await polled(), true);
+  const setHidden = (hidden: boolean) =>
+    page.evaluate(
+      `Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
+      document.dispatchEvent(new Event("visibilitychange"))`,
+    );
+  await setHidden(true);
+  await polled();
+  assert.equal(await polled(), false);
+  await setHidden(false);
+  assert.equal(await polled(), true);
   await close(page);
 });
 

@@ -17,6 +17,7 @@ export function formatRate(rate: number): string {
 export function formatDuration(value: number | null): string {
   if (value === null) return "–";
   if (value >= 1000) return `${(value / 1000).toFixed(1)} s`;
+  if (value > 0 && value < 0.1) return `${value.toFixed(2)} ms`;
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }
 

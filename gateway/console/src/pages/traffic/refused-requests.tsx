@@ -1,4 +1,4 @@
-/** The last requests that the gateway refused or that were slow, each with the way to its explanation. */
+/** The last requests that the gateway refused or that were slow, each with a link to its explanation. */
 import type { RecentRequest } from "@sluice/model";
 import { useState } from "preact/hooks";
 import { read } from "../../api/client.ts";
@@ -7,6 +7,8 @@ import { Link } from "../../app/navigation.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+import { RequestActions } from "./request-actions.tsx";
+import { TraceDialog, type TracedRequest } from "./trace-dialog.tsx";
 
 const INTERVAL = 5000;
 
@@ -19,6 +21,7 @@ interface RecentRequestList {
 
 export function RefusedRequests() {
   const [filter, setFilter] = useState<Filter>("");
+  const [traced, setTraced] = useState<TracedRequest>();
   const query = filter === "" ? "" : `?kind=${filter}`;
   const { data, failure } = useLoaded((signal) => read<RecentRequestList>(`requests${query}`, signal), {
     key: filter,
@@ -44,16 +47,17 @@ export function RefusedRequests() {
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       <SortableTable
         caption="Refused and slow requests"
-        columns={columns}
+        columns={columnsOf(setTraced)}
         rows={data?.data ?? []}
         keyOf={({ request_id }) => request_id}
         empty={data ? "No request was refused or slow." : "Loading…"}
       />
+      {traced && <TraceDialog request={traced} onClose={() => setTraced(undefined)} />}
     </section>
   );
 }
 
-const columns: readonly TableColumn<RecentRequest>[] = [
+const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableColumn<RecentRequest>[] => [
   { title: "Time", cell: ({ time }) => time.slice(11, 19), sortBy: ({ time }) => time },
   {
     title: "Status",
@@ -83,19 +87,17 @@ const columns: readonly TableColumn<RecentRequest>[] = [
     isNumeric: true,
   },
   {
-    title: "Explain",
-    cell: (request) =>
-      request.method !== null && (
-        <Link to={["explain"]} query={explainedBy(request)}>
-          Explain<span class="sr-only"> the request to {request.path}</span>
-        </Link>
+    title: "More",
+    cell: ({ method, host, path, client_address }) =>
+      method !== null && (
+        <RequestActions
+          method={method}
+          scheme="http"
+          host={host ?? ""}
+          path={path ?? "/"}
+          client={client_address}
+          onTrace={onTrace}
+        />
       ),
   },
 ];
-
-/** What the form of the explanation is filled with. The list has no headers and no query. */
-const explainedBy = ({ method, host, path, client_address }: RecentRequest): Readonly<Record<string, string>> => ({
-  url: `http://${host}${path}`,
-  method: method ?? "GET",
-  client: client_address ?? "",
-});

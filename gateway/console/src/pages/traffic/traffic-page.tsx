@@ -7,6 +7,7 @@ import { formatDuration, formatRate, formatShare } from "../../parts/format.ts";
 import { type ChartLine, LineChart } from "../../parts/line-chart.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+import { LiveRequests } from "./live-requests.tsx";
 import { RefusedRequests } from "./refused-requests.tsx";
 
 const scopeTitles: Readonly<Record<TrafficSubject, string>> = {
@@ -75,6 +76,7 @@ export function TrafficPage() {
       />
       <p class="hint">Rates and latencies of the last ten seconds, of all nodes.</p>
       <RefusedRequests />
+      <LiveRequests />
     </>
   );
 }
