@@ -77,7 +77,8 @@ test("GET /problems and GET /origins return the conditions of custom resources",
   await client.setConditions({ ...resource, kind: "Service" }, conditions, { manager: "operator" });
   const problems = async () => ((await rig.ask("GET", "/problems")).body as { data: readonly object[] }).data;
   await waitFor(async () => (await problems()).length > 0, { what: "the condition to be seen" });
-  assert.deepEqual(await problems(), [{ resource: resource, place: null, condition: "Accepted", ...condition }]);
+  const entity = { collection: "services", id };
+  assert.deepEqual(await problems(), [{ resource, entity, place: null, condition: "Accepted", ...condition }]);
   const { body: shown } = await rig.ask("GET", `/origins/services/${id}`);
   assert.deepEqual((shown as { conditions: object }).conditions, conditions);
 });
