@@ -17,7 +17,7 @@ export function sumByEntity(counts: readonly TrafficCounts[]): readonly TrafficC
 }
 
 /** The sum, with the names of the last. */
-function sumCounts(counts: readonly TrafficCounts[]): TrafficCounts {
+export function sumCounts(counts: readonly TrafficCounts[]): TrafficCounts {
   const sum = (member: "requests" | "client_errors" | "server_errors" | "refused") =>
     counts.reduce((total, each) => total + each[member], 0);
   return {

@@ -7,6 +7,7 @@ import type { EntityName, LastUses, Traffic, TrafficCounts, UsedCollection } fro
 import { nameOf } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { LatencyHistogram } from "./latency-histogram.ts";
+import { sumCounts } from "./merge-traffic.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
 import { isRefused, responseStart } from "./request-records.ts";
 
@@ -58,9 +59,10 @@ class Counts {
 }
 
 class Interval {
-  readonly total = new Counts();
-  /** The entities that are not counted by themselves. */
-  readonly others = new Counts();
+  /** Requests without a route. */
+  readonly unrouted = new Counts();
+  /** Routes, and consumers, that are not counted by themselves. */
+  readonly others = { routes: new Counts(), consumers: new Counts() };
   /** By id. */
   readonly routes = new Map<string, Counts>();
   readonly consumers = new Map<string, Counts>();
@@ -88,10 +90,9 @@ export class TrafficLog implements RequestObserver {
     const { route, consumer, credential, timings, status } = exchange;
     const { started, ended = started } = timings;
     if (ended >= this.#end) this.#beginInterval(ended);
-    const { total, routes, consumers, credentials } = this.#current;
+    const { routes, consumers, credentials } = this.#current;
     const refused = isRefused(exchange);
     const latency = responseStart(exchange) - started;
-    total.add(status, refused, latency);
     const counts = routes.get(route.id) ?? this.#beginCounting("routes", route, exchange.service);
     counts.add(status, refused, latency);
     if (consumer !== null) {
@@ -108,19 +109,17 @@ export class TrafficLog implements RequestObserver {
   rejected({ status, duration }: RejectedRequest): void {
     const now = performance.now();
     if (now >= this.#end) this.#beginInterval(now);
-    this.#current.total.add(status, true, duration);
+    this.#current.unrouted.add(status, true, duration);
   }
 
   /** The requests of the last complete interval. */
   traffic(now = performance.now()): Traffic {
     if (now >= this.#end) this.#beginInterval(now);
-    const { total, routes, consumers } = this.#complete;
-    return {
-      seconds: INTERVAL / 1000,
-      total: total.report(),
-      routes: reportOf(routes),
-      consumers: reportOf(consumers),
-    };
+    const { unrouted, others, routes, consumers } = this.#complete;
+    const reported = reportOf(routes);
+    // Summed here, so that a request is counted once.
+    const total = sumCounts([...reported, others.routes.report(), unrouted.report()]);
+    return { seconds: INTERVAL / 1000, total, routes: reported, consumers: reportOf(consumers) };
   }
 
   lastUses(collection: UsedCollection): LastUses {
@@ -134,7 +133,7 @@ export class TrafficLog implements RequestObserver {
   #beginCounting(collection: "routes" | "consumers", entity: NamedEntity, service: NamedEntity | null = null): Counts {
     const { [collection]: counted, others } = this.#current;
     const isCounted = counted.size < MAX_COUNTED;
-    const counts = isCounted ? new Counts(nameOf(entity), service && nameOf(service)) : others;
+    const counts = isCounted ? new Counts(nameOf(entity), service && nameOf(service)) : others[collection];
     counted.set(entity.id, counts);
     this.#use(collection, entity.id);
     return counts;
