@@ -286,9 +286,15 @@ export function chainOf(steps: readonly PluginStep[]): PluginChain {
   };
 }
 
-/** The chains with another step in place of each of their steps. */
+/** The chains with another step in place of each of their steps; `replace` is called once for each step. */
 export function withSteps({ base, identified }: RouteChains, replace: (step: PluginStep) => PluginStep): RouteChains {
-  const chain = ({ steps }: PluginChain) => chainOf(steps.map(replace));
+  const replaced = new Map<PluginStep, PluginStep>();
+  const replacementOf = (step: PluginStep): PluginStep => {
+    const known = replaced.get(step) ?? replace(step);
+    replaced.set(step, known);
+    return known;
+  };
+  const chain = ({ steps }: PluginChain) => chainOf(steps.map(replacementOf));
   return { base: chain(base), identified: (consumer, after) => chain(identified(consumer, after)) };
 }
 

@@ -1,8 +1,18 @@
+/** Names of entities, in lists for people. */
 import type { EntityName } from "@sluice/model";
 
-/** A consumer's name is its user name. */
-export const nameOf = (entity: {
+export interface NamedEntity {
   readonly id: string;
   readonly name?: string | null;
   readonly username?: string | null;
-}): EntityName => ({ id: entity.id, name: entity.name ?? entity.username ?? null });
+}
+
+/** A consumer's name is its user name. */
+export const nameOf = (entity: NamedEntity): EntityName => ({
+  id: entity.id,
+  name: entity.name ?? entity.username ?? null,
+});
+
+/** Whether the entity has this id or name; if null, the filter is off, and the result is true. */
+export const isNamed = (entity: NamedEntity | null, wanted: string | null): boolean =>
+  wanted === null || (entity !== null && (entity.id === wanted || nameOf(entity).name === wanted));

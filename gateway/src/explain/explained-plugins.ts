@@ -25,7 +25,6 @@ const never = () => new Promise<never>(() => {});
 
 export class ExplainedPlugins {
   readonly #options: ExplainedPluginsOptions;
-  readonly #steps = new Map<PluginStep, PluginStep>();
   readonly #results = new Map<string, { readonly result: PluginResult; readonly reason: string | null }>();
   readonly #instances: PluginInstance[] = [];
   readonly #unknown = Promise.withResolvers<string>();
@@ -50,7 +49,7 @@ export class ExplainedPlugins {
   /** The route with chains that contain the explained instances. */
   explained(route: CompiledRoute): CompiledRoute {
     const { chains } = route;
-    const explainedChains = (scheme: Scheme) => withSteps(chains[scheme], (step) => this.#step(step));
+    const explainedChains = (scheme: Scheme) => withSteps(chains[scheme], (step) => this.#newStep(step));
     const explained: RoutePluginChains = {
       get http() {
         return explainedChains("http");
@@ -105,14 +104,6 @@ export class ExplainedPlugins {
   close(): void {
     this.#reason ??= "the explanation has ended";
     for (const instance of this.#instances) instance.discard();
-  }
-
-  #step(real: PluginStep): PluginStep {
-    const known = this.#steps.get(real);
-    if (known !== undefined) return known;
-    const step = this.#newStep(real);
-    this.#steps.set(real, step);
-    return step;
   }
 
   #newStep(real: PluginStep): PluginStep {

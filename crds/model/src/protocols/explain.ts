@@ -18,8 +18,7 @@ import {
   text,
   type Violation,
 } from "@sluice/plugin-sdk";
-import { fillDefaults } from "../check/fill-defaults.ts";
-import { validate } from "../check/validate.ts";
+import { checkValue } from "../check/check-value.ts";
 
 export const explainRequestSchema = record(
   {
@@ -64,10 +63,10 @@ export type ExplainRequest = Static<typeof explainRequestSchema>;
 /** Reads a request to explain. A single value of a header may be given without a list. */
 export function readExplainRequest(value: unknown): Checked<ExplainRequest> {
   const given = isRecord(value) && isRecord(value.headers) ? { ...value, headers: listed(value.headers) } : value;
-  const filled = fillDefaults(explainRequestSchema, given ?? {});
-  const found = [...filled.unknown, ...validate(explainRequestSchema, filled.value)];
-  const violations = found.length > 0 ? found : checkTexts(filled.value as ExplainRequest);
-  return violations.length > 0 ? { violations } : { value: filled.value as ExplainRequest };
+  const checked = checkValue(explainRequestSchema, given ?? {});
+  if (checked.violations) return checked;
+  const violations = checkTexts(checked.value);
+  return violations.length > 0 ? { violations } : checked;
 }
 
 const listed = (headers: RecordMembers): RecordMembers =>

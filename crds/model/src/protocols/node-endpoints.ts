@@ -2,24 +2,14 @@
  * The endpoints of the node itself. A call is a PluginEndpointCall whose plugin is NODE and whose path is one of
  * `nodePaths` (plugin-endpoint.ts).
  */
-import {
-  type Checked,
-  choice,
-  integer,
-  nullable,
-  record,
-  type Static,
-  type TypedSchema,
-  text,
-} from "@sluice/plugin-sdk";
-import { fillDefaults } from "../check/fill-defaults.ts";
-import { validate } from "../check/validate.ts";
+import { type Checked, choice, integer, nullable, record, type Static, text } from "@sluice/plugin-sdk";
+import { checkValue } from "../check/check-value.ts";
 import type { EntityName } from "./explain.ts";
 
-export const recentRequestKinds = ["refused", "slow"] as const;
+const recentRequestKinds = ["refused", "slow"] as const;
 
 /** Which recent requests GET /requests lists. */
-export const recentRequestFilterSchema = record(
+const recentRequestFilterSchema = record(
   {
     kind: nullable(choice(recentRequestKinds, { description: "Why the request is listed." })),
     route: nullable(text({ description: "Id or name of its route." })),
@@ -36,30 +26,24 @@ export type RecentRequestFilter = Static<typeof recentRequestFilterSchema>;
 
 /** @param parameters The query's parameters, as texts */
 export const readRecentRequestFilter = (parameters: Parameters): Checked<RecentRequestFilter> =>
-  readAs(recentRequestFilterSchema, withNumbers(parameters, "status", "size"));
+  checkValue(recentRequestFilterSchema, withNumbers(parameters, "status", "size"));
 
 /** @param parameters The query's parameters, as texts */
 export const readLastUseFilter = (parameters: Parameters): Checked<LastUseFilter> =>
-  readAs(lastUseFilterSchema, withNumbers(parameters, "unused_for", "size"));
+  checkValue(lastUseFilterSchema, withNumbers(parameters, "unused_for", "size"));
 
 /** @param parameters The query's parameters, as texts */
 export const readRequestWatch = (parameters: Parameters): Checked<RequestWatch> =>
-  readAs(requestWatchSchema, withNumbers(parameters, "status", "min_latency"));
+  checkValue(requestWatchSchema, withNumbers(parameters, "status", "min_latency"));
 
 /** @param parameters The query's parameters, as texts */
 export const readTrafficFilter = (parameters: Parameters): Checked<TrafficFilter> =>
-  readAs(trafficFilterSchema, withNumbers(parameters, "size"));
+  checkValue(trafficFilterSchema, withNumbers(parameters, "size"));
 
 export const readDebugTokenRequest = (value: unknown): Checked<Static<typeof debugTokenSchema>> =>
-  readAs(debugTokenSchema, value ?? {});
+  checkValue(debugTokenSchema, value ?? {});
 
 type Parameters = Readonly<Record<string, string>>;
-
-function readAs<Schema extends TypedSchema>(schema: Schema, given: unknown): Checked<Static<Schema>> {
-  const filled = fillDefaults(schema, given);
-  const violations = [...filled.unknown, ...validate(schema, filled.value)];
-  return violations.length > 0 ? { violations } : { value: filled.value as Static<Schema> };
-}
 
 const withNumbers = (parameters: Parameters, ...names: readonly string[]) =>
   Object.fromEntries(
@@ -109,7 +93,7 @@ export const usedCollections = ["routes", "consumers", "credentials"] as const;
 export type UsedCollection = (typeof usedCollections)[number];
 
 /** Which entities GET /usage/{collection} lists. */
-export const lastUseFilterSchema = record(
+const lastUseFilterSchema = record(
   {
     unused_for: integer({ description: "Seconds without a use.", default: 0, minimum: 0, maximum: 3_153_600_000 }),
     size: integer({ description: "Maximum number of entities.", default: 100, minimum: 1, maximum: 1000 }),
@@ -117,7 +101,7 @@ export const lastUseFilterSchema = record(
   { description: "Selects entities by their last use." },
 );
 
-export type LastUseFilter = Static<typeof lastUseFilterSchema>;
+type LastUseFilter = Static<typeof lastUseFilterSchema>;
 
 /** A worker's or a node's response to a call of `nodePaths.lastUses`, whose body is `{ collection }`. */
 export interface LastUses {
@@ -127,10 +111,10 @@ export interface LastUses {
   readonly last_uses: Readonly<Record<string, number>>;
 }
 
-export const trafficSubjects = ["routes", "services", "consumers"] as const;
+const trafficSubjects = ["routes", "services", "consumers"] as const;
 
 /** What GET /traffic lists. */
-export const trafficFilterSchema = record(
+const trafficFilterSchema = record(
   {
     by: choice(trafficSubjects, { description: "What requests are counted by.", default: "routes" }),
     size: integer({ description: "Maximum number of entries.", default: 100, minimum: 1, maximum: 1000 }),
@@ -167,7 +151,7 @@ export interface Traffic {
 }
 
 /** The requests that GET /access-log reports. */
-export const requestWatchSchema = record(
+const requestWatchSchema = record(
   {
     watch: text({ description: "Id of the watch.", maxLength: 64 }),
     route: nullable(text({ description: "Id or name of the route." })),
@@ -198,7 +182,7 @@ export interface WatchedRequests {
   readonly is_full: boolean;
 }
 
-export const debugTokenSchema = record(
+const debugTokenSchema = record(
   {
     lifetime: integer({
       description: "Seconds for which the token is valid.",

@@ -3,7 +3,7 @@ import { NODE } from "@sluice/model";
 import type { AdminContext } from "../context.ts";
 import { HttpError } from "../http/errors.ts";
 
-export interface NodeAnswers<Body> {
+interface NodeAnswers<Body> {
   readonly answered: readonly { readonly node: string; readonly body: Body }[];
   /** Addresses of the nodes from which there is no answer, and why. */
   readonly unanswered: readonly { readonly node: string; readonly reason: string }[];

@@ -12,6 +12,7 @@ import {
   readRequestWatch,
   type WatchedRequests,
 } from "@sluice/model";
+import { newestFirst } from "../../proxy/observability/recent-requests.ts";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
@@ -31,7 +32,7 @@ export const recentRequestRoutes = (facts: Pick<AdminContext, "fleet">): readonl
         const { answered, unanswered } = await askEveryNode<RecentRequests>(facts, nodePaths.recentRequests, filter);
         const data = answered
           .flatMap(({ node, body }) => body.requests.map((request) => ({ node, ...request })))
-          .sort((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
+          .sort(newestFirst)
           .slice(0, filter.size);
         return { status: 200, body: { data, unanswered } };
       },
@@ -50,7 +51,7 @@ export const recentRequestRoutes = (facts: Pick<AdminContext, "fleet">): readonl
           throw new HttpError(503, { message: `${TOO_MANY}: try again in ten seconds` });
         const data = answered
           .flatMap(({ node, body }) => body.requests.map((request) => ({ node, ...request })))
-          .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
+          .sort((one, other) => newestFirst(other, one));
         const missed = answered.reduce((sum, { body }) => sum + body.missed, 0);
         return { status: 200, body: { watch: watch.watch, data, missed, unanswered: [...unanswered, ...full] } };
       },

@@ -42,7 +42,6 @@ const MAX_DESCRIPTION = 100;
 
 export class DebugTimings {
   readonly #snapshot: Snapshot;
-  readonly #steps = new Map<PluginStep, PluginStep>();
   /** By plugin id, in the order in which the plugins ran. */
   readonly #plugins = new Map<string, PluginTiming>();
 
@@ -52,14 +51,7 @@ export class DebugTimings {
 
   /** The chains with plugins whose phases are timed. */
   timed(chains: RouteChains): RouteChains {
-    return withSteps(chains, (step) => {
-      let timed = this.#steps.get(step);
-      if (timed === undefined) {
-        timed = { ...step, phases: this.#timedPhases(step) };
-        this.#steps.set(step, timed);
-      }
-      return timed;
-    });
+    return withSteps(chains, (step) => ({ ...step, phases: this.#timedPhases(step) }));
   }
 
   /** Adds `Server-Timing` and the id of the trace to the response. */

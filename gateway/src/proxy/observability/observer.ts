@@ -1,4 +1,4 @@
-/** Observers of served requests: access log, tracing, recent requests and last uses. */
+/** Observers of served requests: access log, tracing, recent requests, counts of traffic, and requests that callers watch. */
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { AttemptObserver, LiveExchange } from "../exchange/live-exchange.ts";
 
@@ -35,11 +35,13 @@ export interface RequestObserver extends AttemptObserver {
   /** Reopens files that were moved away, for log rotation. */
   reopen?(): void;
   /** Resolves when all data has been delivered, or after a few seconds. */
-  close(): Promise<void>;
+  close?(): Promise<void>;
 }
 
-/** Combines observers into one, which has only the methods that one of them has. */
-export function combineObservers(observers: readonly RequestObserver[]): RequestObserver {
+/** Combines observers into one. Except for `close`, it has only the methods that one of them has. */
+export function combineObservers(
+  observers: readonly RequestObserver[],
+): RequestObserver & Required<Pick<RequestObserver, "close">> {
   const opened = combined(observers.map((each) => each.opened?.bind(each)));
   const tried = combined(observers.map((each) => each.tried?.bind(each)));
   const failed = combined(observers.map((each) => each.failed?.bind(each)));
@@ -53,7 +55,7 @@ export function combineObservers(observers: readonly RequestObserver[]): Request
     ...(finished && { finished }),
     ...(rejected && { rejected }),
     ...(reopen && { reopen }),
-    close: async () => void (await Promise.all(observers.map((each) => each.close()))),
+    close: async () => void (await Promise.all(observers.map((each) => each.close?.()))),
   };
 }
 

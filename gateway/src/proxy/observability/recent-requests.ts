@@ -4,12 +4,13 @@
  * not displace the others.
  */
 import type { RecentRequest, RecentRequestFilter } from "@sluice/model";
-import { nameOf } from "../../exchange/entity-name.ts";
+import { isNamed, nameOf } from "../../exchange/entity-name.ts";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
 import {
   exchangeRecord,
+  hostOf,
   isRefused,
   pluginIdOf,
   pluginOf,
@@ -24,8 +25,6 @@ const MAX_GROUPS = 50;
 const GROUP_SIZE = 10;
 /** Milliseconds within which at most `GROUP_SIZE` requests of a group are recorded. */
 const INTERVAL = 1000;
-/** Maximum characters of a host. */
-const MAX_HOST = 255;
 /** Maximum characters of a reason. */
 const MAX_REASON = 500;
 
@@ -68,8 +67,6 @@ export class RecentRequestLog implements RequestObserver {
 
   /** The requests that the filter selects, newest first. */
   list({ kind, route, service, consumer, plugin, status, size }: RecentRequestFilter): readonly RecentRequest[] {
-    const isNamed = (entity: RecentRequest["route"], wanted: string | null) =>
-      wanted === null || entity?.id === wanted || entity?.name === wanted;
     return [...this.#groups.values()]
       .flatMap(({ requests }) => requests)
       .filter(
@@ -84,8 +81,6 @@ export class RecentRequestLog implements RequestObserver {
       .sort(newestFirst)
       .slice(0, size);
   }
-
-  async close(): Promise<void> {}
 
   /** Null: the group has recorded enough requests for now. */
   #groupFor(key: string, now: number): Group | null {
@@ -105,8 +100,10 @@ export class RecentRequestLog implements RequestObserver {
   }
 }
 
+type Timed = Pick<RecentRequest, "time">;
+
 /** Times in ISO 8601 sort as text. */
-export const newestFirst = (one: RecentRequest, other: RecentRequest): number =>
+export const newestFirst = (one: Timed, other: Timed): number =>
   one.time < other.time ? 1 : one.time > other.time ? -1 : 0;
 
 function keep({ requests }: Group, entry: RecentRequest): void {
@@ -130,7 +127,7 @@ function exchangeEntry(exchange: LiveExchange, kind: RecentRequest["kind"]): Rec
     status,
     client_address: client,
     method,
-    host: request.host.slice(0, MAX_HOST),
+    host: hostOf(request),
     path,
     route: nameOf(route),
     service: service && nameOf(service),
@@ -153,7 +150,7 @@ function refusalEntry(refusal: RejectedRequest): RecentRequest {
     status,
     client_address: client ?? null,
     method: method ?? null,
-    host: refusal.request?.host.slice(0, MAX_HOST) ?? null,
+    host: refusal.request && hostOf(refusal.request),
     path: path ?? null,
     route: null,
     service: null,

@@ -21,6 +21,8 @@ export const withoutQuery: PathFormatter = ({ path }) => path;
 const LONGEST_PATH = 1024;
 /** Maximum characters of a User-Agent, limited because a line must fit into one write. */
 const LONGEST_AGENT = 256;
+/** Maximum characters of a host. */
+const LONGEST_HOST = 255;
 const FIRST_ERROR = 400;
 
 /** Latencies are in milliseconds, to the microsecond; `gateway` and `upstream` are `kong` and `proxy` in Kong. */
@@ -70,6 +72,9 @@ export function refusalRecord({ id, status, request, peerAddress, duration }: Re
     trace_id: request === null ? undefined : traceIdOf(request.header("traceparent")),
   };
 }
+
+/** The host, cut to a length that bounds the memory of lists. */
+export const hostOf = ({ host }: { readonly host: string }): string => cut(host, LONGEST_HOST);
 
 function agentOf(request: { header(name: string): string | undefined }): string | undefined {
   const agent = request.header("user-agent");

@@ -3,16 +3,15 @@
  * read returns the records since the last one. Without a watcher, a request costs one comparison.
  */
 import type { RequestWatch, WatchedRequest, WatchedRequests } from "@sluice/model";
+import { isNamed } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
-import { exchangeRecord, refusalRecord, withoutQuery } from "./request-records.ts";
+import { exchangeRecord, hostOf, refusalRecord, withoutQuery } from "./request-records.ts";
 
 /** Milliseconds after its last read for which a watch is kept. */
 const LIFETIME = 10_000;
 /** Maximum number of records between two reads. */
 const MAX_RECORDS = 500;
-/** Maximum number of characters of a host. */
-const MAX_HOST = 255;
 /** Maximum number of watches at a time. */
 const MAX_WATCHES = 10;
 
@@ -41,11 +40,7 @@ export class RequestTaps implements RequestObserver {
         isNamed(consumer, watch.consumer) &&
         hasStatus(status, watch.status) &&
         ended - started >= watch.min_latency;
-      if (isWatched)
-        keep(tap, () => {
-          const record = exchangeRecord(exchange, withoutQuery);
-          return { ...record, host: exchange.request.host.slice(0, MAX_HOST) };
-        });
+      if (isWatched) keep(tap, () => ({ ...exchangeRecord(exchange, withoutQuery), host: hostOf(exchange.request) }));
     }
   }
 
@@ -55,7 +50,7 @@ export class RequestTaps implements RequestObserver {
       const { route, service, consumer, status, min_latency } = tap.watch;
       const isUnnamed = route === null && service === null && consumer === null;
       if (isUnnamed && hasStatus(refusal.status, status) && refusal.duration >= min_latency)
-        keep(tap, () => ({ ...refusalRecord(refusal), host: refusal.request?.host.slice(0, MAX_HOST) }));
+        keep(tap, () => ({ ...refusalRecord(refusal), host: refusal.request ? hostOf(refusal.request) : undefined }));
     }
   }
 
@@ -75,22 +70,11 @@ export class RequestTaps implements RequestObserver {
     return { requests: records, missed, is_full: false };
   }
 
-  async close(): Promise<void> {}
-
   #openTaps(now: number): Iterable<Tap> {
     for (const [id, { expires }] of this.#taps) if (expires < now) this.#taps.delete(id);
     return this.#taps.values();
   }
 }
-
-interface Named {
-  readonly id: string;
-  readonly name?: string | null;
-  readonly username?: string | null;
-}
-
-const isNamed = (entity: Named | null, wanted: string | null): boolean =>
-  wanted === null || entity?.id === wanted || (entity?.name ?? entity?.username) === wanted;
 
 /** @param wanted A status such as 404, or a class such as 4 */
 const hasStatus = (status: number, wanted: number | null): boolean =>

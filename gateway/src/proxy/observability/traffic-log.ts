@@ -4,7 +4,7 @@
  * credential are used when a plugin authenticates a request with them.
  */
 import type { EntityName, LastUses, Traffic, TrafficCounts, UsedCollection } from "@sluice/model";
-import { nameOf } from "../../exchange/entity-name.ts";
+import { type NamedEntity, nameOf } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { LatencyHistogram } from "./latency-histogram.ts";
 import { sumCounts } from "./merge-traffic.ts";
@@ -127,8 +127,6 @@ export class TrafficLog implements RequestObserver {
     return { since: this.#since, last_uses: Object.fromEntries(uses) };
   }
 
-  async close(): Promise<void> {}
-
   /** Returns the counts of the entity for the current interval. */
   #beginCounting(collection: "routes" | "consumers", entity: NamedEntity, service: NamedEntity | null = null): Counts {
     const { [collection]: counted, others } = this.#current;
@@ -139,7 +137,7 @@ export class TrafficLog implements RequestObserver {
     return counts;
   }
 
-  /** Called for the first use in an interval, so that a request only looks up what is there. */
+  /** Called once for each entity and interval, so that all other requests need a single lookup in a map. */
   #use(collection: UsedCollection, id: string): void {
     const minutes = this.#minutes[collection];
     minutes.delete(id);
@@ -155,8 +153,6 @@ export class TrafficLog implements RequestObserver {
     this.#end += INTERVAL * Math.ceil((now - this.#end + 1) / INTERVAL);
   }
 }
-
-type NamedEntity = Parameters<typeof nameOf>[0];
 
 const reportOf = (counts: ReadonlyMap<string, Counts>): readonly TrafficCounts[] =>
   [...counts.values()].filter(({ entity }) => entity !== null).map((each) => each.report());
