@@ -20,7 +20,7 @@ import { defaultSubscriptionLimits, type SubscriptionLimits } from "./limits/lim
 import { countRequests } from "./limits/rate.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
-import { bindingsOf, RequestLog, requestIdOf } from "./operations/log.ts";
+import { bindingsOf, RequestLog, RequestLogger, requestIdOf } from "./operations/log.ts";
 import { makeMetrics, serveMetrics } from "./operations/metrics.ts";
 import { type Caller, makeIdentifyCaller } from "./policy/caller.ts";
 import { applyPolicy } from "./policy/policy.ts";
@@ -91,8 +91,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       connectionsCheckingInterval: Math.min(5_000, limits.receiveMilliseconds),
     },
     logController: new RequestLog(),
-    childLoggerFactory: (logger, bindings, given, request) =>
-      logger.child({ ...bindings, ...bindingsOf(request) }, given) as FastifyBaseLogger,
+    childLoggerFactory: (_logger, bindings, given, request) =>
+      new RequestLogger(log, () => log.child({ ...bindings, ...bindingsOf(request) }, given)),
   });
   // Node's list of connections does not include upgraded ones.
   const connections = new Set<Socket>();
