@@ -45,7 +45,7 @@ describe("the charts on an API server", () => {
   test("the chart sluice is refused while the CRDs are missing, and nothing remains of the attempt", async () => {
     const { code, stderr } = await install(charts.sluice, [release, "-n", "sluice"]);
     assert.equal(code, 1);
-    assert.match(stderr, /does not know the kind Certificate .*: install the chart sluice-crds first/);
+    assert.match(stderr, /does not know the kind Certificate .*: install the chart sluice-crds with --wait first/);
     assert.equal(await plane.kubectl(["get", "deploy,secret,service", "-n", "sluice", "-o", "name"]), "");
   });
 
