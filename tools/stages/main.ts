@@ -30,7 +30,7 @@ for (const name of names) {
     const subject = stage.subjects?.[part.name];
     const result = await runStage(part.name, subject ?? stage.what, async () => {
       const faults = await fetchTools(toolsOf(stage, part.files));
-      const ran = await runSuites(stage, part.files);
+      const ran = await runSuites({ ...stage, concurrency: part.concurrency }, part.files);
       return { ...ran, faults: [...faults, ...ran.faults] };
     });
     if (subject !== undefined) keepResult(subject, result);

@@ -58,6 +58,15 @@ test("every test file below test/public belongs to a folder with a subject, and 
   }
 });
 
+test("files of the paired folders run before the stage's other files, two at a time", () => {
+  const stage = { name: "s", what: "", concurrency: 1, minutes: 1, pairedFolders: ["a/b"] } as const;
+  assert.deepEqual(stagePartsOf(stage, ["a/b/one.test.ts", "a/two.test.ts"]), [
+    { name: "s, two at a time", files: ["a/b/one.test.ts"], concurrency: 2 },
+    { name: "s", files: ["a/two.test.ts"], concurrency: 1 },
+  ]);
+  assert.deepEqual(stagePartsOf(stage, ["a/two.test.ts"]), [{ name: "s", files: ["a/two.test.ts"], concurrency: 1 }]);
+});
+
 test("an argument after public selects one folder of that stage", () => {
   const { names, folders, unknown } = chosen(["public", "keycloak"], paths);
   assert.deepEqual({ names, folders, unknown }, { names: ["public"], folders: ["test/public/keycloak"], unknown: [] });

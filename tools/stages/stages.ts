@@ -27,6 +27,11 @@ export interface Suites {
    * kept (see public-results.ts), and the tools of a folder are obtained only when this folder runs.
    */
   readonly subjects?: Readonly<Record<string, string>>;
+  /**
+   * Folders whose files run first, two at a time; the other files then run `concurrency` at a time. Their files start no
+   * cluster with pods, measure no duration, and at most one of them uses the standard ports.
+   */
+  readonly pairedFolders?: readonly string[];
 }
 
 /**
@@ -102,6 +107,7 @@ export const suites: readonly Suites[] = [
         ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
       ],
     },
+    pairedFolders: ["test/e2e/admin", "test/e2e/console", "test/e2e/plugins"],
     onlyByName: true,
   },
   {
@@ -157,18 +163,34 @@ export interface Chosen {
   readonly unknown: readonly string[];
 }
 
-/** A part of a stage. Its `name` is the stage's name or, in a stage with `subjects`, the path of the part's folder. */
+/**
+ * A part of a stage. Its `name` is the stage's name, with an addition for the files of `pairedFolders`, or the path of a
+ * folder of `subjects`.
+ */
 export interface StagePart {
   readonly name: string;
   readonly files: readonly string[];
+  /** The number of test files that run at a time. */
+  readonly concurrency: number;
 }
 
-/** The parts of a stage that run separately: the whole stage, or each folder of `subjects` that has test files. */
-export function stagePartsOf({ name, subjects }: Suites, files: readonly string[]): readonly StagePart[] {
-  if (subjects === undefined) return [{ name, files }];
-  return Object.keys(subjects)
-    .map((folder) => ({ name: folder, files: files.filter((file) => file.startsWith(`${folder}/`)) }))
-    .filter((part) => part.files.length > 0);
+/** The parts of a stage that run one after the other. */
+export function stagePartsOf(stage: Suites, files: readonly string[]): readonly StagePart[] {
+  const { name, subjects, concurrency, pairedFolders } = stage;
+  const isBelow = (file: string, folders: readonly string[]) => folders.some((folder) => file.startsWith(`${folder}/`));
+  const withFiles = (parts: readonly StagePart[]) => parts.filter((part) => part.files.length > 0);
+  if (subjects !== undefined) {
+    return withFiles(
+      Object.keys(subjects).map((folder) => {
+        return { name: folder, files: files.filter((file) => isBelow(file, [folder])), concurrency };
+      }),
+    );
+  }
+  if (pairedFolders === undefined) return [{ name, files, concurrency }];
+  return withFiles([
+    { name: `${name}, two at a time`, files: files.filter((file) => isBelow(file, pairedFolders)), concurrency: 2 },
+    { name, files: files.filter((file) => !isBelow(file, pairedFolders)), concurrency },
+  ]);
 }
 
 /**
