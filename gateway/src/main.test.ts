@@ -119,7 +119,7 @@ for (const [words, code, output, env = {}] of runs) {
   });
 }
 
-test("SIGUSR2 sets the log level of all threads of a node to debug, and a second one restores it; lines are text if the setting says so", async (context) => {
+test("SIGUSR2 sets the log level of all threads of a node to debug, and a second one restores it; with the setting, lines are text", async (context) => {
   const folder = temporaryFolder("log-level");
   context.after(() => folder.remove());
   const [proxy, status, closed] = [await freePort(), await freePort(), await freePort()];

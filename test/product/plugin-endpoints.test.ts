@@ -87,7 +87,7 @@ for (const [what, open] of [
   ["over custom resources", customResources],
   ["over a database", database],
 ] as const)
-  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request, and every node tells its recent requests; the log level of every node is changed and shown`, async () => {
+  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request, and every node reports its recent requests; the log level of every node is changed and shown`, async () => {
     const upstream = await startUpstream("cached");
     after(() => upstream.close());
     const backend = await open();

@@ -1,7 +1,7 @@
 /**
  * Builds the web console (gateway/console) with Vite into its folder `build`, which the admin listener serves, and
- * compresses each file. Browsers cannot run the sources, unlike Node, so this runs before everything that runs or packs
- * the admin API: `npm start`, `npm run build`, the images, and, as a program, the launcher of the command `sluice`.
+ * compresses each file. Browsers cannot run the sources, unlike Node, so the build precedes every command that runs or
+ * packs the admin API: `npm start`, `npm run build`, the images, and, as a program, the launcher of the command `sluice`.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -33,7 +33,7 @@ export function buildConsole(): void {
   } catch (error) {
     throw new Error(`the console cannot be built: ${(error as { readonly stderr?: string }).stderr ?? error}`);
   }
-  // The licence asks that every copy has it; the minifier removes comments.
+  // The licence requires that every copy contains it; the minifier removes comments.
   writeFileSync(join(output, "licenses.txt"), readFileSync(join(root, "node_modules/preact/LICENSE")));
   for (const path of filesBelow(output)) {
     const bytes = readFileSync(path);

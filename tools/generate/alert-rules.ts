@@ -132,10 +132,10 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         for: "10m",
         expr: `${series("sluice_certificate_expiry_timestamp_seconds")} - time() < ${EXPIRY_LIMIT}`,
         summary: "The certificate of {{ $labels.server_name }} expires in {{ $value | humanizeDuration }}.",
-        cause: "A Certificate that the gateway serves to clients was not renewed. A negative time: it has expired.",
+        cause: "A Certificate that the gateway serves to clients was not renewed. If the time is negative, it has expired.",
         cure:
           "Renew the certificate, or repair the client that renews it, such as cert-manager. If the Secret has been " +
-          "renewed already, the condition ResolvedRefs of the Certificate says why the new content is not served.",
+          "renewed already, the condition ResolvedRefs of the Certificate has the reason why the new content is not served.",
       },
       {
         alert: "SluicePushCertificateExpires",
@@ -151,7 +151,7 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
           "resources unchecked. A series of a node is that of its push listener; in a series of the operator, the label " +
           "`certificate` is `push` or `webhook`.",
         cure:
-          "The operator's log has a line `cannot rotate` with the reason, such as a missing right for the Secret. With " +
+          "The operator's log has a line `cannot rotate` with the reason, such as a missing permission for the Secret. With " +
           "files (`SLUICE_PUSH_TLS_CERT`), replace the files: the processes read them again. If only a node's " +
           "certificate is old, its mounted Secret was not updated: restart the node.",
       },
@@ -167,7 +167,7 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
           "plugin prometheus with `status_code_metrics`.",
         cure:
           '`sum by (route, service, source, code) (rate(sluice_http_requests_total{code=~"5.."}[5m]))` names the routes. ' +
-          "With `source` `service`, the upstream itself answers so. With `gateway`, the log of a node or " +
+          "If `source` is `service`, the upstream sent the response. If it is `gateway`, the log of a node or " +
           "`POST /explain` has the reason.",
       },
       {
@@ -177,8 +177,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         expr: burning(burns.slow),
         summary: "More requests fail than the objective allows.",
         cause:
-          "As SluiceErrorBudgetBurnsFast, at 3 times the allowed rate over a day, or at the allowed rate over three days.",
-        cure: "As SluiceErrorBudgetBurnsFast.",
+          "The same as SluiceErrorBudgetBurnsFast, with 3 times the allowed rate over a day, or the allowed rate over 3 days.",
+        cure: "The same as for SluiceErrorBudgetBurnsFast.",
       },
       {
         alert: "SluiceRateLimitCountersFull",
@@ -205,7 +205,7 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
           "serve the last configuration.",
         cure:
           "`GET /readyz` of the operators and their logs have the reason, such as an API server that cannot be reached, " +
-          "or a missing right for Leases.",
+          "or a missing permission for Leases.",
       },
       ...(namespace === null
         ? []
@@ -235,8 +235,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
           "The operator cannot write its ConfigMaps or its folder, or some nodes have never acknowledged a document. " +
           "After a restart, the operator would not know the last valid versions of invalid resources.",
         cure:
-          "The operator's log has a line `cannot save the acknowledged state` with the reason, such as a missing right " +
-          "or a full disk. While nodes lag, see SluiceNodeLagging.",
+          "The operator's log has a line `cannot save the acknowledged state` with the reason, such as a missing " +
+          "permission or a full disk. While nodes lag, see SluiceNodeLagging.",
       },
       {
         alert: "SluiceEventLoopDelayed",
@@ -245,7 +245,7 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         expr: `${series("nodejs_eventloop_lag_p99_seconds", 'node_id!=""')} > 0.2`,
         summary:
           "The event loop of a thread of the node {{ $labels.node_id }} is blocked for {{ $value }} s at a time.",
-        cause: "A plugin computes for long, or the node has too little CPU time.",
+        cause: "A plugin computes for a long time, or the node has too little CPU time.",
         cure:
           "`sluice_plugin_seconds` names plugins that occupy the event loop. Otherwise raise the CPU limit, the number " +
           "of workers (`SLUICE_WORKERS`) or the number of nodes.",

@@ -26,7 +26,7 @@ export interface RegisteredMetric {
 /** `gateway` also stands for the admin listener, which adds up the metrics of all nodes. */
 export type MeasuredComponent = "gateway" | "operator" | "user-api";
 
-/** A placeholder that no plugin can have as its name. */
+/** Stands for the name of any plugin. Names of plugins contain no angle brackets, so it is not a real name. */
 const ANY_PLUGIN = "<plugin>";
 
 function shapesOf(compat: boolean): readonly Shape[] {

@@ -39,7 +39,7 @@ function readSubject(certificate: X509Certificate): Subject {
 
 /**
  * The subject in the form of RFC 4514. Node's text has one line for each part, with special characters of values
- * escaped; a part may join values by " + ". An empty subject is undefined, although Node's types do not say so.
+ * escaped; a part may join values by " + ". An empty subject is undefined, which Node's types do not declare.
  */
 const distinguishedNameOf = ({ subject }: { readonly subject: string | undefined }): string =>
   (subject ?? "")

@@ -57,7 +57,7 @@ const needed: Readonly<Record<string, readonly string[]>> = {
 function lengthKeywords(definition: SchemaObject, type: string): SchemaObject {
   const { len_eq: equal, len_min: least = equal, len_max: most = equal } = definition;
   const word = lengths[type];
-  // As in Kong, a string must not be empty unless its schema says so.
+  // As in Kong, a string must not be empty unless its schema sets `len_min` or `len_eq`.
   const minimum = least ?? (type === "string" ? 1 : undefined);
   return {
     ...(minimum !== undefined && { [`min${word}`]: minimum }),

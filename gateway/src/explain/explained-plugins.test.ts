@@ -295,7 +295,7 @@ test("a plugin that replaces the body does not need to know it", async () => {
   );
 });
 
-test("an error of a plugin is answered with 500, and the log says why", async () => {
+test("an error of a plugin is answered with 500, and the log has the reason", async () => {
   serve([{ name: "misbehaving", config: { does: "throw" } }]);
   const { response, log } = await rig.explain({ url: "http://x.example/" });
   assert.equal(response?.status, 500);

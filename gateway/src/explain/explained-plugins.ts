@@ -211,7 +211,7 @@ function closedReason(snapshot: Snapshot, id: string): string | null {
   return unavailable === undefined ? null : `when it is reached, it answers 503: ${unavailable}`;
 }
 
-/** As in the list of refused requests: what the log would say, else what the client is told. */
+/** As in the list of refused requests: the reason for the log, else the message for the client. */
 const reasonOf = (answer: DirectResponse | undefined): string | null =>
   (answer?.reason ?? answer?.message)?.slice(0, MAX_REASON) ?? null;
 

@@ -23,7 +23,7 @@ export const observerSettings = defineSettings({
     kind: "duration",
     default: 1000,
     description:
-      "Time from which on a response is slow. The last slow and refused requests are listed by `GET /requests` of the " +
+      "Time after which a response is slow. The last slow and refused requests are listed by `GET /requests` of the " +
       "admin API. The time counts until the first byte of the response.",
   },
   tracing: {

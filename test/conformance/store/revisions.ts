@@ -76,7 +76,7 @@ export function revisions(test: StoreTest): void {
     const { last } = await newestIn(its);
     await its.write([create("services", service("other"))], { plan: true });
     await its.refused(create("services", service("users")));
-    await its.write([remove("services", service("nobody").id)]);
+    await its.write([remove("services", service("absent").id)]);
     await its.write([replace("services", users)]);
     assert.equal((await newestIn(its)).last, last);
   });

@@ -54,7 +54,7 @@ export interface CommandExample {
 /** The exit codes of every command. */
 export const exitCodes: Readonly<Record<number, string>> = {
   0: "success",
-  1: "the command failed; standard error says why and what to change",
+  1: "the command failed; standard error has the reason and what to change",
   2: "invalid arguments",
 };
 

@@ -36,7 +36,7 @@ function describePath(path: Violation["path"]): string {
     .join("");
 }
 
-/** Text of others may hold control characters, which change what a terminal shows. */
+/** Text from outside may contain control characters, which a terminal would execute. */
 export const escapeControlCharacters = (text: string): string =>
   text.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
 

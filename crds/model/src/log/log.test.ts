@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { readLogLevelChange, TemporaryLogLevel } from "./temporary-log-level.ts";
 import { isTextLog } from "./text-log.ts";
 
-test("a log is text if the setting says so, or if auto and the descriptor is a terminal", () => {
+test("a log is text if the format is text, or if it is auto and the descriptor is a terminal", () => {
   // Descriptor 99 is not open.
   const choices = (["text", "json", "auto"] as const).map((format) => isTextLog(format, 99));
   assert.deepEqual(choices, [true, false, false]);

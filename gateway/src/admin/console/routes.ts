@@ -11,7 +11,7 @@ import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { acceptsCoding, type ConsoleFile, readConsoleFiles } from "./files.ts";
 
 /**
- * Everything comes from this listener. `frame-ancestors`: another site could otherwise frame the page and make users
+ * The page loads files from this listener only. `frame-ancestors`: another site could otherwise frame the page and make users
  * click on it. `require-trusted-types-for`: the page never turns text into markup.
  */
 const POLICY = [

@@ -122,7 +122,7 @@ describe("the revisions of the admin API", () => {
   });
 });
 
-test("custom resources have no revisions, and the response says what to do instead", async () => {
+test("custom resources have no revisions, and the response names alternatives", async () => {
   const rig = await startAdminRig();
   try {
     for (const [method, path] of [

@@ -196,7 +196,7 @@ const rows: readonly (readonly [
     "status shows the nodes",
     ["status"],
     0,
-    /\nNODE .*\n127\.0\.0\.1:\d+ +1 +[0-9a-f]{12} .* ok\n\nEverything is served/,
+    /\nNODE .*\n127\.0\.0\.1:\d+ +1 +[0-9a-f]{12} .* ok\n\nThe configuration is served/,
   ],
   ["get lists entities with their references", ["get", "routes"], 0, /\nshop +service shop +shop\.example +blue\n/],
   ["get lists the entities with a tag", ["get", "routes", "--tag", "blue"], 0, /^NAME.*\nshop .*\n$/],
@@ -257,7 +257,7 @@ test("status and describe show that a target is refused", async () => {
     assert.equal(code, 0);
     assert.match(
       printed,
-      /\nEverything is served.*\n\nNeeds attention:\nThe target 169\.254\.169\.254:80 of stock\.example is refused: .* link-local address, .*\.\n$/,
+      /\nThe configuration is served.*\n\nNeeds attention:\nThe target 169\.254\.169\.254:80 of stock\.example is refused: .* link-local address, .*\.\n$/,
     );
   } finally {
     writeFileSync(file, valid);

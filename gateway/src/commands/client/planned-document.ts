@@ -10,7 +10,7 @@ import { readFolder } from "../config/resource-folder.ts";
 import { readDeclarative } from "../config/subcommand.ts";
 import type { AdminConnection } from "./admin-connection.ts";
 
-/** What `sluice plan --out` saves. */
+/** The content of a file that `sluice plan --out` saves. */
 export interface PlannedDocument {
   readonly version: 1;
   /** The text of a declarative file. */

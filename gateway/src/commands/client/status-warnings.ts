@@ -1,4 +1,4 @@
-/** What `sluice status` warns of: the configuration is served, but clients may see errors. */
+/** The warnings of `sluice status`: the configuration is served, but clients may see errors. */
 import type { AdminConnection } from "./admin-connection.ts";
 import { readEntities } from "./entity-tables.ts";
 import { readTargets } from "./target-health.ts";

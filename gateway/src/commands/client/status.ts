@@ -37,7 +37,7 @@ interface StatusReport {
   readonly problems: readonly StoreProblem[];
   /** The number of all problems. */
   readonly total: number;
-  /** What is served, but may fail for clients. */
+  /** Parts of the configuration that are served, but may fail for clients. */
   readonly warnings: readonly StatusWarning[];
 }
 
@@ -97,7 +97,7 @@ function statusText(report: StatusReport): string {
   const more = total > problems.length ? `${total - problems.length} further problems are not shown\n` : "";
   const problemsText =
     total === 0
-      ? `${styled("green", "Everything is served as written.")}\n`
+      ? `${styled("green", "The configuration is served as written.")}\n`
       : `${styled("red", "Not served as written:")}\n${formatTable([["RESOURCE OR PLACE", "CONDITION", "MESSAGE"], ...problemRows])}${more}`;
   const warningsText =
     warnings.length === 0

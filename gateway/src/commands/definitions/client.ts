@@ -1,4 +1,4 @@
-/** The commands that ask for the configuration, or change it, by the admin API. */
+/** The commands that read or change the configuration through the admin API. */
 import type { Collection } from "@sluice/model";
 import type { ArgumentDefinition, OptionDefinition } from "@sluice/model/command-line";
 import { connectionOptions, outputOptions } from "./options.ts";
@@ -6,7 +6,7 @@ import type { SluiceCommand } from "./sluice-command.ts";
 
 const status: SluiceCommand = {
   name: "status",
-  summary: "shows the nodes with their configuration, and what is not served as written",
+  summary: "shows the nodes, and the parts of the configuration that are not served as written",
   description:
     "It also warns of certificates that expire within 14 days and of targets that are unhealthy or refused. Warnings do " +
     "not change the exit code.",
@@ -97,8 +97,8 @@ const document: Readonly<Record<string, OptionDefinition>> = {
 
 const plan: SluiceCommand = {
   name: "plan",
-  summary: "shows what would change with a file or folder, and which requests would be routed differently",
-  description: "Any store can be planned. Keys and passwords are redacted in the output, but not in a saved plan.",
+  summary: "shows the changes that a file or folder would make, and which requests would be routed differently",
+  description: "Works with every store. Keys and passwords are redacted in the output, but not in a saved plan.",
   options: {
     ...document,
     out: { value: "FILE", description: "Save the plan for `sluice apply FILE`; only its owner can read the file." },
@@ -107,7 +107,7 @@ const plan: SluiceCommand = {
   },
   examples: [
     { line: "sluice plan -f sluice.yml --out plan.json", effect: "shows and saves a plan" },
-    { line: "sluice plan -f resources/ --prune", effect: "with a folder of custom resources that is to be everything" },
+    { line: "sluice plan -f resources/ --prune", effect: "also deletes the entities that the folder does not contain" },
   ],
   load: async () => (await import("../client/plan.ts")).planCommand,
 };
@@ -116,14 +116,14 @@ const diff: SluiceCommand = {
   name: "diff",
   summary: "shows the difference between a file or folder and the configuration",
   options: { ...document, ...outputOptions("text", "yaml", "json"), ...connectionOptions },
-  exitCodes: { 1: "there is a difference", 3: "the command failed; standard error says why and what to change" },
-  examples: [{ line: "sluice diff -f sluice.yml --prune", effect: "checks whether a file is what is configured" }],
+  exitCodes: { 1: "there is a difference", 3: "the command failed; standard error has the reason and what to change" },
+  examples: [{ line: "sluice diff -f sluice.yml --prune", effect: "checks whether the configuration equals the file" }],
   load: async () => (await import("../client/plan.ts")).diffCommand,
 };
 
 const apply: SluiceCommand = {
   name: "apply",
-  summary: "changes the configuration to a file or folder, or as a saved plan says",
+  summary: "changes the configuration to that of a file or folder, or carries out a saved plan",
   description:
     "All changes are made or none. A saved plan is refused if the configuration has changed since. Nodes serve the " +
     "changes when the command ends, unless one of them does not answer in time.",

@@ -88,9 +88,9 @@ const migrate: SluiceCommand = {
         "Write the part that can be served: custom resources into the folder PATH, or a declarative file (--format). " +
         "A plugin that is absent and may protect is written so that requests in its scope are answered with 503.",
     },
-    format: { value: "FORM", choices: ["resources", "file"], description: "What --write writes (default resources)." },
+    format: { value: "FORM", choices: ["resources", "file"], description: "The form that --write writes (default resources)." },
   },
-  exitCodes: { 3: "something is not served" },
+  exitCodes: { 3: "part of the configuration is not served" },
   examples: [
     { line: "sluice migrate kong.yml", effect: "reports on a declarative file of Kong" },
     {

@@ -3,7 +3,7 @@ import type { OptionDefinition } from "@sluice/model/command-line";
 
 /** Where the admin API is, in addition to the settings; the names are those of curl. */
 export const connectionOptions: Readonly<Record<string, OptionDefinition>> = {
-  cacert: { value: "FILE", description: "PEM file of the authorities that the admin API's certificate must have." },
+  cacert: { value: "FILE", description: "PEM file of the CAs that may issue the certificate of the admin API." },
   cert: { value: "FILE", description: "PEM file of a client certificate (mutual TLS)." },
   key: { value: "FILE", description: "PEM file of the private key of --cert." },
   context: { value: "NAME", description: "Reach the admin API in the cluster of this context of the kubeconfig." },

@@ -1,4 +1,4 @@
-/** The commands that ask about requests by the admin API. */
+/** The commands that read facts about requests from the admin API. */
 import { connectionOptions, outputOptions } from "./options.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
 
@@ -20,7 +20,7 @@ const explain: SluiceCommand = {
     ...outputOptions("text", "yaml", "json"),
     ...connectionOptions,
   },
-  exitCodes: { 3: "the gateway answers the request itself", 4: "the result depends on something unknown" },
+  exitCodes: { 3: "the gateway answers the request itself", 4: "the gateway cannot predict the result, for example because another server decides" },
   examples: [
     { line: "sluice explain GET http://shop.example/cart", effect: "shows the route and the plugins of a request" },
     {
@@ -33,7 +33,7 @@ const explain: SluiceCommand = {
 
 const trace: SluiceCommand = {
   name: "trace",
-  summary: "sends a request, and shows what the gateway decided and what took the time",
+  summary: "sends a request, and shows the decisions of the gateway and their durations",
   description:
     "The request has a debug token that is valid for a minute. Redirects are not followed. The options --cacert, " +
     "--cert, --key and --insecure are for the admin API, not for the request.",
@@ -44,11 +44,11 @@ const trace: SluiceCommand = {
     data: { short: "d", value: "TEXT", description: "Body of the request; @FILE for the content of a file." },
     "proxy-url": {
       value: "URL",
-      description: "Where the proxy is, if not at the host of the URL; the request keeps the host of the URL.",
+      description: "URL of the proxy, if it is not at the host of the URL; the request keeps the host of the URL.",
     },
     "proxy-cacert": {
       value: "FILE",
-      description: "PEM file of the authorities that the proxy's certificate must have.",
+      description: "PEM file of the CAs that may issue the certificate of the proxy.",
     },
     "proxy-insecure": { description: "Do not verify the certificate of the proxy." },
     ...outputOptions("text", "yaml", "json"),
@@ -98,7 +98,7 @@ const top: SluiceCommand = {
       value: "SUBJECT",
       choices: ["routes", "services", "consumers"],
       default: "routes",
-      description: "What requests are counted by.",
+      description: "The kind of entities by which requests are counted.",
     },
     once: {
       description: "Print the figures once. Default if standard output is not a terminal, and for yaml and json.",

@@ -18,7 +18,7 @@ import { writeNew } from "../config/subcommand.ts";
 import { readAdminApi } from "./read-admin.ts";
 import { describeInAdminApi, describeInFile, migrationReport, type Reported } from "./report.ts";
 
-/** The exit code if something is not served. */
+/** The exit code if part of the configuration is not served. */
 const NOT_ALL_SERVED = 3;
 
 export const migrateCommand = defineCommand({

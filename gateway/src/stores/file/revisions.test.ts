@@ -121,7 +121,7 @@ test("an edit that no process saw is a revision whose changes are not kept", asy
   assert.match(missing ?? "", /^the changes of revision 2 \(file\) are not kept/);
 });
 
-test("after a damaged line, only later revisions are kept, and a warning says so", async (context) => {
+test("after a damaged line, only later revisions are kept, and a warning is logged", async (context) => {
   const { file, kept } = folderOf(context);
   const first = await open(file);
   await first.store.write([service("a")], { author: "ann" });

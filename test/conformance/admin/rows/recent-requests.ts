@@ -1,4 +1,4 @@
-/** Invalid requests for what nodes tell about clients' requests. No node is known to these listeners. */
+/** Invalid requests for the nodes' reports about clients' requests. No node is known to these listeners. */
 import type { Row, Table } from "../row.ts";
 
 const unknown = { message: "no node is running, or none is known to this process" };
@@ -12,7 +12,7 @@ const invalidToken = (json: object, fields: object, does: string) => ({
 });
 
 export const recentRequests: Table = {
-  of: "what nodes tell about requests:",
+  of: "the reports of nodes about requests:",
   rows: [
     ...(
       [

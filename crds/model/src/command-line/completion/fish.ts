@@ -29,7 +29,7 @@ ${caseBranches(
     end
     echo "$command:$position"
 end
-# Whether the command is one of the given.
+# Whether the command is one of the given commands.
 function __${name}_in
     contains -- (string replace -r ':.*' '' (__${name}_place)) $argv
 end

@@ -21,7 +21,7 @@ export function explanationText(explanation: Explanation): string {
     upstream && upstreamText(upstream),
     response && responseText(response),
     log.length > 0 && `${styled("bold", "Log lines of the gateway:")}\n${log.map((line) => `  ${line}\n`).join("")}`,
-    unknown !== null && `${styled("bold", "What follows is unknown:")}\n  ${unknown}\n`,
+    unknown !== null && `${styled("bold", "The explanation ends here:")}\n  ${unknown}\n`,
   ];
   return sections.filter(Boolean).join("\n");
 }

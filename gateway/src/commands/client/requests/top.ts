@@ -25,7 +25,7 @@ interface TrafficPage {
   readonly unanswered: readonly UnansweredNode[];
 }
 
-/** Lines of a terminal that does not tell its size. */
+/** Lines of a terminal that does not report its size. */
 const ROWS = 24;
 
 const titles: Readonly<Record<string, string>> = { routes: "ROUTE", services: "SERVICE", consumers: "CONSUMER" };

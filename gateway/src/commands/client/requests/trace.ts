@@ -1,4 +1,4 @@
-/** `sluice trace`: sends a request with a debug token, and shows what the gateway decided and what took the time. */
+/** `sluice trace`: sends a request with a debug token, and shows the decisions of the gateway and their durations. */
 import { STATUS_CODES } from "node:http";
 import { isIP } from "node:net";
 import type { GivenOption } from "@sluice/model/command-line";
