@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { root } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
+import { startFileNode } from "./testing-file-node.ts";
 
 const version = /^\d+\.\d+\.\d+\n$/;
 
@@ -122,20 +123,15 @@ for (const [words, code, output, env = {}] of runs) {
 test("SIGUSR2 sets the log level of all threads of a node to debug, and a second one restores it; with the setting, lines are text", async (context) => {
   const folder = temporaryFolder("log-level");
   context.after(() => folder.remove());
-  const [proxy, status, closed] = [await freePort(), await freePort(), await freePort()];
+  const closed = await freePort();
   const file = join(folder.path, "sluice.json");
   const limit = { minute: 5, policy: "redis", redis: { host: "127.0.0.1", port: closed }, fault_tolerant: true };
   const services = [{ name: "none", url: `http://127.0.0.1:${closed}`, routes: [{ name: "all", paths: ["/"] }] }];
   const plugins = [{ name: "rate-limiting", config: limit }];
   writeFileSync(file, JSON.stringify({ _format_version: "3.0", services, plugins }));
-  const node = await startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "gateway"], {
-    name: "node",
-    ready: `http://127.0.0.1:${status}/readyz`,
+  const { node, proxy } = await startFileNode({
+    file,
     env: {
-      SLUICE_SOURCE: "file",
-      SLUICE_FILE: file,
-      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
-      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
       SLUICE_WORKERS: "2",
       SLUICE_LOG_LEVEL: "error",

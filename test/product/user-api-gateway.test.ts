@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
+import { startFileNode } from "../../gateway/src/testing-file-node.ts";
 import { root } from "../../tools/check/source-files.ts";
-import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
+import { type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { type Answer, ask } from "./client.ts";
 
@@ -73,20 +74,12 @@ describe("the user API behind a node", () => {
     direct = `127.0.0.1:${port}`;
     const file = join(folder.path, "sluice.json");
     writeFileSync(file, JSON.stringify(configuration(Number(port))));
-    const [listen, status] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
-    proxy = listen;
-    node = await startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "gateway"], {
-      name: "node",
-      ready: new URL(`http://${status}/status/ready`),
-      env: {
-        SLUICE_SOURCE: "file",
-        SLUICE_FILE: file,
-        SLUICE_PROXY_LISTEN: listen,
-        SLUICE_STATUS_LISTEN: status,
-        SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-        SLUICE_PROXY_ACCESS_LOG: "stdout",
-      },
+    const started = await startFileNode({
+      file,
+      env: { SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8", SLUICE_PROXY_ACCESS_LOG: "stdout" },
     });
+    proxy = `127.0.0.1:${started.proxy}`;
+    node = started.node;
     running.push(node);
   });
   after(async () => {

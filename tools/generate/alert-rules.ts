@@ -132,7 +132,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         for: "10m",
         expr: `${series("sluice_certificate_expiry_timestamp_seconds")} - time() < ${EXPIRY_LIMIT}`,
         summary: "The certificate of {{ $labels.server_name }} expires in {{ $value | humanizeDuration }}.",
-        cause: "A Certificate that the gateway serves to clients was not renewed. If the time is negative, it has expired.",
+        cause:
+          "A Certificate that the gateway serves to clients was not renewed. If the time is negative, it has expired.",
         cure:
           "Renew the certificate, or repair the client that renews it, such as cert-manager. If the Secret has been " +
           "renewed already, the condition ResolvedRefs of the Certificate has the reason why the new content is not served.",

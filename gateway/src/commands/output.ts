@@ -4,7 +4,7 @@ import { escapeControlCharacters } from "@sluice/model/serving";
 import { stringify } from "yaml";
 
 /** Whether the output has colours: standard output is a terminal, and NO_COLOR (https://no-color.org) is unset. */
-export const coloured = (): boolean => process.stdout.isTTY === true && !process.env.NO_COLOR;
+const coloured = (): boolean => process.stdout.isTTY === true && !process.env.NO_COLOR;
 
 type Style = "bold" | "dim" | "green" | "red" | "yellow";
 

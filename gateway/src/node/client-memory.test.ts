@@ -7,13 +7,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { send } from "../../../test/conformance/engine/client.ts";
 import { block, flag, frame, frameBytes } from "../../../test/conformance/engine/http2-frames.ts";
-import { root } from "../../../tools/check/source-files.ts";
-import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { startFileNode } from "../testing-file-node.ts";
 
 const CONNECTIONS = 450;
 const STREAMS = 128;
-/** As in the first line of main.ts. */
-const FLAGS = ["--min-semi-space-size=8", "--max-semi-space-size=8"];
 const MEGABYTE = 1024 * 1024;
 /** A SETTINGS frame that sets SETTINGS_INITIAL_WINDOW_SIZE to 0. */
 const NO_WINDOW = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
@@ -55,18 +53,8 @@ async function startNode(context: TestContext) {
   const folder = temporaryFolder("client-memory");
   const file = join(folder.path, "sluice.json");
   writeFileSync(file, JSON.stringify({ _format_version: "3.0" }));
-  const [proxy, status] = [await freePort(), await freePort()];
-  const node = await startProcess(process.execPath, [...FLAGS, join(root, "gateway/src/main.ts"), "gateway"], {
-    name: "node",
-    ready: `http://127.0.0.1:${status}/status/ready`,
-    env: {
-      SLUICE_SOURCE: "file",
-      SLUICE_FILE: file,
-      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
-      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
-      SLUICE_PROXY_HTTP2: "true",
-    },
-  });
+  const env = { SLUICE_PROXY_HTTP2: "true" };
+  const { node, proxy, status } = await startFileNode({ file, env });
   context.after(async () => {
     await node.stop();
     folder.remove();

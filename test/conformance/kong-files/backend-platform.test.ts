@@ -8,8 +8,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
+import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
 import { root } from "../../../tools/check/source-files.ts";
-import { freePort, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 
 const folder = temporaryFolder("backend-platform");
 const program = join(root, "gateway/src/main.ts");
@@ -27,19 +28,8 @@ const platform = () =>
   );
 
 async function startNode(context: TestContext, file: string): Promise<string> {
-  const [proxy, status] = [await freePort(), await freePort()];
-  const node = await startProcess(program, ["gateway"], {
-    name: "sluice",
-    ready: /is up"/,
-    cwd: folder.path,
-    env: {
-      SLUICE_SOURCE: "file",
-      SLUICE_FILE: file,
-      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
-      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
-      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-    },
-  });
+  const env = { SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8" };
+  const { node, proxy } = await startFileNode({ file, env, cwd: folder.path });
   context.after(() => node.stop());
   return `http://127.0.0.1:${proxy}`;
 }

@@ -1,14 +1,13 @@
 /** Tests of revisions in a database, in addition to the suite of all stores. */
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, test } from "node:test";
-import { collections } from "@sluice/model";
+import { describe, test } from "node:test";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { rowOf } from "../../../gateway/src/database/rows.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import { deleteOldRevisions } from "../../../gateway/src/stores/database/revisions.ts";
 import type { StoreRevision } from "../../../gateway/src/stores/revisions/revisions.ts";
 import type { Store } from "../../../gateway/src/stores/store.ts";
-import type { DatabaseKeeper } from "./database.ts";
+import { type DatabaseKeeper, useDatabase } from "./database.ts";
 import { consumer, service } from "./entities.ts";
 import { create } from "./suite.ts";
 
@@ -16,17 +15,12 @@ const DAY = 24 * 60 * 60 * 1000;
 
 export function describeDatabaseRevisions(name: string, keep: () => Promise<DatabaseKeeper>): void {
   describe(`the revisions in ${name}`, () => {
-    let keeper: DatabaseKeeper;
     let database: Database;
     let store: Store;
-
-    before(async () => {
-      keeper = await keep();
-      database = keeper.database;
-      store = createDatabaseStore(database, async () => null);
+    useDatabase(keep, (opened, over) => {
+      database = opened;
+      store = over;
     });
-    beforeEach(() => database.script(`truncate ${collections.join(", ")}`));
-    after(() => keeper.close());
 
     const listed = async (from = store): Promise<readonly StoreRevision[]> =>
       (await from.revisions?.list({ size: 1000 }))?.revisions ?? assert.fail();

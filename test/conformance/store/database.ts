@@ -52,19 +52,32 @@ const evil = [
   "a\\",
 ];
 
+/**
+ * Opens a database for the tests of a suite, and empties its tables before each test.
+ *
+ * @param use Called with the database and a store over it before the first test.
+ */
+export function useDatabase(
+  keep: () => Promise<DatabaseKeeper>,
+  use: (database: Database, store: Store) => void,
+): void {
+  let keeper: DatabaseKeeper;
+  before(async () => {
+    keeper = await keep();
+    use(keeper.database, createDatabaseStore(keeper.database, awaitRevision));
+  });
+  beforeEach(() => keeper.database.script(`truncate ${collections.join(", ")}`));
+  after(() => keeper.close());
+}
+
 export function describeDatabaseStore(name: string, keep: () => Promise<DatabaseKeeper>): void {
   describe(`the store over ${name}`, () => {
-    let keeper: DatabaseKeeper;
     let database: Database;
     let store: Store;
-
-    before(async () => {
-      keeper = await keep();
-      database = keeper.database;
-      store = createDatabaseStore(database, awaitRevision);
+    useDatabase(keep, (opened, over) => {
+      database = opened;
+      store = over;
     });
-    beforeEach(() => database.script(`truncate ${collections.join(", ")}`));
-    after(() => keeper.close());
 
     const count = async (collection: Collection) => (await store.list(collection, { size: 1000 })).entities.length;
     const done = async (...writes: readonly Write[]) => {
@@ -360,11 +373,11 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("a closed database is unavailable", async () => {
-      await keeper.close();
-      await assert.rejects(store.find("services", { id: randomUUID() }), StoreUnavailable);
-      await assert.rejects(store.write([create("services", service("users"))]), StoreUnavailable);
-      keeper = await keep();
-      database = keeper.database;
+      const closed = await keep();
+      const over = createDatabaseStore(closed.database, awaitRevision);
+      await closed.close();
+      await assert.rejects(over.find("services", { id: randomUUID() }), StoreUnavailable);
+      await assert.rejects(over.write([create("services", service("users"))]), StoreUnavailable);
     });
   });
 }

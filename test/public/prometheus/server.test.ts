@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { stringify } from "yaml";
-import { root } from "../../../tools/check/source-files.ts";
+import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
 import { rulesFile } from "../../../tools/generate/alert-files.ts";
 import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
@@ -68,7 +68,6 @@ async function startPrometheus(context: TestContext, folder: string, target: str
 test("Prometheus fires the alerts of a node that refuses its configuration and serves an old certificate, and ends them", async (context) => {
   const folder = temporaryFolder("prometheus");
   context.after(() => folder.remove());
-  const [proxy, status] = [await freePort(), await freePort()];
   const authority = await makeAuthority("authority", { notAfter: new Date(Date.now() + 100 * DAY) });
   const file = join(folder.path, "sluice.json");
   async function write(days: number, rest: object = {}): Promise<void> {
@@ -78,7 +77,7 @@ test("Prometheus fires the alerts of a node that refuses its configuration and s
       usage: "server",
       notAfter: new Date(Date.now() + days * DAY),
     });
-    const services = [{ name: "none", url: `http://127.0.0.1:${proxy}`, routes: [{ name: "all", paths: ["/"] }] }];
+    const services = [{ name: "none", url: "http://none.example", routes: [{ name: "all", paths: ["/"] }] }];
     const plugins = [
       { name: "request-termination", config: { status_code: 503 } },
       { name: "prometheus", config: { status_code_metrics: true, latency_metrics: true } },
@@ -87,17 +86,7 @@ test("Prometheus fires the alerts of a node that refuses its configuration and s
     writeFileSync(file, JSON.stringify({ _format_version: "3.0", services, plugins, certificates, ...rest }));
   }
   await write(90);
-  const node = await startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "gateway"], {
-    name: "node",
-    ready: `http://127.0.0.1:${status}/readyz`,
-    env: {
-      SLUICE_SOURCE: "file",
-      SLUICE_FILE: file,
-      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
-      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
-      SLUICE_LOG_LEVEL: "error",
-    },
-  });
+  const { node, proxy, status } = await startFileNode({ file, env: { SLUICE_LOG_LEVEL: "error" } });
   context.after(() => node.stop());
   const prometheus = await startPrometheus(context, folder.path, `127.0.0.1:${status}`);
   const names = async () => (await prometheus.firing()).map(({ labels }) => labels.alertname).toSorted();

@@ -44,7 +44,7 @@ interface LogEntry extends Readonly<Record<string, unknown>> {
  * The process id, host and program name are left out. Control characters, which a client may have sent, are escaped: a
  * terminal would execute them.
  */
-export function textLogLine(line: string): string {
+function textLogLine(line: string): string {
   const {
     level,
     time,

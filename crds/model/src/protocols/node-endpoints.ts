@@ -116,7 +116,10 @@ const trafficSubjects = ["routes", "services", "consumers"] as const;
 /** Which counts GET /traffic lists. */
 const trafficFilterSchema = record(
   {
-    by: choice(trafficSubjects, { description: "The kind of entities by which requests are counted.", default: "routes" }),
+    by: choice(trafficSubjects, {
+      description: "The kind of entities by which requests are counted.",
+      default: "routes",
+    }),
     size: integer({ description: "Maximum number of entries.", default: 100, minimum: 1, maximum: 1000 }),
   },
   { description: "Selects counts of requests." },

@@ -11,7 +11,7 @@ import { readCollection } from "../../stores/read-all.ts";
 import { mergeEndpointResponses } from "../../workers/endpoints/merge-endpoint-responses.ts";
 import type { AdminContext } from "../context.ts";
 import { decodeUtf8, mediaTypeOf } from "../http/decode-body.ts";
-import { badRequest, HttpError, notFound, unparsable, unsupportedType } from "../http/errors.ts";
+import { badRequest, HttpError, noNodeKnown, notFound, unparsable, unsupportedType } from "../http/errors.ts";
 import { readJson } from "../http/read-json.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { lookupForSegment } from "./resolve-url.ts";
@@ -112,8 +112,7 @@ async function askNodes({ fleet }: PluginEndpointOptions, id: string, request: E
   const response = mergeEndpointResponses(answered.flatMap(({ response }) => response ?? []));
   if (response !== null && (response.status >= 500 || response.isShared)) return response;
   if (request.method === "GET" && response !== null && response.status < 400) return response;
-  if (answered.length === 0 && unanswered.length === 0)
-    throw new HttpError(503, { message: "no node is running, or none is known to this process" });
+  if (answered.length === 0 && unanswered.length === 0) throw noNodeKnown();
   if (unanswered.length === 0) return response;
   const what = request.method === "GET" ? "not found on the nodes that answered" : "done on the nodes that answered";
   const others = unanswered.map(({ node, reason }) => `${node} (${reason})`).join(", ");

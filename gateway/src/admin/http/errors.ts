@@ -27,6 +27,7 @@ export const serverNameNotFound = () => messageError(404, "SNI not found");
 export const preconditionFailed = (message: string) => messageError(412, message);
 export const methodNotAllowed = () => messageError(405, "Method not allowed");
 export const unsupportedType = () => messageError(415, "Unsupported media type");
+export const noNodeKnown = () => messageError(503, "no node is running, or none is known to this process");
 export const unparsable = () => badRequest("Cannot parse JSON body");
 
 export const invalidEntity = (violations: readonly Violation[]) =>

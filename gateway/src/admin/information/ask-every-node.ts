@@ -1,7 +1,7 @@
 /** Asks every node for state of its own. */
 import { NODE } from "@sluice/model";
 import type { AdminContext } from "../context.ts";
-import { HttpError } from "../http/errors.ts";
+import { HttpError, noNodeKnown } from "../http/errors.ts";
 
 interface NodeAnswers<Body> {
   readonly answered: readonly { readonly node: string; readonly body: Body }[];
@@ -37,10 +37,8 @@ const messageOf = (body: unknown): string | undefined => {
   return typeof message === "string" ? message : undefined;
 };
 
-export const noAnswer = (unanswered: NodeAnswers<unknown>["unanswered"]): HttpError =>
-  new HttpError(503, {
-    message:
-      unanswered.length === 0
-        ? "no node is running, or none is known to this process"
-        : `no node has answered: ${unanswered.map(({ node, reason }) => `${node} (${reason})`).join(", ")}`,
-  });
+export function noAnswer(unanswered: NodeAnswers<unknown>["unanswered"]): HttpError {
+  if (unanswered.length === 0) return noNodeKnown();
+  const nodes = unanswered.map(({ node, reason }) => `${node} (${reason})`).join(", ");
+  return new HttpError(503, { message: `no node has answered: ${nodes}` });
+}

@@ -1,7 +1,7 @@
 /** The commands that read or change the configuration through the admin API. */
 import type { Collection } from "@sluice/model";
 import type { ArgumentDefinition, OptionDefinition } from "@sluice/model/command-line";
-import { connectionOptions, outputOptions } from "./options.ts";
+import { clientOptions, connectionOptions } from "./options.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
 
 const status: SluiceCommand = {
@@ -10,7 +10,7 @@ const status: SluiceCommand = {
   description:
     "It also warns of certificates that expire within 14 days and of targets that are unhealthy or refused. Warnings do " +
     "not change the exit code.",
-  options: { ...outputOptions("table", "yaml", "json"), ...connectionOptions },
+  options: clientOptions("table", "yaml", "json"),
   exitCodes: { 3: "a node, a resource or a file has a problem" },
   examples: [
     { line: "sluice status", effect: "the installation of http://127.0.0.1:8001" },
@@ -60,8 +60,7 @@ const get: SluiceCommand = {
   ],
   options: {
     tag: { value: "TAG", description: "Only entities with this tag." },
-    ...outputOptions("table", "wide", "yaml", "json"),
-    ...connectionOptions,
+    ...clientOptions("table", "wide", "yaml", "json"),
   },
   examples: [
     { line: "sluice get routes", effect: "lists all routes" },
@@ -102,8 +101,7 @@ const plan: SluiceCommand = {
   options: {
     ...document,
     out: { value: "FILE", description: "Save the plan for `sluice apply FILE`; only its owner can read the file." },
-    ...outputOptions("text", "yaml", "json"),
-    ...connectionOptions,
+    ...clientOptions("text", "yaml", "json"),
   },
   examples: [
     { line: "sluice plan -f sluice.yml --out plan.json", effect: "shows and saves a plan" },
@@ -115,7 +113,7 @@ const plan: SluiceCommand = {
 const diff: SluiceCommand = {
   name: "diff",
   summary: "shows the difference between a file or folder and the configuration",
-  options: { ...document, ...outputOptions("text", "yaml", "json"), ...connectionOptions },
+  options: { ...document, ...clientOptions("text", "yaml", "json") },
   exitCodes: { 1: "there is a difference", 3: "the command failed; standard error has the reason and what to change" },
   examples: [{ line: "sluice diff -f sluice.yml --prune", effect: "checks whether the configuration equals the file" }],
   load: async () => (await import("../client/plan.ts")).diffCommand,

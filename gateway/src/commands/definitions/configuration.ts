@@ -1,8 +1,17 @@
 /** The commands for declarative files, databases and plugin packages. */
 import type { ArgumentDefinition } from "@sluice/model/command-line";
+import type { configCommands } from "../config/index.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
 
 const file: ArgumentDefinition = { name: "FILE", description: "A declarative file." };
+
+/** @param definition.name Also the name under which the subcommand is loaded. */
+const configSubcommand = (
+  definition: Omit<SluiceCommand, "name" | "load"> & { readonly name: keyof typeof configCommands },
+): SluiceCommand => ({
+  ...definition,
+  load: async () => (await import("../config/index.ts")).configCommands[definition.name],
+});
 
 const store = "SLUICE_STORE selects the store.";
 
@@ -11,30 +20,27 @@ const config: SluiceCommand = {
   summary: "checks, converts, imports and exports declarative files",
   examples: [{ line: "sluice config parse sluice.yml", effect: "reports every error in the file" }],
   subcommands: [
-    {
+    configSubcommand({
       name: "init",
       summary: "writes an example file",
       arguments: [{ ...file, optional: true, description: "The file to write (default ./sluice.yml)." }],
       examples: [{ line: "sluice config init", effect: "writes ./sluice.yml" }],
-      load: async () => (await import("../config/index.ts")).configCommands.init,
-    },
-    {
+    }),
+    configSubcommand({
       name: "parse",
       summary: "reports every error in a file with its position",
       arguments: [file],
       examples: [{ line: "sluice config parse sluice.yml", effect: "checks one file" }],
-      load: async () => (await import("../config/index.ts")).configCommands.parse,
-    },
-    {
+    }),
+    configSubcommand({
       name: "import",
       aliases: ["db_import"],
       summary: "creates and updates the file's entities in the store; deletes nothing",
       description: store,
       arguments: [file],
       examples: [{ line: "sluice config import sluice.yml", effect: "writes into the embedded database" }],
-      load: async () => (await import("../config/index.ts")).configCommands.import,
-    },
-    {
+    }),
+    configSubcommand({
       name: "export",
       aliases: ["db_export"],
       summary: "writes all entities of the store to a file",
@@ -47,9 +53,8 @@ const config: SluiceCommand = {
         },
       ],
       examples: [{ line: "sluice config export -", effect: "prints all entities of the embedded database" }],
-      load: async () => (await import("../config/index.ts")).configCommands.export,
-    },
-    {
+    }),
+    configSubcommand({
       name: "convert",
       summary: "converts a declarative file to custom resources, or a folder of custom resources to a declarative file",
       arguments: [{ name: "FILE|FOLDER", description: "The declarative file, or the folder of resources." }],
@@ -66,8 +71,7 @@ const config: SluiceCommand = {
         { line: "sluice config convert sluice.yml --to custom-resources --out resources", effect: "writes a folder" },
         { line: "sluice config convert resources --to declarative", effect: "prints a declarative file" },
       ],
-      load: async () => (await import("../config/index.ts")).configCommands.convert,
-    },
+    }),
   ],
 };
 
@@ -88,7 +92,11 @@ const migrate: SluiceCommand = {
         "Write the part that can be served: custom resources into the folder PATH, or a declarative file (--format). " +
         "A plugin that is absent and may protect is written so that requests in its scope are answered with 503.",
     },
-    format: { value: "FORM", choices: ["resources", "file"], description: "The form that --write writes (default resources)." },
+    format: {
+      value: "FORM",
+      choices: ["resources", "file"],
+      description: "The form that --write writes (default resources).",
+    },
   },
   exitCodes: { 3: "part of the configuration is not served" },
   examples: [

@@ -19,3 +19,11 @@ export const outputOptions = (
   output: { short: "o", value: "FORMAT", choices, default: choices[0], description: "Format of the output." },
   json: { shortFor: ["output", "json"], description: "Short for `-o json`." },
 });
+
+/** The options of a command that prints data of the admin API. */
+export const clientOptions = (
+  ...choices: Parameters<typeof outputOptions>
+): Readonly<Record<string, OptionDefinition>> => ({
+  ...outputOptions(...choices),
+  ...connectionOptions,
+});

@@ -1,5 +1,5 @@
 /** The commands that read facts about requests from the admin API. */
-import { connectionOptions, outputOptions } from "./options.ts";
+import { clientOptions } from "./options.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
 
 const explain: SluiceCommand = {
@@ -17,10 +17,12 @@ const explain: SluiceCommand = {
     "http-version": { value: "VERSION", choices: ["1.1", "2"], description: "Version of HTTP (default 1.1)." },
     "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
     size: { value: "NUMBER", description: "Maximum number of routes to list (default 20)." },
-    ...outputOptions("text", "yaml", "json"),
-    ...connectionOptions,
+    ...clientOptions("text", "yaml", "json"),
   },
-  exitCodes: { 3: "the gateway answers the request itself", 4: "the gateway cannot predict the result, for example because another server decides" },
+  exitCodes: {
+    3: "the gateway answers the request itself",
+    4: "the gateway cannot predict the result, for example because another server decides",
+  },
   examples: [
     { line: "sluice explain GET http://shop.example/cart", effect: "shows the route and the plugins of a request" },
     {
@@ -51,8 +53,7 @@ const trace: SluiceCommand = {
       description: "PEM file of the CAs that may issue the certificate of the proxy.",
     },
     "proxy-insecure": { description: "Do not verify the certificate of the proxy." },
-    ...outputOptions("text", "yaml", "json"),
-    ...connectionOptions,
+    ...clientOptions("text", "yaml", "json"),
   },
   exitCodes: { 3: "the server that answered did not accept the debug token" },
   examples: [
@@ -79,8 +80,7 @@ const logs: SluiceCommand = {
     status: { value: "STATUS", description: "Only requests with this status, such as 404, or 4 for 400 to 499." },
     "min-latency": { value: "MILLISECONDS", description: "Only requests that took at least this long." },
     limit: { value: "NUMBER", description: "End after this many requests (default 100, with --follow no limit)." },
-    ...outputOptions("text", "json"),
-    ...connectionOptions,
+    ...clientOptions("text", "json"),
   },
   examples: [
     { line: "sluice logs --route shop", effect: "the refused and slow requests of a route, with the reasons" },
@@ -105,8 +105,7 @@ const top: SluiceCommand = {
     },
     interval: { value: "SECONDS", default: "2", description: "Time between two readings." },
     size: { value: "NUMBER", default: "20", description: "Maximum number of rows." },
-    ...outputOptions("table", "yaml", "json"),
-    ...connectionOptions,
+    ...clientOptions("table", "yaml", "json"),
   },
   examples: [
     { line: "sluice top", effect: "the routes with the most requests" },

@@ -241,7 +241,12 @@ for (const engine of ["http1", "reply-from"] as const)
           {},
           'route;desc="dead", service;desc="dead", gateway;dur=N, failed-try-1;dur=N;desc="127.0.0.1:1", failed-try-2;dur=N;desc="127.0.0.1:1", total;dur=N',
         ],
-        ["a request without a route shows that no route matched", "/nowhere", {}, 'total;dur=N;desc="no route matched"'],
+        [
+          "a request without a route shows that no route matched",
+          "/nowhere",
+          {},
+          'total;dur=N;desc="no route matched"',
+        ],
       ] as const)
         test(what, async () => {
           const { response, timing } = await debugged(path, headers);

@@ -1,14 +1,10 @@
 /** The completion script for zsh, for `eval` or for a file \`_NAME\` in a folder of \`fpath\`. It runs no program. */
-import {
-  type Candidate,
-  type CompletedCommand,
-  caseBranches,
-  commandSteps,
-  optionValues,
-  positionWords,
-} from "./candidates.ts";
+import type { Candidate, CompletedCommand } from "./candidates.ts";
+import { shellBranches } from "./shell-branches.ts";
 
-export const zshScript = (name: string, commands: readonly CompletedCommand[]): string => `#compdef ${name}
+export function zshScript(name: string, commands: readonly CompletedCommand[]): string {
+  const { words, values, options, positions } = shellBranches(commands, assign);
+  return `#compdef ${name}
 _${name}() {
   local current=$words[CURRENT] command= option= word position=0 i
   local -a candidates
@@ -16,15 +12,7 @@ _${name}() {
     word=$words[i]
     if [[ -n $option ]]; then option=; continue; fi
     case "$command:$word" in
-${caseBranches(
-  optionValues(commands).map(([place]) => [place, "option=$word"]),
-  branch,
-)}${caseBranches(
-  commandSteps(commands).map(([step, path]) => [step, `command="${path}"`]),
-  branch,
-)}      *:-*) ;;
-      *) position=$((position + 1)) ;;
-    esac
+${words}    esac
   done
   if [[ -z $option && $current == --*=* ]]; then
     option=\${current%%=*}
@@ -32,38 +20,24 @@ ${caseBranches(
   fi
   if [[ -n $option ]]; then
     case "$command:$option" in
-${caseBranches(
-  optionValues(commands).flatMap(([place, choices]) =>
-    choices.length === 0 ? [] : [[place, list(choices.map((word) => ({ word, description: "" })))] as const],
-  ),
-  branch,
-)}    esac
+${values}    esac
   elif [[ $current == -* ]]; then
     case $command in
-${caseBranches(
-  commands.map(({ path, options }) => [path, list(options)]),
-  branch,
-)}    esac
+${options}    esac
     _describe -o option candidates
     return
   else
     case "$command:$position" in
-${caseBranches(
-  positionWords(commands).map(([place, words]) => [place, list(words)]),
-  branch,
-)}    esac
+${positions}    esac
   fi
   if (( $#candidates )); then _describe value candidates; else _files; fi
 }
 compdef _${name} ${name}
 if [[ $funcstack[1] == _${name} ]]; then _${name} "$@"; fi
 `;
-
-function branch(patterns: readonly string[], body: string): string {
-  return `      (${patterns.map((pattern) => `"${pattern}"`).join("|")}) ${body} ;;\n`;
 }
 
-const list = (candidates: readonly Candidate[]): string =>
+const assign = (candidates: readonly Candidate[]): string =>
   `candidates=(${candidates.map(({ word, description }) => quoted(description === "" ? word : `${word}:${description}`)).join(" ")})`;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
