@@ -17,6 +17,7 @@ const pages = [
   "serve-tls.md",
   "cache-responses.md",
   "release-gradually.md",
+  "back-up-and-restore.md",
 ];
 
 /** The ports that the pages use: the proxy, the admin API, the proxy with TLS, and two upstreams. */
@@ -71,7 +72,8 @@ suite("a page", { concurrency: 4 }, () => {
       context.after(() => node.stop());
       // One shell for all steps: later steps use variables and background processes of earlier ones.
       const script = steps.map(({ commands }) => `${portable(commands)}\nprintf '\\n=== end of a step\\n'\n`);
-      const shell = await startProcess("sh", ["-ec", script.join("")], { name: "page", cwd: folder.path });
+      const env = { PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}` };
+      const shell = await startProcess("sh", ["-ec", script.join("")], { name: "page", cwd: folder.path, env });
       assert.equal((await shell.ended()).code, 0, shell.tail());
       const printed = shell.output().split("\n=== end of a step\n");
       for (const [at, { commands, language, shown }] of steps.entries()) {
