@@ -54,6 +54,10 @@ describe("a store in a cluster with other writers", () => {
   interface Person {
     /** Applies a resource of the case's class with kubectl: client-side, or server-side for a given field manager. */
     apply(kind: string, name: string, spec: object, manager?: string): Promise<string>;
+    /** Applies a resource as Argo CD does, by force. */
+    sync(kind: string, name: string, spec: object): Promise<string>;
+    /** Resolves to an empty text, or rejects if `sync` would change the resource. */
+    drift(kind: string, name: string, spec: object): Promise<string>;
     get(kind: string, name: string): Promise<{ spec: Record<string, unknown>; metadata: Record<string, unknown> }>;
     kubectl(...args: readonly string[]): Promise<string>;
     /** The name of the case's namespace and class. */
@@ -63,17 +67,22 @@ describe("a store in a cluster with other writers", () => {
   const using = async (run: (store: Store, person: Person) => Promise<void>) => {
     const holder = await hold();
     const kubectl = (...args: readonly string[]) => cluster.kubectl([...args, "-n", holder.name]);
+    const pass = (args: readonly string[], one: { readonly kind: string; name: string; spec: object }) =>
+      cluster.kubectl(
+        [...args, "-f", "-"],
+        JSON.stringify({
+          apiVersion: "sluice.dev/v1alpha1",
+          kind: one.kind,
+          metadata: { name: one.name, namespace: holder.name },
+          spec: { class: holder.name, ...one.spec },
+        }),
+      );
+    const asArgo = ["--server-side", "--field-manager=argocd-controller", "--force-conflicts"];
     const person: Person = {
       apply: (kind, name, spec, manager) =>
-        cluster.kubectl(
-          ["apply", ...(manager ? ["--server-side", `--field-manager=${manager}`] : []), "-f", "-"],
-          JSON.stringify({
-            apiVersion: "sluice.dev/v1alpha1",
-            kind,
-            metadata: { name, namespace: holder.name },
-            spec: { class: holder.name, ...spec },
-          }),
-        ),
+        pass(["apply", ...(manager ? ["--server-side", `--field-manager=${manager}`] : [])], { kind, name, spec }),
+      sync: (kind, name, spec) => pass(["apply", ...asArgo], { kind, name, spec }),
+      drift: (kind, name, spec) => pass(["diff", ...asArgo], { kind, name, spec }),
       get: async (kind, name) =>
         JSON.parse(await kubectl("get", `${kind}.sluice.dev`, name, "-o", "json", "--show-managed-fields")),
       kubectl,
@@ -276,6 +285,38 @@ describe("a store in a cluster with other writers", () => {
       assert.ok(await store.find("plugins", { id: ours.id }), "nothing is removed before all owners were checked");
       assert.equal(isRemoved(await remove(store, "services", { id: users.id }, { force: true })), true);
       assert.equal((await kubectl("get", "services.sluice.dev,plugins.sluice.dev", "-o", "name")).trim(), "");
+    }));
+
+  // The claims of docs/how-to/use-gitops.md that are not about the admin API's own writes.
+  test("a GitOps tool takes back its own fields by force, keeps the weights that the store sets, and prunes the resource with them", () =>
+    using(async (store, { sync, drift, get, kubectl }) => {
+      const git = { url: "http://a", retries: 3 };
+      await sync("Service", "users", git);
+      const users = await found(store, "services", "name", "users");
+      const ours = { ...users, retries: 5, read_timeout: 7 };
+      assert.equal((await replace(store, "services", ours, { force: true })).fault, undefined);
+      await sync("Service", "users", git);
+      const synced = (await get("services", "users")).spec;
+      assert.deepEqual([synced.retries, synced.readTimeout], [3, 7]);
+      await sync("Service", "users", { ...git, readTimeout: 8 });
+      assert.equal((await get("services", "users")).spec.readTimeout, 8);
+
+      const pool = { name: "pool.example", targets: [{ target: "10.0.0.1:80" }, { target: "10.0.0.2:80" }] };
+      await sync("Upstream", "pool", pool);
+      await found(store, "upstreams", "name", "pool.example");
+      const [one] = (await store.list("targets", { size: 9 })).entities;
+      assert.equal((await replace(store, "targets", { ...(one ?? assert.fail()), weight: 9 })).fault, undefined);
+      await sync("Upstream", "pool", pool);
+      const weights = ((await get("upstreams", "pool")).spec.targets as { weight?: number }[]).map(
+        ({ weight }) => weight,
+      );
+      assert.deepEqual(weights.toSorted(), [9, undefined]);
+      assert.equal(await drift("Upstream", "pool", pool), "", "fields that Git does not set are no difference");
+      await assert.rejects(drift("Upstream", "pool", { ...pool, tags: ["new"] }));
+      await kubectl("delete", "upstreams.sluice.dev", "pool");
+      await waitFor(async () => (await store.list("targets", { size: 9 })).entities.length === 0, {
+        what: "the targets to be gone",
+      });
     }));
 
   test("removes a route whose service was removed, so that the route's name is free again", () =>
