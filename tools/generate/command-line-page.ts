@@ -6,7 +6,7 @@ import { operatorProgram } from "../../operator/src/commands/definition.ts";
 
 const introduction = `# Command line
 
-\`--help\` of each command prints the same text, and also the command's [settings](settings.md), each of which is a flag too. \`--version\` prints the version. Misspelt commands and options are refused with the nearest known name.
+\`--help\` of each command prints its part of this page, and the command's [settings](settings.md), each of which is also a flag. \`--version\` prints the version. Misspelt commands and options are refused with the nearest known name.
 
 Every command exits with one of these codes, and some with further codes:
 
