@@ -22,7 +22,7 @@ const within = `(
   where place = 1 or (place <= $1 and made_at > clock_timestamp() - $2 * interval '1 ms')
 )`;
 
-/** The condition selects rows of \`held\`. */
+/** The condition selects rows of `held`. */
 const select = (condition: string): string => `
   select number, last, (extract(epoch from made_at) * 1000)::bigint as time, author, kept, created, changed, deleted
   from (select * from ${within} as held where ${condition}) as found

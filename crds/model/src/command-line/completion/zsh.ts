@@ -1,4 +1,4 @@
-/** The completion script for zsh, for `eval` or for a file \`_NAME\` in a folder of \`fpath\`. It runs no program. */
+/** The completion script for zsh, for `eval` or for a file `_NAME` in a folder of `fpath`. It runs no program. */
 import type { Candidate, CompletedCommand } from "./candidates.ts";
 import { shellBranches } from "./shell-branches.ts";
 
