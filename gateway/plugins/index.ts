@@ -1,5 +1,5 @@
 /** The plugins that come with Sluice. */
-import type { PluginDefinition } from "@sluice/plugin-sdk";
+import type { CounterMetricOptions, PluginDefinition } from "@sluice/plugin-sdk";
 import { acl } from "./acl/index.ts";
 import { basicAuth } from "./basic-auth/index.ts";
 import { botDetection } from "./bot-detection/index.ts";
@@ -8,6 +8,7 @@ import { cors } from "./cors/index.ts";
 import { datadog } from "./datadog/index.ts";
 import { fileLog } from "./file-log/index.ts";
 import { forwardAuth } from "./forward-auth/index.ts";
+import { graphqlOperations, operationRequests, operationSeconds } from "./graphql-operations/index.ts";
 import { grpcWeb } from "./grpc-web/index.ts";
 import { hmacAuth } from "./hmac-auth/index.ts";
 import { httpLog } from "./http-log/index.ts";
@@ -46,6 +47,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   datadog,
   fileLog,
   forwardAuth,
+  graphqlOperations,
   hmacAuth,
   httpLog,
   ipRestriction,
@@ -75,3 +77,8 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   udpLog,
   zipkin,
 ];
+
+/** The metrics of single plugins, by the plugin's name. All log plugins have the metric `droppedEntries` of the SDK. */
+export const pluginMetrics: Readonly<Record<string, readonly CounterMetricOptions[]>> = {
+  [graphqlOperations.name]: [operationRequests, operationSeconds],
+};

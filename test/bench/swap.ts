@@ -156,6 +156,7 @@ export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<Benc
     services: {
       counters,
       metrics,
+      operations: { record() {} },
       now: Date.now,
       connect,
       openHttpClient: httpClientsBehind(connect),

@@ -213,6 +213,7 @@ export function fakeServices({ authorities = [], ...members }: FakeServicesOptio
   return {
     counters: new ThreadCounters(),
     metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
+    operations: { record() {} },
     now,
     connect,
     openHttpClient: httpClientsBehind(connect),

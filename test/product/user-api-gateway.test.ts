@@ -9,7 +9,7 @@ import { startFileNode } from "../../gateway/src/testing-file-node.ts";
 import { root } from "../../tools/check/source-files.ts";
 import { type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
-import { type Answer, ask } from "./client.ts";
+import { type Answer, ask, get } from "./client.ts";
 
 const SECRET = "a-secret-of-this-test-alone";
 const FORGED = {
@@ -28,7 +28,10 @@ const configuration = (port: number): object => ({
       url: `http://127.0.0.1:${port}`,
       upstream_headers: [{ name: "X-Gateway-Secret", value: SECRET }],
       routes: [{ name: "users", paths: ["/users"] }],
-      plugins: [{ name: "key-auth", config: { anonymous: "nobody", hide_credentials: true } }],
+      plugins: [
+        { name: "key-auth", config: { anonymous: "nobody", hide_credentials: true } },
+        { name: "graphql-operations" },
+      ],
     },
     // A service without the secret, as if `upstream_headers` had been forgotten.
     { name: "bare", url: `http://127.0.0.1:${port}`, routes: [{ name: "bare", paths: ["/bare"] }] },
@@ -52,6 +55,7 @@ describe("the user API behind a node", () => {
   const folder = temporaryFolder("user-api-gateway");
   const running: Process[] = [];
   let proxy: string;
+  let metrics: string;
   let direct: string;
   let api: Process;
   let node: Process;
@@ -79,6 +83,7 @@ describe("the user API behind a node", () => {
       env: { SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8", SLUICE_PROXY_ACCESS_LOG: "stdout" },
     });
     proxy = `127.0.0.1:${started.proxy}`;
+    metrics = `http://127.0.0.1:${started.status}/metrics`;
     node = started.node;
     running.push(node);
   });
@@ -112,6 +117,21 @@ describe("the user API behind a node", () => {
     });
     return { status: response.status, body: await response.json() } as Answer;
   }
+
+  test("operations are counted by name, and as failed if a response with status 200 has errors", async () => {
+    const query = "query Counted { users { name } }";
+    for (const key of ["key-of-rita", "key-of-rita", "key-of-tess"])
+      assert.equal((await ask(proxy, { query, key })).status, 200);
+    const { body } = await get(metrics);
+    const counts = [...String(body).matchAll(/requests_total\{(.*operation="Counted".*)\} (\d+)/g)];
+    assert.deepEqual(
+      counts.map(([, labels, count]) => [labels, count]),
+      [
+        ['service="users",type="query",operation="Counted",result="ok"', "2"],
+        ['service="users",type="query",operation="Counted",result="error"', "1"],
+      ],
+    );
+  });
 
   test("a caller that bypasses the gateway and claims to be a consumer is refused, also with a wrong secret", async () => {
     for (const [what, more] of [

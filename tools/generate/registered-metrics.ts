@@ -1,6 +1,7 @@
 /** The metrics of every process, as the processes register them. */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { droppedEntries } from "../../gateway/plugin-sdk/src/delivery/delivery-queue.ts";
+import { pluginMetrics } from "../../gateway/plugins/index.ts";
 import { nodeScraped } from "../../gateway/src/admin/information/node-metrics.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { addedLabels, runtimeRegistry } from "../../gateway/src/metrics/runtime-metrics.ts";
@@ -32,6 +33,8 @@ const ANY_PLUGIN = "<plugin>";
 function shapesOf(compat: boolean): readonly Shape[] {
   const metrics = createMetrics({ compat, nodeId: "", version: "" });
   metrics.pluginCounter(ANY_PLUGIN, droppedEntries);
+  for (const [plugin, list] of Object.entries(pluginMetrics))
+    for (const options of list) metrics.pluginCounter(plugin, options);
   return metrics.tables.map(({ shape }) => shape);
 }
 

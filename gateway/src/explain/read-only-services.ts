@@ -35,6 +35,7 @@ export function readOnlyServices(services: WorkerServices, { activity, cacheOf }
   return {
     counters: readOnlyCounters(services.counters, activity),
     metrics: { ...services.metrics, ...noMetrics },
+    operations: { record() {} },
     now: () => services.now(),
     connect: ({ host, port }) => refusedSocket(refusal(`it connects to ${host}:${port}`)),
     openHttpClient: () => ({

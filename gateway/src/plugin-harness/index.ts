@@ -57,6 +57,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
       counters,
       caches,
       metrics,
+      operations: { record() {} },
       now,
       startTimer,
       connect,

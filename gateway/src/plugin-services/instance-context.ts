@@ -73,6 +73,10 @@ export class InstanceContext implements PluginContext {
     return this.#services.metrics;
   }
 
+  get operations() {
+    return this.#services.operations;
+  }
+
   get now() {
     return this.#services.now;
   }

@@ -39,6 +39,9 @@ export function meteredContext(context: PluginContext, meter: TimerMeter): Plugi
     get metrics() {
       return context.metrics;
     },
+    get operations() {
+      return context.operations;
+    },
     get log() {
       return context.log;
     },

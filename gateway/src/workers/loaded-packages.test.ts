@@ -23,8 +23,11 @@ const script = (modules: readonly string[]) => `
 /** prom-client and its dependencies; it supports tracing through OpenTelemetry's API. */
 const metrics = ["@opentelemetry/api", "bintrees", "prom-client", "tdigest"];
 
-/** Packages of plugins and of the schemas in the model. */
-const plugins = ["@cfworker/json-schema", "re2js"];
+/** Packages of the plugins' schemas and of the model. */
+const schemas = ["@cfworker/json-schema", "re2js"];
+
+/** Packages of plugins. Of graphql, only the lexer is loaded. */
+const plugins = [...schemas, "graphql"];
 
 const cases: readonly [what: string, modules: readonly string[], packages: readonly string[]][] = [
   ["a worker", ["workers/worker.ts", "proxy/http1/listener.ts", "../plugins/index.ts", "metrics/metrics.ts"], plugins],
@@ -35,7 +38,7 @@ const cases: readonly [what: string, modules: readonly string[], packages: reado
   ],
   // commander is loaded only for command lines with flags or arguments.
   ["the command line", ["commands/definitions/index.ts", "../../crds/model/src/command-line/index.ts"], []],
-  ["a file source with a reader process", ["sources/file/file-source.ts"], plugins],
+  ["a file source with a reader process", ["sources/file/file-source.ts"], schemas],
 ];
 
 for (const [what, modules, packages] of cases) {

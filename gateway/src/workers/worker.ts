@@ -110,10 +110,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const available = [...builtInPlugins, ...(await importPlugins(plan.plugins))];
   const plugins = measuredPlugins(available, { metrics: services.metrics, log, words });
   const connect = connectBehind(guard, plan.authorities);
+  const traffic = new TrafficLog();
   const tools = {
     plugins,
     services: {
       ...services,
+      operations: traffic,
       connect,
       openHttpClient: httpClientsBehind(connect),
       datagrams: datagramsBehind(guard),
@@ -127,11 +129,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   let runtime = compile(null, snapshot, tools);
   instances.replaced(null, runtime);
   const recentRequests = new RecentRequestLog({ slowAfter: plan.slowRequest });
-  const own = { recentRequests, traffic: new TrafficLog(), taps: new RequestTaps(), debugTokens: new DebugTokens() };
+  const own = { recentRequests, traffic, taps: new RequestTaps(), debugTokens: new DebugTokens() };
   const observer = combineObservers([
     ...(await openObservers(plan.observers, { snapshot: () => runtime.snapshot, log })),
     own.recentRequests,
-    own.traffic,
+    traffic,
     own.taps,
   ]);
   const createProxy = await engines[plan.engine]();

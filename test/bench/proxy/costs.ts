@@ -108,6 +108,11 @@ const measured = ({ collector, lines, ldap, provider, folder }: Servers): readon
     headers: webhookHeaders(),
     body: { json: webhook },
   },
+  {
+    name: "graphql-operations",
+    headers: { "Content-Type": "application/json" },
+    body: { json: '{"query":"query Users { users { name email } }","operationName":"Users"}' },
+  },
   { name: "acl, with key-auth", plugins: [{ name: "key-auth" }, acl], others: groups },
   { name: "ip-restriction", config: { allow: ["127.0.0.0/8"] } },
   { name: "bot-detection" },

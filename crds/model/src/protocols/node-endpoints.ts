@@ -111,7 +111,7 @@ export interface LastUses {
   readonly last_uses: Readonly<Record<string, number>>;
 }
 
-const trafficSubjects = ["routes", "services", "consumers"] as const;
+const trafficSubjects = ["routes", "services", "consumers", "operations"] as const;
 
 /** Which counts GET /traffic lists. */
 const trafficFilterSchema = record(
@@ -144,6 +144,14 @@ export interface TrafficCounts {
   readonly latencies: readonly (readonly [bucket: number, count: number])[];
 }
 
+/** The requests with an operation that a plugin has found. Latencies last until the end of the response. */
+export interface OperationTraffic extends TrafficCounts {
+  /** A word of the protocol, such as `query`. */
+  readonly type: string;
+  /** Operations that failed, by the status or the body of the response. */
+  readonly failed: number;
+}
+
 /** A worker's or a node's response to a call of `nodePaths.traffic`: the last complete interval. */
 export interface Traffic {
   /** Seconds of the interval. */
@@ -151,6 +159,8 @@ export interface Traffic {
   readonly total: TrafficCounts;
   readonly routes: readonly TrafficCounts[];
   readonly consumers: readonly TrafficCounts[];
+  /** The `entity` has the name of the operation. Absent: the node has an earlier version of Sluice. */
+  readonly operations?: readonly OperationTraffic[];
 }
 
 /** The requests that GET /access-log reports. */

@@ -21,6 +21,11 @@ export interface TrafficPoint extends TrafficRates {
 export interface TrafficEntry extends TrafficRates {
   readonly id: string;
   readonly name: string | null;
+  /** Of operations only, like the next two members: a word of the protocol, such as `query`. */
+  readonly type?: string;
+  readonly service?: { readonly id: string; readonly name: string | null } | null;
+  /** Operations that failed, by the status or the body of the response. */
+  readonly failed?: number;
 }
 
 export interface TrafficReport {

@@ -1,9 +1,11 @@
 /** Services of the node for plugins; they live as long as the node. */
+import type { Exchange } from "../exchange/exchange.ts";
 import type { Counters } from "./counters.ts";
 
 export interface PluginServices {
   readonly counters: Counters;
   readonly metrics: RequestMetrics;
+  readonly operations: OperationRecorder;
   /** Milliseconds since the epoch; a fake in tests. */
   now(): number;
 }
@@ -33,4 +35,22 @@ export interface RequestRecorder {
    * whole request.
    */
   latency(kind: "gatewayLatency" | "upstreamLatency" | "requestLatency", milliseconds: number): void;
+}
+
+/** An operation that a plugin has found in a request, such as a query of GraphQL. A request may have several. */
+export interface RecordedOperation {
+  /** The exchange of the request, which has ended. */
+  readonly exchange: Exchange;
+  /** A word of the protocol, such as `query`. */
+  readonly type: string;
+  /** The plugin limits the number of names if clients choose them. */
+  readonly name: string;
+  /** Whether the response reports that the operation failed, by its status or in its body. */
+  readonly failed: boolean;
+}
+
+/** Counts operations for `GET /traffic?by=operations` of the admin API. */
+export interface OperationRecorder {
+  /** To be called in the phase `log`. */
+  record(operation: RecordedOperation): void;
 }

@@ -1,5 +1,12 @@
-/** `GET /traffic`: rates, errors and latencies of the last ten seconds by route, service or consumer. */
-import { nodePaths, readTrafficFilter, type Traffic, type TrafficCounts, type TrafficFilter } from "@sluice/model";
+/** `GET /traffic`: rates, errors and latencies of the last ten seconds by route, service, consumer or operation. */
+import {
+  nodePaths,
+  type OperationTraffic,
+  readTrafficFilter,
+  type Traffic,
+  type TrafficCounts,
+  type TrafficFilter,
+} from "@sluice/model";
 import { percentileOf } from "../../proxy/observability/latency-histogram.ts";
 import { mergeTraffic, sumByEntity } from "../../proxy/observability/merge-traffic.ts";
 import type { AdminContext } from "../context.ts";
@@ -20,7 +27,7 @@ export const trafficRoutes = (facts: Pick<AdminContext, "fleet">): readonly Admi
         const data = countsBy(filter, traffic)
           .toSorted((one, other) => other.requests - one.requests)
           .slice(0, filter.size)
-          .map((counts) => ({ ...counts.entity, ...ratesOf(counts, seconds) }));
+          .map((counts) => ({ ...counts.entity, ...operationOf(counts, seconds), ...ratesOf(counts, seconds) }));
         const nodes = answered.map(({ node, body }) => ({ node, ...ratesOf(body.total, seconds) }));
         return { status: 200, body: { seconds, total: ratesOf(traffic.total, seconds), data, nodes, unanswered } };
       },
@@ -28,16 +35,24 @@ export const trafficRoutes = (facts: Pick<AdminContext, "fleet">): readonly Admi
   },
 ];
 
-function countsBy({ by }: TrafficFilter, { routes, consumers }: Traffic): readonly TrafficCounts[] {
+function countsBy(
+  { by }: TrafficFilter,
+  { routes, consumers, operations = [] }: Traffic,
+): readonly (TrafficCounts | OperationTraffic)[] {
   switch (by) {
     case "routes":
       return routes;
     case "consumers":
       return consumers;
+    case "operations":
+      return operations;
     case "services":
       return sumByEntity(routes.flatMap((counts) => (counts.service ? [{ ...counts, entity: counts.service }] : [])));
   }
 }
+
+const operationOf = (counts: TrafficCounts | OperationTraffic, seconds: number) =>
+  "type" in counts ? { type: counts.type, service: counts.service, failed: counts.failed / seconds } : {};
 
 /** Rates are per second, latencies in milliseconds. */
 const ratesOf = ({ requests, client_errors, server_errors, refused, latencies }: TrafficCounts, seconds: number) => ({

@@ -189,6 +189,12 @@ const rows: readonly (readonly [
     0,
     /^The last complete 10 seconds on 1 node:\nSERVICE +REQUESTS\/S .*\n\(all requests\) +[\d.]+ /,
   ],
+  [
+    "top shows the operations of GraphQL services",
+    ["top", "--by", "operations", "--once"],
+    0,
+    /\nOPERATION +TYPE +SERVICE +FAILED\/S +REQUESTS\/S .*\n\(all requests\) +- +- +- +[\d.]+ /,
+  ],
   ["top prints the figures as YAML", ["top", "-o", "yaml"], 0, /^seconds: 10\ntotal:\n {2}requests: /],
   ["top refuses an interval of zero", ["top", "--interval", "0"], 2, /^--interval: expected at least 1$/],
   ["logs refuses an invalid status", ["logs", "--status", "4xx"], 2, /^--status: expected a status such as 404, or 4 /],

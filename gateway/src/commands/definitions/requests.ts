@@ -96,9 +96,9 @@ const top: SluiceCommand = {
   options: {
     by: {
       value: "SUBJECT",
-      choices: ["routes", "services", "consumers"],
+      choices: ["routes", "services", "consumers", "operations"],
       default: "routes",
-      description: "The kind of entities by which requests are counted.",
+      description: "Whether requests are counted by route, service, consumer or operation.",
     },
     once: {
       description: "Print the figures once. Default if standard output is not a terminal, and for yaml and json.",
@@ -110,6 +110,10 @@ const top: SluiceCommand = {
   examples: [
     { line: "sluice top", effect: "the routes with the most requests" },
     { line: "sluice top --by consumers --once", effect: "the consumers, once" },
+    {
+      line: "sluice top --by operations",
+      effect: "the operations of GraphQL services on whose routes the plugin graphql-operations is on",
+    },
   ],
   load: async () => (await import("../client/requests/top.ts")).topCommand,
 };

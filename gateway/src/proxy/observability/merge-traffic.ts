@@ -1,5 +1,5 @@
 /** Sums counts of requests over workers, nodes and entities. */
-import type { Traffic, TrafficCounts } from "@sluice/model";
+import type { OperationTraffic, Traffic, TrafficCounts } from "@sluice/model";
 import { mergeBuckets } from "./latency-histogram.ts";
 
 /** @param parts At least one; their intervals have the same length */
@@ -8,12 +8,22 @@ export const mergeTraffic = (parts: readonly Traffic[]): Traffic => ({
   total: sumCounts(parts.map(({ total }) => total)),
   routes: sumByEntity(parts.flatMap(({ routes }) => routes)),
   consumers: sumByEntity(parts.flatMap(({ consumers }) => consumers)),
+  operations: sumByOperation(parts.flatMap(({ operations = [] }) => operations)),
 });
 
 /** One entry for each entity. */
 export function sumByEntity(counts: readonly TrafficCounts[]): readonly TrafficCounts[] {
   const byId = Map.groupBy(counts, ({ entity }) => entity?.id);
   return [...byId.values()].map(sumCounts);
+}
+
+function sumByOperation(counts: readonly OperationTraffic[]): readonly OperationTraffic[] {
+  const byId = Map.groupBy(counts, ({ entity }) => entity?.id);
+  return [...byId.values()].map((same) => ({
+    ...sumCounts(same),
+    type: same[0]?.type ?? "",
+    failed: same.reduce((total, { failed }) => total + failed, 0),
+  }));
 }
 
 /** The sum, with the names of the last. */

@@ -134,7 +134,7 @@ test("requests after a pause are not reported with those before it", (context) =
   assert.deepEqual([only?.entity?.id, others], ["b", []]);
 });
 
-test("at most 1,000 routes are counted by themselves in an interval; the total counts all", (context) => {
+test("at most 1,000 routes are counted separately in an interval; the total counts all", (context) => {
   context.mock.timers.enable({ apis: ["Date"], now: 0 });
   const log = new TrafficLog();
   const now = start();
@@ -142,6 +142,40 @@ test("at most 1,000 routes are counted by themselves in an interval; the total c
   const { total, routes } = log.traffic(now + 10_000);
   assert.deepEqual([total.requests, routes.length], [1500, 1000]);
   assert.equal(Object.keys(log.lastUses("routes").last_uses).length, 1500);
+});
+
+test("operations are counted by service, type and name, with their failures, until the end of the response", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 0 });
+  const now = start();
+  const exchange = exchangeOf(now, { route: "a", latency: 40 });
+  const workers = [new TrafficLog(), new TrafficLog()].map((log) => {
+    log.record({ exchange, type: "query", name: "Users", failed: false });
+    log.record({ exchange, type: "query", name: "Users", failed: true });
+    log.record({ exchange, type: "mutation", name: "Users", failed: false });
+    return log.traffic(now + 10_100);
+  });
+  // A node with an earlier version reports no operations.
+  const { operations: _, ...earlier } = new TrafficLog().traffic();
+  const { operations = [], total } = mergeTraffic([...workers, earlier]);
+  assert.deepEqual(
+    operations.map(({ entity, service, type, requests, failed }) => [entity, service?.name, type, requests, failed]),
+    [
+      [{ id: "s query Users", name: "Users" }, "service", "query", 4, 2],
+      [{ id: "s mutation Users", name: "Users" }, "service", "mutation", 2, 0],
+    ],
+  );
+  const p50 = percentileOf(operations[0]?.latencies ?? [], 0.5) ?? 0;
+  assert.ok(p50 >= 40 && p50 <= 50, `${p50}`);
+  assert.equal(total.requests, 0, "the requests themselves are counted when they end");
+});
+
+test("at most 1,000 operations are counted separately in an interval", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 0 });
+  const log = new TrafficLog();
+  const now = start();
+  for (let at = 0; at < 1500; at++)
+    log.record({ exchange: exchangeOf(now, { route: "a" }), type: "query", name: `Q${at}`, failed: false });
+  assert.equal(log.traffic(now + 10_000).operations?.length, 1000);
 });
 
 test("counts of workers and nodes are added, and percentiles are computed from all latencies", (context) => {

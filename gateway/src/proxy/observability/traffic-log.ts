@@ -1,9 +1,10 @@
 /**
- * Counts the requests of each route and consumer in intervals of ten seconds, and remembers when each route, consumer
+ * Counts the requests of each route, consumer and operation in intervals of ten seconds, and remembers when each route, consumer
  * and credential was last used, to the minute. A route is used by every request that matches it; a consumer and a
  * credential are used when a plugin authenticates a request with them.
  */
-import type { EntityName, LastUses, Traffic, TrafficCounts, UsedCollection } from "@sluice/model";
+import type { EntityName, LastUses, OperationTraffic, Traffic, TrafficCounts, UsedCollection } from "@sluice/model";
+import type { OperationRecorder, RecordedOperation } from "@sluice/plugin-sdk";
 import { type NamedEntity, nameOf } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { LatencyHistogram } from "./latency-histogram.ts";
@@ -16,7 +17,7 @@ const INTERVAL = 10_000;
 const MINUTE = 60_000;
 /** Maximum number of entities whose last use is remembered; those whose last use is the oldest are forgotten. */
 const MAX_ENTITIES = 100_000;
-/** Maximum number of routes, and of consumers, whose requests are counted in an interval. */
+/** Maximum number of routes, of consumers, and of operations, whose requests are counted in an interval. */
 const MAX_COUNTED = 1000;
 const FIRST_CLIENT_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
@@ -58,6 +59,20 @@ class Counts {
   }
 }
 
+class OperationCounts extends Counts {
+  readonly #type: string;
+  failed = 0;
+
+  constructor(entity: EntityName, service: EntityName | null, type: string) {
+    super(entity, service);
+    this.#type = type;
+  }
+
+  override report(): OperationTraffic {
+    return { ...super.report(), type: this.#type, failed: this.failed };
+  }
+}
+
 class Interval {
   /** Requests without a route. */
   readonly unrouted = new Counts();
@@ -67,9 +82,11 @@ class Interval {
   readonly routes = new Map<string, Counts>();
   readonly consumers = new Map<string, Counts>();
   readonly credentials = new Set<string>();
+  /** By the id of the service, or of a route without one, the type and the name. */
+  readonly operations = new Map<string, OperationCounts>();
 }
 
-export class TrafficLog implements RequestObserver {
+export class TrafficLog implements RequestObserver, OperationRecorder {
   readonly #since = Math.floor(Date.now() / 1000);
   /** By id: the minute of the last use, in Unix time. The entity that was used last comes last. */
   readonly #minutes: Readonly<Record<UsedCollection, Map<string, number>>> = {
@@ -112,14 +129,36 @@ export class TrafficLog implements RequestObserver {
     this.#current.unrouted.add(status, true, duration);
   }
 
+  record({ exchange, type, name, failed }: RecordedOperation): void {
+    const { service, route, status, source, timings } = exchange;
+    const { started, ended = started } = timings;
+    if (ended >= this.#end) this.#beginInterval(ended);
+    const { operations } = this.#current;
+    const id = `${(service ?? route).id} ${type} ${name}`;
+    let counts = operations.get(id);
+    if (counts === undefined) {
+      if (operations.size >= MAX_COUNTED) return;
+      counts = new OperationCounts({ id, name }, service && nameOf(service), type);
+      operations.set(id, counts);
+    }
+    counts.add(status, source === "gateway" && status >= FIRST_CLIENT_ERROR, ended - started);
+    if (failed) counts.failed++;
+  }
+
   /** The requests of the last complete interval. */
   traffic(now = performance.now()): Traffic {
     if (now >= this.#end) this.#beginInterval(now);
-    const { unrouted, others, routes, consumers } = this.#complete;
+    const { unrouted, others, routes, consumers, operations } = this.#complete;
     const reported = reportOf(routes);
     // Summed here, so that a request is counted once.
     const total = sumCounts([...reported, others.routes.report(), unrouted.report()]);
-    return { seconds: INTERVAL / 1000, total, routes: reported, consumers: reportOf(consumers) };
+    return {
+      seconds: INTERVAL / 1000,
+      total,
+      routes: reported,
+      consumers: reportOf(consumers),
+      operations: [...operations.values()].map((each) => each.report()),
+    };
   }
 
   lastUses(collection: UsedCollection): LastUses {

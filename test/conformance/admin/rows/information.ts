@@ -72,6 +72,7 @@ export const information: Table = {
           "device-token",
           "file-log",
           "forward-auth",
+          "graphql-operations",
           "grpc-web",
           "hmac-auth",
           "http-log",

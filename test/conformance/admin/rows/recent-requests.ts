@@ -69,7 +69,7 @@ export const recentRequests: Table = {
     refused("GET /access-log?path=/a", { path: "unknown field" }, "requests cannot be watched by path"),
     refused(
       "GET /traffic?by=paths",
-      { by: "expected one of: routes, services, consumers" },
+      { by: "expected one of: routes, services, consumers, operations" },
       "requests are not counted by path",
     ),
     { does: "there are no uses of services", ask: "GET /usage/services", status: 404 },

@@ -10,7 +10,10 @@ import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx"
 import { LiveRequests } from "./live-requests.tsx";
 import { RefusedRequests } from "./refused-requests.tsx";
 
-const scopeTitles: Readonly<Record<TrafficSubject, string>> = {
+/** Operations have a page of their own. */
+type TrafficScope = Exclude<TrafficSubject, "operations">;
+
+const scopeTitles: Readonly<Record<TrafficScope, string>> = {
   routes: "Routes",
   services: "Services",
   consumers: "Consumers",
@@ -30,7 +33,7 @@ const latencyLines: readonly ChartLine[] = [
 const perSecond = (value: number) => `${formatRate(value)}/s`;
 
 export function TrafficPage() {
-  const [scope, setScope] = useState<TrafficSubject>("routes");
+  const [scope, setScope] = useState<TrafficScope>("routes");
   const [filter, setFilter] = useState("");
   const { memory, failure } = useTraffic(scope);
   const wanted = filter.trim().toLowerCase();
@@ -48,7 +51,7 @@ export function TrafficPage() {
       <div class="toolbar">
         <fieldset class="segmented">
           <legend class="sr-only">Requests by</legend>
-          {(Object.keys(scopeTitles) as TrafficSubject[]).map((one) => (
+          {(Object.keys(scopeTitles) as TrafficScope[]).map((one) => (
             <label key={one}>
               <input type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} />
               <span>{scopeTitles[one]}</span>
@@ -86,7 +89,7 @@ const titleOf = ({ id, name }: TrafficEntry): string => name ?? id;
 const share = (part: number, { requests }: TrafficEntry): string =>
   requests === 0 ? "–" : formatShare(part / requests);
 
-const columnsOf = (scope: TrafficSubject): readonly TableColumn<TrafficEntry>[] => [
+const columnsOf = (scope: TrafficScope): readonly TableColumn<TrafficEntry>[] => [
   {
     title: "Name",
     cell: (entry) => <Link to={["entities", scope, entry.id]}>{titleOf(entry)}</Link>,

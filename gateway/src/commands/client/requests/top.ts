@@ -16,11 +16,20 @@ interface Rates {
   readonly latencies: Readonly<Record<"p50" | "p95" | "p99", number | null>>;
 }
 
+interface TrafficRow extends Rates {
+  readonly id: string;
+  readonly name: string | null;
+  /** Of operations only, like the next two members. */
+  readonly type?: string;
+  readonly service?: { readonly id: string; readonly name: string | null } | null;
+  readonly failed?: number;
+}
+
 /** The admin API's response to GET /traffic. */
 interface TrafficPage {
   readonly seconds: number;
   readonly total: Rates;
-  readonly data: readonly (Rates & { readonly id: string; readonly name: string | null })[];
+  readonly data: readonly TrafficRow[];
   readonly nodes: readonly { readonly node: string }[];
   readonly unanswered: readonly UnansweredNode[];
 }
@@ -28,7 +37,15 @@ interface TrafficPage {
 /** Lines of a terminal that does not report its size. */
 const ROWS = 24;
 
-const titles: Readonly<Record<string, string>> = { routes: "ROUTE", services: "SERVICE", consumers: "CONSUMER" };
+const titles: Readonly<Record<string, string>> = {
+  routes: "ROUTE",
+  services: "SERVICE",
+  consumers: "CONSUMER",
+  operations: "OPERATION",
+};
+
+/** Columns that only operations have. */
+const operationTitles = ["TYPE", "SERVICE", "FAILED/S"] as const;
 
 export const topCommand = defineCommand({
   settings: clientSettings,
@@ -74,18 +91,26 @@ export function redraw(drawn: string, text: string): string {
 
 function trafficText({ seconds, total, data, nodes, unanswered }: TrafficPage, subject: string): string {
   const count = nodes.length === 1 ? "1 node" : `${nodes.length} nodes`;
-  const rows = data.map(({ id, name, ...rates }) => [name ?? id, ...cellsOf(rates)]);
+  const isOperation = subject === "operations";
+  const rows = data.map((row) => [row.name ?? row.id, ...(isOperation ? operationCells(row) : []), ...cellsOf(row)]);
   const header = [
     titles[subject] ?? subject,
+    ...(isOperation ? operationTitles : []),
     ...["REQUESTS/S", "4XX/S", "5XX/S", "REFUSED/S", "P50 MS", "P95 MS", "P99 MS"],
   ];
   const missing = unanswered.map(({ node, reason }) => `${styled("red", `No answer from ${node}:`)} ${reason}\n`);
   return (
     `The last complete ${seconds} seconds on ${count}:\n` +
-    formatTable([header, ["(all requests)", ...cellsOf(total)], ...rows]) +
+    formatTable([header, ["(all requests)", ...(isOperation ? ["-", "-", "-"] : []), ...cellsOf(total)], ...rows]) +
     missing.join("")
   );
 }
+
+const operationCells = ({ type = "", service, failed = 0 }: TrafficRow): readonly string[] => [
+  type,
+  service?.name ?? service?.id ?? "-",
+  failed.toFixed(1),
+];
 
 const cellsOf = ({ requests, client_errors, server_errors, refused, latencies }: Rates): readonly string[] => [
   ...[requests, client_errors, server_errors, refused].map((rate) => rate.toFixed(1)),
