@@ -238,6 +238,39 @@ test("a credential of a plugin gets its form from the plugin's schema, and its s
   await close(page);
 });
 
+test("the page GraphQL leads to the plugin, and then lists operations, which can be sorted and filtered", async () => {
+  const page = await rig.open({ at: "#/graphql" });
+  // Counts are reported after ten seconds; the test does not wait for them.
+  await page.route("**/traffic?by=operations*", async (route) => {
+    const operation = (name: string, requests: number, failed: number) => ({
+      id: `shop ${name}`,
+      ...{ name, type: "query", service: { id: "shop", name: "shop" }, requests, failed },
+      ...{ client_errors: 0, server_errors: 0, refused: 0, latencies: { p50: 2, p95: 20, p99: 200 } },
+    });
+    const total = { requests: 9, client_errors: 0, server_errors: 0, refused: 0, latencies: {} };
+    await route.fulfill({ json: { total, data: [operation("Users", 8, 0), operation("Report", 1, 0.5)] } });
+  });
+  await page.getByRole("link", { name: "Add the plugin" }).click();
+  await page.getByLabel("max_operations").waitFor();
+  await page.getByLabel("service", { exact: true }).fill("shop");
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await headingOf(page, /graphql-operations/);
+  await page.getByRole("link", { name: "GraphQL", exact: true }).click();
+  await page.getByRole("link", { name: "service shop" }).waitFor();
+  const names = page.getByRole("table", { name: "Operations" }).getByRole("rowheader");
+  await page.getByRole("cell", { name: "200 ms" }).first().waitFor();
+  assert.deepEqual(await names.allInnerTexts(), ["Users", "Report"]);
+  assert.deepEqual(await violationsOf(page), []);
+  await page.getByRole("button", { name: "Failed" }).click();
+  await page.getByRole("cell", { name: "50 %" }).waitFor();
+  assert.deepEqual(await names.allInnerTexts(), ["Report", "Users"]);
+  await page.getByRole("searchbox", { name: "Filter by name" }).fill("user");
+  await page.getByRole("cell", { name: "50 %" }).waitFor({ state: "detached" });
+  assert.deepEqual(await names.allInnerTexts(), ["Users"]);
+  await close(page);
+});
+
 test("no page has broken the content security policy, or sent a request to another host", () => {
   assert.deepEqual(rig.complaints, []);
 });

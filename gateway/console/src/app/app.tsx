@@ -6,6 +6,7 @@ import { viewAt } from "../api/collections.ts";
 import { EntitiesPage } from "../pages/entities/entities-page.tsx";
 import { EntityDetails } from "../pages/entities/entity-details.tsx";
 import { ExplainPage } from "../pages/explain/explain-page.tsx";
+import { GraphqlPage } from "../pages/graphql/graphql-page.tsx";
 import { OverviewPage } from "../pages/overview/overview-page.tsx";
 import { TopologyPage } from "../pages/topology/topology-page.tsx";
 import { TrafficPage } from "../pages/traffic/traffic-page.tsx";
@@ -66,6 +67,7 @@ const sections = [
   { path: "entities", title: "Entities" },
   { path: "topology", title: "Topology" },
   { path: "traffic", title: "Traffic" },
+  { path: "graphql", title: "GraphQL" },
 ] as const;
 
 interface FrameProps {
@@ -147,6 +149,7 @@ function pageAt({ segments, query }: Place): { readonly title: string; readonly 
   if (section === "explain") return { title: "Explain a request", page: <ExplainPage query={query} /> };
   if (section === "topology") return { title: "Topology", page: <TopologyPage query={query} /> };
   if (section === "traffic") return { title: "Traffic", page: <TrafficPage /> };
+  if (section === "graphql") return { title: "GraphQL", page: <GraphqlPage /> };
   const [path = "services", id, segment, child] = rest;
   const view = viewAt(path);
   if (section === "entities" && view) {

@@ -1,0 +1,144 @@
+/** The operations of GraphQL services: rates, errors and latencies, live. */
+import { useState } from "preact/hooks";
+import { useLoaded } from "../../api/use-loaded.ts";
+import { Link } from "../../app/navigation.tsx";
+import { useConsoleSession } from "../../app/session.ts";
+import type { TrafficEntry } from "../../metrics/traffic-memory.ts";
+import { useTraffic } from "../../metrics/use-traffic.ts";
+import { formatDuration, formatRate, formatShare } from "../../parts/format.ts";
+import { Notice } from "../../parts/notice.tsx";
+import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+import { type CountedScopes, loadCountedScopes, PLUGIN } from "./counted-scopes.ts";
+
+export function GraphqlPage() {
+  const { data, failure } = useLoaded(loadCountedScopes, { key: PLUGIN });
+  return (
+    <>
+      <h1>GraphQL</h1>
+      {failure !== undefined && <Notice kind="error">{failure}</Notice>}
+      {data?.scopes.length === 0 && <NothingCounted />}
+      {data && data.scopes.length > 0 && <Operations counted={data} />}
+      {data === undefined && failure === undefined && <p class="hint">Loading…</p>}
+    </>
+  );
+}
+
+function NothingCounted() {
+  const { canWrite, readOnlyReason } = useConsoleSession();
+  return (
+    <>
+      <p class="lead">
+        This page lists the operations of GraphQL services with their rates, errors and latencies. No service has them
+        counted: add the plugin <code>{PLUGIN}</code> to a service or a route. Other routes stay as fast as they are.
+      </p>
+      {canWrite ? (
+        <Link to={["entities", "plugins", "new"]} query={{ name: PLUGIN }} class="button">
+          Add the plugin
+        </Link>
+      ) : (
+        <Notice kind="info">{readOnlyReason}</Notice>
+      )}
+    </>
+  );
+}
+
+function Operations({ counted: { scopes, others } }: { readonly counted: CountedScopes }) {
+  const { memory, failure } = useTraffic("operations");
+  const [filter, setFilter] = useState("");
+  const [service, setService] = useState("");
+  const entries = memory.entries("operations");
+  const services = [...new Set(entries.map(serviceOf))].sort();
+  const wanted = filter.trim().toLowerCase();
+  const rows = entries.filter(
+    (entry) => (service === "" || serviceOf(entry) === service) && nameOf(entry).toLowerCase().includes(wanted),
+  );
+  return (
+    <>
+      {failure !== undefined && <Notice kind="error">{failure}</Notice>}
+      <p class="lead">
+        Operations are counted for{" "}
+        {scopes.map(({ plugin, title }, at) => (
+          <span key={plugin}>
+            {at > 0 && ", "}
+            <Link to={["entities", "plugins", plugin]}>{title}</Link>
+          </span>
+        ))}
+        {others > 0 && ` and ${others.toLocaleString("en")} more`}.
+      </p>
+      <div class="toolbar">
+        <label class="grow">
+          <span class="sr-only">Filter by name</span>
+          <input
+            type="search"
+            placeholder="Filter by name"
+            value={filter}
+            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+          />
+        </label>
+        <label>
+          <span class="sr-only">Service</span>
+          <select value={service} onChange={({ currentTarget }) => setService(currentTarget.value)}>
+            <option value="">all services</option>
+            {services.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <SortableTable
+        caption="Operations"
+        columns={columns}
+        rows={rows}
+        keyOf={({ id }) => id}
+        sorted={{ column: 3, descending: true }}
+        empty="No operation in the last ten seconds."
+      />
+      <p class="hint">
+        Rates of the last ten seconds, of all nodes, and durations until the end of the response. An operation has
+        failed if the status is 400 or above, or the response has errors.
+      </p>
+    </>
+  );
+}
+
+const nameOf = ({ id, name }: TrafficEntry): string => name ?? id;
+const serviceOf = ({ service }: TrafficEntry): string => service?.name ?? service?.id ?? "no service";
+
+const columns: readonly TableColumn<TrafficEntry>[] = [
+  { title: "Operation", cell: (entry) => <span class="mono">{nameOf(entry)}</span>, sortBy: nameOf },
+  { title: "Type", cell: ({ type }) => type, sortBy: ({ type = "" }) => type },
+  {
+    title: "Service",
+    cell: (entry) =>
+      entry.service ? (
+        <Link to={["entities", "services", entry.service.id]}>{serviceOf(entry)}</Link>
+      ) : (
+        serviceOf(entry)
+      ),
+    sortBy: serviceOf,
+  },
+  {
+    title: "Requests/s",
+    cell: ({ requests }) => formatRate(requests),
+    sortBy: ({ requests }) => requests,
+    isNumeric: true,
+  },
+  {
+    title: "Failed",
+    cell: ({ failed = 0, requests }) => (
+      <span class={failed > 0 ? "state bad" : undefined}>{formatShare(failed / requests)}</span>
+    ),
+    sortBy: ({ failed = 0 }) => failed,
+    isNumeric: true,
+  },
+  ...(["p50", "p95", "p99"] as const).map(
+    (name): TableColumn<TrafficEntry> => ({
+      title: `${name.slice(1)} %`,
+      cell: ({ latencies }) => formatDuration(latencies[name]),
+      sortBy: ({ latencies }) => latencies[name] ?? -1,
+      isNumeric: true,
+    }),
+  ),
+];
