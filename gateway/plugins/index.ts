@@ -1,5 +1,5 @@
 /** The plugins that come with Sluice. */
-import type { CounterMetricOptions, PluginDefinition } from "@sluice/plugin-sdk";
+import type { CounterMetricOptions, HistogramMetricOptions, PluginDefinition } from "@sluice/plugin-sdk";
 import { acl } from "./acl/index.ts";
 import { basicAuth } from "./basic-auth/index.ts";
 import { botDetection } from "./bot-detection/index.ts";
@@ -79,6 +79,6 @@ export const builtInPlugins: readonly PluginDefinition[] = [
 ];
 
 /** The metrics of single plugins, by the plugin's name. All log plugins have the metric `droppedEntries` of the SDK. */
-export const pluginMetrics: Readonly<Record<string, readonly CounterMetricOptions[]>> = {
+export const pluginMetrics: Readonly<Record<string, readonly (CounterMetricOptions | HistogramMetricOptions)[]>> = {
   [graphqlOperations.name]: [operationRequests, operationSeconds],
 };

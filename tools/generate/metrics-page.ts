@@ -11,7 +11,7 @@ const listeners: Readonly<Record<MeasuredComponent, { readonly title: string; re
       "have the label `node_id`. Only the admin API has `sluice_node_scraped`.\n\n" +
       "Metrics of requests need the plugin [prometheus](plugins/prometheus.md), which selects them. " +
       "`<plugin>` stands for the name of a plugin, with `_` instead of `-`. Plugins of your own may have further " +
-      "counters. With `SLUICE_COMPAT=kong`, metrics have the names of the last column.",
+      "metrics. With `SLUICE_COMPAT=kong`, metrics have the names of the last column.",
   },
   operator: { title: "Operator", text: "`GET /metrics` of `SLUICE_OPERATOR_LISTEN`." },
   "user-api": {

@@ -34,7 +34,9 @@ function shapesOf(compat: boolean): readonly Shape[] {
   const metrics = createMetrics({ compat, nodeId: "", version: "" });
   metrics.pluginCounter(ANY_PLUGIN, droppedEntries);
   for (const [plugin, list] of Object.entries(pluginMetrics))
-    for (const options of list) metrics.pluginCounter(plugin, options);
+    for (const options of list)
+      if ("bounds" in options) metrics.pluginHistogram(plugin, options);
+      else metrics.pluginCounter(plugin, options);
   return metrics.tables.map(({ shape }) => shape);
 }
 

@@ -7,7 +7,15 @@ import type { RecordSchema, Static } from "./schema/member.ts";
 import type { RecordMembers } from "./schema/rules.ts";
 import type { CacheOptions, PluginCache } from "./services/cache.ts";
 import type { EndpointRequest, EndpointResponse } from "./services/endpoint.ts";
-import type { CounterMetric, CounterMetricOptions, PluginLog, PluginScope, PluginTimers } from "./services/instance.ts";
+import type {
+  CounterMetric,
+  CounterMetricOptions,
+  HistogramMetric,
+  HistogramMetricOptions,
+  PluginLog,
+  PluginScope,
+  PluginTimers,
+} from "./services/instance.ts";
 import type { PluginNetwork } from "./services/network.ts";
 import type { PluginServices } from "./services/services.ts";
 import type { Violation } from "./violation.ts";
@@ -86,6 +94,8 @@ export interface PluginContext extends PluginServices {
    * earlier call with the name had other labels, or if Sluice or another plugin has a metric of the same full name.
    */
   counterMetric(options: CounterMetricOptions): CounterMetric;
+  /** As `counterMetric`, for a histogram. Calls with the same name must have the same bounds. */
+  histogramMetric(options: HistogramMetricOptions): HistogramMetric;
   /** The cache of the instance; an instance opens at most one. A cache in memory ends with the instance. */
   cache<Value>(options: CacheOptions<Value>): PluginCache<Value>;
 }

@@ -272,11 +272,13 @@ describe("graphql-operations", () => {
     const lines = (await Array.fromAsync(textOf(metrics.tables))).join("").split("\n");
     const labels = 'service="users",type="query",operation="Users"';
     assert.deepEqual(
-      lines.filter((line) => line.startsWith("sluice_graphql_operations_")),
+      lines.filter((line) => /^sluice_graphql_operations_(requests|.*_(sum|count)|.*le="0.25")/.test(line)),
       [
         `sluice_graphql_operations_requests_total{${labels},result="ok"} 1`,
         `sluice_graphql_operations_requests_total{${labels},result="error"} 1`,
-        `sluice_graphql_operations_duration_seconds_total{${labels}} 0.5`,
+        `sluice_graphql_operations_duration_seconds_bucket{le="0.25",${labels}} 2`,
+        `sluice_graphql_operations_duration_seconds_sum{${labels}} 0.5`,
+        `sluice_graphql_operations_duration_seconds_count{${labels}} 2`,
       ],
     );
   });

@@ -1,5 +1,11 @@
 /** graphql-operations: counts requests of GraphQL services by operation. */
-import { type BodyObserver, type CounterMetricOptions, definePlugin, type Exchange } from "@sluice/plugin-sdk";
+import {
+  type BodyObserver,
+  type CounterMetricOptions,
+  definePlugin,
+  type Exchange,
+  type HistogramMetricOptions,
+} from "@sluice/plugin-sdk";
 import { FailedResults } from "./failed-results.ts";
 import { OperationNames } from "./operation-names.ts";
 import { type NamedOperation, OperationReader } from "./request-operations.ts";
@@ -12,14 +18,15 @@ const RESULT_TYPE = /^application\/(?:json|graphql-response\+json)\s*(?:;|$)/i;
 
 export const operationRequests: CounterMetricOptions = {
   name: "requests_total",
-  help: "Requests of GraphQL services by service, and by type, name and result (ok or error) of the operation",
+  help: "Requests by service, and by type, name and result (ok or error) of the GraphQL operation",
   labelNames: ["service", "type", "operation", "result"],
 };
 
-export const operationSeconds: CounterMetricOptions = {
-  name: "duration_seconds_total",
-  help: "Seconds of requests of GraphQL services by service, and by type and name of the operation",
+export const operationSeconds: HistogramMetricOptions = {
+  name: "duration_seconds",
+  help: "Seconds until the end of the response, by service, and by type and name of the GraphQL operation",
   labelNames: ["service", "type", "operation"],
+  bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 };
 
 interface RequestedOperations {
@@ -44,7 +51,7 @@ export const graphqlOperations = definePlugin({
     const reader = new OperationReader(config.max_body_size);
     const names = new OperationNames(config.max_operations, now);
     const requests = context.counterMetric(operationRequests);
-    const seconds = context.counterMetric(operationSeconds);
+    const seconds = context.histogramMetric(operationSeconds);
     const requested = new WeakMap<Exchange, RequestedOperations>();
 
     return {
@@ -74,7 +81,7 @@ export const graphqlOperations = definePlugin({
           const failed = status === 0 || status >= FIRST_ERROR || request.results?.has(at) === true;
           recorder.record({ exchange, type, name, failed });
           requests.add(1, [serviceName, type, name, failed ? "error" : "ok"]);
-          seconds.add((ended - started) / 1000, [serviceName, type, name]);
+          seconds.observe((ended - started) / 1000, [serviceName, type, name]);
         }
       },
     };

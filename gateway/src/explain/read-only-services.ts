@@ -90,6 +90,7 @@ const readOnlyCache = <Value>(cache: InstanceCache<Value> | null): PluginCache<V
 const noMetrics = {
   recorder: (): ReturnType<RequestMetrics["recorder"]> => ({ request() {}, bytes() {}, latency() {} }),
   pluginCounter: () => ({ add() {} }),
+  pluginHistogram: () => ({ observe() {} }),
 };
 
 const logTo = (activity: ReadOnlyActivity): ServicesLog => {

@@ -161,7 +161,7 @@ describe("createMetrics", () => {
   });
 });
 
-describe("a counter of a plugin", () => {
+describe("a metric of a plugin", () => {
   const options = { name: "events_total", help: "Events.", labelNames: ["kind"] };
 
   it("is shared by the instances of the plugin", async () => {
@@ -171,6 +171,26 @@ describe("a counter of a plugin", () => {
     assert.deepEqual(await lines(metrics, "sluice_my_words_events_total"), [
       'sluice_my_words_events_total{kind="a"} 3',
     ]);
+  });
+
+  it("can be a histogram, with the same bounds in all instances", async () => {
+    const metrics = node();
+    const histogram = { ...options, name: "seconds", bounds: [1, 2] };
+    for (const value of [0.5, 3]) metrics.pluginHistogram("my-words", histogram).observe(value, ["a"]);
+    assert.deepEqual(await lines(metrics, "sluice_my_words_seconds"), [
+      'sluice_my_words_seconds_bucket{le="1",kind="a"} 1',
+      'sluice_my_words_seconds_bucket{le="2",kind="a"} 1',
+      'sluice_my_words_seconds_bucket{le="+Inf",kind="a"} 2',
+      'sluice_my_words_seconds_sum{kind="a"} 3.5',
+      'sluice_my_words_seconds_count{kind="a"} 2',
+    ]);
+    assert.throws(() => metrics.pluginHistogram("my-words", { ...histogram, bounds: [1] }), {
+      message:
+        "the metric seconds of the plugin my-words is a histogram with the bounds [1, 2], not a histogram with the bounds [1]",
+    });
+    assert.throws(() => metrics.pluginCounter("my-words", { ...options, name: "seconds" }), {
+      message: "the metric seconds of the plugin my-words is a histogram with the bounds [1, 2], not a counter",
+    });
   });
 
   for (const [what, plugin, given, message] of [

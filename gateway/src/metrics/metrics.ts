@@ -1,10 +1,16 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
 
 import { isDeepStrictEqual } from "node:util";
-import type { CounterMetric, CounterMetricOptions, RequestMetrics } from "@sluice/plugin-sdk";
+import type {
+  CounterMetric,
+  CounterMetricOptions,
+  HistogramMetric,
+  HistogramMetricOptions,
+  RequestMetrics,
+} from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
 import { Recorder } from "./recorder.ts";
-import { ReadTable, type Sample, Table } from "./table.ts";
+import { ReadTable, type Sample, type Shape, Table } from "./table.ts";
 
 /**
  * Client connections to the proxy listener since the start (accepted, handled) and at present, and requests since the
@@ -80,10 +86,12 @@ export interface GatewayMetrics extends RequestMetrics {
   /**
    * A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric.
    *
-   * @throws TypeError if an earlier call for the metric had other labels, or if a metric of Sluice or of another plugin
+   * @throws TypeError if an earlier call for the metric had other labels or another type, or if a metric of Sluice or of another plugin
    * has the same full name: `c` of the plugin `a-b` and `b_c` of the plugin `a` are both called `sluice_a_b_c`.
    */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
+  /** As `pluginCounter`; the bounds must be equal too. */
+  pluginHistogram(plugin: string, options: HistogramMetricOptions): HistogramMetric;
   /** The metrics of requests and of plugins. */
   readonly counted: readonly Table[];
   /** All metrics: those in `counted`, and those of the node as a whole. See slices.ts. */
@@ -113,6 +121,9 @@ const kongNames: Readonly<Record<string, string>> = {
   sluice_requests_received: "kong_nginx_requests_total",
   sluice_entities: "kong_db_entities_total",
 };
+
+const describeBounds = (bounds: readonly number[] | null): string =>
+  bounds === null ? "a counter" : `a histogram with the bounds [${bounds.join(", ")}]`;
 
 const kongName = (name: string): string => kongNames[name] ?? name.replace("sluice_", "kong_");
 
@@ -280,6 +291,27 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     gauge("sluice_entities", "Entities that the node serves", ["kind"], () => samplesOf(now.entities?.() ?? {})),
   ];
 
+  function pluginTable(plugin: string, { name, labelNames, ...shape }: Omit<Shape, "type">): Table {
+    const fullName = nameOf(`sluice_${plugin.replaceAll("-", "_")}_${name}`);
+    const known = ofPlugins.get(fullName);
+    const owner = [...counted, ...ofNode].some(({ shape }) => shape.name === fullName) ? "Sluice" : known?.plugin;
+    if (owner !== undefined && owner !== plugin)
+      throw new TypeError(`the metric ${fullName} of the plugin ${plugin} is also one of ${owner}: rename it`);
+    const type = shape.bounds === null ? "counter" : "histogram";
+    const table = known?.table ?? new Table({ ...shape, type, name: fullName, labelNames }, MAX_PLUGIN_SERIES);
+    const given = table.shape;
+    if (!isDeepStrictEqual(given.labelNames, labelNames)) {
+      const [before, now] = [given.labelNames, labelNames].map((labels) => `[${labels.join(", ")}]`);
+      throw new TypeError(`the metric ${name} of the plugin ${plugin} has the labels ${before}, not ${now}`);
+    }
+    if (!isDeepStrictEqual(given.bounds, shape.bounds)) {
+      const [before, now] = [given.bounds, shape.bounds].map(describeBounds);
+      throw new TypeError(`the metric ${name} of the plugin ${plugin} is ${before}, not ${now}`);
+    }
+    ofPlugins.set(fullName, { plugin, table });
+    return table;
+  }
+
   const pluginTables = () => Array.from(ofPlugins.values(), ({ table }) => table);
 
   return {
@@ -295,22 +327,13 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     read(readings) {
       now = { ...now, ...readings };
     },
-    pluginCounter(plugin, { name, help, labelNames }) {
-      const fullName = nameOf(`sluice_${plugin.replaceAll("-", "_")}_${name}`);
-      const known = ofPlugins.get(fullName);
-      const owner = [...counted, ...ofNode].some(({ shape }) => shape.name === fullName) ? "Sluice" : known?.plugin;
-      if (owner !== undefined && owner !== plugin)
-        throw new TypeError(`the metric ${fullName} of the plugin ${plugin} is also one of ${owner}: rename it`);
-      const counts =
-        known?.table ??
-        new Table({ type: "counter", name: fullName, help, labelNames, bounds: null }, MAX_PLUGIN_SERIES);
-      const { labelNames: given } = counts.shape;
-      if (!isDeepStrictEqual(given, labelNames)) {
-        const [before, now] = [given, labelNames].map((labels) => `[${labels.join(", ")}]`);
-        throw new TypeError(`the metric ${name} of the plugin ${plugin} has the labels ${before}, not ${now}`);
-      }
-      ofPlugins.set(fullName, { plugin, table: counts });
-      return { add: (amount, labels) => counts.increase(counts.of(labels), amount) };
+    pluginCounter(plugin, options) {
+      const table = pluginTable(plugin, { ...options, bounds: null });
+      return { add: (amount, labels) => table.increase(table.of(labels), amount) };
+    },
+    pluginHistogram(plugin, options) {
+      const table = pluginTable(plugin, options);
+      return { observe: (value, labels) => table.observe(table.of(labels), value) };
     },
     get counted() {
       return [...counted, ...pluginTables()];

@@ -9,6 +9,8 @@ import type {
   CounterMetricOptions,
   Destination,
   Exchange,
+  HistogramMetric,
+  HistogramMetricOptions,
   HttpClient,
   LogFacts,
   PluginCache,
@@ -98,6 +100,10 @@ export class InstanceContext implements PluginContext {
 
   counterMetric(options: CounterMetricOptions): CounterMetric {
     return this.#services.metrics.pluginCounter(this.#plugin, options);
+  }
+
+  histogramMetric(options: HistogramMetricOptions): HistogramMetric {
+    return this.#services.metrics.pluginHistogram(this.#plugin, options);
   }
 
   cache<Value>(options: CacheOptions<Value>): PluginCache<Value> {

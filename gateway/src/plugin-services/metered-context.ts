@@ -49,6 +49,7 @@ export function meteredContext(context: PluginContext, meter: TimerMeter): Plugi
       return context.now;
     },
     counterMetric: (options) => context.counterMetric(options),
+    histogramMetric: (options) => context.histogramMetric(options),
     cache: (options) => meteredCache(context.cache(options), settle),
   };
 }

@@ -51,3 +51,14 @@ export interface CounterMetric {
   /** @param labels One value for each label name */
   add(amount: number, labels: readonly string[]): void;
 }
+
+export interface HistogramMetricOptions extends CounterMetricOptions {
+  /** Upper bounds of the buckets, in ascending order. A series has a line for each of them, and three more. */
+  readonly bounds: readonly number[];
+}
+
+/** The distribution of values, such as of seconds. Its buckets are summed over the workers of a node. */
+export interface HistogramMetric {
+  /** @param labels One value for each label name */
+  observe(value: number, labels: readonly string[]): void;
+}
