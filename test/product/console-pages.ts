@@ -10,6 +10,31 @@ import { launchBrowser } from "../../tools/programs/browser.ts";
 
 export const TOKEN = "token-of-the-console-suite";
 
+export const KEY_OF_ANN = "key-of-ann-which-is-secret";
+
+/** A declarative file whose entities the pages show. */
+export const shopDocument = {
+  services: [
+    {
+      name: "shop",
+      url: "http://127.0.0.1:9/v1",
+      tags: ["team-a"],
+      routes: [
+        { name: "shop", hosts: ["shop.example"], paths: ["/shop"], methods: ["GET"] },
+        { name: "first", paths: ["/first"], regex_priority: 7 },
+      ],
+      plugins: [
+        { name: "key-auth" },
+        { name: "rate-limiting", config: { hour: 100, redis: { password: "redis-secret" } } },
+      ],
+    },
+    { name: "stock", host: "stock.example", routes: [{ name: "stock", paths: ["/stock"] }] },
+  ],
+  upstreams: [{ name: "stock.example", targets: [{ target: "127.0.0.1:9", weight: 10 }] }],
+  consumers: [{ username: "ann", keyauth_credentials: [{ key: KEY_OF_ANN, tags: ["2026"] }] }],
+  plugins: [{ name: "prometheus", config: { status_code_metrics: true, latency_metrics: true } }],
+};
+
 export interface OpenOptions {
   /** The address of a page, such as `#/explain`. */
   readonly at?: string;
@@ -89,7 +114,8 @@ export async function startConsole(
       const page = await context.newPage();
       // Violations of the policy and failed requests are console errors. A refused request is part of some tests.
       page.on("console", (message) => {
-        if (message.type() === "error" && !/status of 40\d/.test(message.text())) complaints.push(message.text());
+        if (message.type() === "error" && !/status of (4\d\d|501)/.test(message.text()))
+          complaints.push(message.text());
       });
       page.on("pageerror", (error) => void complaints.push(error.message));
       page.on("request", (sent) => {
@@ -132,6 +158,9 @@ export async function violationsOf(page: Page): Promise<readonly string[]> {
   );
   return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
+
+/** Closes the page with its browser context. */
+export const closePage = (page: Page): Promise<void> => page.context().close();
 
 /** Waits for the heading of a page. */
 export const headingOf = (page: Page, name: string | RegExp): Promise<void> =>

@@ -1,10 +1,8 @@
 /** The web console from a user's view, in a real Chromium over a real `sluice start`. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Page } from "playwright-core";
-import { headingOf, startConsole, TOKEN, violationsOf } from "./console-pages.ts";
+import { closePage, headingOf, KEY_OF_ANN, shopDocument, startConsole, TOKEN, violationsOf } from "./console-pages.ts";
 
-const KEY = "key-of-ann-which-is-secret";
 const greet = {
   "schema.ts": `
     import { array, boolean, choice, definePluginFacts, integer, mapping, nullable, record, set, text } from "@sluice/plugin-sdk";
@@ -33,33 +31,8 @@ const greet = {
     import facts from "./schema.ts";
     export default definePlugin({ ...facts, phases: ({ word }) => ({ access: () => ({ status: 200, body: word }) }) });`,
 };
-const rig = await startConsole(
-  {
-    services: [
-      {
-        name: "shop",
-        url: "http://127.0.0.1:9/v1",
-        tags: ["team-a"],
-        routes: [
-          { name: "shop", hosts: ["shop.example"], paths: ["/shop"], methods: ["GET"] },
-          { name: "first", paths: ["/first"], regex_priority: 7 },
-        ],
-        plugins: [
-          { name: "key-auth" },
-          { name: "rate-limiting", config: { hour: 100, redis: { password: "redis-secret" } } },
-        ],
-      },
-      { name: "stock", host: "stock.example", routes: [{ name: "stock", paths: ["/stock"] }] },
-    ],
-    upstreams: [{ name: "stock.example", targets: [{ target: "127.0.0.1:9", weight: 10 }] }],
-    consumers: [{ username: "ann", keyauth_credentials: [{ key: KEY }] }],
-    plugins: [{ name: "prometheus", config: { status_code_metrics: true, latency_metrics: true } }],
-  },
-  { plugin: greet },
-);
+const rig = await startConsole(shopDocument, { plugin: greet });
 after(() => rig.close());
-
-const close = (page: Page) => page.context().close();
 
 test("the sign-in refuses a wrong token, keeps the right one for the tab, and never puts it into an address", async () => {
   const page = await rig.open({ token: null });
@@ -76,7 +49,7 @@ test("the sign-in refuses a wrong token, keeps the right one for the tab, and ne
   await page.getByRole("button", { name: "Sign out" }).click();
   await headingOf(page, "Sign in to Sluice");
   assert.equal(await page.evaluate("sessionStorage.length + document.cookie.length"), 0);
-  await close(page);
+  await closePage(page);
 });
 
 test("explain shows the plugin that answers, the reasons of candidates, and errors at the field", async () => {
@@ -94,14 +67,14 @@ test("explain shows the plugin that answers, the reasons of candidates, and erro
   await page.getByText("the method POST is not GET").first().waitFor();
   await page.getByLabel("Method").selectOption("GET");
   await page.getByText("Headers, client address, body").click();
-  await page.getByLabel("Headers, one per line").fill(`apikey: ${KEY}`);
+  await page.getByLabel("Headers, one per line").fill(`apikey: ${KEY_OF_ANN}`);
   await explain("http://shop.example/shop/cart?page=2");
   await page.getByRole("heading", { name: "Goes to the service shop" }).waitFor();
   await page.getByText("rate-limiting, per hour: 0 of 100 used").waitFor();
   assert.deepEqual(await violationsOf(page), []);
   await explain("nonsense");
   await page.getByText("expected a URL such as http://api.example/users").waitFor();
-  await close(page);
+  await closePage(page);
 });
 
 test("a change is planned before it is saved, by keyboard alone, and the nodes serve it", async () => {
@@ -145,7 +118,7 @@ test("a change is planned before it is saved, by keyboard alone, and the nodes s
   await page.keyboard.press("Enter");
   await page.getByText("Saved. Every node serves it.").waitFor();
   assert.equal(Object(await rig.ask("GET", "/services/shop")).path, "/v2");
-  await close(page);
+  await closePage(page);
 });
 
 test("a plugin that is not Sluice's own gets its form from its schema, with the errors at their fields", async () => {
@@ -180,7 +153,7 @@ test("a plugin that is not Sluice's own gets its form from its schema, with the 
     ...{ word: "hello", times: 3, loud: true, tone: "stern", names: ["ann", "bob"], days: ["mon"] },
     ...{ headers: { "x-greeting": "1" }, inner: { depth: 2 } },
   });
-  await close(page);
+  await closePage(page);
 });
 
 test("an API key is made and shown once, and no stored secret is shown", async () => {
@@ -205,7 +178,7 @@ test("an API key is made and shown once, and no stored secret is shown", async (
     await keys.nth(index).click();
     await page.locator("#f-key").waitFor();
     assert.equal(await page.locator("#f-key").inputValue(), "(set, not shown)");
-    for (const secret of [KEY, made]) assert.ok(!(await textOf()).includes(secret));
+    for (const secret of [KEY_OF_ANN, made]) assert.ok(!(await textOf()).includes(secret));
     await page.getByRole("link", { name: "Back to the consumer" }).click();
     await keys.nth(1).waitFor();
   }
@@ -213,7 +186,7 @@ test("an API key is made and shown once, and no stored secret is shown", async (
   await page.getByRole("link", { name: "rate-limiting" }).click();
   await page.getByRole("group", { name: "redis" }).waitFor();
   assert.ok(!(await textOf()).includes("redis-secret"));
-  await close(page);
+  await closePage(page);
 });
 
 test("a credential of a plugin gets its form from the plugin's schema, and its secrets are not shown again", async () => {
@@ -235,7 +208,100 @@ test("a credential of a plugin gets its form from the plugin's schema, and its s
   for (const id of ["#f-key", "#f-config-pin"]) assert.equal(await page.locator(id).inputValue(), "(set, not shown)");
   assert.equal(await page.getByLabel("title").inputValue(), "madam");
   assert.deepEqual(await violationsOf(page), []);
-  await close(page);
+  await closePage(page);
+});
+
+test("the page API keys makes a key for a consumer, shows it once, and deletes it after a plan", async () => {
+  const page = await rig.open({ at: "#/entities/key-auths" });
+  const row = page.getByRole("row").filter({ hasText: "mobile" });
+  await page.getByRole("link", { name: "New API key" }).click();
+  assert.deepEqual(await violationsOf(page), []);
+  await page.getByLabel("consumer").fill("ann");
+  await page.getByLabel("tags").fill("mobile");
+  await page.getByLabel("ttl").fill("864000");
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
+  const made = await page.getByRole("dialog").getByLabel("key", { exact: true }).inputValue();
+  const answer = await fetch(`${rig.proxy}/first`, { headers: { apikey: made } });
+  assert.notEqual(answer.status, 401, "the nodes accept the key");
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByText("Created. Every node serves it.").waitFor();
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "API keys" }).click();
+  await row.getByText("1 min ago").waitFor();
+  const inTenDays = new Date(Date.now() + 864_000_000).toISOString().slice(0, 10);
+  await row.getByRole("cell", { name: inTenDays }).waitFor();
+  await row.getByRole("link", { name: "ann" }).waitFor();
+  for (const secret of [KEY_OF_ANN, made]) assert.ok(!(await page.content()).includes(secret));
+  await row.getByRole("link", { name: "…" }).click();
+  await page.getByRole("button", { name: "Delete the API key…" }).click();
+  await page.getByRole("dialog").getByText("deletes").waitFor();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await headingOf(page, "API keys");
+  await page.getByText("2026", { exact: true }).last().waitFor();
+  assert.equal(await row.count(), 0);
+  await closePage(page);
+});
+
+test("the history compares revisions and restores one after a plan, unless something was written since", async () => {
+  await rig.ask("PATCH", "/services/stock", { path: "/one" });
+  await rig.ask("PATCH", "/services/stock", { path: "/two" });
+  const { data } = (await rig.ask("GET", "/revisions?size=2")) as { data: readonly { readonly number: number }[] };
+  const [second, first] = data.map(({ number }) => number);
+  const page = await rig.open({ at: "#/history" });
+  await page.getByLabel(`From revision ${second}`).check();
+  await page.getByLabel(`To revision ${first}`).check();
+  await page.getByRole("button", { name: "Compare" }).click();
+  await headingOf(page, `from revision ${second} to ${first}`);
+  await page.getByRole("row", { name: "path /two /one" }).waitFor();
+  await page.getByRole("link", { name: "History" }).last().click();
+  await page.getByRole("link", { name: String(first), exact: true }).click();
+  await page.getByText("by admin token").waitFor();
+  const dialog = page.getByRole("dialog", { name: `Restore the state of revision ${first}?` });
+  const plan = async () => {
+    await page.getByRole("button", { name: "Restore this state…" }).click();
+    await dialog.getByRole("row", { name: /^path/ }).waitFor();
+  };
+  await plan();
+  await rig.ask("PATCH", "/services/stock", { path: "/three" });
+  await dialog.getByRole("button", { name: "Restore" }).click();
+  await dialog.getByText("does not match If-Match").waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await plan();
+  await dialog.getByRole("row", { name: "path /three /one" }).waitFor();
+  assert.deepEqual(await violationsOf(page), []);
+  await dialog.getByRole("button", { name: "Restore" }).click();
+  await page.getByText(`The state of revision ${first} is restored. Every node serves it.`).waitFor();
+  assert.equal(Object(await rig.ask("GET", "/services/stock")).path, "/one");
+  await closePage(page);
+});
+
+test("the changes of all revisions are listed with author, members and entity, and can be filtered", async () => {
+  await rig.ask("POST", "/services", { name: "passing", host: "passing.example" });
+  await rig.ask("DELETE", "/services/passing");
+  const page = await rig.open({ at: "#/history/changes" });
+  const rows = page.getByRole("row").filter({ hasText: "passing" });
+  await rows.first().waitFor();
+  await page.getByLabel("Kind of entity").selectOption("services");
+  await page.getByLabel("Filter by name, id or member").fill("passing");
+  assert.equal(await page.getByRole("row").count(), 3, "the head, the creation and the deletion");
+  assert.equal(await rows.getByRole("link", { name: "service passing" }).count(), 0, "a deleted entity has no page");
+  await page.getByLabel("Kind of change").selectOption("created");
+  await rows.getByRole("cell", { name: "host", exact: true }).waitFor();
+  assert.equal(await page.getByRole("row").count(), 2);
+  await page.getByLabel("Filter by name, id or member").fill("path");
+  await page.getByLabel("Kind of change").selectOption("changed");
+  await page.getByRole("link", { name: "service stock" }).first().click();
+  await headingOf(page, "service stock");
+  await closePage(page);
+});
+
+test("a store without revisions is named instead of a list", async () => {
+  const page = await rig.open();
+  const message = "custom resources have no revisions in Sluice";
+  await page.route("**/revisions?*", (route) => route.fulfill({ status: 501, json: { message } }));
+  await page.goto(`${rig.admin}/console/#/history`);
+  await page.getByText(message).waitFor();
+  await closePage(page);
 });
 
 test("the page GraphQL leads to the plugin, and then lists operations, which can be sorted and filtered", async () => {

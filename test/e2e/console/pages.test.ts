@@ -6,31 +6,19 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import type { Page } from "playwright-core";
 import { waitFor } from "../../../tools/process/index.ts";
-import { headingOf, startConsole, violationsOf } from "../../product/console-pages.ts";
+import {
+  closePage,
+  headingOf,
+  KEY_OF_ANN,
+  shopDocument,
+  startConsole,
+  violationsOf,
+} from "../../product/console-pages.ts";
 
-const rig = await startConsole({
-  services: [
-    {
-      name: "shop",
-      url: "http://127.0.0.1:9/v1",
-      tags: ["team-a"],
-      routes: [
-        { name: "shop", hosts: ["shop.example"], paths: ["/shop"], methods: ["GET"] },
-        { name: "first", paths: ["/first"], regex_priority: 7 },
-      ],
-      plugins: [{ name: "key-auth" }, { name: "rate-limiting", config: { hour: 100 } }],
-    },
-    { name: "stock", host: "stock.example", routes: [{ name: "stock", paths: ["/stock"] }] },
-  ],
-  upstreams: [{ name: "stock.example", targets: [{ target: "127.0.0.1:9", weight: 10 }] }],
-  consumers: [{ username: "ann", keyauth_credentials: [{ key: "key-of-ann" }] }],
-  plugins: [{ name: "prometheus", config: { status_code_metrics: true, latency_metrics: true } }],
-});
+const rig = await startConsole(shopDocument);
 after(() => rig.close());
-
-const close = (page: Page) => page.context().close();
+await rig.ask("POST", "/services", { name: "made", host: "made.example" });
 
 /** Addresses with the heading of the page, and texts that it shows. */
 const pages: readonly (readonly [at: string, title: string | RegExp, shows: readonly string[]])[] = [
@@ -40,6 +28,10 @@ const pages: readonly (readonly [at: string, title: string | RegExp, shows: read
   ["#/entities/routes?search=shop", "Routes", ["shop.example", "/shop"]],
   ["#/entities/consumers", "Consumers", ["ann"]],
   ["#/entities/plugins/new?name=rate-limiting", "New plugin", ["minute", "redis"]],
+  ["#/entities/key-auths", "API keys", ["never", "2026", "ann"]],
+  ["#/history", "History", ["file", "admin token"]],
+  ["#/history/changes", "History", ["service made", "host"]],
+  ["#/history/1", "revision 1", ["made.example"]],
   ["#/topology", "Topology", ["priority 7", "http://stock.example", "127.0.0.1:9"]],
   ["#/traffic", "Traffic", ["Requests", "Latency"]],
   ["#/nowhere", "Page not found", []],
@@ -57,7 +49,7 @@ for (const [at, title, shows] of pages) {
       }
       assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth")) <= width, `${width} pixels`);
     }
-    await close(page);
+    await closePage(page);
   });
 }
 
@@ -72,7 +64,7 @@ test("traffic lists a refused request with its reason, and leads to the explanat
   await headingOf(page, "Explain a request");
   await page.getByRole("button", { name: "Explain", exact: true }).click();
   await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
-  await close(page);
+  await closePage(page);
 });
 
 test("live requests appear while they are watched, and one is explained or traced by the command shown", async () => {
@@ -87,7 +79,7 @@ test("live requests appear while they are watched, and one is explained or trace
   const watching = page.waitForResponse(/access-log\?status=4$/);
   await live.getByRole("button", { name: "Start" }).press("Enter");
   await watching;
-  await fetch(`${rig.proxy}/first/live`, { headers: { apikey: "key-of-ann" } });
+  await fetch(`${rig.proxy}/first/live`, { headers: { apikey: KEY_OF_ANN } });
   await fetch(`${rig.proxy}/first/live?apikey=unknown`);
   const row = live.getByRole("row").filter({ hasText: "/first/live" });
   await row.getByText("key-auth").waitFor();
@@ -108,7 +100,7 @@ test("live requests appear while they are watched, and one is explained or trace
   await row.getByRole("link", { name: "Explain the request to /first/live" }).press("Enter");
   await headingOf(page, "Explain a request");
   assert.equal(await page.getByLabel("URL").inputValue(), `${rig.proxy}/first/live`);
-  await close(page);
+  await closePage(page);
 });
 
 test("live requests are not asked for while the page is hidden", async () => {
@@ -130,7 +122,7 @@ test("live requests are not asked for while the page is hidden", async () => {
   assert.equal(await polled(), false);
   await setHidden(false);
   assert.equal(await polled(), true);
-  await close(page);
+  await closePage(page);
 });
 
 test("the overview names the line of the file that is not valid, until it is", async () => {
@@ -143,7 +135,7 @@ test("the overview names the line of the file that is not valid, until it is", a
   assert.deepEqual(await violationsOf(page), []);
   writeFileSync(rig.file, text);
   await problem.waitFor({ state: "detached" });
-  await close(page);
+  await closePage(page);
 });
 
 test("the overview names an unhealthy target and leads to its upstream, and the topology shows the target", async () => {
@@ -172,7 +164,7 @@ test("the overview names an unhealthy target and leads to its upstream, and the 
     .getByRole("listitem", { name: /^dead,/ })
     .getByText("unhealthy, weight 100")
     .waitFor();
-  await close(page);
+  await closePage(page);
   await rig.ask("DELETE", "/services/dead");
   await rig.ask("DELETE", "/upstreams/dead.example");
 });
@@ -190,7 +182,7 @@ test("deleting shows what is deleted with it first", async () => {
   await headingOf(page, "Services");
   await page.getByText("stock.example").waitFor();
   assert.equal(await page.getByRole("link", { name: "gone", exact: true }).count(), 0);
-  await close(page);
+  await closePage(page);
 });
 
 /** A server that passes the requests below a prefix on to the admin listener, without the prefix. */
@@ -219,7 +211,7 @@ test("the console works below a path prefix of a proxy", async () => {
   const page = await rig.open({ base: proxy.url, at: "#/entities/services" });
   await page.getByRole("link", { name: "shop", exact: true }).click();
   await headingOf(page, "service shop");
-  await close(page);
+  await closePage(page);
   proxy.close();
 });
 
@@ -236,7 +228,10 @@ test("a read-only console shows everything and offers no change", async () => {
   assert.ok(await page.locator("#f-host").isDisabled());
   for (const name of [/^Plan/, /^Delete/]) assert.equal(await page.getByRole("button", { name }).count(), 0);
   assert.equal(await page.getByRole("link", { name: /^New/ }).count(), 0);
-  await close(page);
+  await page.goto(`${readOnly.admin}/console/#/history/0`);
+  await page.getByRole("link", { name: "Compare with the present state" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Restore/ }).count(), 0);
+  await closePage(page);
 });
 
 test("of 10,000 routes the topology draws only those in view, and finds each one", async () => {
@@ -263,7 +258,7 @@ test("of 10,000 routes the topology draws only those in view, and finds each one
   await page.goto(`${large.admin}/console/#/entities/routes`);
   await page.getByText("10,000 routes").waitFor();
   assert.equal(await page.getByRole("row").count(), 101, "a page of the list has 100 rows");
-  await close(page);
+  await closePage(page);
 });
 
 test("no page has broken the content security policy, or sent a request to another host", () => {

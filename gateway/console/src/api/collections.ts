@@ -31,13 +31,74 @@ const plugins = (member: string): ChildView => ({
   member,
 });
 
-const credential = (segment: string, collection: string, title: string): ChildView => ({
-  segment,
-  collection,
-  title,
-  member: "consumer",
-});
+/** Credentials of consumers: all of them at `path`, and those of one consumer below it at `segment`. */
+const credentialViews: readonly (CollectionView & { readonly segment: string })[] = [
+  {
+    collection: "keyauth_credentials",
+    path: "key-auths",
+    segment: "key-auth",
+    title: "API keys",
+    singular: "API key",
+    names: [],
+    columns: ["consumer", "created_at", "ttl"],
+  },
+  {
+    collection: "basicauth_credentials",
+    path: "basic-auths",
+    segment: "basic-auth",
+    title: "Passwords (basic-auth)",
+    singular: "password",
+    names: ["username"],
+    columns: ["consumer", "created_at"],
+  },
+  {
+    collection: "jwt_secrets",
+    path: "jwts",
+    segment: "jwt",
+    title: "JWT credentials",
+    singular: "JWT credential",
+    names: [],
+    columns: ["consumer", "algorithm", "created_at"],
+  },
+  {
+    collection: "hmacauth_credentials",
+    path: "hmac-auths",
+    segment: "hmac-auth",
+    title: "HMAC credentials",
+    singular: "HMAC credential",
+    names: ["username"],
+    columns: ["consumer", "created_at"],
+  },
+  {
+    collection: "mtls_auth_credentials",
+    path: "mtls-auths",
+    segment: "mtls-auth",
+    title: "Client certificates",
+    singular: "client certificate",
+    names: ["subject_name"],
+    columns: ["consumer", "ca_certificate", "created_at"],
+  },
+  {
+    collection: "plugin_credentials",
+    path: "plugin-credentials",
+    segment: "plugin-credentials",
+    title: "Credentials of your own plugins",
+    singular: "plugin credential",
+    names: [],
+    columns: ["consumer", "plugin", "created_at"],
+  },
+  {
+    collection: "acls",
+    path: "acls",
+    segment: "acls",
+    title: "ACL groups",
+    singular: "ACL group",
+    names: ["group"],
+    columns: ["consumer", "created_at"],
+  },
+];
 
+/** The collections that the page Entities offers. */
 export const collectionViews: readonly CollectionView[] = [
   {
     collection: "services",
@@ -73,13 +134,7 @@ export const collectionViews: readonly CollectionView[] = [
     names: ["username", "custom_id"],
     columns: ["custom_id"],
     children: [
-      credential("key-auth", "keyauth_credentials", "API keys"),
-      credential("basic-auth", "basicauth_credentials", "Passwords (basic-auth)"),
-      credential("jwt", "jwt_secrets", "JWT credentials"),
-      credential("hmac-auth", "hmacauth_credentials", "HMAC credentials"),
-      credential("mtls-auth", "mtls_auth_credentials", "Client certificates"),
-      credential("plugin-credentials", "plugin_credentials", "Credentials of your own plugins"),
-      credential("acls", "acls", "ACL groups"),
+      ...credentialViews.map(({ segment, collection, title }) => ({ segment, collection, title, member: "consumer" })),
       plugins("consumer"),
     ],
   },
@@ -136,25 +191,22 @@ export const collectionViews: readonly CollectionView[] = [
 ];
 
 /** Collections that exist only below a parent. */
-const childNames: Readonly<
-  Record<string, { readonly singular: string; readonly names: readonly string[]; readonly columns: readonly string[] }>
-> = {
-  targets: { singular: "target", names: ["target"], columns: ["weight"] },
-  keyauth_credentials: { singular: "API key", names: [], columns: ["ttl"] },
-  basicauth_credentials: { singular: "password", names: ["username"], columns: [] },
-  jwt_secrets: { singular: "JWT credential", names: [], columns: ["algorithm"] },
-  hmacauth_credentials: { singular: "HMAC credential", names: ["username"], columns: [] },
-  mtls_auth_credentials: { singular: "client certificate", names: ["subject_name"], columns: ["ca_certificate"] },
-  plugin_credentials: { singular: "plugin credential", names: [], columns: ["plugin"] },
-  acls: { singular: "ACL group", names: ["group"], columns: [] },
+const childNames: Readonly<Record<string, Pick<CollectionView, "singular" | "names" | "columns">>> = {
+  targets: { singular: "target", names: ["target"], columns: ["weight", "created_at"] },
+  consumer_group_consumers: { singular: "membership in a consumer group", names: [], columns: [] },
 };
 
-export const viewAt = (path: string): CollectionView | undefined => collectionViews.find((view) => view.path === path);
+const allViews: readonly CollectionView[] = [...collectionViews, ...credentialViews];
+
+export const viewAt = (path: string): CollectionView | undefined => allViews.find((view) => view.path === path);
+
+/** The collection's view; undefined if its entities exist only below a parent. */
+export const viewOfCollection = (collection: string): CollectionView | undefined =>
+  allViews.find((view) => view.collection === collection);
 
 /** How the entities of a collection are shown, also of one that exists only below a parent. */
 export const namingOf = (collection: string): Pick<CollectionView, "singular" | "names" | "columns"> =>
-  collectionViews.find((view) => view.collection === collection) ??
-  childNames[collection] ?? { singular: collection, names: ["name"], columns: [] };
+  viewOfCollection(collection) ?? childNames[collection] ?? { singular: collection, names: ["name"], columns: [] };
 
 /** The name of an entity, or the beginning of its id. */
 export function titleOf(collection: string, entity: EntityRecord): string {

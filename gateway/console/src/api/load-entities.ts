@@ -1,14 +1,9 @@
-/** Reads whole collections, page by page. */
+/** Reads whole lists of the admin API, page by page. */
 import { read } from "./client.ts";
 
 export interface EntityRecord {
   readonly id: string;
   readonly [member: string]: unknown;
-}
-
-interface EntityPage {
-  readonly data: readonly EntityRecord[];
-  readonly offset?: string;
 }
 
 export interface EntityList {
@@ -22,24 +17,32 @@ export const MAX_ENTITIES = 20_000;
 
 const PAGE_SIZE = 1000;
 
-/** @param report Called after each page with the number of entities so far. */
-export async function loadEntities(
+interface LoadPagesOptions {
+  readonly signal?: AbortSignal;
+  /** Called after each page with the number of items so far. */
+  readonly report?: (count: number) => void;
+  readonly max?: number;
+}
+
+export async function loadEntities(path: string, options: LoadPagesOptions = {}): Promise<EntityList> {
+  const { items, isTruncated } = await loadPages<EntityRecord>(path, options);
+  return { entities: items, isTruncated };
+}
+
+/** Reads any list that the admin API answers in pages. */
+export async function loadPages<Item>(
   path: string,
-  {
-    signal,
-    report = () => {},
-    max = MAX_ENTITIES,
-  }: { signal?: AbortSignal; report?: (count: number) => void; max?: number } = {},
-): Promise<EntityList> {
-  const entities: EntityRecord[] = [];
+  { signal, report = () => {}, max = MAX_ENTITIES }: LoadPagesOptions = {},
+): Promise<{ readonly items: readonly Item[]; readonly isTruncated: boolean }> {
+  const items: Item[] = [];
   let offset: string | undefined;
   do {
     const size = `size=${PAGE_SIZE}`;
     const query = offset === undefined ? size : `${size}&offset=${encodeURIComponent(offset)}`;
-    const page: EntityPage = await read(`${path}?${query}`, signal);
-    entities.push(...page.data);
-    report(entities.length);
+    const page = await read<{ readonly data: readonly Item[]; readonly offset?: string }>(`${path}?${query}`, signal);
+    items.push(...page.data);
+    report(items.length);
     offset = page.offset;
-  } while (offset !== undefined && entities.length < max);
-  return { entities, isTruncated: offset !== undefined };
+  } while (offset !== undefined && items.length < max);
+  return { items, isTruncated: offset !== undefined };
 }

@@ -1,18 +1,10 @@
 /** The frame of every page: sign-in, navigation, and the page that the address names. */
-import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, describeFailure, keepToken, onUnauthorized, signedInToken } from "../api/client.ts";
-import { viewAt } from "../api/collections.ts";
-import { EntitiesPage } from "../pages/entities/entities-page.tsx";
-import { EntityDetails } from "../pages/entities/entity-details.tsx";
-import { ExplainPage } from "../pages/explain/explain-page.tsx";
-import { GraphqlPage } from "../pages/graphql/graphql-page.tsx";
-import { OverviewPage } from "../pages/overview/overview-page.tsx";
-import { TopologyPage } from "../pages/topology/topology-page.tsx";
-import { TrafficPage } from "../pages/traffic/traffic-page.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Announcer, announce } from "./announcer.tsx";
-import { Link, type Place, usePlace } from "./navigation.tsx";
+import { Link, usePlace } from "./navigation.tsx";
+import { sectionAt, sections, shownPage } from "./pages.tsx";
 import { type ConsoleSession, ConsoleSessionContext, loadSession } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 import { ThemeSwitch } from "./theme.tsx";
@@ -61,15 +53,6 @@ export function App() {
   );
 }
 
-const sections = [
-  { path: "", title: "Overview" },
-  { path: "explain", title: "Explain" },
-  { path: "entities", title: "Entities" },
-  { path: "topology", title: "Topology" },
-  { path: "traffic", title: "Traffic" },
-  { path: "graphql", title: "GraphQL" },
-] as const;
-
 interface FrameProps {
   readonly session: ConsoleSession;
   readonly onSignOut: (() => void) | undefined;
@@ -77,7 +60,7 @@ interface FrameProps {
 
 function Frame({ session, onSignOut }: FrameProps) {
   const place = usePlace();
-  const { title, page } = pageAt(place);
+  const { title, page } = shownPage(place);
   const main = useRef<HTMLElement>(null);
   const address = place.segments.join("/");
   const isFirst = useRef(true);
@@ -92,7 +75,7 @@ function Frame({ session, onSignOut }: FrameProps) {
     scrollTo(0, 0);
     announce(title);
   }, [address, title]);
-  const section = place.segments[0] ?? "";
+  const current = sectionAt(place);
 
   return (
     <>
@@ -106,10 +89,10 @@ function Frame({ session, onSignOut }: FrameProps) {
         </Link>
         <nav aria-label="Pages">
           <ul>
-            {sections.map(({ path, title: name }) => (
-              <li key={path}>
-                <Link to={path === "" ? [] : [path]} current={section === path}>
-                  {name}
+            {sections.map((section) => (
+              <li key={section.title}>
+                <Link to={section.at} current={section === current}>
+                  {section.title}
                 </Link>
               </li>
             ))}
@@ -142,35 +125,3 @@ const Mark = () => (
     <path d="M7 10h18M7 16h11M7 22h18M21 6v7M21 19v7" />
   </svg>
 );
-
-function pageAt({ segments, query }: Place): { readonly title: string; readonly page: JSX.Element } {
-  const [section = "", ...rest] = segments;
-  if (section === "") return { title: "Overview", page: <OverviewPage /> };
-  if (section === "explain") return { title: "Explain a request", page: <ExplainPage query={query} /> };
-  if (section === "topology") return { title: "Topology", page: <TopologyPage query={query} /> };
-  if (section === "traffic") return { title: "Traffic", page: <TrafficPage /> };
-  if (section === "graphql") return { title: "GraphQL", page: <GraphqlPage /> };
-  const [path = "services", id, segment, child] = rest;
-  const view = viewAt(path);
-  if (section === "entities" && view) {
-    if (id === undefined) return { title: view.title, page: <EntitiesPage view={view} query={query} /> };
-    const nested = segment === undefined ? undefined : view.children?.find((one) => one.segment === segment);
-    const key = segments.join("/");
-    if (segment === undefined || nested)
-      return {
-        title: id === "new" ? `New ${view.singular}` : view.title,
-        page: <EntityDetails key={key} view={view} id={id} nested={nested} child={child} query={query} />,
-      };
-  }
-  return {
-    title: "Page not found",
-    page: (
-      <>
-        <h1>Page not found</h1>
-        <p>
-          The console has no page at this address. Go to the <Link to={[]}>overview</Link>.
-        </p>
-      </>
-    ),
-  };
-}

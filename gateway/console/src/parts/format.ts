@@ -28,8 +28,14 @@ export const formatShare = (share: number): string =>
 export function formatValue(value: unknown): string {
   if (value === null || value === undefined || value === "") return "–";
   if (Array.isArray(value)) return value.length === 0 ? "–" : value.map(formatValue).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (typeof value !== "object") return String(value);
+  const members = Object.entries(value);
+  // A reference to another entity.
+  return members.length === 1 && members[0]?.[0] === "id" ? String(members[0][1]) : JSON.stringify(value);
 }
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+/** A time in milliseconds as a date and a time of day, in UTC. */
+export const formatTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");

@@ -5,15 +5,17 @@ import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
-import { formatValue } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+import { columnTitle, memberText } from "./entity-names.ts";
 
 interface ChildListProps {
   readonly view: CollectionView;
   readonly child: ChildView;
   readonly entity: EntityRecord;
 }
+
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 export function EntitiesBelow({ view, child, entity }: ChildListProps) {
   const { canWrite } = useConsoleSession();
@@ -33,9 +35,7 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
   const addressOf = (id: string) =>
     page ? ["entities", page.path, id] : ["entities", view.path, entity.id, segment, id];
   const { singular, columns: members } = namingOf(collection);
-  const shown = [...members, ...(collection === "targets" ? ["health"] : []), ...(page ? [] : ["created_at"])].filter(
-    (name) => name !== member,
-  );
+  const shown = [...members, ...(collection === "targets" ? ["health"] : [])].filter((name) => name !== member);
   const columns: readonly TableColumn<EntityRecord>[] = [
     {
       title: "Name",
@@ -44,9 +44,9 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
     },
     ...shown.map(
       (name): TableColumn<EntityRecord> => ({
-        title: name,
-        cell: (one) => valueText(name, one[name]),
-        sortBy: (one) => valueText(name, one[name]),
+        title: columnTitle(name),
+        cell: (one) => memberText(name, one, NO_NAMES),
+        sortBy: (one) => memberText(name, one, NO_NAMES),
       }),
     ),
   ];
@@ -66,9 +66,3 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
     </section>
   );
 }
-
-/** The admin API has times in seconds, with fractions for some collections. */
-const valueText = (name: string, value: unknown): string =>
-  name.endsWith("_at") && typeof value === "number"
-    ? new Date(value * 1000).toISOString().slice(0, 19).replace("T", " ")
-    : formatValue(value);

@@ -5,10 +5,11 @@ import { type EntityRecord, loadEntities, MAX_ENTITIES } from "../../api/load-en
 import { useLoaded } from "../../api/use-loaded.ts";
 import { goTo, Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
-import { formatValue, plural } from "../../parts/format.ts";
+import { FilterSelect, FilterText } from "../../parts/filters.tsx";
+import { plural } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
-import { useNames } from "./entity-names.ts";
+import { columnTitle, memberText, referencedPage, useNames } from "./entity-names.ts";
 import { type LastUse, useLastUses } from "./last-uses.ts";
 
 interface EntitiesPageProps {
@@ -17,25 +18,28 @@ interface EntitiesPageProps {
 }
 
 export function EntitiesPage({ view, query }: EntitiesPageProps) {
+  const listing = <EntityListing key={view.path} view={view} query={query} />;
   return (
     <>
       <h1>{view.title}</h1>
-      <div class="with-side">
-        <nav class="side" aria-label="Collections">
-          <ul>
-            {collectionViews.map(({ path, title }) => (
-              <li key={path}>
-                <Link to={["entities", path]} current={path === view.path}>
-                  {title}
-                </Link>
-              </li>
-            ))}
-          </ul>
-        </nav>
-        <div>
-          <EntityListing key={view.path} view={view} query={query} />
+      {collectionViews.includes(view) ? (
+        <div class="with-side">
+          <nav class="side" aria-label="Collections">
+            <ul>
+              {collectionViews.map(({ path, title }) => (
+                <li key={path}>
+                  <Link to={["entities", path]} current={path === view.path}>
+                    {title}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </nav>
+          <div>{listing}</div>
         </div>
-      </div>
+      ) : (
+        listing
+      )}
     </>
   );
 }
@@ -76,33 +80,19 @@ function EntityListing({ view, query }: EntitiesPageProps) {
   return (
     <>
       <div class="toolbar">
-        <label class="grow">
-          <span class="sr-only">Search {view.title}</span>
-          <input
-            type="search"
-            placeholder="Search"
-            value={search}
-            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-          />
-        </label>
+        <FilterText label={`Search ${view.title}`} placeholder="Search" value={search} onChange={setSearch} />
         {tags.length > 0 && (
-          <label>
-            <span class="sr-only">Tag</span>
-            <select
-              value={tag}
-              onChange={({ currentTarget }) =>
-                goTo(["entities", view.path], {
-                  ...(search !== "" && { search }),
-                  ...(currentTarget.value !== "" && { tag: currentTarget.value }),
-                })
-              }
-            >
-              <option value="">all tags</option>
-              {tags.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </label>
+          <FilterSelect
+            label="Tag"
+            value={tag}
+            choices={[["", "all tags"], ...tags.map((one) => [one, one] as const)]}
+            onChange={(chosen) =>
+              goTo(["entities", view.path], {
+                ...(search !== "" && { search }),
+                ...(chosen !== "" && { tag: chosen }),
+              })
+            }
+          />
         )}
         {canWrite && (
           <Link to={["entities", view.path, "new"]} class="button primary">
@@ -155,9 +145,13 @@ function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): rea
     },
     ...view.columns.map(
       (member): TableColumn<EntityRecord> => ({
-        title: member,
-        cell: (entity) => cellText(entity[member], names),
-        sortBy: (entity) => (typeof entity[member] === "number" ? entity[member] : cellText(entity[member], names)),
+        title: columnTitle(member),
+        cell: (entity) => {
+          const to = referencedPage(member, entity);
+          const text = memberText(member, entity, names);
+          return to ? <Link to={to}>{text}</Link> : text;
+        },
+        sortBy: (entity) => (typeof entity[member] === "number" ? entity[member] : memberText(member, entity, names)),
         isNumeric: member === "port" || member === "regex_priority",
       }),
     ),
@@ -182,13 +176,6 @@ function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): rea
   ];
 }
 
-/** A reference is shown by the name of the entity. */
-export function cellText(value: unknown, names: EntityNames): string {
-  if (typeof value !== "object" || value === null || !("id" in value)) return formatValue(value);
-  const id = String(value.id);
-  return names.get(id) ?? id;
-}
-
 const tagsOf = ({ tags }: EntityRecord): readonly string[] => (Array.isArray(tags) ? tags.map(String) : []);
 
 /** The texts that a search looks into: what the table shows, and the id. Secrets are not among them. */
@@ -196,7 +183,7 @@ const searchText = (view: CollectionView, entity: EntityRecord, names: EntityNam
   [
     entity.id,
     titleOf(view.collection, entity),
-    ...view.columns.map((member) => cellText(entity[member], names)),
+    ...view.columns.map((member) => memberText(member, entity, names)),
     ...tagsOf(entity),
   ]
     .join("\n")

@@ -4,16 +4,17 @@ import { ask, encodedPath } from "../../api/client.ts";
 import { type ChildView, type CollectionView, namingOf, titleOf } from "../../api/collections.ts";
 import type { EntityRecord } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
+import { announce } from "../../app/announcer.tsx";
 import { goTo, Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
 import type { FormDraft } from "../../forms/draft-changes.ts";
 import { initialRecord, kindMemberOf, loadFields, loadKinds, type NamedField } from "../../forms/schema-fields.ts";
 import { Notice } from "../../parts/notice.tsx";
-import { DeleteButton } from "./delete-button.tsx";
+import { PlannedButton } from "../../plans/planned-button.tsx";
+import type { WriteResult } from "../../plans/write.ts";
 import { EntitiesBelow } from "./entities-below.tsx";
 import { EntityForm } from "./entity-form.tsx";
 import { NewSecrets } from "./new-secrets.tsx";
-import type { WriteResult } from "./write.ts";
 import { WrittenIn } from "./written-in.tsx";
 
 interface EntityPageProps {
@@ -126,10 +127,10 @@ function NewEntity({ collection, listPath, singular, nested, query, onDone }: Ne
   );
 }
 
-/** The fields that lists show too. */
+/** The fields that lists show too. An entity without a name is recognised by its tags. */
 function mainFields(collection: string): readonly string[] {
   const { names, columns } = namingOf(collection);
-  return [...names, ...columns, "config"];
+  return [...names, ...columns, "config", ...(names.length === 0 ? ["tags"] : [])];
 }
 
 /** Secrets that the admin API generated: they are shown now, and never again. */
@@ -234,7 +235,20 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
               <EntitiesBelow key={one.segment} view={view} child={one} entity={data.entity} />
             ))}
           {canWrite && (
-            <DeleteButton path={path} tag={data.tag} singular={singular} title={title} onDeleted={() => goTo(back)} />
+            <section class="danger" aria-labelledby="delete">
+              <h2 id="delete">Delete</h2>
+              <PlannedButton
+                label={`Delete the ${singular}…`}
+                write={{ method: "DELETE", path, tag: data.tag }}
+                title={`Delete ${title}?`}
+                confirm="Delete"
+                cancel="Keep it"
+                onDone={() => {
+                  announce(`${title} is deleted.`);
+                  goTo(back);
+                }}
+              />
+            </section>
           )}
         </>
       )}

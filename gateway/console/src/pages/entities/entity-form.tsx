@@ -5,11 +5,9 @@ import { announce } from "../../app/announcer.tsx";
 import { changedMembers, type FormDraft, otherErrors } from "../../forms/draft-changes.ts";
 import type { NamedField } from "../../forms/schema-fields.ts";
 import { MemberFields } from "../../forms/value-field.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import type { PlanBody } from "./change-plan.ts";
-import { PlanView } from "./plan-view.tsx";
-import { type EntityWrite, performWrite, planWrite, type WriteResult } from "./write.ts";
+import { PlanDialog } from "../../plans/plan-dialog.tsx";
+import { type EntityWrite, type PlannedWrite, performWrite, planWrite, type WriteResult } from "../../plans/write.ts";
 
 interface EntityFormProps {
   readonly fields: readonly NamedField[];
@@ -30,7 +28,7 @@ export function EntityForm({ fields, before, prefilled, always, write, disabled,
   const [draft, setDraft] = useState<FormDraft>(prefilled ?? before);
   const [errors, setErrors] = useState<FormDraft>({});
   const [failure, setFailure] = useState<string>();
-  const [plan, setPlan] = useState<PlanBody>();
+  const [planned, setPlanned] = useState<PlannedWrite>();
   const [isBusy, setBusy] = useState(false);
   const summary = useRef<HTMLDivElement>(null);
   const json = { ...always, ...changedMembers(fields, before, draft) };
@@ -47,7 +45,7 @@ export function EntityForm({ fields, before, prefilled, always, write, disabled,
     try {
       await run();
     } catch (error) {
-      setPlan(undefined);
+      setPlanned(undefined);
       setFailure(describeFailure(error));
       if (error instanceof ApiError) setErrors(Object(error.body.fields));
     } finally {
@@ -58,13 +56,12 @@ export function EntityForm({ fields, before, prefilled, always, write, disabled,
     event.preventDefault();
     if (isBusy) return;
     if (!isChanged) return announce("Nothing has changed.");
-    void attempt(async () => setPlan(await planWrite({ ...write, json })));
+    void attempt(async () => setPlanned(await planWrite({ ...write, json })));
   };
-  const save = () =>
-    isBusy ||
+  const save = (confirmed: PlannedWrite) =>
     attempt(async () => {
-      const result = await performWrite({ ...write, json });
-      setPlan(undefined);
+      const result = await performWrite(confirmed.write);
+      setPlanned(undefined);
       onSaved(result, json);
     });
 
@@ -102,18 +99,16 @@ export function EntityForm({ fields, before, prefilled, always, write, disabled,
           </span>
         </p>
       )}
-      {plan && (
-        <Dialog title="What would change" onClose={() => setPlan(undefined)}>
-          <PlanView plan={plan} />
-          <p class="actions">
-            <button type="button" class="primary" aria-busy={isBusy} onClick={save}>
-              Save
-            </button>
-            <button type="button" onClick={() => setPlan(undefined)}>
-              Back to the form
-            </button>
-          </p>
-        </Dialog>
+      {planned && (
+        <PlanDialog
+          title="What would change"
+          confirm="Save"
+          cancel="Back to the form"
+          plan={planned.plan}
+          isBusy={isBusy}
+          onConfirm={() => save(planned)}
+          onClose={() => setPlanned(undefined)}
+        />
       )}
     </form>
   );

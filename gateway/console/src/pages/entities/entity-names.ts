@@ -1,7 +1,8 @@
-/** The names of referenced entities, for tables. */
+/** The members of entities as texts in tables: references by name, and times as dates. */
 import { useEffect, useState } from "preact/hooks";
-import { collectionViews, titleOf } from "../../api/collections.ts";
+import { titleOf, viewAt } from "../../api/collections.ts";
 import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
+import { formatTime, formatValue } from "../../parts/format.ts";
 
 /** The collections that members refer to. */
 const referenced: Readonly<Record<string, string>> = {
@@ -24,7 +25,7 @@ export function useNames(rows: readonly EntityRecord[], columns: readonly string
     const abort = new AbortController();
     const load = async (member: string) => {
       const path = referenced[member] ?? "";
-      const collection = collectionViews.find((view) => view.path === path)?.collection ?? path;
+      const collection = viewAt(path)?.collection ?? path;
       const { entities } = await loadEntities(path, { signal: abort.signal });
       return entities.map((entity): [string, string] => [entity.id, titleOf(collection, entity)]);
     };
@@ -34,4 +35,27 @@ export function useNames(rows: readonly EntityRecord[], columns: readonly string
     return () => abort.abort();
   }, [wanted]);
   return names;
+}
+
+/** Columns that are not called like their member. */
+const columnTitles: Readonly<Record<string, string>> = { created_at: "created", ttl: "expires" };
+
+export const columnTitle = (member: string): string => columnTitles[member] ?? member;
+
+export function memberText(member: string, entity: EntityRecord, names: ReadonlyMap<string, string>): string {
+  const value = entity[member];
+  // The admin API has times in seconds, with fractions for some collections, and `ttl` as the seconds that are left.
+  // An entity of a file that does not say when it was created has 0.
+  if (typeof value === "number" && member.endsWith("_at")) return value === 0 ? "–" : formatTime(value * 1000);
+  if (member === "ttl") return typeof value === "number" ? formatTime(Date.now() + value * 1000) : "never";
+  if (typeof value !== "object" || value === null || !("id" in value)) return formatValue(value);
+  const id = String(value.id);
+  return names.get(id) ?? id;
+}
+
+/** The page of the entity to which the member refers; undefined for another member. */
+export function referencedPage(member: string, entity: EntityRecord): readonly string[] | undefined {
+  const path = referenced[member];
+  const { id } = Object(entity[member]) as { readonly id?: string };
+  return path === undefined || id === undefined ? undefined : ["entities", path, id];
 }

@@ -1,4 +1,4 @@
-/** When routes and consumers were last used, as `GET /usage/{collection}` answers. */
+/** When routes, consumers and credentials were last used, as `GET /usage/{collection}` answers. */
 import { read } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 
@@ -11,7 +11,17 @@ interface UsageBody {
 /** The most entities that the admin API lists: those without a use for the longest time. */
 const SIZE = 1000;
 
-const tracked: ReadonlySet<string> = new Set(["routes", "consumers"]);
+/** The collections of `/usage`, by the path of the entities. */
+const usageOf: Readonly<Record<string, string>> = {
+  routes: "routes",
+  consumers: "consumers",
+  "key-auths": "credentials",
+  "basic-auths": "credentials",
+  jwts: "credentials",
+  "hmac-auths": "credentials",
+  "mtls-auths": "credentials",
+  "plugin-credentials": "credentials",
+};
 
 export interface LastUse {
   readonly text: string;
@@ -23,8 +33,9 @@ export interface LastUse {
 export function useLastUses(path: string): ((id: string) => LastUse) | undefined {
   const { data } = useLoaded(
     async (signal) => {
-      if (!tracked.has(path)) return undefined;
-      const { data: uses, since } = await read<UsageBody>(`usage/${path}?size=${SIZE}`, signal);
+      const collection = usageOf[path];
+      if (collection === undefined) return undefined;
+      const { data: uses, since } = await read<UsageBody>(`usage/${collection}?size=${SIZE}`, signal);
       return { uses: new Map(uses.map(({ id, last_used_at }) => [id, last_used_at])), since };
     },
     { key: path },

@@ -96,34 +96,16 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
         <details open={headers !== "" || client !== "" || body !== "" || Object.keys(fields).length > 0}>
           <summary>Headers, client address, body</summary>
           <div class="columns">
-            <div class="field">
-              <label for="headers">Headers, one per line</label>
-              <textarea
-                id="headers"
-                rows={4}
-                value={headers}
-                spellcheck={false}
-                placeholder={"apikey: …\naccept: application/json"}
-                aria-invalid={errorOf("headers") !== undefined}
-                aria-describedby={errorOf("headers") ? "headers-error" : undefined}
-                onInput={({ currentTarget }) => setHeaders(currentTarget.value)}
-              />
-              {errorOf("headers") && (
-                <p class="field-error" id="headers-error">
-                  {errorOf("headers")}
-                </p>
-              )}
-            </div>
-            <div class="field">
-              <label for="body">Body</label>
-              <textarea
-                id="body"
-                rows={4}
-                value={body}
-                spellcheck={false}
-                onInput={({ currentTarget }) => setBody(currentTarget.value)}
-              />
-            </div>
+            <TextField
+              id="headers"
+              label="Headers, one per line"
+              value={headers}
+              set={setHeaders}
+              error={errorOf("headers")}
+              placeholder={"apikey: …\naccept: application/json"}
+              hasLines
+            />
+            <TextField id="body" label="Body" value={body} set={setBody} error={errorOf("body")} hasLines />
             <TextField
               id="client"
               label="Client address"
@@ -147,29 +129,29 @@ interface TextFieldProps {
   readonly value: string;
   readonly set: (value: string) => void;
   readonly error: string | undefined;
-  readonly placeholder: string;
+  readonly placeholder?: string;
   readonly required?: boolean;
+  readonly hasLines?: boolean;
 }
 
-const TextField = ({ id, label, value, set, error, placeholder, required }: TextFieldProps) => (
-  <div class="field grow">
-    <label for={id}>{label}</label>
-    <input
-      id={id}
-      type="text"
-      value={value}
-      placeholder={placeholder}
-      spellcheck={false}
-      autoComplete="off"
-      required={required}
-      aria-invalid={error !== undefined}
-      aria-describedby={error === undefined ? undefined : `${id}-error`}
-      onInput={({ currentTarget }) => set(currentTarget.value)}
-    />
-    {error !== undefined && (
-      <p class="field-error" id={`${id}-error`} role="alert">
-        {error}
-      </p>
-    )}
-  </div>
-);
+function TextField({ label, set, error, hasLines = false, ...common }: TextFieldProps) {
+  const { id } = common;
+  const input = {
+    ...common,
+    spellcheck: false,
+    "aria-invalid": error !== undefined,
+    "aria-describedby": error === undefined ? undefined : `${id}-error`,
+    onInput: (event: { readonly currentTarget: { readonly value: string } }) => set(event.currentTarget.value),
+  };
+  return (
+    <div class="field grow">
+      <label for={id}>{label}</label>
+      {hasLines ? <textarea {...input} rows={4} /> : <input {...input} type="text" autoComplete="off" />}
+      {error !== undefined && (
+        <p class="field-error" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -4,6 +4,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { Link } from "../../app/navigation.tsx";
 import { plural } from "../../parts/format.ts";
 import { ScrollArea } from "../../parts/scroll-area.tsx";
+import { TableHead } from "../../parts/table-head.tsx";
 import { pluginResults, scopeText, verdictOf } from "./explained.ts";
 
 interface ExplanationViewProps {
@@ -223,14 +224,7 @@ const CandidateTable = ({ label, candidates }: CandidateTableProps) => (
   <ScrollArea class="table-scroll" label={label}>
     <table>
       <caption class="sr-only">{label}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Route</th>
-          <th scope="col">Path</th>
-          <th scope="col">Result</th>
-          <th scope="col">Reason</th>
-        </tr>
-      </thead>
+      <TableHead titles={["Route", "Path", "Result", "Reason"]} />
       <tbody>
         {candidates.map(({ route, path, result, reason }) => (
           <tr key={`${route.id} ${path}`}>

@@ -76,6 +76,30 @@ export interface SystemProblem {
 /** Seconds before its expiry at which a certificate is reported. */
 const EXPIRES_SOON = 14 * 24 * 3600;
 
+type ProblemTexts = readonly [severity: SystemProblem["severity"], title: string, detail: string, cure: string];
+
+/** The problem of a node with this address, by its state. */
+const nodeProblems: Readonly<Record<Exclude<NodeRow["state"], "serving">, (address: string) => ProblemTexts>> = {
+  silent: (address) => [
+    "error",
+    `The node ${address} is silent`,
+    "It has not answered for two seconds.",
+    "Check its process and the network; the other nodes serve requests.",
+  ],
+  late: (address) => [
+    "warning",
+    `The node ${address} is late`,
+    "It does not serve the newest configuration yet.",
+    "Wait some seconds. If it stays late, read its log.",
+  ],
+  "old configuration": (address) => [
+    "error",
+    `The node ${address} serves an old configuration`,
+    "It refused the last one, or could not read it.",
+    "Its log names the line or the entity that is invalid.",
+  ],
+};
+
 /** Problems that the console derives itself. */
 export function systemProblems(
   { sluice }: StatusBody,
@@ -83,7 +107,7 @@ export function systemProblems(
   gauges: FleetGauges | undefined,
 ): readonly SystemProblem[] {
   const problems: SystemProblem[] = [];
-  const add = (severity: SystemProblem["severity"], title: string, detail: string, cure: string) =>
+  const add = (...[severity, title, detail, cure]: ProblemTexts) =>
     void problems.push({ severity, title, detail, cure });
   for (const reason of sluice?.unread ?? [])
     add(
@@ -105,27 +129,7 @@ export function systemProblems(
   } else if (rows.length === 0)
     add("warning", "No node is known", "Changes are stored, but no node serves them.", "Start a node.");
   for (const { address, state } of rows) {
-    if (state === "silent")
-      add(
-        "error",
-        `The node ${address} is silent`,
-        "It has not answered for two seconds.",
-        "Check its process and the network; the other nodes serve requests.",
-      );
-    if (state === "late")
-      add(
-        "warning",
-        `The node ${address} is late`,
-        "It does not serve the newest configuration yet.",
-        "Wait some seconds. If it stays late, read its log.",
-      );
-    if (state === "old configuration")
-      add(
-        "error",
-        `The node ${address} serves an old configuration`,
-        "It refused the last one, or could not read it.",
-        "Its log names the line or the entity that is invalid.",
-      );
+    if (state !== "serving") add(...nodeProblems[state](address));
   }
   for (const plugin of gauges?.missingPlugins ?? [])
     add(

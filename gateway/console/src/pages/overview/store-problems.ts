@@ -1,6 +1,6 @@
 /** Problems of the store, from `GET /problems`: what is not served as it is written. */
 import { read } from "../../api/client.ts";
-import { collectionViews } from "../../api/collections.ts";
+import { viewOfCollection } from "../../api/collections.ts";
 import type { SystemProblem } from "./fleet-status.ts";
 
 /** A row of the response: a condition of a custom resource that is false, or an error of the declarative file. */
@@ -49,7 +49,7 @@ export function storeProblems({ data, total }: ProblemList, store: string): read
 }
 
 function problemOf({ resource, entity, place, reason, message }: StoredProblem, store: string): SystemProblem {
-  const view = entity && collectionViews.find(({ collection }) => collection === entity.collection);
+  const view = entity && viewOfCollection(entity.collection);
   const at = entity && view ? { at: ["entities", view.path, entity.id] } : {};
   if (!resource)
     return {

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { loadEntities, MAX_ENTITIES } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
+import { FilterSelect, FilterText } from "../../parts/filters.tsx";
 import { plural } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { ScrollArea } from "../../parts/scroll-area.tsx";
@@ -17,8 +18,12 @@ import {
 } from "./topology-model.ts";
 import { MAX_TARGETS, type TopologyTarget, useTargets } from "./use-targets.ts";
 
-const orders = { name: "by name", routes: "by routes", traffic: "by traffic" } as const;
-type Order = keyof typeof orders;
+const orders = [
+  ["name", "by name"],
+  ["routes", "by routes"],
+  ["traffic", "by traffic"],
+] as const;
+type Order = (typeof orders)[number][0];
 
 /** Pixels that are drawn above and below the visible part. */
 const OVERSCAN = 400;
@@ -84,28 +89,15 @@ export function TopologyPage({ query }: { readonly query: URLSearchParams }) {
     <div class="topology-page">
       <h1>Topology</h1>
       <div class="toolbar">
-        <label class="grow">
-          <span class="sr-only">Filter by name, host, path or address</span>
-          <input
-            type="search"
-            placeholder="Filter by name, host, path or address"
-            value={filter}
-            onInput={({ currentTarget }) => {
-              setFilter(currentTarget.value);
-              scroller.current?.scrollTo(0, 0);
-            }}
-          />
-        </label>
-        <label>
-          <span class="sr-only">Order of the services</span>
-          <select value={order} onChange={({ currentTarget }) => setOrder(currentTarget.value as Order)}>
-            {Object.entries(orders).map(([value, title]) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
+        <FilterText
+          label="Filter by name, host, path or address"
+          value={filter}
+          onChange={(text) => {
+            setFilter(text);
+            scroller.current?.scrollTo(0, 0);
+          }}
+        />
+        <FilterSelect label="Order of the services" value={order} choices={orders} onChange={setOrder} />
       </div>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       {data?.isTruncated && (

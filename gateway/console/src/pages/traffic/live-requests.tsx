@@ -2,6 +2,7 @@
 import { useId, useState } from "preact/hooks";
 import { announce } from "../../app/announcer.tsx";
 import { Link } from "../../app/navigation.tsx";
+import { FilterSelect, FilterText } from "../../parts/filters.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
@@ -10,7 +11,13 @@ import { RequestActions } from "./request-actions.tsx";
 import { TraceDialog, type TracedRequest } from "./trace-dialog.tsx";
 import { useRequestWatch, type WatchFilter } from "./use-request-watch.ts";
 
-const statuses = { "": "all statuses", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx" } as const;
+const statuses = [
+  ["", "all statuses"],
+  ["2", "2xx"],
+  ["3", "3xx"],
+  ["4", "4xx"],
+  ["5", "5xx"],
+] as const;
 
 export function LiveRequests() {
   const [filter, setFilter] = useState<WatchFilter>({ route: "", status: "", min_latency: "" });
@@ -18,8 +25,7 @@ export function LiveRequests() {
   const [traced, setTraced] = useState<TracedRequest>();
   const { list, failure, unanswered } = useRequestWatch(isWatching ? filter : null);
   const heading = useId();
-  const set = (member: keyof WatchFilter) => (event: { readonly currentTarget: { readonly value: string } }) =>
-    setFilter({ ...filter, [member]: event.currentTarget.value.trim() });
+  const set = (member: keyof WatchFilter) => (value: string) => setFilter({ ...filter, [member]: value.trim() });
 
   function toggle(event: Event): void {
     event.preventDefault();
@@ -31,37 +37,28 @@ export function LiveRequests() {
     <section class="recent" aria-labelledby={heading}>
       <h2 id={heading}>Live requests</h2>
       <form class="toolbar" onSubmit={toggle} noValidate>
-        <label class="grow">
-          <span class="sr-only">Route of the requests</span>
-          <input
-            type="text"
-            placeholder="Name or id of a route"
-            value={filter.route}
-            disabled={isWatching}
-            onInput={set("route")}
-          />
-        </label>
-        <label>
-          <span class="sr-only">Status of the requests</span>
-          <select value={filter.status} disabled={isWatching} onChange={set("status")}>
-            {Object.entries(statuses).map(([value, title]) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="narrow">
-          <span class="sr-only">Shortest duration in milliseconds</span>
-          <input
-            type="text"
-            inputMode="numeric"
-            placeholder="Slower than … ms"
-            value={filter.min_latency}
-            disabled={isWatching}
-            onInput={set("min_latency")}
-          />
-        </label>
+        <FilterText
+          label="Route of the requests"
+          placeholder="Name or id of a route"
+          value={filter.route}
+          disabled={isWatching}
+          onChange={set("route")}
+        />
+        <FilterSelect
+          label="Status of the requests"
+          value={filter.status}
+          choices={statuses}
+          disabled={isWatching}
+          onChange={set("status")}
+        />
+        <FilterText
+          label="Shortest duration in milliseconds"
+          placeholder="Slower than … ms"
+          isNumeric
+          value={filter.min_latency}
+          disabled={isWatching}
+          onChange={set("min_latency")}
+        />
         <button type="submit" class="primary">
           {isWatching ? "Stop" : "Start"}
         </button>

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { read } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
+import { FilterSelect } from "../../parts/filters.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
@@ -12,8 +13,12 @@ import { TraceDialog, type TracedRequest } from "./trace-dialog.tsx";
 
 const INTERVAL = 5000;
 
-const filters = { "": "all", refused: "refused", slow: "slow" } as const;
-type Filter = keyof typeof filters;
+const filters = [
+  ["", "all"],
+  ["refused", "refused"],
+  ["slow", "slow"],
+] as const;
+type Filter = (typeof filters)[number][0];
 
 interface RecentRequestList {
   readonly data: readonly RecentRequest[];
@@ -33,16 +38,7 @@ export function RefusedRequests() {
         <h2 id="recent" class="grow">
           Refused and slow requests
         </h2>
-        <label>
-          <span class="sr-only">Show</span>
-          <select value={filter} onChange={({ currentTarget }) => setFilter(currentTarget.value as Filter)}>
-            {Object.entries(filters).map(([value, title]) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
+        <FilterSelect label="Show" value={filter} choices={filters} onChange={setFilter} />
       </div>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       <SortableTable

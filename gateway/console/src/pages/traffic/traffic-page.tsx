@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { Link } from "../../app/navigation.tsx";
 import type { TrafficEntry, TrafficSubject } from "../../metrics/traffic-memory.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
+import { FilterText } from "../../parts/filters.tsx";
 import { formatDuration, formatRate, formatShare } from "../../parts/format.ts";
 import { type ChartLine, LineChart } from "../../parts/line-chart.tsx";
 import { Notice } from "../../parts/notice.tsx";
@@ -58,15 +59,7 @@ export function TrafficPage() {
             </label>
           ))}
         </fieldset>
-        <label class="grow">
-          <span class="sr-only">Filter by name</span>
-          <input
-            type="search"
-            placeholder="Filter by name"
-            value={filter}
-            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-          />
-        </label>
+        <FilterText label="Filter by name" value={filter} onChange={setFilter} />
       </div>
       <SortableTable
         key={scope}
@@ -86,8 +79,11 @@ export function TrafficPage() {
 
 const titleOf = ({ id, name }: TrafficEntry): string => name ?? id;
 
-const share = (part: number, { requests }: TrafficEntry): string =>
-  requests === 0 ? "–" : formatShare(part / requests);
+const shares = [
+  ["5xx", "server_errors"],
+  ["4xx", "client_errors"],
+  ["Refused", "refused"],
+] as const;
 
 const columnsOf = (scope: TrafficScope): readonly TableColumn<TrafficEntry>[] => [
   {
@@ -101,24 +97,14 @@ const columnsOf = (scope: TrafficScope): readonly TableColumn<TrafficEntry>[] =>
     sortBy: ({ requests }) => requests,
     isNumeric: true,
   },
-  {
-    title: "5xx",
-    cell: (entry) => share(entry.server_errors, entry),
-    sortBy: ({ server_errors }) => server_errors,
-    isNumeric: true,
-  },
-  {
-    title: "4xx",
-    cell: (entry) => share(entry.client_errors, entry),
-    sortBy: ({ client_errors }) => client_errors,
-    isNumeric: true,
-  },
-  {
-    title: "Refused",
-    cell: (entry) => share(entry.refused, entry),
-    sortBy: ({ refused }) => refused,
-    isNumeric: true,
-  },
+  ...shares.map(
+    ([title, member]): TableColumn<TrafficEntry> => ({
+      title,
+      cell: ({ requests, [member]: part }) => (requests === 0 ? "–" : formatShare(part / requests)),
+      sortBy: (entry) => entry[member],
+      isNumeric: true,
+    }),
+  ),
   ...(["p50", "p95", "p99"] as const).map(
     (name): TableColumn<TrafficEntry> => ({
       title: `${name.slice(1)} %`,

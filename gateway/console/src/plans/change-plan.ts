@@ -1,4 +1,5 @@
-/** Plans of the admin API: the answer to a write with `?dry_run=1`. */
+/** Changes as the admin API describes them: in the answer to a write with `?dry_run=1`, and in revisions. */
+import { namingOf, titleOf } from "../api/collections.ts";
 
 interface PlannedEntity {
   readonly collection: string;
@@ -19,12 +20,15 @@ interface PlannedRequest {
   readonly path: string;
 }
 
-export interface PlanBody {
+export interface ChangeSummary {
   readonly created: readonly (PlannedEntity & { readonly members: Readonly<Record<string, unknown>> })[];
   readonly changed: readonly (PlannedEntity & {
     readonly members: readonly { readonly member: string; readonly before: unknown; readonly after: unknown }[];
   })[];
   readonly deleted: readonly (PlannedEntity & { readonly along: readonly PlannedEntity[] })[];
+}
+
+export interface PlanBody extends ChangeSummary {
   readonly requests: {
     readonly sampled: number;
     readonly incomplete: boolean;
@@ -36,8 +40,12 @@ export interface PlanBody {
   } | null;
 }
 
-export const plannedEntityText = ({ collection, id, name }: PlannedEntity): string =>
-  `${collection.replaceAll("_", " ").replace(/s$/, "")} ${name ?? id}`;
+/** The entity's kind and name. An entity without a name is shown as in lists. */
+export const plannedEntityText = ({ collection, id, name, members }: PlannedEntity & { members?: object }): string =>
+  `${namingOf(collection).singular} ${name ?? titleOf(collection, { ...members, id })}`;
+
+export const hasChanges = ({ created, changed, deleted }: ChangeSummary): boolean =>
+  created.length + changed.length + deleted.length > 0;
 
 export const plannedRequestText = ({ method, scheme, host, path }: PlannedRequest): string =>
   `${method} ${scheme}://${host}${path}`;

@@ -1,6 +1,6 @@
-/** Plans and performs one write. */
-import { type ApiResponse, ask } from "../../api/client.ts";
-import type { EntityRecord } from "../../api/load-entities.ts";
+/** Plans and performs one write: of an entity, or of everything in a rollback. */
+import { type ApiResponse, ask } from "../api/client.ts";
+import type { EntityRecord } from "../api/load-entities.ts";
 import type { PlanBody } from "./change-plan.ts";
 
 export interface EntityWrite {
@@ -17,8 +17,16 @@ const request = ({ method, json, tag }: EntityWrite) => ({
   ...(tag !== undefined && tag !== null && { headers: { "If-Match": tag } }),
 });
 
-export const planWrite = async (write: EntityWrite): Promise<PlanBody> =>
-  (await ask<PlanBody>(`${write.path}?dry_run=1`, request(write))).body;
+export interface PlannedWrite {
+  readonly plan: PlanBody;
+  /** The write with the ETag of the planned state, if the plan has one: it is refused if the state has changed since. */
+  readonly write: EntityWrite;
+}
+
+export async function planWrite(write: EntityWrite): Promise<PlannedWrite> {
+  const { body: plan, headers } = await ask<PlanBody>(`${write.path}?dry_run=1`, request(write));
+  return { plan, write: { ...write, tag: write.tag ?? headers.get("ETag") } };
+}
 
 export interface WriteResult {
   readonly entity: EntityRecord | undefined;
