@@ -242,15 +242,15 @@ test("the page API keys makes a key for a consumer, shows it once, and deletes i
   await closePage(page);
 });
 
-test("the history compares revisions and restores one after a plan, unless something was written since", async () => {
+test("the history compares revisions and restores one after a plan, by keyboard, unless something was written since", async () => {
   await rig.ask("PATCH", "/services/stock", { path: "/one" });
   await rig.ask("PATCH", "/services/stock", { path: "/two" });
   const { data } = (await rig.ask("GET", "/revisions?size=2")) as { data: readonly { readonly number: number }[] };
   const [second, first] = data.map(({ number }) => number);
   const page = await rig.open({ at: "#/history" });
-  await page.getByLabel(`From revision ${second}`).check();
-  await page.getByLabel(`To revision ${first}`).check();
-  await page.getByRole("button", { name: "Compare" }).click();
+  await page.getByLabel(`From revision ${second}`).press("Space");
+  await page.getByLabel(`To revision ${first}`).press("Space");
+  await page.getByRole("button", { name: "Compare" }).press("Enter");
   await headingOf(page, `from revision ${second} to ${first}`);
   await page.getByRole("row", { name: "path /two /one" }).waitFor();
   await page.getByRole("link", { name: "History" }).last().click();
@@ -258,18 +258,18 @@ test("the history compares revisions and restores one after a plan, unless somet
   await page.getByText("by admin token").waitFor();
   const dialog = page.getByRole("dialog", { name: `Restore the state of revision ${first}?` });
   const plan = async () => {
-    await page.getByRole("button", { name: "Restore this state…" }).click();
+    await page.getByRole("button", { name: "Restore this state…" }).press("Enter");
     await dialog.getByRole("row", { name: /^path/ }).waitFor();
   };
   await plan();
   await rig.ask("PATCH", "/services/stock", { path: "/three" });
-  await dialog.getByRole("button", { name: "Restore" }).click();
+  await dialog.getByRole("button", { name: "Restore" }).press("Enter");
   await dialog.getByText("does not match If-Match").waitFor();
-  await dialog.getByRole("button", { name: "Close" }).click();
+  await page.keyboard.press("Escape");
   await plan();
   await dialog.getByRole("row", { name: "path /three /one" }).waitFor();
   assert.deepEqual(await violationsOf(page), []);
-  await dialog.getByRole("button", { name: "Restore" }).click();
+  await dialog.getByRole("button", { name: "Restore" }).press("Enter");
   await page.getByText(`The state of revision ${first} is restored. Every node serves it.`).waitFor();
   assert.equal(Object(await rig.ask("GET", "/services/stock")).path, "/one");
   await closePage(page);
@@ -290,6 +290,9 @@ test("the changes of all revisions are listed with author, members and entity, a
   assert.equal(await page.getByRole("row").count(), 2);
   await page.getByLabel("Filter by name, id or member").fill("path");
   await page.getByLabel("Kind of change").selectOption("changed");
+  await page.getByLabel("Author").selectOption("file");
+  await page.getByText("No change matches the filters.").waitFor();
+  await page.getByLabel("Author").selectOption("admin token");
   await page.getByRole("link", { name: "service stock" }).first().click();
   await headingOf(page, "service stock");
   await closePage(page);

@@ -3,11 +3,10 @@ import type { Explanation } from "@sluice/model";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, ask, describeFailure } from "../../api/client.ts";
 import { announce } from "../../app/announcer.tsx";
+import { MethodSelect } from "../../parts/method-select.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { headersFromText, verdictOf } from "./explained.ts";
 import { ExplanationView } from "./explanation-view.tsx";
-
-const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 interface FieldErrors {
   readonly [member: string]: unknown;
@@ -72,14 +71,7 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
       </p>
       <form class="explain-form" onSubmit={explain} noValidate>
         <div class="row">
-          <div class="field method">
-            <label for="method">Method</label>
-            <select id="method" value={method} onChange={({ currentTarget }) => setMethod(currentTarget.value)}>
-              {(methods.includes(method) ? methods : [method, ...methods]).map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </div>
+          <MethodSelect id="method" value={method} onChange={setMethod} />
           <TextField
             id="url"
             label="URL"

@@ -7,6 +7,7 @@ import { ask, describeFailure } from "../../api/client.ts";
 import { CopyField } from "../../parts/copy-field.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { formatDuration } from "../../parts/format.ts";
+import { MethodSelect } from "../../parts/method-select.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { curlCommand, readServerTiming, type TimedStep } from "./trace-command.ts";
 
@@ -27,8 +28,6 @@ interface TraceDialogProps {
   readonly request: TracedRequest;
   readonly onClose: () => void;
 }
-
-const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 export function TraceDialog({ request, onClose }: TraceDialogProps) {
   const [method, setMethod] = useState(request.method);
@@ -56,14 +55,7 @@ export function TraceDialog({ request, onClose }: TraceDialogProps) {
           cannot send it: run the command where the gateway is reached.
         </p>
         <div class="row">
-          <div class="field method">
-            <label for="trace-method">Method</label>
-            <select id="trace-method" value={method} onChange={({ currentTarget }) => setMethod(currentTarget.value)}>
-              {[...new Set([...methods, request.method])].map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </div>
+          <MethodSelect id="trace-method" value={method} onChange={setMethod} />
           <div class="field grow">
             <label for="trace-url">URL</label>
             <input
