@@ -337,7 +337,7 @@ test("the page GraphQL leads to the plugin, and then lists operations, which can
   await page.getByRole("searchbox", { name: "Filter by name" }).fill("user");
   await page.getByRole("cell", { name: "50 %" }).waitFor({ state: "detached" });
   assert.deepEqual(await names.allInnerTexts(), ["Users"]);
-  await close(page);
+  await closePage(page);
 });
 
 test("no page has broken the content security policy, or sent a request to another host", () => {
