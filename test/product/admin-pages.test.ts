@@ -72,7 +72,10 @@ suite("a page", { concurrency: 4 }, () => {
       context.after(() => node.stop());
       // One shell for all steps: later steps use variables and background processes of earlier ones.
       const script = steps.map(({ commands }) => `${portable(commands)}\nprintf '\\n=== end of a step\\n'\n`);
-      const env = { PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}` };
+      const env = {
+        PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+        SLUICE_ADMIN_URL: portable("http://127.0.0.1:8001"),
+      };
       const shell = await startProcess("sh", ["-ec", script.join("")], { name: "page", cwd: folder.path, env });
       assert.equal((await shell.ended()).code, 0, shell.tail());
       const printed = shell.output().split("\n=== end of a step\n");

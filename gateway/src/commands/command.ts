@@ -2,6 +2,7 @@
 import type { GivenArguments } from "@sluice/model/command-line";
 import type { Declarations, LoadedSettings, SettingsOf, TemporaryLogLevel } from "@sluice/model/serving";
 import type { Logger } from "pino";
+import type { Progress } from "./progress.ts";
 
 export interface Running {
   close(): Promise<void>;
@@ -21,6 +22,8 @@ export interface CommandCall<Values> {
   readonly log: Logger;
   readonly logLevel: TemporaryLogLevel;
   readonly print: (text: string) => void;
+  /** Shown on a terminal, unless the output is for programs. */
+  readonly progress: Progress;
 }
 
 export interface Command<Declared extends Declarations = Declarations> {
@@ -49,10 +52,13 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
   /** Each error with its position, in the format that editors parse. */
   readonly faults: readonly string[];
+  /** Undefined: the command's code for a failure. */
+  readonly exitCode: number | undefined;
 
-  constructor(message: string, faults: readonly string[] = []) {
+  constructor(message: string, faults: readonly string[] = [], exitCode?: number) {
     super(message);
     this.faults = faults;
+    this.exitCode = exitCode;
   }
 }
 

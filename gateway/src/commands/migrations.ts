@@ -1,5 +1,4 @@
 /** `sluice migrations`: creates, changes and drops the tables, with Kong's subcommands, wording and exit codes. */
-import { createInterface } from "node:readline/promises";
 import type { GivenArguments } from "@sluice/model/command-line";
 import { SettingsError } from "@sluice/model/serving";
 import { type Database, DatabaseFault, DatabaseUnreachable } from "../database/driver.ts";
@@ -16,6 +15,7 @@ import type { Migration } from "../database/migrations/index.ts";
 import { openDatabase } from "../database/open.ts";
 import type { DatabaseSettings } from "../settings/database.ts";
 import { migrationsSettings } from "../settings/migrations.ts";
+import { askOnTerminal, isYes } from "./ask.ts";
 import { defineCommand } from "./command.ts";
 
 export interface MigrationsCommand {
@@ -117,7 +117,7 @@ const commands: Readonly<Record<CommandName, Run>> = {
         return 1;
       }
       const answer = await ask("everything in the database will be lost. Reset it? [y/N] ");
-      if (!/^y(es)?$/i.test(answer.trim())) {
+      if (!isYes(answer)) {
         print("cancelled");
         return 0;
       }
@@ -165,15 +165,6 @@ export const migrationsCommand = defineCommand({
       settings,
       print: (line) => print(`${line}\n`),
       printFault: (line) => void process.stderr.write(`${line}\n`),
-      ask: process.stdin.isTTY ? ask : undefined,
+      ask: process.stdin.isTTY ? askOnTerminal : undefined,
     }),
 });
-
-async function ask(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    return await terminal.question(question);
-  } finally {
-    terminal.close();
-  }
-}

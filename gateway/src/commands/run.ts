@@ -13,6 +13,7 @@ import type { Logger } from "pino";
 import { createLog } from "../settings/create-log.ts";
 import { StoreUnavailable } from "../stores/store.ts";
 import { type Command, CommandError, Misused, type Running } from "./command.ts";
+import { noProgress, type Progress, progressLine } from "./progress.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -29,7 +30,11 @@ export interface Invocation {
  * returns, if any. A command that keeps running stops at the first SIGTERM or SIGINT.
  */
 export async function runCommand(command: Command, { name, given, flags }: Invocation): Promise<void> {
-  const print = (text: string) => void process.stdout.write(text);
+  const progress = progressOf(command, given);
+  const print = (text: string) => {
+    progress.clear();
+    process.stdout.write(text);
+  };
   const loadedSettings = await loadSettings(command.settings, { env: process.env, flags });
   const { values: settings, violations } = loadedSettings;
   const fail = (...lines: readonly string[]) => {
@@ -50,20 +55,28 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
   // debugger.
   process.on("SIGUSR2", logLevel.toggleDebug);
   try {
-    const running = await command.run({ settings, loadedSettings, given, log, logLevel, print });
+    const running = await command.run({ settings, loadedSettings, given, log, logLevel, print, progress });
+    progress.clear();
     if (typeof running === "number") process.exitCode = running;
     else if (running) handleSignals(running, log);
   } catch (error) {
+    progress.clear();
     if (error instanceof Misused) {
       process.stderr.write(`${name}: ${error.message}\nTry '${name} --help'.\n`);
       process.exitCode = 2;
     } else if (error instanceof CommandError) {
       fail(error.message);
       for (const fault of error.faults) process.stderr.write(`${fault}\n`);
+      process.exitCode = error.exitCode ?? process.exitCode;
     } else fail(explain(error as SystemError, settings, command.settings));
     // Listeners that have already started would keep the process alive.
     process.exit();
   }
+}
+
+function progressOf({ ends }: Command, { options: { output } }: GivenArguments): Progress {
+  const isShown = ends === true && process.stderr.isTTY && process.env.TERM !== "dumb";
+  return isShown && output !== "json" && output !== "yaml" ? progressLine(process.stderr) : noProgress;
 }
 
 /** Ends the command if the reader of its output has ended, as in `sluice logs --follow | head`. */

@@ -12,6 +12,7 @@ import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withNodeDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { databaseSettings } from "../settings/database.ts";
 import { runMigrations } from "./migrations.ts";
+import { noProgress } from "./progress.ts";
 import { startCommand } from "./start.ts";
 
 interface Started {
@@ -50,6 +51,7 @@ async function start(context: TestContext, env: Readonly<Record<string, string>>
     log,
     logLevel: new TemporaryLogLevel(log),
     print() {},
+    progress: noProgress,
   });
   assert.ok(typeof running === "object");
   let closing: Promise<void> | undefined;

@@ -4,6 +4,7 @@ import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
 import { Misused } from "./command.ts";
 import { sluice } from "./definitions/index.ts";
+import { noProgress } from "./progress.ts";
 
 export interface CommandRun {
   readonly code: number;
@@ -36,7 +37,7 @@ export async function runCommandLine(
   const warnings: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(JSON.parse(line).msg) });
   const logLevel = new TemporaryLogLevel(log);
-  const code = await command.run({ settings, loadedSettings, given, log, logLevel, print });
+  const code = await command.run({ settings, loadedSettings, given, log, logLevel, print, progress: noProgress });
   if (typeof code === "object") throw new TypeError(`${parsed.name} keeps running`);
   return { code: code ?? 0, printed, warnings };
 }

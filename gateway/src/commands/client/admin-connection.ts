@@ -16,9 +16,32 @@ export interface AdminConnection {
   readText(path: string): Promise<string | null>;
   /** The response to a POST request with a JSON body. @throws CommandError for a status outside 200 to 299. */
   post<Body>(path: string, body: object): Promise<Body>;
+  /** As `post`, for writes and their plans. */
+  write<Body>(path: string, body: object, options?: AdminWriteOptions): Promise<Written<Body>>;
   /** The error for a response that is not usable. */
   refusal(message: string): CommandError;
   close(): Promise<void>;
+}
+
+export interface AdminWriteOptions {
+  /** The ETag of a plan: the write is refused if the configuration has changed since. */
+  readonly etag?: string | undefined;
+}
+
+export interface Written<Body> {
+  readonly body: Body;
+  readonly etag: string | undefined;
+  /** Sentences about addresses that nodes refuse, and about nodes that do not serve the write. */
+  readonly warnings: readonly string[];
+}
+
+/** The admin API refused a request. */
+export class RefusedByAdminApi extends CommandError {
+  readonly status: number;
+  constructor(status: number, message: string, faults: readonly string[] = []) {
+    super(message, faults);
+    this.status = status;
+  }
 }
 
 /** Milliseconds for one request. A plan of a large configuration takes seconds. */
@@ -58,17 +81,21 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   const url = forwarded ? `${base.href} (Service ${forwarded.service})` : base.href;
 
-  async function send(method: "GET" | "POST", path: string, body?: object): Promise<{ status: number; text: string }> {
+  async function send(method: "GET" | "POST", path: string, { body, etag }: Sent = {}) {
     try {
       const response = await request(new URL(path.replace(/^\//, ""), base), {
         method,
-        headers: body ? { ...headers, "content-type": "application/json" } : headers,
+        headers: {
+          ...headers,
+          ...(body && { "content-type": "application/json" }),
+          ...(etag !== undefined && { "if-match": etag }),
+        },
         ...(body && { body: JSON.stringify(body) }),
         dispatcher,
         headersTimeout: TIMEOUT,
         bodyTimeout: TIMEOUT,
       });
-      return { status: response.statusCode, text: await response.body.text() };
+      return { status: response.statusCode, headers: response.headers, text: await response.body.text() };
     } catch (error) {
       throw new CommandError(
         `the admin API at ${url} cannot be reached: ${reasonOf(error as Error)}. Start it (sluice start or sluice ` +
@@ -77,13 +104,20 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
     }
   }
 
-  async function sendJson(method: "GET" | "POST", path: string, given?: object) {
-    const { status, text } = await send(method, path, given);
+  async function sendJson(method: "GET" | "POST", path: string, sent?: Sent) {
+    const { text, ...head } = await send(method, path, sent);
+    const { status } = head;
     try {
-      return { status, body: JSON.parse(text) as unknown };
+      return { ...head, body: JSON.parse(text) as unknown };
     } catch {
       throw new CommandError(`${url} is not the admin API of Sluice: it answered ${method} ${path} with ${status}`);
     }
+  }
+
+  async function write<Body>(path: string, given: object, options: AdminWriteOptions = {}): Promise<Written<Body>> {
+    const { status, headers: received, body } = await sendJson("POST", path, { body: given, ...options });
+    if (status < 200 || status > 299) throw refused({ url, status, body });
+    return { body: body as Body, etag: [received.etag].flat()[0], warnings: warningsOf(received) };
   }
 
   return {
@@ -100,17 +134,36 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
       if (status !== 200) throw refused({ url, status, body: { message: text.slice(0, MAX_MESSAGE) } });
       return text;
     },
-    async post<Body>(path: string, given: object) {
-      const { status, body } = await sendJson("POST", path, given);
-      if (status < 200 || status > 299) throw refused({ url, status, body });
-      return body as Body;
-    },
+    post: async <Body>(path: string, given: object) => (await write<Body>(path, given)).body,
+    write,
     refusal: (message) => new CommandError(`${url}: ${message}. ${TOKEN_ADVICE}`),
     async close() {
       await dispatcher.close();
       forwarded?.close();
     },
   };
+}
+
+interface Sent extends AdminWriteOptions {
+  readonly body?: object;
+}
+
+/** By the headers of responses to writes (admin/writes/response-headers.ts). */
+function warningsOf(headers: Readonly<Record<string, string | readonly string[] | undefined>>): readonly string[] {
+  const value = (name: string) => [headers[`x-sluice-${name}`]].flat()[0];
+  const [warning, programmed, problem] = [value("warning"), value("programmed"), value("problem")];
+  const [lagging, silent] = [value("lagging"), value("silent")];
+  const reasons = [
+    ...(problem === undefined ? [] : [problem]),
+    ...(lagging === undefined ? [] : [`${lagging} ${lagging.includes(",") ? "have" : "has"} an older configuration`]),
+    ...(silent === undefined ? [] : [`${silent} did not answer`]),
+  ];
+  const isServed = (programmed ?? "true") === "true";
+  const sentence = isServed ? "served by all other nodes" : "not served by all nodes yet, see `sluice status`";
+  return [
+    ...(warning === undefined ? [] : [warning]),
+    ...(isServed && silent === undefined ? [] : [[`the change is ${sentence}`, ...reasons].join("; ")]),
+  ];
 }
 
 /** The URL of the admin API, with a slash at its end. @throws CommandError if the setting is no URL. */
@@ -157,10 +210,17 @@ interface RefusedRequest {
 }
 
 function refused({ url, status, body }: RefusedRequest): CommandError {
-  const { message, fields, error } = Object(body) as Readonly<Record<string, unknown>>;
+  const { message, fields, error, owners } = Object(body) as Readonly<Record<string, unknown>>;
   const reason = String(message ?? error ?? "no reason");
   if (status === 401 || status === 403)
-    return new CommandError(`the admin API at ${url} refuses the caller (${status}: ${reason}). ${TOKEN_ADVICE}`);
-  const details = fields === undefined ? [] : [JSON.stringify(fields)];
-  return new CommandError(`the admin API at ${url} answered ${status}: ${reason}`, details);
+    return new RefusedByAdminApi(
+      status,
+      `the admin API at ${url} refuses the caller (${status}: ${reason}). ${TOKEN_ADVICE}`,
+    );
+  const details = [
+    ...(fields === undefined ? [] : [JSON.stringify(fields)]),
+    // The fields that another field manager owns.
+    ...(owners === undefined ? [] : ["to take over these fields, repeat the command with --force"]),
+  ];
+  return new RefusedByAdminApi(status, `the admin API at ${url} answered ${status}: ${reason}`, details);
 }

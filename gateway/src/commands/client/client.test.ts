@@ -5,16 +5,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
-import { pino } from "pino";
-import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
-import { CommandError, Misused, type Running } from "../command.ts";
-import { startCommand } from "../start.ts";
+import { waitFor } from "../../../../tools/process/index.ts";
 import { runCommandLine } from "../testing-command.ts";
-import { redraw } from "./requests/top.ts";
 import { certificateWarnings } from "./status-warnings.ts";
-
-const TOKEN = "token-of-the-test";
+import { type ClientRig, startClientRig } from "./testing-client.ts";
 
 const configuration = `_format_version: "3.0"
 services:
@@ -39,63 +33,13 @@ consumers:
   - key: key-of-ann
 `;
 
-const folder = temporaryFolder("client");
-const file = join(folder.path, "sluice.yml");
-let running: Running;
-let url: string;
-let proxyUrl: string;
+let rig: ClientRig;
+const run: ClientRig["run"] = (words, env) => rig.run(words, env);
 
 before(async () => {
-  writeFileSync(file, configuration);
-  const lines: string[] = [];
-  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
-  const env = {
-    SLUICE_STORE: "file",
-    SLUICE_FILE: file,
-    SLUICE_FILE_WRITABLE: "true",
-    SLUICE_PROXY_LISTEN: "127.0.0.1:0",
-    SLUICE_STATUS_LISTEN: "127.0.0.1:0",
-    SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
-    SLUICE_ADMIN_TOKEN: TOKEN,
-    SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-  };
-  const logLevel = new TemporaryLogLevel(log);
-  const loadedSettings = await loadSettings(startCommand.settings, { env, flags: {} });
-  const given = { subcommands: [], positionals: [], options: {} };
-  const started = await startCommand.run({
-    settings: loadedSettings.values,
-    loadedSettings,
-    given,
-    log,
-    logLevel,
-    print() {},
-  });
-  assert.ok(typeof started === "object");
-  running = started;
-  const { admin, proxy } = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "sluice is up");
-  url = `http://127.0.0.1:${admin.port}`;
-  proxyUrl = `http://127.0.0.1:${proxy.port}`;
+  rig = await startClientRig(configuration);
 });
-after(async () => {
-  await running?.close();
-  folder.remove();
-});
-
-const plain = (text: string): string => text.replaceAll(`${folder.path}/`, "");
-
-/** Resolves to the exit code and the output, or to the message of the error. PROXY and ADMIN stand for the URLs. */
-async function run(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<[number, string]> {
-  try {
-    const variables = { SLUICE_ADMIN_URL: url, SLUICE_ADMIN_TOKEN: TOKEN, ...env };
-    const args = words.map((word) => word.replace(/^PROXY/, proxyUrl).replace(/^ADMIN/, url));
-    const { code, printed } = await runCommandLine(args, variables);
-    return [code, plain(printed)];
-  } catch (error) {
-    if (error instanceof Misused) return [2, error.message];
-    if (error instanceof CommandError) return [1, plain([error.message, ...error.faults].join("\n"))];
-    throw error;
-  }
-}
+after(() => rig.close());
 
 const explained = ["explain", "GET", "http://shop.example/cart"];
 const traced = ["trace", "http://shop.example/cart", "--proxy-url", "PROXY"];
@@ -253,8 +197,8 @@ for (const [does, words, code, output, env] of rows) {
 }
 
 test("status and describe show that a target is refused", async () => {
-  const valid = readFileSync(file, "utf8");
-  writeFileSync(file, valid.replace("- name: stock.example\n", "$&  targets:\n  - target: 169.254.169.254:80\n"));
+  const valid = readFileSync(rig.file, "utf8");
+  writeFileSync(rig.file, valid.replace("- name: stock.example\n", "$&  targets:\n  - target: 169.254.169.254:80\n"));
   try {
     await waitFor(async () => (await run(["status"]))[1].includes("attention"), { what: "the warning" });
     const [, described] = await run(["describe", "upstreams", "stock.example"]);
@@ -266,7 +210,7 @@ test("status and describe show that a target is refused", async () => {
       /\nThe configuration is served.*\n\nNeeds attention:\nThe target 169\.254\.169\.254:80 of stock\.example is refused: .* link-local address, .*\.\n$/,
     );
   } finally {
-    writeFileSync(file, valid);
+    writeFileSync(rig.file, valid);
     await waitFor(async () => !(await run(["status"]))[1].includes("attention"), { what: "the former file" });
   }
 });
@@ -290,7 +234,7 @@ test("status warns of certificates that expire within 14 days", () => {
 });
 
 test("logs lists refused requests with the reasons, the newest last", async () => {
-  for (const path of ["/one", "/two", "/stock"]) await (await fetch(proxyUrl + path)).arrayBuffer();
+  for (const path of ["/one", "/two", "/stock"]) await (await fetch(rig.proxyUrl + path)).arrayBuffer();
   const [, printed] = await run(["logs", "--status", "404", "--limit", "2"]);
   assert.match(
     printed,
@@ -308,7 +252,7 @@ test("logs --follow prints each request as it ends", async () => {
   });
   await waitFor(
     async () => {
-      await (await fetch(`${proxyUrl}/followed`)).arrayBuffer();
+      await (await fetch(`${rig.proxyUrl}/followed`)).arrayBuffer();
       return hasEnded;
     },
     { what: "a request to be printed" },
@@ -340,16 +284,11 @@ test("logs warns of missed requests and silent nodes, and escapes control charac
   ]);
 });
 
-test("top replaces the lines that it drew before", () => {
-  assert.equal(redraw("", "a\n"), "\r\u001b[J\u001b[?7la\n\u001b[?7h");
-  assert.equal(redraw("a\nb\n", "c\n"), "\u001b[2F\u001b[J\u001b[?7lc\n\u001b[?7h");
-});
-
 const changed = configuration.replace("paths: [/stock]", "paths: [/store]").replace(/consumers:[\s\S]*/, "");
 
 test("plan shows members and requests that change, and a saved plan is applied once", async () => {
-  const wanted = join(folder.path, "wanted.yml");
-  const saved = join(folder.path, "plan.json");
+  const wanted = join(rig.folder, "wanted.yml");
+  const saved = join(rig.folder, "plan.json");
   writeFileSync(wanted, changed);
   assert.deepEqual(await run(["diff", "-f", wanted]), [
     1,
@@ -367,13 +306,13 @@ test("plan shows members and requests that change, and a saved plan is applied o
   assert.deepEqual(await run(["diff", "-f", wanted]), [0, ""]);
   assert.match((await run(["apply", saved]))[1], /answered 412: the configuration or the document has changed since/);
   assert.match(
-    (await run(["apply", "-f", file.replace("sluice.yml", "wanted.yml"), "--prune", "--yes"]))[1],
+    (await run(["apply", "-f", rig.file.replace("sluice.yml", "wanted.yml"), "--prune", "--yes"]))[1],
     /\napplied: .* 2 deleted\n$/,
   );
 });
 
 test("apply refuses a file that is not a plan, and an invalid declarative file with line and column", async () => {
-  const broken = join(folder.path, "broken.yml");
+  const broken = join(rig.folder, "broken.yml");
   writeFileSync(broken, "services:\n- name: a\n  port: x\n");
   assert.match((await run(["apply", broken]))[1], /broken\.yml is not a plan: /);
   assert.match((await run(["plan", "-f", broken]))[1], /\nbroken\.yml:3:3: services\[0\]\.port: expected an integer/);
@@ -381,12 +320,12 @@ test("apply refuses a file that is not a plan, and an invalid declarative file w
 });
 
 test("status lists the errors of the file with line and column, and exits with 3", async () => {
-  const valid = readFileSync(file, "utf8");
-  writeFileSync(file, `${valid}routes: [\n`);
+  const valid = readFileSync(rig.file, "utf8");
+  writeFileSync(rig.file, `${valid}routes: [\n`);
   try {
     await waitFor(async () => (await run(["status"]))[0] === 3, { what: "the status to report the file" });
     assert.match((await run(["status"]))[1], /\nNot served as written:\n.*\nsluice\.yml:\d+:\d+ +- +.*is not closed/);
   } finally {
-    writeFileSync(file, valid);
+    writeFileSync(rig.file, valid);
   }
 });

@@ -1,5 +1,5 @@
 /** A plan as text for people. */
-import type { ChangePlan } from "../../admin/plan/plan.ts";
+import type { ChangePlan, PlanSummary } from "../../admin/plan/plan.ts";
 import { formatTable, styled } from "../output.ts";
 
 export function planText(plan: ChangePlan): string {
@@ -12,28 +12,35 @@ export function planText(plan: ChangePlan): string {
 }
 
 /** Every entity that differs, with the members that differ. Empty without a difference. */
-export function differenceText({ created, changed, deleted }: ChangePlan): string {
+export function differenceText({ created, changed, deleted }: PlanSummary): string {
   const lines = [
     ...created.flatMap((entity) => [
-      styled("green", `+ ${nameOf(entity)}`),
+      styled("green", `+ ${labelOfChange(entity)}`),
       ...Object.entries(entity.members).map(([member, value]) => styled("green", `+   ${member}: ${shown(value)}`)),
     ]),
     ...changed.flatMap((entity) => [
-      styled("yellow", `~ ${nameOf(entity)}`),
+      styled("yellow", `~ ${labelOfChange(entity)}`),
       ...entity.members.flatMap(({ member, before, after }) => [
         styled("red", `-   ${member}: ${shown(before)}`),
         styled("green", `+   ${member}: ${shown(after)}`),
       ]),
     ]),
     ...deleted.flatMap((entity) => [
-      styled("red", `- ${nameOf(entity)}`),
-      ...entity.along.map((one) => styled("red", `-   and with it ${nameOf(one)}`)),
+      styled("red", `- ${labelOfChange(entity)}`),
+      ...entity.along.map((one) => styled("red", `-   and with it ${labelOfChange(one)}`)),
     ]),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
 
-const nameOf = ({
+/** `2 created, 0 changed, 1 deleted` */
+export const doneText = ({ created, changed, deleted }: PlanSummary): string =>
+  `${created.length} created, ${changed.length} changed, ${deleted.length} deleted`;
+
+export const hasNoChanges = ({ created, changed, deleted }: PlanSummary): boolean =>
+  created.length + changed.length + deleted.length === 0;
+
+export const labelOfChange = ({
   collection,
   id,
   name,

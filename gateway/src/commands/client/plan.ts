@@ -1,26 +1,28 @@
 /** `sluice plan`, `diff` and `apply`: change the configuration to that of a file or folder. */
-import { createInterface } from "node:readline/promises";
-import type { ChangePlan } from "../../admin/plan/plan.ts";
 import { type ClientFileSettings, clientFileSettings } from "../../settings/client.ts";
-import { type CommandCall, CommandError, defineCommand, Misused } from "../command.ts";
+import { isConfirmed } from "../ask.ts";
+import { type CommandCall, defineCommand, Misused } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";
 import { formatData } from "../output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
-import { differenceText, planText } from "./plan-text.ts";
+import { differenceText, doneText, hasNoChanges, planText } from "./plan-text.ts";
 import { applyPlanned, type PlannedDocument, planDocument, readPlanned } from "./planned-document.ts";
 
 type Call = CommandCall<ClientFileSettings>;
 
-const planFile = (admin: AdminConnection, { settings, given: { options }, log }: Call): Promise<PlannedDocument> =>
-  planDocument(admin, {
+function planFile(admin: AdminConnection, { settings, given, log, progress }: Call): Promise<PlannedDocument> {
+  const path = String(given.options.file);
+  progress.show(`planning ${path}`);
+  return planDocument(admin, {
     settings,
-    path: String(options.file),
-    keep: options.prune !== true,
-    warn: (sentence) => log.warn(sentence),
+    path,
+    keep: given.options.prune !== true,
+    warn(sentence) {
+      progress.clear();
+      log.warn(sentence);
+    },
   });
-
-const isEmpty = ({ created, changed, deleted }: ChangePlan): boolean =>
-  created.length + changed.length + deleted.length === 0;
+}
 
 export const planCommand = defineCommand({
   settings: clientFileSettings,
@@ -46,7 +48,7 @@ export const diffCommand = defineCommand({
     const { plan } = await withAdmin(call, (admin) => planFile(admin, call));
     const { requests: _, plan_id: _id, ...differences } = plan;
     call.print(output === "yaml" || output === "json" ? formatData(output, differences) : differenceText(plan));
-    return isEmpty(plan) ? 0 : DIFFERENT;
+    return hasNoChanges(plan) ? 0 : DIFFERENT;
   },
 });
 
@@ -61,25 +63,17 @@ export const applyCommand = defineCommand({
     return withAdmin(call, async (admin) => {
       const planned = saved === undefined ? await planFile(admin, call) : await readPlanned(saved);
       call.print(planText(planned.plan));
-      if (isEmpty(planned.plan)) return 0;
+      if (hasNoChanges(planned.plan)) return 0;
       // A saved plan has been seen before.
-      if (saved === undefined && options.yes !== true && !(await isConfirmed())) {
+      if (saved === undefined && options.yes !== true && !(await isConfirmed("Apply this plan?"))) {
         call.print("nothing was changed\n");
         return 1;
       }
-      const { created, changed, deleted } = await applyPlanned(admin, planned, options.force === true);
-      call.print(`applied: ${created.length} created, ${changed.length} changed, ${deleted.length} deleted\n`);
+      call.progress.show("writing the changes, and waiting for the nodes");
+      const { body, warnings } = await applyPlanned(admin, planned, options.force === true);
+      call.print(`applied: ${doneText(body)}\n`);
+      for (const warning of warnings) call.log.warn(warning);
       return 0;
     });
   },
 });
-
-async function isConfirmed(): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new CommandError("cannot ask without a terminal: confirm with --yes");
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    return /^y(es)?$/i.test((await terminal.question("Apply this plan? [y/N] ")).trim());
-  } finally {
-    terminal.close();
-  }
-}

@@ -8,7 +8,7 @@ import { declarativeText } from "../../stores/file/export.ts";
 import { CommandError } from "../command.ts";
 import { readFolder } from "../config/resource-folder.ts";
 import { readDeclarative } from "../config/subcommand.ts";
-import type { AdminConnection } from "./admin-connection.ts";
+import type { AdminConnection, Written } from "./admin-connection.ts";
 
 /** The content of a file that `sluice plan --out` saves. */
 export interface PlannedDocument {
@@ -60,8 +60,8 @@ export const applyPlanned = (
   admin: AdminConnection,
   { config, keep, plan }: PlannedDocument,
   force: boolean,
-): Promise<ChangePlan> =>
-  admin.post<ChangePlan>(`/config/apply?plan_id=${plan.plan_id}${keepOption(keep)}${force ? "&force=1" : ""}`, {
+): Promise<Written<ChangePlan>> =>
+  admin.write<ChangePlan>(`/config/apply?plan_id=${plan.plan_id}${keepOption(keep)}${force ? "&force=1" : ""}`, {
     config,
   });
 

@@ -140,4 +140,51 @@ const apply: SluiceCommand = {
   load: async () => (await import("../client/plan.ts")).applyCommand,
 };
 
-export const clientCommands: readonly SluiceCommand[] = [status, get, describe, plan, diff, apply];
+const withoutRevisions = { 3: "the store keeps no revisions; standard error says what to do instead" };
+
+const history: SluiceCommand = {
+  name: "history",
+  summary: "lists the revisions of the configuration, or shows the changes of one, or the difference of two",
+  description:
+    "A revision is a change of the configuration with its time and author. A database and a declarative file keep " +
+    "revisions. Values of secrets are redacted.",
+  arguments: [
+    { name: "N", optional: true, description: "Number of a revision, to show its changes." },
+    { name: "M", optional: true, description: "Number of another one, to show the changes from N to M." },
+  ],
+  options: {
+    author: { value: "TEXT", description: "Only revisions whose author contains this text." },
+    before: { value: "N", description: "Only revisions before this one." },
+    limit: { value: "NUMBER", description: "Maximum number of revisions (default 20)." },
+    ...clientOptions("table", "wide", "yaml", "json"),
+  },
+  exitCodes: withoutRevisions,
+  examples: [
+    { line: "sluice history -o wide", effect: "the last revisions with the names of changed entities" },
+    { line: "sluice history 7", effect: "the changes of revision 7, member by member" },
+    { line: "sluice history 3 7", effect: "the difference between the states of revision 3 and revision 7" },
+  ],
+  load: async () => (await import("../client/revisions/history.ts")).historyCommand,
+};
+
+const rollback: SluiceCommand = {
+  name: "rollback",
+  summary: "restores the configuration of an earlier revision",
+  description:
+    "Shows what would change, and asks for confirmation. All changes are made or none, and they become a revision of " +
+    "their own. Nodes serve the changes when the command ends, unless one of them does not answer in time.",
+  arguments: [{ name: "N", description: "Number of the revision, as `sluice history` lists it." }],
+  options: {
+    yes: { short: "y", description: "Do not ask for confirmation." },
+    force: { description: "Also change fields of custom resources that another field manager owns." },
+    ...connectionOptions,
+  },
+  exitCodes: withoutRevisions,
+  examples: [
+    { line: "sluice rollback 3", effect: "shows the plan, and asks" },
+    { line: "sluice rollback 3 --yes", effect: "plans and applies without a question" },
+  ],
+  load: async () => (await import("../client/revisions/rollback.ts")).rollbackCommand,
+};
+
+export const clientCommands: readonly SluiceCommand[] = [status, get, describe, plan, diff, apply, history, rollback];

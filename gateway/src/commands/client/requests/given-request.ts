@@ -18,8 +18,17 @@ export function givenHeaders(given: GivenOption): Readonly<Record<string, readon
 export const givenBody = async (given: string): Promise<string> =>
   given.startsWith("@") ? readFile(given.slice(1), "utf8") : given;
 
+interface NumberLimits {
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
 /** @throws Misused */
-export function givenNumber(option: string, given: GivenOption): number {
+export function givenNumber(option: string, given: GivenOption, limits: NumberLimits = {}): number {
+  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = limits;
   if (!/^\d{1,15}$/.test(String(given))) throw new Misused(`--${option}: expected a number, not '${given}'`);
-  return Number(given);
+  const number = Number(given);
+  if (number < minimum) throw new Misused(`--${option}: expected at least ${minimum}`);
+  if (number > maximum) throw new Misused(`--${option}: expected at most ${maximum}`);
+  return number;
 }

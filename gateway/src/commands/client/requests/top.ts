@@ -1,8 +1,9 @@
 /** `sluice top`: rates, errors and latencies of the last ten seconds, redrawn on a terminal. */
 import { setTimeout as delay } from "node:timers/promises";
 import { clientSettings } from "../../../settings/client.ts";
-import { CommandError, defineCommand, Misused } from "../../command.ts";
+import { CommandError, defineCommand } from "../../command.ts";
 import { formatData, formatTable, styled } from "../../output.ts";
+import { redraw } from "../../progress.ts";
 import { type AdminConnection, withAdmin } from "../admin-connection.ts";
 import { givenNumber } from "./given-request.ts";
 import type { UnansweredNode } from "./unanswered.ts";
@@ -53,8 +54,7 @@ export const topCommand = defineCommand({
   async run(call) {
     const { by, interval, once, output, size } = call.given.options;
     const subject = String(by);
-    const milliseconds = givenNumber("interval", interval) * 1000;
-    if (milliseconds === 0) throw new Misused("--interval: expected at least 1");
+    const milliseconds = givenNumber("interval", interval, { minimum: 1 }) * 1000;
     const parameters = new URLSearchParams({ by: subject, size: String(givenNumber("size", size)) });
     await withAdmin(call, async (admin) => {
       const read = () => readTraffic(admin, parameters);
@@ -77,16 +77,6 @@ async function readTraffic(admin: AdminConnection, parameters: URLSearchParams):
   const page = await admin.read<TrafficPage>(`/traffic?${parameters}`);
   if (page === null) throw new CommandError(`${admin.url} does not count requests: upgrade the admin API`);
   return page;
-}
-
-/**
- * Replaces a text that was drawn before, with control sequences (ECMA-48). Long lines are not wrapped, so that the number
- * of lines is known. What the terminal showed before the command stays.
- */
-export function redraw(drawn: string, text: string): string {
-  const lines = drawn.split("\n").length - 1;
-  const back = lines === 0 ? "\r" : `\u001b[${lines}F`;
-  return `${back}\u001b[J\u001b[?7l${text}\u001b[?7h`;
 }
 
 function trafficText({ seconds, total, data, nodes, unanswered }: TrafficPage, subject: string): string {
