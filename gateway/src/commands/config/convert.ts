@@ -20,7 +20,8 @@ export const convert: ConfigSubcommand = async (call) => {
 };
 
 /** @param out Undefined: standard output. */
-async function toCustomResources(from: string, out: string | undefined, { settings, log, print }: ConfigCall) {
+async function toCustomResources(from: string, out: string | undefined, call: ConfigCall) {
+  const { settings, log, print, progress } = call;
   if ((await stat(from)).isDirectory()) throw new CommandError(`${from} is a folder: name the declarative file`);
   const loaded = await readDeclarative(from, { warn: (sentence) => log.warn(sentence) });
   await writeResources(entitiesOf(loaded.document), {
@@ -28,6 +29,7 @@ async function toCustomResources(from: string, out: string | undefined, { settin
     out,
     settings,
     print,
+    progress,
     describe({ collection, entity }, { path, message }) {
       const at = (loaded.document[collection] ?? []).findIndex((item) => Object(item).id === entity.id);
       const inFile = [...(loaded.origins[collection][at] ?? []), ...path];
@@ -36,7 +38,7 @@ async function toCustomResources(from: string, out: string | undefined, { settin
   });
 }
 
-interface WriteResourcesOptions extends Pick<ConfigCall, "print"> {
+interface WriteResourcesOptions extends Pick<ConfigCall, "print" | "progress"> {
   readonly settings: Pick<ConfigCall["settings"], "class" | "homeNamespace">;
   /** The file or admin URL from which the entities were read, for messages. */
   readonly from: string;
@@ -53,7 +55,7 @@ interface WriteResourcesOptions extends Pick<ConfigCall, "print"> {
  */
 export async function writeResources(
   lists: EntityLists,
-  { settings, from, out, print, describe = describeByName }: WriteResourcesOptions,
+  { settings, from, out, print, progress, describe = describeByName }: WriteResourcesOptions,
 ): Promise<void> {
   const { resources, faults } = toResources(lists, {
     namespace: settings.homeNamespace,
@@ -63,7 +65,7 @@ export async function writeResources(
     const sentences = faults.flatMap((fault) => fault.violations.map((violation) => describe(fault, violation)));
     throw new CommandError(`${from} contains entities that custom resources cannot express:`, sentences);
   }
-  await writeFolder(resources, { folder: out, print });
+  await writeFolder(resources, { folder: out, print, progress });
 }
 
 const describeByName: NonNullable<WriteResourcesOptions["describe"]> = ({ collection, entity }, { path, message }) =>

@@ -13,7 +13,7 @@ import { type ConfigSubcommand, readDeclarative, storeSettings, writeNew } from 
 const AUTHOR = "sluice config import";
 
 /** Creates or updates the entities of a declarative file in a store. Deletes nothing. */
-export const importFile: ConfigSubcommand = async ({ given, settings, log, print }) => {
+export const importFile: ConfigSubcommand = async ({ given, settings, log, print, progress }) => {
   const [file = ""] = given.positionals;
   const loaded = await readDeclarative(file, {
     database: settings.store === "database",
@@ -22,12 +22,14 @@ export const importFile: ConfigSubcommand = async ({ given, settings, log, print
   const wanted = entitiesOf(loaded.document);
   const opened = await openStore(storeSettings(settings), log);
   try {
+    progress.show("reading the store");
     const before = await readAll(opened.store);
     const hashed = await withHashedPasswords(before, adoptIds(before, wanted), ({ password }) =>
       scryptPassword(password),
     );
     const writes = writesBetween(before, hashed, { now: Math.floor(Date.now() / 1000), keep: true });
     if (writes.length > 0) {
+      progress.show(`writing ${writes.length} entities`);
       const outcome = await opened.store.write(writes, { author: AUTHOR });
       if (outcome.fault) throw refusal(file, { loaded, fault: outcome.fault, write: writes[outcome.index] });
     }

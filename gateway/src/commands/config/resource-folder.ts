@@ -11,6 +11,7 @@ import {
 } from "@sluice/crds";
 import type { EntityLists } from "../../stores/read-all.ts";
 import { CommandError } from "../command.ts";
+import type { Progress } from "../progress.ts";
 import { type FromResourcesOptions, fromResources } from "./from-resources.ts";
 import { writeNew } from "./subcommand.ts";
 
@@ -56,19 +57,21 @@ interface WriteFolderOptions {
   /** Undefined: all resources are printed as one text for `kubectl apply -f -`. */
   readonly folder: string | undefined;
   readonly print: (text: string) => void;
+  readonly progress: Progress;
 }
 
 /** @throws CommandError when a file that would be written exists; in that case no file is written. */
 export async function writeFolder(
   resources: readonly Resource[],
-  { folder, print }: WriteFolderOptions,
+  { folder, print, progress }: WriteFolderOptions,
 ): Promise<void> {
   if (folder === undefined) return print(resources.map(printResource).join("---\n"));
   const files = resources.map((resource) => ({ resource, file: join(folder, fileOf(resource)) }));
   const there = await Promise.all(files.map(({ file }) => stat(file).then(() => [file], absent)));
   const taken = there.flat();
   if (taken.length > 0) throw new CommandError("these files already exist and are not overwritten:", taken);
-  for (const { resource, file } of files) {
+  for (const [index, { resource, file }] of files.entries()) {
+    progress.show(`writing ${index + 1} of ${files.length} resources`);
     await mkdir(dirname(file), { recursive: true });
     await writeNew(file, printResource(resource), resource.kind === "Secret" ? 0o600 : 0o644);
   }

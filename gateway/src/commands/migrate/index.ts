@@ -15,6 +15,7 @@ import { declarativeText } from "../../stores/file/export.ts";
 import { type EntityLists, entitiesOf } from "../../stores/read-all.ts";
 import { CommandError, defineCommand, Misused } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";
+import type { Progress } from "../progress.ts";
 import { readAdminApi } from "./read-admin.ts";
 import { describeInAdminApi, describeInFile, migrationReport, type Reported } from "./report.ts";
 
@@ -24,7 +25,7 @@ const NOT_ALL_SERVED = 3;
 export const migrateCommand = defineCommand({
   settings: migrateSettings,
   ends: true,
-  async run({ given: { positionals, options }, settings, print }) {
+  async run({ given: { positionals, options }, settings, print, progress }) {
     const [file] = positionals;
     const { admin, header, write, format = "resources" } = options;
     if ((file === undefined) === (admin === undefined)) throw new Misused("name a FILE, or give --admin URL");
@@ -32,7 +33,7 @@ export const migrateCommand = defineCommand({
     if (write === "") throw new Misused("--write must name a folder or file");
     if (options.format !== undefined && write === undefined) throw new Misused("--format needs --write");
     await registerConfiguredPlugins(settings, "schema");
-    const part = file === undefined ? await partOfAdminApi(String(admin), header) : await partOfFile(file);
+    const part = file === undefined ? await partOfAdminApi(String(admin), header, progress) : await partOfFile(file);
     print(migrationReport(file ?? String(admin), part));
     if (typeof write === "string") {
       print("\n");
@@ -42,7 +43,13 @@ export const migrateCommand = defineCommand({
       } else {
         // Loaded on demand: custom resources need the Kubernetes client, which is slow to load.
         const { writeResources } = await import("../config/convert.ts");
-        await writeResources(withUnknownNames(part), { from: file ?? String(admin), out: write, settings, print });
+        await writeResources(withUnknownNames(part), {
+          from: file ?? String(admin),
+          out: write,
+          settings,
+          print,
+          progress,
+        });
       }
     }
     return part.unserved.length === 0 ? 0 : NOT_ALL_SERVED;
@@ -55,12 +62,13 @@ async function partOfFile(file: string): Promise<Reported> {
   return { ...value, describe: describeInFile };
 }
 
-async function partOfAdminApi(admin: string, header: GivenOption): Promise<Reported> {
+async function partOfAdminApi(admin: string, header: GivenOption, progress: Progress): Promise<Reported> {
   const url = URL.parse(admin);
   if (url === null || !/^https?:$/.test(url.protocol)) throw new Misused("--admin must be an http or https URL");
   const [, name, value = ""] = /^([\w-]+): *(.+)$/.exec(String(header ?? "")) ?? [];
   if (header !== undefined && name === undefined) throw new Misused("--header must have the form 'NAME: VALUE'");
-  const data = await readAdminApi({ url, headers: name === undefined ? {} : { [name]: value } });
+  const headers = name === undefined ? {} : { [name]: value };
+  const data = await readAdminApi({ url, headers, onPage: (path) => progress.show(`reading ${path}`) });
   return { ...servablePart(data), describe: describeInAdminApi(data) };
 }
 

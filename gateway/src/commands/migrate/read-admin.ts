@@ -7,6 +7,8 @@ export interface AdminApi {
   readonly url: URL;
   /** Headers of every request. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Called with the path of each page before it is read. */
+  readonly onPage?: (path: string) => void;
 }
 
 /**
@@ -79,6 +81,7 @@ async function readList(api: AdminApi, path: string): Promise<Members[] | undefi
     if (url.origin !== base.origin) throw new CommandError(`GET ${base.href}${path} has a next page on another server`);
     if (read.has(url.href)) throw new CommandError(`GET ${base.href}${path} repeats a page`);
     read.add(url.href);
+    api.onPage?.(url.pathname);
     const page = await readPage(url, api);
     if (page === undefined && read.size === 1) return undefined;
     if (page === undefined) throw new CommandError(`GET ${base.href}${path} failed: status 404 without a list`);
