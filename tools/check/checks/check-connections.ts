@@ -54,6 +54,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "src/proxy/response/reason-phrases.ts": "it loads node:http only for the reason phrases, without an import",
   "src/sources/push/push-server.ts": "it loads node:http only for `createServer`, without an import",
   "src/commands/client/admin-connection.ts": "its destination is a setting of the command",
+  "src/commands/client/requests/bench.ts": "its destination is an argument of the command",
   "src/commands/client/requests/trace.ts": "its destination is an argument of the command",
   "console/src/api/client.ts": "it runs in a browser, and asks the listener that the page came from",
   "src/commands/migrate/read-admin.ts": "its destination is an argument of the command",

@@ -128,6 +128,24 @@ const rows: readonly (readonly [
     /^--proxy-url: expected a URL without a path/,
   ],
   [
+    "bench shows the rate, latencies and statuses, and how many requests the gateway refused",
+    ["bench", "http://shop.example/cart", "--proxy-url", "PROXY", "--rate", "50", "--seconds", "1"],
+    0,
+    /^Responses: +50 in [\d.]+ s, [\d.]+\/s\nLatency: +p50 [\d.]+ ms, p90 .*, p99 .*, max .*\nRefused: +50\n\nSTATUS OR ERROR +REQUESTS\n401 +50\n$/,
+  ],
+  [
+    "bench reports that the proxy cannot be reached",
+    ["bench", "http://127.0.0.1:1/"],
+    1,
+    /^the request to http:\/\/127\.0\.0\.1:1 failed: connect ECONNREFUSED .* name it with --proxy-url$/,
+  ],
+  [
+    "bench refuses a number beyond its limit",
+    ["bench", "PROXY/", "-c", "10001"],
+    2,
+    /^--connections: expected at most /,
+  ],
+  [
     "top shows rates and percentiles",
     ["top", "--by", "services", "--once"],
     0,

@@ -1,5 +1,6 @@
 /** The commands that read facts about requests from the admin API. */
-import { clientOptions } from "./options.ts";
+import type { OptionDefinition } from "@sluice/model/command-line";
+import { clientOptions, outputOptions } from "./options.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
 
 const explain: SluiceCommand = {
@@ -33,6 +34,22 @@ const explain: SluiceCommand = {
   load: async () => (await import("../client/requests/explain.ts")).explainCommand,
 };
 
+/** A request that a command sends through the proxy. */
+const requestOptions: Readonly<Record<string, OptionDefinition>> = {
+  method: { short: "X", value: "METHOD", description: "Method (default GET, with --data POST)." },
+  header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
+  data: { short: "d", value: "TEXT", description: "Body of the request; @FILE for the content of a file." },
+  "proxy-url": {
+    value: "URL",
+    description: "URL of the proxy, if it is not at the host of the URL; the request keeps the host of the URL.",
+  },
+  "proxy-cacert": {
+    value: "FILE",
+    description: "PEM file of the CAs that may issue the certificate of the proxy.",
+  },
+  "proxy-insecure": { description: "Do not verify the certificate of the proxy." },
+};
+
 const trace: SluiceCommand = {
   name: "trace",
   summary: "sends a request, and shows the decisions of the gateway and their durations",
@@ -41,18 +58,7 @@ const trace: SluiceCommand = {
     "--cert, --key and --insecure are for the admin API, not for the request.",
   arguments: [{ name: "URL", description: "URL of the request." }],
   options: {
-    method: { short: "X", value: "METHOD", description: "Method (default GET, with --data POST)." },
-    header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
-    data: { short: "d", value: "TEXT", description: "Body of the request; @FILE for the content of a file." },
-    "proxy-url": {
-      value: "URL",
-      description: "URL of the proxy, if it is not at the host of the URL; the request keeps the host of the URL.",
-    },
-    "proxy-cacert": {
-      value: "FILE",
-      description: "PEM file of the CAs that may issue the certificate of the proxy.",
-    },
-    "proxy-insecure": { description: "Do not verify the certificate of the proxy." },
+    ...requestOptions,
     ...clientOptions("text", "yaml", "json"),
   },
   exitCodes: { 3: "the server that answered did not accept the debug token" },
@@ -118,4 +124,30 @@ const top: SluiceCommand = {
   load: async () => (await import("../client/requests/top.ts")).topCommand,
 };
 
-export const requestCommands: readonly SluiceCommand[] = [explain, trace, logs, top];
+const bench: SluiceCommand = {
+  name: "bench",
+  summary: "sends requests to one URL for a while, and measures the responses",
+  description:
+    "With --rate, requests are due at fixed times, and a request that waits for a connection is measured from the time " +
+    "at which it was due. Without it, each connection sends its next request after the previous response. HTTP/1.1 is " +
+    "used, one process sends all requests, and redirects are not followed. Nothing is asked of the admin API.",
+  arguments: [{ name: "URL", description: "URL of the requests." }],
+  options: {
+    connections: { short: "c", value: "NUMBER", default: "10", description: "Connections, each with one request." },
+    seconds: { short: "s", value: "SECONDS", default: "10", description: "Time during which requests are sent." },
+    rate: { short: "r", value: "NUMBER", description: "Requests per second. Default: as many as possible." },
+    ...requestOptions,
+    ...outputOptions("text", "yaml", "json"),
+  },
+  exitCodes: { 3: "a request got no complete response" },
+  examples: [
+    { line: "sluice bench http://127.0.0.1:8000/shop -H 'apikey: abc'", effect: "10 connections for 10 seconds" },
+    {
+      line: "sluice bench http://shop.example/shop --proxy-url http://127.0.0.1:8000 --rate 500 --seconds 60",
+      effect: "the latencies at 500 requests per second",
+    },
+  ],
+  load: async () => (await import("../client/requests/bench.ts")).benchCommand,
+};
+
+export const requestCommands: readonly SluiceCommand[] = [explain, trace, logs, top, bench];

@@ -1,14 +1,11 @@
 /** `sluice trace`: sends a request with a debug token, and shows the decisions of the gateway and their durations. */
 import { STATUS_CODES } from "node:http";
-import { isIP } from "node:net";
-import type { GivenOption } from "@sluice/model/command-line";
-import { Agent, type Dispatcher, request } from "undici";
+import { Agent, request } from "undici";
 import { clientSettings } from "../../../settings/client.ts";
-import { version } from "../../../settings/version.ts";
-import { CommandError, defineCommand, Misused } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { formatData, formatTable, styled } from "../../output.ts";
-import { readOptionFile, reasonOf, withAdmin } from "../admin-connection.ts";
-import { givenBody, givenHeaders } from "./given-request.ts";
+import { withAdmin } from "../admin-connection.ts";
+import { failureOf, givenProxyRequest, type ProxyRequest } from "./given-proxy-request.ts";
 import { reportUnanswered, type UnansweredNode } from "./unanswered.ts";
 
 /** No node reported its decisions. */
@@ -55,74 +52,26 @@ export const traceCommand = defineCommand({
   settings: clientSettings,
   ends: true,
   async run(call) {
-    const { positionals, options } = call.given;
-    const { output } = options;
-    const destination = destinationOf(positionals[0] ?? "", options["proxy-url"]);
-    const body = options.data === undefined ? null : await givenBody(String(options.data));
-    const headers = givenHeaders(options.header);
-    const ca = options["proxy-cacert"];
-    const tls = {
-      ...(typeof ca === "string" && { ca: await readOptionFile(ca) }),
-      rejectUnauthorized: options["proxy-insecure"] !== true,
-    };
+    const { output } = call.given.options;
+    const sent = await givenProxyRequest(call.given);
     const granted = await withAdmin(call, (admin) => admin.post<GrantedToken>("/debug-tokens", { lifetime: LIFETIME }));
     reportUnanswered(call.log, "it does not know the token")(granted.unanswered);
-    const method = String(options.method ?? (body === null ? "GET" : "POST"));
-    const sent = { method: method as Dispatcher.HttpMethod, headers, body };
-    const traced = await sendTraced(granted, { destination, tls, sent });
+    const traced = await sendTraced(granted, sent);
     call.print(output === "yaml" || output === "json" ? formatData(output, traced) : traceText(traced));
     return traced.token_accepted ? 0 : NOT_ACCEPTED;
   },
 });
 
-interface Destination {
-  readonly url: URL;
-  /** The host and port of the request. */
-  readonly host: string;
-  /** The server name of the TLS handshake; undefined for an address. */
-  readonly servername: string | undefined;
-}
-
-/** @throws Misused */
-function destinationOf(given: string, proxy: GivenOption): Destination {
-  const url = URL.parse(given);
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new Misused(`expected a URL such as http://shop.example/cart, not '${given}'`);
-  const { host, hostname } = url;
-  const servername = isIP(hostname.replace(/^\[|\]$/g, "")) ? undefined : hostname;
-  if (proxy === undefined) return { url, host, servername };
-  const address = URL.parse(String(proxy));
-  if (address === null || !/^https?:$/.test(address.protocol) || address.pathname !== "/" || address.search !== "")
-    throw new Misused(`--proxy-url: expected a URL without a path, such as http://127.0.0.1:8000, not '${proxy}'`);
-  return { url: new URL(`${url.pathname}${url.search}`, address.origin), host, servername };
-}
-
-interface TracedRequest {
-  readonly destination: Destination;
-  readonly tls: { readonly ca?: string; readonly rejectUnauthorized: boolean };
-  readonly sent: {
-    readonly method: Dispatcher.HttpMethod;
-    readonly headers: Readonly<Record<string, readonly string[]>>;
-    readonly body: string | null;
-  };
-}
-
 async function sendTraced(
   { header, token, nodes }: GrantedToken,
-  { destination: { url, host, servername }, tls, sent }: TracedRequest,
+  { url, tls, method, headers: given, body }: ProxyRequest,
 ): Promise<TracedResponse> {
-  const dispatcher = new Agent({ connect: { ...tls, ...(servername !== undefined && { servername }) } });
-  const given = Object.fromEntries(
-    Object.entries(sent.headers).map(([name, values]) => [
-      name.toLowerCase(),
-      values.length > 1 ? [...values] : values[0],
-    ]),
-  );
-  const headers = { host, "user-agent": `sluice/${version}`, ...given, [header.toLowerCase()]: token };
+  const dispatcher = new Agent({ connect: tls });
+  const headers = { ...given, [header.toLowerCase()]: token };
   const started = performance.now();
   try {
     // A redirect is not followed: its response is the one that the gateway explains.
-    const response = await request(url, { ...sent, headers, dispatcher, headersTimeout: TIMEOUT });
+    const response = await request(url, { method, headers, body, dispatcher, headersTimeout: TIMEOUT });
     const milliseconds = performance.now() - started;
     // Without reading, the gateway would log that the client disconnected. A stream may never end.
     await response.body.dump({ limit: BODY_LIMIT, signal: AbortSignal.timeout(BODY_TIMEOUT) }).catch(() => {});
@@ -137,27 +86,10 @@ async function sendTraced(
       nodes,
     };
   } catch (error) {
-    throw failureOf(error as RequestError, url);
+    throw failureOf(error as Error, url);
   } finally {
     await dispatcher.destroy();
   }
-}
-
-interface RequestError extends Error {
-  readonly code?: string;
-}
-
-function failureOf(error: RequestError, { origin }: URL): CommandError | Misused {
-  // undici has not sent anything.
-  if (error.code === "UND_ERR_INVALID_ARG") return new Misused(error.message);
-  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(error.code ?? ""))
-    return new CommandError(
-      `the certificate of ${origin} cannot be verified (${error.code}): name its authorities with --proxy-cacert`,
-    );
-  return new CommandError(
-    `the request to ${origin} failed: ${reasonOf(error)}. If the proxy has another address than the URL, name it with ` +
-      "--proxy-url",
-  );
 }
 
 /** The metrics of a Server-Timing header as the gateway writes it. */

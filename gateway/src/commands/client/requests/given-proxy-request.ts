@@ -1,0 +1,78 @@
+/** Where and how a command sends requests through the gateway. */
+import { isIP } from "node:net";
+import type { GivenArguments, GivenOption } from "@sluice/model/command-line";
+import type { Dispatcher } from "undici";
+import { version } from "../../../settings/version.ts";
+import { CommandError, Misused } from "../../command.ts";
+import { readOptionFile, reasonOf } from "../admin-connection.ts";
+import { givenBody, givenHeaders } from "./given-request.ts";
+
+export interface ProxyRequest {
+  readonly url: URL;
+  readonly tls: { readonly ca?: string; readonly rejectUnauthorized: boolean; readonly servername?: string };
+  readonly method: Dispatcher.HttpMethod;
+  /** With the host of the URL that the user gave. */
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: string | null;
+}
+
+/** The request of a command with the options of `trace`. @throws Misused */
+export async function givenProxyRequest({ positionals, options }: GivenArguments): Promise<ProxyRequest> {
+  const { url, host, servername } = destinationOf(positionals[0] ?? "", options["proxy-url"]);
+  const body = options.data === undefined ? null : await givenBody(String(options.data));
+  const headers = Object.entries(givenHeaders(options.header)).map(
+    ([name, [first = "", ...more]]) => [name.toLowerCase(), more.length > 0 ? [first, ...more] : first] as const,
+  );
+  const ca = options["proxy-cacert"];
+  return {
+    url,
+    tls: {
+      ...(typeof ca === "string" && { ca: await readOptionFile(ca) }),
+      rejectUnauthorized: options["proxy-insecure"] !== true,
+      ...(servername !== undefined && { servername }),
+    },
+    method: String(options.method ?? (body === null ? "GET" : "POST")) as Dispatcher.HttpMethod,
+    headers: { host, "user-agent": `sluice/${version}`, ...Object.fromEntries(headers) },
+    body,
+  };
+}
+
+interface Destination {
+  readonly url: URL;
+  /** The host and port of the request. */
+  readonly host: string;
+  /** The server name of the TLS handshake; undefined for an address. */
+  readonly servername: string | undefined;
+}
+
+/** @throws Misused */
+function destinationOf(given: string, proxy: GivenOption): Destination {
+  const url = URL.parse(given);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new Misused(`expected a URL such as http://shop.example/cart, not '${given}'`);
+  const { host, hostname } = url;
+  const servername = isIP(hostname.replace(/^\[|\]$/g, "")) ? undefined : hostname;
+  if (proxy === undefined) return { url, host, servername };
+  const address = URL.parse(String(proxy));
+  if (address === null || !/^https?:$/.test(address.protocol) || address.pathname !== "/" || address.search !== "")
+    throw new Misused(`--proxy-url: expected a URL without a path, such as http://127.0.0.1:8000, not '${proxy}'`);
+  return { url: new URL(`${url.pathname}${url.search}`, address.origin), host, servername };
+}
+
+interface RequestError extends Error {
+  readonly code?: string;
+}
+
+/** The error of a command whose request got no response. */
+export function failureOf(error: RequestError, { origin }: URL): CommandError | Misused {
+  // undici has not sent anything.
+  if (error.code === "UND_ERR_INVALID_ARG") return new Misused(error.message);
+  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(error.code ?? ""))
+    return new CommandError(
+      `the certificate of ${origin} cannot be verified (${error.code}): name its authorities with --proxy-cacert`,
+    );
+  return new CommandError(
+    `the request to ${origin} failed: ${reasonOf(error)}. If the proxy has another address than the URL, name it with ` +
+      "--proxy-url",
+  );
+}

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import { runCommandLine } from "../../testing-command.ts";
+import { generateLoad, LoadCounts, type LoadResponse } from "./load.ts";
+
+const response = (headers: LoadResponse["headers"] = {}, status = 200): LoadResponse => ({ status, headers });
+
+test("requests are due at the rate, and those that wait for a connection are measured from the time they were due", async () => {
+  const counts = new LoadCounts();
+  let isFirst = true;
+  const { unsent } = await generateLoad(
+    {
+      connections: 1,
+      milliseconds: 400,
+      rate: 100,
+      async send() {
+        if (isFirst) await new Promise((resolve) => setTimeout(resolve, 200));
+        isFirst = false;
+        return response();
+      },
+    },
+    counts,
+  );
+  assert.equal(counts.responses + unsent, 40);
+  assert.ok(counts.latencies.max >= 200_000);
+  // Ten of the forty requests were due within the first half of the delay.
+  assert.ok(counts.latencies.percentile(80) >= 90_000, String(counts.latencies.percentile(80)));
+});
+
+test("requests of a rate that the connections cannot reach are counted as not sent", async () => {
+  const { promise, resolve } = Promise.withResolvers<LoadResponse>();
+  const counts = new LoadCounts();
+  setTimeout(resolve, 150, response());
+  const options = { connections: 2, milliseconds: 100, rate: 100, send: () => promise };
+  const { unsent, elapsed } = await generateLoad(options, counts);
+  assert.deepEqual([counts.responses, unsent], [2, 8]);
+  assert.ok(elapsed >= 140);
+});
+
+const origins: readonly (readonly [does: string, response: LoadResponse, refused: number, attributed: number])[] = [
+  ["a 429 of the gateway", response({ "x-sluice-response-latency": "1" }, 429), 1, 1],
+  ["a 429 of the gateway with Kong's names of headers", response({ "x-kong-response-latency": "1" }, 429), 1, 1],
+  ["a response of the gateway that is no error", response({ "x-sluice-response-latency": "1" }), 0, 1],
+  ["a 500 of an upstream", response({ "x-sluice-upstream-latency": "1" }, 500), 0, 1],
+  ["a 500 of another server", response({ server: "nginx" }, 500), 0, 0],
+];
+
+for (const [does, given, refused, attributed] of origins) {
+  test(`${does} counts as ${refused === 1 ? "refused" : attributed === 1 ? "not refused" : "unknown"}`, () => {
+    const counts = new LoadCounts();
+    counts.addResponse(given, 1);
+    assert.deepEqual([counts.refused, counts.attributed], [refused, attributed]);
+  });
+}
+
+async function startServer(context: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  context.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+test("bench sends the given request, and counts responses and broken connections", async (context) => {
+  const received: string[] = [];
+  let count = 0;
+  const url = await startServer(context, async (request, answer) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    received.push([request.method, request.headers.host, request.headers["x-a"], body].join(" "));
+    if (++count % 5 === 0) request.socket.destroy();
+    else answer.writeHead(count % 2 === 0 ? 404 : 200).end("x".repeat(100_000));
+  });
+  // The same server by an address that is not loopback.
+  const proxyUrl = url.replace("127.0.0.1", "0.0.0.0");
+  const request = ["http://a.example/", "--proxy-url", proxyUrl, "-H", "X-A: b", "--data", "{}"];
+  const load = ["--rate", "20", "--seconds", "1", "--connections", "2", "--json"];
+  const { code, printed, warnings } = await runCommandLine(["bench", ...request, ...load]);
+  const measured = JSON.parse(printed);
+  assert.equal(code, 3);
+  assert.deepEqual(new Set(received), new Set(["POST a.example b {}"]));
+  assert.deepEqual([count, measured.responses, measured.errors], [21, 16, { UND_ERR_SOCKET: 4 }]);
+  assert.deepEqual(Object.keys(measured.statuses), ["200", "404"]);
+  assert.partialDeepStrictEqual(measured, { connections: 2, rate: 20, refused: null, unsent: 0 });
+  assert.ok(measured.latencies.p50 > 0 && measured.latencies.max >= measured.latencies.p99);
+  assert.match(
+    warnings.join("\n"),
+    /^http:\/\/0\.0\.0\.0:\d+ is not on this machine: the latencies include the network; load only/,
+  );
+});
