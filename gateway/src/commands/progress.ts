@@ -1,5 +1,6 @@
 /** The progress of a command, as a line on a terminal that is redrawn while the command works. */
 import type { WriteStream } from "node:tty";
+import type { GivenOption } from "@sluice/model/command-line";
 
 export interface Progress {
   /** Sets the text of the line. The line is drawn after a moment, so a short command draws none. */
@@ -11,11 +12,27 @@ export interface Progress {
 /** The progress of a command whose output is read by a program. */
 export const noProgress: Progress = { show() {}, clear() {} };
 
+interface ProgressConditions {
+  /** Whether the command finishes by itself. */
+  readonly ends: boolean;
+  /** The format of the output, if the command has formats. */
+  readonly output: GivenOption;
+}
+
+/** The progress of a command on its standard error. */
+export function progressFor(
+  stream: Pick<WriteStream, "write" | "isTTY">,
+  { ends, output }: ProgressConditions,
+): Progress {
+  const isForPeople = ends && output !== "json" && output !== "yaml";
+  return isForPeople && stream.isTTY && process.env.TERM !== "dumb" ? progressLine(stream) : noProgress;
+}
+
 /** Milliseconds between two drawings. */
 const INTERVAL = 250;
 
 /** A line with the seconds since its first text. */
-export function progressLine(terminal: Pick<WriteStream, "write">): Progress {
+function progressLine(terminal: Pick<WriteStream, "write">): Progress {
   let text = "";
   let started = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -13,7 +13,7 @@ import type { Logger } from "pino";
 import { createLog } from "../settings/create-log.ts";
 import { StoreUnavailable } from "../stores/store.ts";
 import { type Command, CommandError, Misused, type Running } from "./command.ts";
-import { noProgress, type Progress, progressLine } from "./progress.ts";
+import { progressFor } from "./progress.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -30,7 +30,7 @@ export interface Invocation {
  * returns, if any. A command that keeps running stops at the first SIGTERM or SIGINT.
  */
 export async function runCommand(command: Command, { name, given, flags }: Invocation): Promise<void> {
-  const progress = progressOf(command, given);
+  const progress = progressFor(process.stderr, { ends: command.ends === true, output: given.options.output });
   const print = (text: string) => {
     progress.clear();
     process.stdout.write(text);
@@ -72,11 +72,6 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
     // Listeners that have already started would keep the process alive.
     process.exit();
   }
-}
-
-function progressOf({ ends }: Command, { options: { output } }: GivenArguments): Progress {
-  const isShown = ends === true && process.stderr.isTTY && process.env.TERM !== "dumb";
-  return isShown && output !== "json" && output !== "yaml" ? progressLine(process.stderr) : noProgress;
 }
 
 /** Ends the command if the reader of its output has ended, as in `sluice logs --follow | head`. */

@@ -4,13 +4,14 @@ import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
 import { Misused } from "./command.ts";
 import { sluice } from "./definitions/index.ts";
-import { noProgress } from "./progress.ts";
 
 export interface CommandRun {
   readonly code: number;
   readonly printed: string;
   /** The messages of the log. */
   readonly warnings: readonly string[];
+  /** The texts of the progress. */
+  readonly progress: readonly string[];
 }
 
 /**
@@ -23,7 +24,7 @@ export async function runCommandLine(
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandRun> {
   const parsed = await parseCommandLine(sluice, args, { version: "0.0.0" });
-  if (parsed.kind === "answered") return { code: 0, printed: parsed.text, warnings: [] };
+  if (parsed.kind === "answered") return { code: 0, printed: parsed.text, warnings: [], progress: [] };
   if (parsed.kind === "refused") throw new Misused(/^(?:sluice[^:\n]*: )?(.*)/.exec(parsed.text)?.[1]);
   const { loaded: command, given, flags } = parsed;
   const loadedSettings = await loadSettings(command.settings, { env, flags });
@@ -37,7 +38,9 @@ export async function runCommandLine(
   const warnings: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(JSON.parse(line).msg) });
   const logLevel = new TemporaryLogLevel(log);
-  const code = await command.run({ settings, loadedSettings, given, log, logLevel, print, progress: noProgress });
+  const shown: string[] = [];
+  const progress = { show: (text: string) => void shown.push(text), clear() {} };
+  const code = await command.run({ settings, loadedSettings, given, log, logLevel, print, progress });
   if (typeof code === "object") throw new TypeError(`${parsed.name} keeps running`);
-  return { code: code ?? 0, printed, warnings };
+  return { code: code ?? 0, printed, warnings, progress: shown };
 }

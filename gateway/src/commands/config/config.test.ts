@@ -15,6 +15,8 @@ registerPlugins([deviceTokenFacts]);
 interface Desk {
   readonly path: (name: string) => string;
   readonly read: (name: string) => string;
+  /** The texts of the progress of all commands. */
+  readonly shown: readonly string[];
   /** The output of the command, or its error. Paths are relative to the folder. */
   readonly config: (words: string | readonly string[], env?: Readonly<Record<string, string>>) => Promise<string>;
 }
@@ -25,15 +27,18 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
   const path = (name: string) => join(folder.path, name);
   for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
   const plain = (text: string) => text.replaceAll(`${folder.path}/`, "");
+  const shown: string[] = [];
   return {
     path,
+    shown,
     read: (name) => readFileSync(path(name), "utf8"),
     async config(words, env = {}) {
       const args = typeof words === "string" ? words.split(" ").filter((word) => word !== "") : words;
       const located = args.map((word) => (/\.|folder/.test(word) ? path(word) : word));
       try {
         const variables = { SLUICE_DATABASE_DIR: path("database"), ...env };
-        const { printed } = await runCommandLine(["config", ...located], variables);
+        const { printed, progress } = await runCommandLine(["config", ...located], variables);
+        shown.push(...progress);
         return plain(printed);
       } catch (error) {
         if (error instanceof Misused) return plain(`invalid: ${error.message}`);
@@ -172,7 +177,7 @@ test("a file whose name looks like an option can be given after --", async (cont
 
 test("import creates and changes entities, prints their number, and deletes nothing; export writes all entities", async (context) => {
   const more = `${kong}upstreams:\n- name: up\n`.replace("[/users]", "[/people]");
-  const { config, path, read } = desk(context, {
+  const { config, path, read, shown } = desk(context, {
     "a.yml": kong,
     "b.yml": more,
     "store.yml": '_format_version: "3.0"\n',
@@ -190,6 +195,7 @@ test("import creates and changes entities, prints their number, and deletes noth
     await config("import a.yml", env),
     counts(created.map((name) => `${name}1 created, 0 changed, 0 unchanged`)),
   );
+  assert.deepEqual(shown, ["reading the store", "writing 5 entities"]);
   assert.equal(
     await config("db_import b.yml", env),
     counts([

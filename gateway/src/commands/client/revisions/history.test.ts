@@ -166,7 +166,8 @@ test("rollback sends the ETag of its plan, and warns of nodes that do not serve 
   const headers = { "x-sluice-programmed": "pending", "x-sluice-lagging": "10.0.0.1:8444" };
   const done = { status: 200, headers, body: deletion };
   const { run, conditions } = await runAgainst(context, ["rollback", "4", "--yes"], [planned, done]);
-  const { code, warnings } = await run;
+  const { code, warnings, progress } = await run;
+  assert.deepEqual(progress, ["planning the rollback to revision 4", "writing the changes, and waiting for the nodes"]);
   assert.equal(code, 0);
   assert.deepEqual(conditions, [undefined, '"5"']);
   assert.deepEqual(warnings, [
