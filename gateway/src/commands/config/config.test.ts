@@ -226,13 +226,14 @@ consumers:
 `;
 
 test("import stores hashes of passwords, and a repeated import changes nothing; a new password changes one credential", async (context) => {
-  const { config, path, read } = desk(context, {
+  const { config, path, read, shown } = desk(context, {
     "a.yml": withPasswords,
     "b.yml": withPasswords.replace("open sesame", "another"),
     "store.yml": '_format_version: "3.0"\n',
   });
   const env = { SLUICE_STORE: "file", SLUICE_FILE: path("store.yml"), SLUICE_FILE_WRITABLE: "on" };
   assert.match(await config("import a.yml", env), /basicauth_credentials {4}2 created/);
+  assert.deepEqual(shown, ["reading the store", "hashing 2 passwords", "writing 3 entities"]);
   const stored = read("store.yml");
   assert.match(stored, /username: ann\n +password: \$scrypt\$/);
   assert.match(stored, /password: "?0123456789abcdef0123456789abcdef01234567/);

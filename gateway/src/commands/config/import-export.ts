@@ -24,6 +24,8 @@ export const importFile: ConfigSubcommand = async ({ given, settings, log, print
   try {
     progress.show("reading the store");
     const before = await readAll(opened.store);
+    const passwords = wanted.basicauth_credentials?.length ?? 0;
+    if (passwords > 0) progress.show(`hashing ${passwords} passwords`);
     const hashed = await withHashedPasswords(before, adoptIds(before, wanted), ({ password }) =>
       scryptPassword(password),
     );
