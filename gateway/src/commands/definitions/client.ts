@@ -140,7 +140,7 @@ const apply: SluiceCommand = {
   load: async () => (await import("../client/plan.ts")).applyCommand,
 };
 
-const withoutRevisions = { 3: "the store keeps no revisions; standard error says what to do instead" };
+const withoutRevisions = { 3: "the store keeps no revisions; standard error names the alternatives" };
 
 const history: SluiceCommand = {
   name: "history",

@@ -1,4 +1,4 @@
-/** The commands that read facts about requests from the admin API. */
+/** The commands about requests: those that the gateway has seen, and those that the command sends. */
 import type { OptionDefinition } from "@sluice/model/command-line";
 import { clientOptions, outputOptions } from "./options.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
@@ -130,7 +130,7 @@ const bench: SluiceCommand = {
   description:
     "With --rate, requests are due at fixed times, and a request that waits for a connection is measured from the time " +
     "at which it was due. Without it, each connection sends its next request after the previous response. HTTP/1.1 is " +
-    "used, one process sends all requests, and redirects are not followed. Nothing is asked of the admin API.",
+    "used, one process sends all requests, and redirects are not followed. The admin API is not used.",
   arguments: [{ name: "URL", description: "URL of the requests." }],
   options: {
     connections: { short: "c", value: "NUMBER", default: "10", description: "Connections, each with one request." },

@@ -33,7 +33,7 @@ interface Measured {
   /** Milliseconds; null: there was no response. */
   readonly latencies: Readonly<Record<"p50" | "p90" | "p99" | "max", number | null>>;
   readonly statuses: Readonly<Record<string, number>>;
-  /** Error responses of the gateway itself; null: the headers do not tell. */
+  /** Error responses of the gateway itself; null: no response has a header of the gateway. */
   readonly refused: number | null;
   readonly errors: Readonly<Record<string, number>>;
   readonly unsent: number;

@@ -25,13 +25,13 @@ export interface LoadResponse {
 /** The first status that is an error. */
 const ERROR = 400;
 
-/** What the responses to the requests were. */
+/** Counts of responses and errors, and latencies. */
 export class LoadCounts {
   responses = 0;
   readonly statuses = new Map<number, number>();
   /** Error responses of the gateway itself. */
   refused = 0;
-  /** Responses whose headers tell whether they are the gateway's own. */
+  /** Responses with a header that only the gateway or only an upstream causes. */
   attributed = 0;
   /** Requests without a complete response, by reason. */
   readonly errors = new Map<string, number>();
