@@ -54,8 +54,17 @@ export function createOperatorMetrics(registry = new Registry()) {
     labelNames: ["outcome"],
     registers,
   });
+  const revisions = new Counter({
+    name: "sluice_operator_revision_writes_total",
+    help: "Writes of revisions of the custom resources, by their outcome.",
+    labelNames: ["outcome"],
+    registers,
+  });
   // The counters start at 0, so that an alert on an increase sees the first event.
-  for (const outcome of ["written", "failed"]) saves.inc({ outcome }, 0);
+  for (const outcome of ["written", "failed"]) {
+    saves.inc({ outcome }, 0);
+    revisions.inc({ outcome }, 0);
+  }
   return {
     registry,
     work: createWorkMetrics(registry),
@@ -63,6 +72,7 @@ export function createOperatorMetrics(registry = new Registry()) {
     pushed: (outcome: PushOutcome, seconds: number) => push.observe({ outcome }, seconds),
     wroteStatus: (outcome: "written" | "failed") => status.inc({ outcome }),
     savedState: (outcome: "written" | "failed") => saves.inc({ outcome }),
+    recordedRevision: (outcome: "written" | "failed") => revisions.inc({ outcome }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The operator as stages: watch -> translate -> publish -> status, and the listener. */
 import type { AddressInfo } from "node:net";
-import type { ResourceClient, StateBackend } from "@sluice/crds";
+import type { ResourceClient, RevisionStorage, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createTranslateStage } from "./document/translate-stage.ts";
@@ -16,6 +16,8 @@ import { createNodeConnector, type NodeConnector } from "./publish/node-client.t
 import { nodeServiceOf } from "./publish/node-discovery.ts";
 import { createPublishStage } from "./publish/publish-stage.ts";
 import type { PushCredentials } from "./publish/push-credentials.ts";
+import { createRevisionAuthors } from "./revisions/authors.ts";
+import { createRevisionRecorder } from "./revisions/revision-recorder.ts";
 import { createLastValidVersions } from "./saved-state/last-valid-versions.ts";
 import { createPublishGate } from "./saved-state/publish-gate.ts";
 import { createStateReader } from "./saved-state/state-reader.ts";
@@ -39,6 +41,8 @@ export interface OperatorOptions {
   readonly privateSecrets?: PrivateSecrets;
   /** Where acknowledged state is saved; closed with the operator. */
   readonly store: StateBackend;
+  /** Where revisions are recorded; closed with the operator. Default: none are recorded. */
+  readonly revisions?: RevisionStorage | undefined;
   readonly registry?: Registry;
   /** Called with each certificate that is presented to the nodes. Default: does nothing. */
   readonly recordCertificate?: RecordCertificate;
@@ -67,6 +71,10 @@ export async function startOperator(options: OperatorOptions) {
   const reporting = { leadership, gate, client, events, manager: MANAGER };
   const status = createStatusStage({ watch, translate, publish, ...reporting, settings, metrics, log });
 
+  const authors = createRevisionAuthors();
+  const recording = { watch, leadership, authorOf: authors.authorOf, settings, metrics, log };
+  const recorder = options.revisions && createRevisionRecorder({ storage: options.revisions, ...recording });
+
   const gauges = { ...watch.gauges, ...translate.gauges, ...publish.gauges, ...status.gauges };
   registerOperatorGauges(metrics.registry, { ...gauges, lease: ownObjectName(settings), term: leadership.term });
   const server = createServer({
@@ -85,7 +93,7 @@ export async function startOperator(options: OperatorOptions) {
     abort.abort();
     translate.close();
     try {
-      await Promise.all([server.close(), publish.close(), status.close()]);
+      await Promise.all([server.close(), publish.close(), status.close(), recorder?.close()]);
     } finally {
       // Not earlier, because this operator's pushes and writes must not compete with those of the next leader.
       await leadership.close();
@@ -103,7 +111,7 @@ export async function startOperator(options: OperatorOptions) {
   const { startElection = soleLeader } = options;
   leadership.start(startElection, { highestKnownTerm: savedState.highestTerm, onReconnected: () => client.rewatch() });
   const { address, port } = server.server.address() as AddressInfo;
-  return { address: { host: address, port }, isOwn: watch.isOwn, close };
+  return { address: { host: address, port }, isOwn: watch.isOwn, observeWrite: authors.observe, close };
 }
 
 export type Operator = Awaited<ReturnType<typeof startOperator>>;

@@ -2,8 +2,10 @@
 import {
   createClusterClient,
   createClusterObjects,
+  createClusterRevisionStorage,
   createClusterStateBackend,
   createDirectoryClient,
+  createDirectoryRevisionStorage,
   createDirectoryStateBackend,
 } from "@sluice/crds";
 import { isTextLog, loadPlugins, loadSettings, SettingsError, TemporaryLogLevel, textLogTo } from "@sluice/model";
@@ -43,12 +45,14 @@ async function run(settings: OperatorSettings): Promise<void> {
     store: directory
       ? createDirectoryStateBackend(directory, name)
       : createClusterStateBackend({ namespace, keyNamespace: privateSecrets.namespace, name }),
+    revisions: revisionStorageOf(settings),
   });
   log.info({ address: operator.address }, "operator is up");
   const webhook = await webhookOf(settings, {
     client: privateSecrets.reading(client),
     secretNamespace: privateSecrets.namespace,
     isOwn: operator.isOwn,
+    observeWrite: operator.observeWrite,
     log,
     registry,
     recordCertificate,
@@ -72,6 +76,13 @@ async function run(settings: OperatorSettings): Promise<void> {
     });
 }
 
+/** Undefined: the settings switch revisions off. */
+function revisionStorageOf({ revisions, directory, homeNamespace: namespace, class: className }: OperatorSettings) {
+  if (revisions === 0) return undefined;
+  if (directory) return createDirectoryRevisionStorage({ directory, class: className });
+  return createClusterRevisionStorage({ namespace, class: className });
+}
+
 function openLog({ logLevel: level, logFormat: format }: OperatorSettings): Logger {
   const isText = isTextLog(format, 1);
   const destination = pino.destination({ dest: 1, sync: isText });
@@ -89,7 +100,7 @@ async function registerPlugins({ plugins }: OperatorSettings): Promise<void> {
 
 type WebhookParts = Pick<
   WebhookOptions,
-  "client" | "secretNamespace" | "isOwn" | "log" | "registry" | "recordCertificate"
+  "client" | "secretNamespace" | "isOwn" | "observeWrite" | "log" | "registry" | "recordCertificate"
 >;
 
 /** Starts the webhook. Null: the webhook is switched off, or there is no API server. */

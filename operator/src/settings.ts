@@ -137,6 +137,23 @@ export const operatorSettings = defineSettings({
       "the operator reads the saved document. The document is encrypted. It is saved in ConfigMaps of the home " +
       "namespace or, if the resources are in a folder, below `.status` in that folder.",
   },
+  revisions: {
+    variable: "SLUICE_REVISIONS",
+    kind: "integer",
+    default: 100,
+    minimum: 0,
+    maximum: 10_000,
+    description:
+      "Maximum number of revisions of the custom resources that the operator keeps, for GET /revisions and rollbacks of " +
+      "the admin API: as ControllerRevisions of the home namespace or, if the resources are in a folder, below " +
+      "`.status` in that folder. 0: it records none.",
+  },
+  revisionsAge: {
+    variable: "SLUICE_REVISIONS_AGE",
+    kind: "duration",
+    default: 90 * 24 * 60 * 60 * 1000,
+    description: "Age at which a revision is deleted, when the next one is recorded. The newest one is always kept.",
+  },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",
     kind: "text",

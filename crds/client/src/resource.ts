@@ -41,6 +41,8 @@ export interface Metadata {
     readonly time?: string;
     readonly fieldsV1?: unknown;
   }[];
+  /** Instead of managedFields (see WatchOptions): the manager of the last write to anything but the status. */
+  readonly lastManager?: string;
 }
 
 /** metav1.Condition. */
@@ -109,7 +111,8 @@ export interface WatchOptions extends Selectors {
   readonly signal: AbortSignal;
   /**
    * Whether resources are delivered with kubectl's last-applied annotation, and Sluice's own kinds also with
-   * managedFields. These take more memory than all other members together. Default true.
+   * managedFields. These take more memory than all other members together. Without them, Sluice's own kinds have
+   * `lastManager`. Default true.
    */
   readonly bookkeeping?: boolean;
 }

@@ -1,5 +1,7 @@
 /** AdmissionReview (admission.k8s.io/v1): request and response as plain data. Pure. */
 import { describeResourceViolation, type Resource, sluiceKindOf } from "@sluice/crds";
+import type { ResourceKind } from "@sluice/model";
+import type { ReviewedWrite } from "../revisions/authors.ts";
 import { validateResource } from "./validate-resource.ts";
 
 const REVIEW = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" } as const;
@@ -22,6 +24,8 @@ export interface ReviewOptions {
   readonly homeNamespace: string;
   /** Whether the resource is of this operator's class. */
   readonly isOwn: (resource: Resource) => boolean;
+  /** Called for each allowed write that is no dry run. Default: does nothing. */
+  readonly observeWrite?: (write: ReviewedWrite) => void;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -57,8 +61,10 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
       namespace: namespace ?? metadata.namespace ?? "",
     },
   } as unknown as Resource;
-  if (!sluiceKindOf(resource) || !options.isOwn(resource)) return { allowed: true };
+  const kind = sluiceKindOf(resource);
+  if (!kind || !options.isOwn(resource)) return { allowed: true };
   const { violations, warnings } = validateResource(resource, options.homeNamespace);
+  if (violations.length === 0) observe(kind, resource, request, options);
   return {
     allowed: violations.length === 0,
     ...(violations.length > 0 && {
@@ -66,6 +72,18 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
     }),
     ...(warnings.length > 0 && { warnings: warnings.map((warning) => warning.slice(0, LONGEST_WARNING)) }),
   };
+}
+
+/** In an admission review, `generation` already has the value that the API server will store. */
+function observe(
+  kind: ResourceKind,
+  { metadata: { namespace, name, generation } }: Resource,
+  { userInfo, dryRun }: Members,
+  { observeWrite }: ReviewOptions,
+): void {
+  const user = isRecord(userInfo) ? userInfo.username : undefined;
+  if (dryRun !== true && typeof user === "string" && typeof generation === "number")
+    observeWrite?.({ kind, namespace, name, generation, user });
 }
 
 const isRecord = (value: unknown): value is Members =>

@@ -21,6 +21,8 @@ export interface ApiCall {
   readonly body?: unknown;
   /** Default `application/json`. A PATCH must name its patch type. */
   readonly contentType?: string;
+  /** Default `application/json`. */
+  readonly accept?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -90,7 +92,7 @@ export function createConnection(
       method: call.method,
       headers: {
         ...headers,
-        accept: "application/json",
+        accept: call.accept ?? "application/json",
         "user-agent": "sluice",
         ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
       },

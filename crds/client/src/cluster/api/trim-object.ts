@@ -17,8 +17,18 @@ export function trimObject(kind: Kind, object: Partial<Resource>, { bookkeeping 
   const metadata = { ...object.metadata } as Metadata;
   internConditionStrings(object.status);
   if (isSluiceKind(kind) && bookkeeping) return { ...object, apiVersion, kind: name, metadata };
-  const { managedFields: _, ...rest } = metadata;
-  return { ...object, apiVersion, kind: name, metadata: bookkeeping ? rest : withoutLastApplied(rest) };
+  const { managedFields, ...rest } = metadata;
+  if (bookkeeping) return { ...object, apiVersion, kind: name, metadata: rest };
+  const lastManager = isSluiceKind(kind) ? lastManagerIn(managedFields) : undefined;
+  const kept = { ...withoutLastApplied(rest), ...(lastManager !== undefined && { lastManager }) };
+  return { ...object, apiVersion, kind: name, metadata: kept };
+}
+
+/** Times of managedFields are in UTC and have the same length, so their order is that of the texts. */
+function lastManagerIn(managedFields: Metadata["managedFields"] = []): string | undefined {
+  let last: { readonly manager?: string; readonly time?: string } | undefined;
+  for (const entry of managedFields) if (!entry.subresource && (entry.time ?? "") >= (last?.time ?? "")) last = entry;
+  return last?.manager && intern(last.manager);
 }
 
 function withoutLastApplied(metadata: Metadata): Metadata {

@@ -1,0 +1,46 @@
+/**
+ * Who changed a resource: the field manager of the last write and, if this operator's webhook saw that write, the
+ * Kubernetes user. With several operators the API server calls the webhook of any of them, so users are not always known.
+ */
+import { type RecordedChange, refKey } from "@sluice/crds";
+
+/** A write that the webhook has allowed. */
+export interface ReviewedWrite extends Pick<RecordedChange, "kind" | "namespace" | "name"> {
+  readonly generation: number;
+  readonly user: string;
+}
+
+export interface RevisionAuthors {
+  /** To be called for each write that the webhook allows. */
+  readonly observe: (write: ReviewedWrite) => void;
+  readonly authorOf: (change: RecordedChange) => string;
+}
+
+/** The author of changes of which neither manager nor user is known, such as deletions. */
+export const UNKNOWN_AUTHOR = "unknown";
+
+/** Maximum number of writes that are remembered; older ones are forgotten. */
+const MAX_WRITES = 1000;
+/** Characters of a user name or manager that are shown. */
+const MAX_NAME = 200;
+
+export function createRevisionAuthors(): RevisionAuthors {
+  const writes = new Map<string, Pick<ReviewedWrite, "generation" | "user">>();
+  return {
+    observe({ generation, user, ...resource }) {
+      const key = refKey(resource);
+      writes.delete(key);
+      writes.set(key, { generation, user: user.slice(0, MAX_NAME) });
+      const [oldest] = writes.size > MAX_WRITES ? writes.keys() : [];
+      if (oldest !== undefined) writes.delete(oldest);
+    },
+    authorOf({ after, ...resource }) {
+      const { lastManager, generation } = after?.metadata ?? {};
+      const write = writes.get(refKey(resource));
+      const user = after && write?.generation === generation ? write?.user : undefined;
+      const manager = lastManager?.slice(0, MAX_NAME);
+      if (manager && user) return `${manager} (${user})`;
+      return manager ?? user ?? UNKNOWN_AUTHOR;
+    },
+  };
+}

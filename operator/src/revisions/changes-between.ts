@@ -1,0 +1,88 @@
+/** The changes of custom resources between two states of the cluster, by author. Pure. */
+import { createHash } from "node:crypto";
+import { type RecordedChange, type Resource, recordedPart } from "@sluice/crds";
+import { canonicalJson, differences, type ResourceKind, resourceKinds } from "@sluice/model";
+import type { ClusterState } from "../watch/cluster-state.ts";
+
+export type CustomResources = Pick<ClusterState, ResourceKind>;
+
+export interface AuthoredChanges {
+  readonly author: string;
+  readonly changes: readonly RecordedChange[];
+  /** The digest of all resources (`digestOf`) after these changes. */
+  readonly digest: bigint;
+}
+
+export interface ChangesOptions {
+  /** The digest of the resources before the changes. */
+  readonly digest: bigint;
+  /** Whether a resource is of the operator's class. */
+  readonly isOwn: (resource: Resource) => boolean;
+  readonly authorOf: (change: RecordedChange) => string;
+}
+
+/** One item for each author. Changes of statuses and bookkeeping are left out. */
+export function changesBetween(
+  before: CustomResources,
+  after: CustomResources,
+  { digest, isOwn, authorOf }: ChangesOptions,
+): { readonly authored: readonly AuthoredChanges[]; readonly digest: bigint } {
+  const byAuthor = new Map<string, { readonly changes: RecordedChange[]; digest: bigint }>();
+  let next = digest;
+  for (const { kind, earlier, later } of changedIn(before, after, isOwn)) {
+    const changed = entryDigest(kind, earlier) ^ entryDigest(kind, later);
+    const { namespace, name } = ((later ?? earlier) as Resource).metadata;
+    const change = { kind, namespace, name, before: earlier, after: later };
+    if (changed === 0n || hasSameContent(change)) {
+      next ^= changed;
+      continue;
+    }
+    const author = authorOf(change);
+    const own = byAuthor.get(author) ?? { changes: [], digest: 0n };
+    byAuthor.set(author, own);
+    own.changes.push(change);
+    own.digest ^= changed;
+  }
+  const authored: AuthoredChanges[] = [];
+  for (const [author, { changes, digest }] of byAuthor) {
+    next ^= digest;
+    authored.push({ author, changes, digest: next });
+  }
+  return { authored, digest: next };
+}
+
+function* changedIn(before: CustomResources, after: CustomResources, isOwn: ChangesOptions["isOwn"]) {
+  const ownOrNull = (resource: Resource | undefined) => (resource && isOwn(resource) ? resource : null);
+  for (const kind of resourceKinds)
+    for (const difference of differences(before[kind], after[kind])) {
+      const [earlier, later] = [ownOrNull(difference.before), ownOrNull(difference.after)];
+      if (earlier || later) yield { kind, earlier, later };
+    }
+}
+
+const hasSameContent = ({ before, after }: RecordedChange): boolean =>
+  before !== null && after !== null && contentOf(before) === contentOf(after);
+
+function contentOf(resource: Resource): string {
+  const { spec, metadata } = recordedPart(resource);
+  return canonicalJson({ spec, annotations: metadata.annotations });
+}
+
+/**
+ * A digest of the resources, by which an operator that begins to lead recognizes changes that no operator recorded. It
+ * is the exclusive or of the resources' digests, so that a change of one resource costs the same among thousands.
+ */
+export function digestOf(resources: CustomResources, isOwn: ChangesOptions["isOwn"]): bigint {
+  let digest = 0n;
+  for (const kind of resourceKinds)
+    for (const resource of resources[kind].values()) if (isOwn(resource)) digest ^= entryDigest(kind, resource);
+  return digest;
+}
+
+/** 0 for null. A write of the status or of annotations does not change the digest. */
+function entryDigest(kind: ResourceKind, resource: Resource | null): bigint {
+  if (!resource) return 0n;
+  const { namespace, name, uid, generation, resourceVersion } = resource.metadata;
+  const text = [kind, namespace, name, uid, generation ?? resourceVersion].join(" ");
+  return createHash("sha256").update(text).digest().readBigUInt64LE();
+}
