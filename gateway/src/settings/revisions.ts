@@ -10,7 +10,8 @@ export const revisionSettings = defineSettings({
     maximum: 10_000,
     description:
       "Maximum number of revisions that a database or a declarative file keeps, for GET /revisions and rollbacks. " +
-      "All commands that write to one database need the same value.",
+      "All commands that write to one database need the same value. Over custom resources, the operator's setting of " +
+      "the same name applies.",
   },
   revisionsAge: {
     variable: "SLUICE_REVISIONS_AGE",

@@ -6,6 +6,7 @@ import {
   namespacedName,
   type Resource,
   type ResourceClient,
+  type RevisionStorage,
   reflectsWrite,
 } from "@sluice/crds";
 import { DEFAULT_CLASS, type WaitResponse, type WrittenResource } from "@sluice/model";
@@ -17,6 +18,7 @@ import { throwUnavailable } from "./apply/write-faults.ts";
 import { ADMIN_MANAGER } from "./plan/field-ownership.ts";
 import { refOfSecret } from "./plan/secrets.ts";
 import { planWrites, type ResourceWritePlan } from "./plan/write-plan.ts";
+import { createResourceRevisions } from "./revisions.ts";
 import { buildResourceView, createViewContext, type ResourceView, type ViewedKind } from "./view/build-view.ts";
 import { resourceOrigin, resourceProblems } from "./view/conditions.ts";
 import { caughtUpCondition, followResources, hasOrderedVersion } from "./view/live-resources.ts";
@@ -30,6 +32,8 @@ export interface ResourceStoreOptions {
   /** The namespaces to read in addition to the home namespace. Default: all. */
   readonly namespaces?: readonly string[];
   readonly class: string;
+  /** Where the operator records revisions; the caller closes it. Default: none are read. */
+  readonly revisions?: RevisionStorage;
   readonly log: Log;
   /** Asks the operator to wait for the nodes; null when the operator does not answer. */
   readonly awaitNodes: (written: readonly WrittenResource[], timeout: number) => Promise<WaitResponse | null>;
@@ -237,6 +241,9 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   void removeOrphanedSecrets({ client, homeNamespace, orphanAge, log, signal, view, withMutex });
 
   return {
+    ...(options.revisions && {
+      revisions: createResourceRevisions({ storage: options.revisions, view, context, homeNamespace }),
+    }),
     list: async (collection, filter) =>
       listFromTables((await view()).tables, collection, { ...filter, now: Date.now() }),
     find: async (collection, by) => findInTables((await view()).tables, collection, { by, now: Date.now() }),

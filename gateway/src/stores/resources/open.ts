@@ -2,10 +2,13 @@
 import { statSync } from "node:fs";
 import {
   createClusterClient,
+  createClusterRevisionStorage,
   createDirectoryClient,
+  createDirectoryRevisionStorage,
   KubeconfigError,
   type Log,
   type ResourceClient,
+  type RevisionStorage,
 } from "@sluice/crds";
 import { SettingsError } from "@sluice/model/serving";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
@@ -16,6 +19,7 @@ import { createOperatorClient, type OperatorClient } from "./operator-client.ts"
 /** @throws SettingsError when the folder or the kubeconfig is missing. */
 export function openResourceStore(settings: AdminSettings, log: Log): OpenedStore {
   const client = openResources(settings, log);
+  const revisions = openRevisions(settings);
   const closing = new AbortController();
   const { signal } = closing;
   const operator = createOperatorClient({ url: settings.operator, token: settings.operatorToken, log, signal });
@@ -24,6 +28,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
     homeNamespace: settings.homeNamespace,
     namespaces: settings.namespaces,
     class: settings.class,
+    revisions,
     log,
     awaitNodes: operator.wait,
     signal,
@@ -34,7 +39,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
     async close() {
       await store.settled();
       closing.abort();
-      await client.close();
+      await Promise.all([client.close(), revisions.close()]);
     },
   };
 }
@@ -64,6 +69,13 @@ export function openResources(
     );
   }
   return createDirectoryClient({ directory, log, unprotectWait });
+}
+
+/** The operator that records the revisions has the same class and home namespace, or the same folder. */
+function openRevisions({ store, directory, homeNamespace, class: className }: AdminSettings): RevisionStorage {
+  if (store === "directory" && directory !== null)
+    return createDirectoryRevisionStorage({ directory, class: className });
+  return createClusterRevisionStorage({ namespace: homeNamespace, class: className });
 }
 
 function openCluster(log: Log): ResourceClient {

@@ -54,9 +54,10 @@ export function writesToUndo(
   const target: Partial<Record<Collection, readonly Entity[]>> = {};
   for (const collection of collections) {
     const entities = new Map<string, Entity>(current[collection]?.map((entity) => [entity.id, entity]));
-    for (const { id, before } of undone.get(collection) ?? []) {
-      entities.delete(id);
+    for (const { id, before, obstacle } of undone.get(collection) ?? []) {
+      const isCreated = !entities.delete(id);
       if (before === null || isExpired(before, now)) continue;
+      if (isCreated && obstacle) return { violations: [{ path: ["@entity"], message: obstacle }], collection, id };
       const { value, violations } = checkEntity(collection, before, { database });
       if (violations) return { violations, collection, id };
       // As for any other write, the time of the change is now.
@@ -64,7 +65,16 @@ export function writesToUndo(
     }
     target[collection] = [...entities.values()];
   }
-  return { writes: writesBetween(current, target as EntityLists, { now }) };
+  const writes = writesBetween(current, target as EntityLists, { now });
+  return { writes: writes.flatMap((write) => [...removalsBefore(write, undone), write]) };
+}
+
+/** An invalid entity keeps its id and name, so it is removed before an entity with this id is created. */
+function removalsBefore(write: Write, undone: ReadonlyMap<Collection, readonly EntityChange[]>): readonly Write[] {
+  if (write.op !== "create") return [];
+  const { collection, entity } = write;
+  const isFaulty = undone.get(collection)?.some(({ id, isFaulty }) => isFaulty && id === entity.id);
+  return isFaulty ? [{ op: "remove", collection, by: { id: entity.id } }] : [];
 }
 
 function isExpired(entity: Entity, now: number): boolean {

@@ -33,6 +33,10 @@ export interface EntityChange {
   readonly before: Entity | null;
   /** Null: there is no entity any more. */
   readonly after: Entity | null;
+  /** Whether the store now has an invalid entity with this id. Default: false. */
+  readonly isFaulty?: boolean;
+  /** Why `before` cannot be created again, as a sentence. Default: nothing prevents that. */
+  readonly obstacle?: string | null;
 }
 
 export interface RevisionPage {

@@ -15,6 +15,7 @@ import {
   type SluiceKind,
   type TrackedTranslation,
   type TranslationCache,
+  type TranslationLookups,
   timedVersionOf,
   translateTracked,
 } from "@sluice/crds";
@@ -78,16 +79,20 @@ export interface ViewPart {
 export interface ViewContext {
   readonly cache: TranslationCache<TrackedTranslation>;
   readonly lookups: ResourceLookups;
+  readonly translate: (resource: Resource, lookups: TranslationLookups) => TrackedTranslation;
 }
 
 export function createViewContext(options: LookupsOptions): ViewContext {
   const { homeNamespace } = options;
+  const translate: ViewContext["translate"] = (resource, lookups) =>
+    translateTracked(resource, { homeNamespace, audience: "admin" }, lookups);
   return {
     lookups: createResourceLookups(options),
+    translate,
     cache: createTranslationCache({
       versionOf: timedVersionOf,
       translate(resource, lookups) {
-        const value = translateTracked(resource, { homeNamespace, audience: "admin" }, lookups);
+        const value = translate(resource, lookups);
         return { value, isCurrent: value.isCurrent };
       },
     }),
@@ -178,6 +183,13 @@ export function translateForView(
   );
   return { resource, translation, held };
 }
+
+/** The translation of a resource among earlier resources, without the cache. */
+export const translatePast = (
+  resources: Resources,
+  resource: Resource,
+  { lookups, translate }: ViewContext,
+): readonly CheckedTranslation[] => translate(resource, lookups.lookupsIn(resources, grants)).translated;
 
 const without = (resources: Resources, gone: ReadonlySet<Resource>): Resources =>
   Object.fromEntries(
