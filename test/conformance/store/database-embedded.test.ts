@@ -2,6 +2,7 @@ import { after, before } from "node:test";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
 import { describeDatabaseRevisions } from "./database-revisions.ts";
+import { revisionsOfWrites } from "./revisions.ts";
 import { describeStore } from "./suite.ts";
 
 async function keep(): Promise<DatabaseKeeper> {
@@ -18,7 +19,7 @@ after(() => keeper.close());
 describeStore(
   "the embedded database",
   holderOf(() => keeper),
-  { keepsRevisions: true },
+  revisionsOfWrites,
 );
 describeDatabaseStore("the embedded database", keep);
 describeDatabaseRevisions("the embedded database", keep);

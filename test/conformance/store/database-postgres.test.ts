@@ -3,6 +3,7 @@ import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
 import { describeDatabaseRevisions } from "./database-revisions.ts";
+import { revisionsOfWrites } from "./revisions.ts";
 import { describeStore } from "./suite.ts";
 
 let server: Postgres;
@@ -27,7 +28,7 @@ after(async () => {
 describeStore(
   "Postgres",
   holderOf(() => keeper),
-  { keepsRevisions: true },
+  revisionsOfWrites,
 );
 describeDatabaseStore("Postgres", keep);
 describeDatabaseRevisions("Postgres", keep);

@@ -3,41 +3,50 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { createDirectoryClient } from "@sluice/crds";
+import { createDirectoryClient, createDirectoryRevisionStorage } from "@sluice/crds";
 import { registerPlugins } from "@sluice/model";
 import { type Store, StoreUnavailable } from "../../../gateway/src/stores/store.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";
 import { describeCrashes, type InjectedFaults, withFaults } from "./crashes.ts";
 import { credential, entity, plugin, route, service } from "./entities.ts";
+import { createOperatorRecorder } from "./operator-recorder.ts";
 import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
 
 registerPlugins([deviceTokenFacts]);
 
 interface DirectoryHolder extends Opener {
+  recorded(): Promise<void>;
   readonly directory: string;
   write(name: string, text: string): Promise<void>;
 }
 
 async function hold(): Promise<DirectoryHolder> {
   const folder = temporaryFolder("store");
-  const opener = createOpener(() => createDirectoryClient({ directory: folder.path, log: quiet }), {
-    homeNamespace: "default",
-    class: "sluice",
-  });
+  const storage = () => createDirectoryRevisionStorage({ directory: folder.path, class: "sluice" });
+  const connect = () => createDirectoryClient({ directory: folder.path, log: quiet });
+  const opener = createOpener(connect, { homeNamespace: "default", class: "sluice", revisions: storage() });
+  const recordingClient = connect();
+  const recorder = createOperatorRecorder(recordingClient, storage());
   return {
     ...opener,
+    async recorded() {
+      await opener.settled();
+      await recorder.recorded();
+    },
     directory: folder.path,
     write: (name, text) => writeFile(join(folder.path, name), text),
     async close() {
+      await recorder.close();
+      await recordingClient.close();
       await opener.close();
       folder.remove();
     },
   };
 }
 
-describeStore("a directory", hold);
+describeStore("a directory", hold, { ofWrites: false });
 
 describeCrashes("a directory", async () => {
   const folder = temporaryFolder("store");

@@ -5,6 +5,7 @@ import { createFileSource } from "../../../gateway/src/sources/file/file-source.
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
+import { revisionsOfWrites } from "./revisions.ts";
 import { describeStore } from "./suite.ts";
 
 for (const [name, text] of [
@@ -30,6 +31,6 @@ for (const [name, text] of [
         },
       };
     },
-    { keepsRevisions: true },
+    revisionsOfWrites,
   );
 }

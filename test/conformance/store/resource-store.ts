@@ -1,7 +1,7 @@
 /** Helpers for the suites of the stores over resources (cluster, directory). */
-import type { Log, ResourceClient } from "@sluice/crds";
+import type { Log, ResourceClient, RevisionStorage } from "@sluice/crds";
 import type { Collection, Entity, WaitResponse, WrittenResource } from "@sluice/model";
-import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";
+import { createResourceStore, type ResourceStore } from "../../../gateway/src/stores/resources/index.ts";
 import type { Lookup, Store, StoreWriteOptions, WriteOutcome } from "../../../gateway/src/stores/store.ts";
 
 export const quiet: Log = { info() {}, warn() {}, error() {} };
@@ -10,26 +10,31 @@ export interface Opener {
   /** The resources of each write for which a store has waited for the nodes, in order. */
   readonly waited: (readonly WrittenResource[])[];
   open(orphanAge?: number): Store;
+  /** Resolves when the cleanup after all writes has finished. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Stores over clients, each like the process of an admin listener. The nodes confirm every write at once. */
 export function createOpener(
   connect: () => ResourceClient,
-  { homeNamespace, class: ofClass }: { readonly homeNamespace: string; readonly class: string },
+  options: { readonly homeNamespace: string; readonly class: string; readonly revisions?: RevisionStorage },
 ): Opener {
   const following = new AbortController();
   const clients: ResourceClient[] = [];
+  const stores: ResourceStore[] = [];
   const waited: (readonly WrittenResource[])[] = [];
   return {
     waited,
+    async settled() {
+      await Promise.all(stores.map((store) => store.settled()));
+    },
     open(orphanAge) {
       const client = connect();
       clients.push(client);
-      return createResourceStore({
+      const store = createResourceStore({
         client,
-        homeNamespace,
-        class: ofClass,
+        ...options,
         log: quiet,
         awaitNodes: async (written) => {
           waited.push(written);
@@ -38,6 +43,8 @@ export function createOpener(
         signal: following.signal,
         ...(orphanAge !== undefined && { orphanAge }),
       });
+      stores.push(store);
+      return store;
     },
     async close() {
       following.abort();

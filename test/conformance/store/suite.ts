@@ -16,7 +16,7 @@ import { racing } from "./racing.ts";
 import { reading } from "./reading.ts";
 import { removing } from "./removing.ts";
 import { replacing } from "./replacing.ts";
-import { revisions } from "./revisions.ts";
+import { type RevisionTraits, revisions } from "./revisions.ts";
 
 export interface StoreHolder {
   /**
@@ -24,6 +24,8 @@ export interface StoreHolder {
    * calls return the same store.
    */
   open(): Store | Promise<Store>;
+  /** Resolves when the revisions contain all writes up to the call. Default: they always do. */
+  recorded?(): Promise<void>;
   /** Closes all opened stores and deletes the entities. */
   close(): Promise<void>;
 }
@@ -33,6 +35,8 @@ export interface Case {
   readonly store: Store;
   /** Opens a store as another process would. */
   open(): Promise<Store>;
+  /** Resolves when the revisions contain all writes up to the call. */
+  recorded(): Promise<void>;
   /** Executes writes, which must succeed, and returns their effects. */
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<readonly Effect[]>;
   create<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Entities[Name]>;
@@ -52,20 +56,16 @@ const sections = [reading, creating, replacing, removing, batches, racing];
 
 /**
  * @param hold Returns an empty store for each test.
- * @param options.keepsRevisions Default: false.
+ * @param revisionTraits Absent: the store keeps no revisions.
  */
-export function describeStore(
-  name: string,
-  hold: () => Promise<StoreHolder>,
-  { keepsRevisions = false }: { readonly keepsRevisions?: boolean } = {},
-): void {
+export function describeStore(name: string, hold: () => Promise<StoreHolder>, revisionTraits?: RevisionTraits): void {
   describe(`${name} as a store`, () => {
-    for (const section of keepsRevisions ? [...sections, revisions] : sections) {
+    for (const section of revisionTraits ? [...sections, revisions(revisionTraits)] : sections) {
       section((does, run) => {
         test(does, async () => {
           const holder = await hold();
           try {
-            await run(caseOf(await holder.open(), async () => holder.open()));
+            await run(caseOf(await holder.open(), holder));
           } finally {
             await holder.close();
           }
@@ -87,7 +87,7 @@ function checkOutcome({ programmed }: WriteOutcome): void {
 export const isAnswer = (answer: WaitResponse | null): boolean =>
   answer === null || (typeof answer.programmed === "boolean" && Array.isArray(answer.lagging));
 
-function caseOf(store: Store, open: () => Promise<Store>): Case {
+function caseOf(store: Store, holder: StoreHolder): Case {
   const all = async <Name extends Collection>(collection: Name) =>
     (await store.list(collection, { size: 1000 })).entities;
   const everything = async () =>
@@ -108,7 +108,8 @@ function caseOf(store: Store, open: () => Promise<Store>): Case {
   };
   return {
     store,
-    open,
+    open: async () => holder.open(),
+    recorded: async () => holder.recorded?.(),
     write,
     create: (collection, entity) => one(create(collection, entity)),
     replace: (collection, entity) => one(replace(collection, entity)),
