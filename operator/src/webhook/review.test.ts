@@ -183,3 +183,25 @@ describe("a review is refused if its body has", () => {
       assert.match("fault" in answer ? answer.fault : "", fault);
     });
 });
+
+test("reports the user of each allowed write of a resource that is no dry run", () => {
+  const seen: unknown[] = [];
+  const reviewed = (request: object, spec: object = { paths: ["/users"] }) => {
+    const object = { ...resource("Route", spec), metadata: { name: "tried", generation: 3 } };
+    const given = {
+      uid,
+      operation: "UPDATE",
+      namespace: "default",
+      object,
+      userInfo: { username: "jane" },
+      ...request,
+    };
+    const body = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: given };
+    review(body, { ...options, observeWrite: (write) => void seen.push(write) });
+  };
+  reviewed({});
+  reviewed({ dryRun: true });
+  reviewed({ userInfo: {} });
+  reviewed({}, { paths: "/users" });
+  assert.deepEqual(seen, [{ kind: "Route", namespace: "default", name: "tried", generation: 3, user: "jane" }]);
+});

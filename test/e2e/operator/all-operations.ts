@@ -222,6 +222,37 @@ export async function runAllAdminOperations({ namespace, kubectl, admin }: Place
   }
 }
 
+/** Changes an entity, finds both versions in the revisions that the operator records, and restores the first. */
+export async function runAllRevisionOperations({ admin }: Place): Promise<void> {
+  const expectOk = async (method: string, path: string, body?: object) => {
+    const answer = await admin(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const hostIn = async () => (await expectOk("GET", "/services/revised")).host;
+  /** The newest revision, if it changed the service. */
+  const revisionOf = (list: "created" | "changed") =>
+    waitFor(
+      async () => {
+        const [newest] = (await expectOk("GET", "/revisions?size=1")).data as readonly {
+          number: number;
+          author: string;
+        }[];
+        if (newest?.author !== "sluice-admin") return undefined;
+        const entities = (await expectOk("GET", `/revisions/${newest.number}`))[list] as readonly { name: string }[];
+        return entities.some(({ name }) => name === "revised") ? newest.number : undefined;
+      },
+      { what: `a revision with a ${list} Service`, timeout: 60_000, interval: 200 },
+    );
+  await expectOk("POST", "/services", { name: "revised", host: "one.test" });
+  const first = await revisionOf("created");
+  await expectOk("PATCH", "/services/revised", { host: "two.test" });
+  await revisionOf("changed");
+  await expectOk("POST", `/revisions/${first}/rollback`);
+  if ((await hostIn()) !== "one.test") throw new Error(`after the rollback, the host is ${await hostIn()}`);
+  await expectOk("DELETE", "/services/revised");
+}
+
 interface Item {
   readonly kind: string;
   readonly metadata: {

@@ -17,7 +17,13 @@ import {
 import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import type { Env } from "../../../tools/start/processes.ts";
-import { type Place, privateSecrets, runAllAdminOperations, runAllOperatorOperations } from "./all-operations.ts";
+import {
+  type Place,
+  privateSecrets,
+  runAllAdminOperations,
+  runAllOperatorOperations,
+  runAllRevisionOperations,
+} from "./all-operations.ts";
 import { grantsOf, refused, unused } from "./compare-rights.ts";
 import { nodeOf, operatorOf, type RestartableOperator } from "./fault-environment.ts";
 
@@ -101,7 +107,12 @@ async function mounted(namespace: string): Promise<Env> {
 }
 
 async function placeOf(namespace: string, operator: Account, admin: Account, token: string | null): Promise<Place> {
-  const own: Env = { KUBECONFIG: operator.kubeconfig, SLUICE_HOME_NAMESPACE: namespace, ...operator.settings };
+  const own: Env = {
+    KUBECONFIG: operator.kubeconfig,
+    SLUICE_HOME_NAMESPACE: namespace,
+    SLUICE_REVISIONS: "3",
+    ...operator.settings,
+  };
   const running = await operatorOf(`operator of ${namespace}`, own);
   started.push({ stop: () => running.process.stop() });
   const makesCertificates = "SLUICE_PUSH_SECRET" in operator.settings;
@@ -185,6 +196,7 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
   );
   await runAllOperatorOperations(place);
   await runAllAdminOperations(place);
+  await runAllRevisionOperations(place);
   const operator = of(users.operator);
   const admin = of(users.admin);
   assert.deepEqual(
@@ -249,6 +261,7 @@ test("accounts with only Roles in a namespace use all rights that the Roles gran
   );
   await runAllOperatorOperations(place);
   await runAllAdminOperations(place);
+  await runAllRevisionOperations(place);
   const operator = of(`system:serviceaccount:team:${users.operator}`);
   const admin = of(`system:serviceaccount:team:${users.admin}`);
   // An operator without a webhook never creates the Secret sluice-webhook.

@@ -7,7 +7,11 @@ const metadata = {
   name: "one",
   namespace: "shop",
   annotations: { [applied]: "{}", kept: "yes" },
-  managedFields: [{ manager: "kubectl" }],
+  managedFields: [
+    { manager: "kubectl", time: "2026-11-02T00:00:00Z" },
+    { manager: "helm", time: "2026-11-01T00:00:00Z" },
+    { manager: "sluice-operator", subresource: "status", time: "2026-11-03T00:00:00Z" },
+  ],
 };
 const object = { metadata, spec: { paths: ["/one"] } };
 
@@ -20,9 +24,11 @@ test("trimObject drops the managedFields of kinds that are not Sluice's", () => 
   assert.deepEqual(trimObject("Secret", object).metadata, rest);
 });
 
-test("without bookkeeping, trimObject drops managedFields and kubectl's last applied configuration", () => {
+test("without bookkeeping, trimObject drops kubectl's last applied configuration, and keeps the last manager of the managedFields", () => {
   const kept = { name: "one", namespace: "shop", annotations: { kept: "yes" } };
-  assert.deepEqual(trimObject("Route", object, { bookkeeping: false }).metadata, kept);
+  const lastManager = "kubectl";
+  assert.deepEqual(trimObject("Route", object, { bookkeeping: false }).metadata, { ...kept, lastManager });
+  assert.deepEqual(trimObject("Secret", object, { bookkeeping: false }).metadata, kept);
   assert.deepEqual(trimObject("Route", { metadata: kept }, { bookkeeping: false }).metadata, kept);
-  assert.equal(object.metadata.managedFields.length, 1, "the original object is unchanged");
+  assert.equal(object.metadata.managedFields.length, 3, "the original object is unchanged");
 });
