@@ -11,8 +11,8 @@ import type { OperatorMetrics } from "../metrics.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { copyClusterState } from "../watch/cluster-state.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
+import { type AuthoredChanges, type CustomResources, findAuthoredChanges, stateDigest } from "./authored-changes.ts";
 import { type RevisionAuthors, UNKNOWN_AUTHOR } from "./authors.ts";
-import { type AuthoredChanges, type CustomResources, changesBetween, digestOf } from "./changes-between.ts";
 
 export interface RevisionRecorderOptions {
   readonly storage: RevisionStorage;
@@ -113,7 +113,7 @@ export function createRevisionRecorder(options: RevisionRecorderOptions) {
   function findChanges(newest: RevisionSummary | undefined): void {
     const resources = copyClusterState(watch.clusterState);
     if (recorded) {
-      const { authored, digest } = changesBetween(recorded.resources, resources, {
+      const { authored, digest } = findAuthoredChanges(recorded.resources, resources, {
         digest: recorded.digest,
         isOwn,
         authorOf,
@@ -122,7 +122,7 @@ export function createRevisionRecorder(options: RevisionRecorderOptions) {
       recorded = { resources, digest };
       return;
     }
-    const digest = digestOf(resources, isOwn);
+    const digest = stateDigest(resources, isOwn);
     recorded = { resources, digest };
     if (!newest) unrecorded = [{ author: FIRST_AUTHOR, digest, changes: [] }];
     else if (newest.state !== textOf(digest)) unrecorded = [{ author: UNKNOWN_AUTHOR, digest, changes: null }];

@@ -122,7 +122,7 @@ describe("the revisions of the admin API", () => {
   });
 });
 
-test("custom resources have no revisions, and the response names alternatives", async () => {
+test("a store without revisions answers 501", async () => {
   const rig = await startAdminRig();
   try {
     for (const [method, path] of [
@@ -131,7 +131,7 @@ test("custom resources have no revisions, and the response names alternatives", 
     ] as const) {
       const reply = await rig.ask(method, path);
       assert.equal(reply.status, 501);
-      assert.match(messageOf(reply), /^custom resources have no revisions in Sluice: keep the resources in a version/);
+      assert.match(messageOf(reply), /^this store keeps no revisions$/);
     }
   } finally {
     await rig.close();

@@ -16,11 +16,7 @@ import { performWrites } from "../writes/perform-writes.ts";
 /** @throws HttpError 501 if the store keeps no revisions. */
 export function revisionsOf({ revisions }: Pick<Store, "revisions">): Revisions {
   if (revisions) return revisions;
-  throw new HttpError(501, {
-    message:
-      "custom resources have no revisions in Sluice: keep the resources in a version control system, " +
-      "or use a database or a declarative file",
-  });
+  throw new HttpError(501, { message: "this store keeps no revisions" });
 }
 
 /** @throws HttpError 404 if there is no such revision. */

@@ -9,7 +9,7 @@ export type CustomResources = Pick<ClusterState, ResourceKind>;
 export interface AuthoredChanges {
   readonly author: string;
   readonly changes: readonly RecordedChange[];
-  /** The digest of all resources (`digestOf`) after these changes. */
+  /** The digest of all resources (`stateDigest`) after these changes. */
   readonly digest: bigint;
 }
 
@@ -22,7 +22,7 @@ export interface ChangesOptions {
 }
 
 /** One item for each author. Changes of statuses and bookkeeping are left out. */
-export function changesBetween(
+export function findAuthoredChanges(
   before: CustomResources,
   after: CustomResources,
   { digest, isOwn, authorOf }: ChangesOptions,
@@ -72,7 +72,7 @@ function contentOf(resource: Resource): string {
  * A digest of the resources, by which an operator that begins to lead recognizes changes that no operator recorded. It
  * is the exclusive or of the resources' digests, so that a change of one resource costs the same among thousands.
  */
-export function digestOf(resources: CustomResources, isOwn: ChangesOptions["isOwn"]): bigint {
+export function stateDigest(resources: CustomResources, isOwn: ChangesOptions["isOwn"]): bigint {
   let digest = 0n;
   for (const kind of resourceKinds)
     for (const resource of resources[kind].values()) if (isOwn(resource)) digest ^= entryDigest(kind, resource);
