@@ -2,6 +2,7 @@
  * Revisions of custom resources: which resources changed, and their content before and after the change. The operator
  * records them, the admin listener reads them.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { DEFAULT_CLASS } from "@sluice/model";
@@ -46,7 +47,10 @@ export interface RevisionStorage {
 /** Bytes of a content; with base64 and its metadata, an object stays below etcd's limit of about 1.5 MB. */
 export const MAX_CONTENT_BYTES = 512 * 1024;
 
-/** Bytes of the changes of one revision when decompressed. */
+/** Changes that are encoded in one turn of the event loop. */
+const CHANGES_PER_TURN = 200;
+
+/** Length of the changes of one revision as JSON. */
 const MAX_CHANGES_BYTES = 64 * 1024 * 1024;
 
 /** The name under which the revisions of a class are kept. */
@@ -55,13 +59,18 @@ export const revisionsName = (className: string): string =>
 
 /** Null: the changes are too large to be kept. */
 export async function encodeChanges(changes: readonly RecordedChange[]): Promise<Buffer | null> {
-  const recorded = changes.map((change) => ({
-    ...change,
-    before: change.before && recordedPart(change.before),
-    after: change.after && recordedPart(change.after),
-  }));
-  const text = JSON.stringify(recorded);
-  if (text.length > MAX_CHANGES_BYTES) return null;
+  const texts: string[] = [];
+  let length = 0;
+  for (const [index, { before, after, ...resource }] of changes.entries()) {
+    // The event loop has other work, such as pushes.
+    if (index % CHANGES_PER_TURN === CHANGES_PER_TURN - 1) await nextTurn();
+    const recorded = { ...resource, before: before && recordedPart(before), after: after && recordedPart(after) };
+    const text = JSON.stringify(recorded);
+    length += text.length;
+    if (length > MAX_CHANGES_BYTES) return null;
+    texts.push(text);
+  }
+  const text = `[${texts.join(",")}]`;
   const content = await promisify(gzip)(text);
   return content.length <= MAX_CONTENT_BYTES ? content : null;
 }

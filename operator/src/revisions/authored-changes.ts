@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { type RecordedChange, type Resource, recordedPart } from "@sluice/crds";
 import { canonicalJson, differences, type ResourceKind, resourceKinds } from "@sluice/model";
+import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 
 export type CustomResources = Pick<ClusterState, ResourceKind>;
@@ -22,14 +23,15 @@ export interface ChangesOptions {
 }
 
 /** One item for each author. Changes of statuses and bookkeeping are left out. */
-export function findAuthoredChanges(
+export function* findAuthoredChanges(
   before: CustomResources,
   after: CustomResources,
   { digest, isOwn, authorOf }: ChangesOptions,
-): { readonly authored: readonly AuthoredChanges[]; readonly digest: bigint } {
+): TimeSliced<{ readonly authored: readonly AuthoredChanges[]; readonly digest: bigint }> {
   const byAuthor = new Map<string, { readonly changes: RecordedChange[]; digest: bigint }>();
   let next = digest;
   for (const { kind, earlier, later } of changedIn(before, after, isOwn)) {
+    yield;
     const changed = entryDigest(kind, earlier) ^ entryDigest(kind, later);
     const { namespace, name } = ((later ?? earlier) as Resource).metadata;
     const change = { kind, namespace, name, before: earlier, after: later };
@@ -72,10 +74,13 @@ function contentOf(resource: Resource): string {
  * A digest of the resources, by which an operator that begins to lead recognizes changes that no operator recorded. It
  * is the exclusive or of the resources' digests, so that a change of one resource costs the same among thousands.
  */
-export function stateDigest(resources: CustomResources, isOwn: ChangesOptions["isOwn"]): bigint {
+export function* stateDigest(resources: CustomResources, isOwn: ChangesOptions["isOwn"]): TimeSliced<bigint> {
   let digest = 0n;
   for (const kind of resourceKinds)
-    for (const resource of resources[kind].values()) if (isOwn(resource)) digest ^= entryDigest(kind, resource);
+    for (const resource of resources[kind].values()) {
+      yield;
+      if (isOwn(resource)) digest ^= entryDigest(kind, resource);
+    }
   return digest;
 }
 

@@ -9,6 +9,7 @@ import { abortableDelay } from "../abortable-delay.ts";
 import type { Leadership } from "../leader-election/leader-election.ts";
 import type { OperatorMetrics } from "../metrics.ts";
 import type { OperatorSettings } from "../settings.ts";
+import { runTimeSliced } from "../time-slicing.ts";
 import { copyClusterState } from "../watch/cluster-state.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
 import { type AuthoredChanges, type CustomResources, findAuthoredChanges, stateDigest } from "./authored-changes.ts";
@@ -101,7 +102,7 @@ export function createRevisionRecorder(options: RevisionRecorderOptions) {
     kept ??= [...(await storage.list())];
     if (unrecorded.length === 0) {
       isChanged = false;
-      findChanges(kept.at(-1));
+      await findChanges(kept.at(-1));
     }
     for (let next = unrecorded[0]; next && leadership.term() === term; next = unrecorded[0]) {
       await add(next, kept);
@@ -110,22 +111,15 @@ export function createRevisionRecorder(options: RevisionRecorderOptions) {
     await removeOld(kept);
   }
 
-  function findChanges(newest: RevisionSummary | undefined): void {
+  async function findChanges(newest: RevisionSummary | undefined): Promise<void> {
+    const term = leadership.term();
     const resources = copyClusterState(watch.clusterState);
-    if (recorded) {
-      const { authored, digest } = findAuthoredChanges(recorded.resources, resources, {
-        digest: recorded.digest,
-        isOwn,
-        authorOf,
-      });
-      unrecorded = [...authored];
-      recorded = { resources, digest };
-      return;
-    }
-    const digest = stateDigest(resources, isOwn);
-    recorded = { resources, digest };
-    if (!newest) unrecorded = [{ author: FIRST_AUTHOR, digest, changes: [] }];
-    else if (newest.state !== textOf(digest)) unrecorded = [{ author: UNKNOWN_AUTHOR, digest, changes: null }];
+    const found = recorded
+      ? await runTimeSliced(findAuthoredChanges(recorded.resources, resources, { ...recorded, isOwn, authorOf }))
+      : startOf(await runTimeSliced(stateDigest(resources, isOwn)), newest);
+    if (leadership.term() !== term) return;
+    unrecorded = [...found.authored];
+    recorded = { resources, digest: found.digest };
   }
 
   async function add({ author, digest, changes }: Unrecorded, kept: RevisionSummary[]): Promise<void> {
@@ -171,6 +165,14 @@ export function createRevisionRecorder(options: RevisionRecorderOptions) {
 }
 
 export type RevisionRecorder = ReturnType<typeof createRevisionRecorder>;
+
+/** What an operator that begins to lead records, if the newest revision has another state. */
+function startOf(digest: bigint, newest: RevisionSummary | undefined) {
+  const authored: readonly Unrecorded[] = newest
+    ? [{ author: UNKNOWN_AUTHOR, digest, changes: null }]
+    : [{ author: FIRST_AUTHOR, digest, changes: [] }];
+  return { authored: newest?.state === textOf(digest) ? [] : authored, digest };
+}
 
 const textOf = (digest: bigint): string => digest.toString(16).padStart(16, "0");
 

@@ -195,8 +195,8 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
     person,
   );
   await runAllOperatorOperations(place);
-  await runAllAdminOperations(place);
   await runAllRevisionOperations(place);
+  await runAllAdminOperations(place);
   const operator = of(users.operator);
   const admin = of(users.admin);
   assert.deepEqual(
@@ -260,8 +260,8 @@ test("accounts with only Roles in a namespace use all rights that the Roles gran
     null,
   );
   await runAllOperatorOperations(place);
-  await runAllAdminOperations(place);
   await runAllRevisionOperations(place);
+  await runAllAdminOperations(place);
   const operator = of(`system:serviceaccount:team:${users.operator}`);
   const admin = of(`system:serviceaccount:team:${users.admin}`);
   // An operator without a webhook never creates the Secret sluice-webhook.
