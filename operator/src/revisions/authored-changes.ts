@@ -22,7 +22,10 @@ export interface ChangesOptions {
   readonly authorOf: (change: RecordedChange) => string;
 }
 
-/** One item for each author. Changes of statuses and bookkeeping are left out. */
+/**
+ * One item for each author, in the order of each author's first write; deletions, whose order is unknown, come last.
+ * Changes of statuses and bookkeeping are left out.
+ */
 export function* findAuthoredChanges(
   before: CustomResources,
   after: CustomResources,
@@ -46,11 +49,18 @@ export function* findAuthoredChanges(
     own.digest ^= changed;
   }
   const authored: AuthoredChanges[] = [];
-  for (const [author, { changes, digest }] of byAuthor) {
+  const inOrder = [...byAuthor].sort(([, one], [, other]) => firstVersion(one.changes) - firstVersion(other.changes));
+  for (const [author, { changes, digest }] of inOrder) {
     next ^= digest;
     authored.push({ author, changes, digest: next });
   }
   return { authored, digest: next };
+}
+
+/** Resource versions of a cluster increase with time. In a directory they are no numbers, and nothing is known. */
+function firstVersion(changes: readonly RecordedChange[]): number {
+  const versions = changes.map(({ after }) => Number(after?.metadata.resourceVersion));
+  return versions.reduce((first, version) => (version < first ? version : first), Number.MAX_SAFE_INTEGER);
 }
 
 function* changedIn(before: CustomResources, after: CustomResources, isOwn: ChangesOptions["isOwn"]) {

@@ -74,7 +74,7 @@ async function shown({ storage }: ReturnType<typeof createTestStorage>) {
   );
 }
 
-test("changes are recorded with the content before and after, one revision for each author", async (t) => {
+test("changes are recorded with the content before and after, one revision for each author in the order of the writes", async (t) => {
   const kept = createTestStorage();
   const { flush, route, remove, put } = startRecorder(t, kept);
   route("a", "/a", { lastManager: "helm" } as Metadata);
