@@ -47,13 +47,13 @@ test("the rules under cluster and home contain no cluster-scoped resource, so th
   }
 });
 
-test("the admin listener's role permits reading and writing all Sluice kinds, but not their status; in the home namespace, it has rules for Secrets and Leases only", () => {
+test("the admin listener's role permits reading and writing all Sluice kinds, but not their status; in the home namespace, it has rules for Secrets, Leases and revisions only", () => {
   const { cluster, home } = role("admin");
   const verbs = ["get", "list", "watch", "create", "patch", "delete"];
   assert.deepEqual(verbsOf(cluster, ""), [{ resources: plurals, verbs }]);
   assert.deepEqual(verbsOf(cluster, "/status"), []);
   assert.deepEqual(
     home?.map(({ resources }) => resources),
-    [["secrets"], ["leases"], ["leases"]],
+    [["secrets"], ["leases"], ["leases"], ["controllerrevisions"]],
   );
 });
