@@ -222,8 +222,11 @@ export async function runAllAdminOperations({ namespace, kubectl, admin }: Place
   }
 }
 
-/** Changes an entity, finds both versions in the revisions that the operator records, and restores the first. */
-export async function runAllRevisionOperations({ admin }: Place): Promise<void> {
+/**
+ * Changes an entity, finds both versions in the revisions that the operator records, and restores the first. Resolves to
+ * the author of the first.
+ */
+export async function runAllRevisionOperations({ admin }: Place): Promise<string> {
   const expectOk = async (method: string, path: string, body?: object) => {
     const answer = await admin(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
@@ -234,21 +237,22 @@ export async function runAllRevisionOperations({ admin }: Place): Promise<void> 
     waitFor(
       async () => {
         const found = (await expectOk("GET", "/revisions")).data as readonly { number: number; author: string }[];
-        for (const { number } of found.filter(({ author }) => author.startsWith("sluice-admin"))) {
+        for (const { number, author } of found.filter(({ author }) => author.startsWith("sluice-admin"))) {
           const entities = (await expectOk("GET", `/revisions/${number}`))[list] as readonly { name: string }[];
-          if (entities.some(({ name }) => name === "revised")) return number;
+          if (entities.some(({ name }) => name === "revised")) return { number, author };
         }
         return undefined;
       },
       { what: `a revision with a ${list} Service`, timeout: 60_000, interval: 200 },
     );
   await expectOk("POST", "/services", { name: "revised", host: "one.test" });
-  const first = await revisionOf("created");
+  const { number, author } = await revisionOf("created");
   await expectOk("PATCH", "/services/revised", { host: "two.test" });
   await revisionOf("changed");
-  await expectOk("POST", `/revisions/${first}/rollback`);
+  await expectOk("POST", `/revisions/${number}/rollback`);
   if ((await hostIn()) !== "one.test") throw new Error(`after the rollback, the host is ${await hostIn()}`);
   await expectOk("DELETE", "/services/revised");
+  return author;
 }
 
 interface Item {

@@ -195,7 +195,7 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
     person,
   );
   await runAllOperatorOperations(place);
-  await runAllRevisionOperations(place);
+  assert.match(await runAllRevisionOperations(place), /^sluice-admin \(.+\)$/, "the webhook saw the user");
   await runAllAdminOperations(place);
   const operator = of(users.operator);
   const admin = of(users.admin);
