@@ -300,7 +300,7 @@ test("the changes of all revisions are listed with author, members and entity, a
 
 test("a store without revisions is named instead of a list", async () => {
   const page = await rig.open();
-  const message = "custom resources have no revisions in Sluice";
+  const message = "this store keeps no revisions";
   await page.route("**/revisions?*", (route) => route.fulfill({ status: 501, json: { message } }));
   await page.goto(`${rig.admin}/console/#/history`);
   await page.getByText(message).waitFor();
