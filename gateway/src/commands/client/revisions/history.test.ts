@@ -134,8 +134,8 @@ const planned: AnsweredRequest = { status: 200, headers: { etag: '"5"' }, body: 
 const failures: readonly (readonly [does: string, answers: readonly AnsweredRequest[], error: object])[] = [
   [
     "a store without revisions ends rollback with 3 and the reason",
-    [{ status: 501, body: { message: "custom resources have no revisions in Sluice" } }],
-    { exitCode: 3, message: /answered 501: custom resources have no revisions in Sluice$/ },
+    [{ status: 501, body: { message: "this store keeps no revisions" } }],
+    { exitCode: 3, message: /answered 501: this store keeps no revisions$/ },
   ],
   [
     "a configuration that has changed since the plan is not rolled back",
