@@ -4,11 +4,13 @@ import { adminSettings } from "../settings/admin.ts";
 import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { version } from "../settings/version.ts";
 import { openStore } from "../stores/open.ts";
+import { adminTokenOf } from "./admin-token.ts";
 import { defineCommand } from "./command.ts";
 
 export const adminCommand = defineCommand({
   settings: adminSettings,
-  async run({ settings, log, logLevel }) {
+  async run({ settings: given, loadedSettings, log, logLevel }) {
+    const settings = { ...given, token: await adminTokenOf(loadedSettings, log) };
     await registerConfiguredPlugins(settings, "schema");
     const opened = await openStore(settings, log);
     const running = await startAdmin({ settings, opened, log, logLevel, version });

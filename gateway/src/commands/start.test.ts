@@ -314,9 +314,16 @@ test("a second process that may write the same file does not start, and the erro
   });
 });
 
-test("a database without tables is refused with an error that names the command to run, and no folder is created", async (context) => {
+test("a database without tables is refused with an error that names the command to run, and no folder is created; SLUICE_DATABASE_BOOTSTRAP creates the tables", async (context) => {
   const folder = temporaryFolder("start");
   context.after(() => folder.remove());
-  await assert.rejects(start(context, { SLUICE_DATABASE_DIR: join(folder.path, "db") }), /sluice migrations bootstrap/);
+  const place = join(folder.path, "db");
+  await assert.rejects(start(context, { SLUICE_DATABASE_DIR: place }), /sluice migrations bootstrap/);
   assert.deepEqual(readdirSync(folder.path), []);
+  const env = { SLUICE_DATABASE_DIR: await withNodeDatabase(place), SLUICE_DATABASE_BOOTSTRAP: "on" };
+  const { admin, close } = await start(context, env);
+  assert.equal((await send(`${admin}/services`, { name: "a", url: "http://up" })).status, 201);
+  await close();
+  const again = await start(context, env);
+  assert.equal((await send(`${again.admin}/services/a`)).status, 200);
 });

@@ -12,6 +12,7 @@ import { type StartSettings, startSettings } from "../settings/start.ts";
 import { version } from "../settings/version.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
 import type { OpenedStore } from "../stores/store.ts";
+import { adminTokenOf } from "./admin-token.ts";
 import { defineCommand } from "./command.ts";
 
 /** The one store of the process: the node reads it, and the admin listener writes it. */
@@ -32,7 +33,8 @@ async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
 
 export const startCommand = defineCommand({
   settings: startSettings,
-  async run({ settings, log, logLevel }) {
+  async run({ settings: given, loadedSettings, log, logLevel }) {
+    const settings = { ...given, token: await adminTokenOf(loadedSettings, log) };
     const plugins = await registerConfiguredPlugins(settings, "code");
     const shared = await share(settings, log);
     // Settings that only other commands declare keep their defaults; they are not read here.

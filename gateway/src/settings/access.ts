@@ -19,6 +19,14 @@ export const accessSettings = defineSettings({
     secret: true,
     description: "Token for the admin API. Callers send it as `Kong-Admin-Token` or `Authorization: Bearer`.",
   },
+  tokenFile: {
+    variable: "SLUICE_ADMIN_TOKEN_FILE",
+    kind: "text",
+    default: null,
+    description:
+      "File with the token for the admin API, for example a mounted secret. If the file does not exist, it is created " +
+      "with a random token. Not used if SLUICE_ADMIN_TOKEN is set, unless only the file is given as a flag.",
+  },
   tlsCert: {
     variable: "SLUICE_ADMIN_TLS_CERT",
     kind: "text",

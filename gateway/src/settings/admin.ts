@@ -14,7 +14,7 @@ export const adminSettings = defineSettings({
     default: "127.0.0.1:8001",
     description:
       "Address of the admin API. On an address other than loopback, callers must authenticate: set " +
-      "SLUICE_ADMIN_TOKEN, SLUICE_ADMIN_TLS_CA or SLUICE_ADMIN_KUBERNETES.",
+      "SLUICE_ADMIN_TOKEN, SLUICE_ADMIN_TOKEN_FILE, SLUICE_ADMIN_TLS_CA or SLUICE_ADMIN_KUBERNETES.",
   },
   ...accessSettings,
   store: {

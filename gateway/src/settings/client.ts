@@ -24,10 +24,9 @@ export const clientSettings = defineSettings({
       "options --context, --kubeconfig and --namespace.",
   },
   tokenFile: {
-    variable: "SLUICE_ADMIN_TOKEN_FILE",
-    kind: "text",
-    default: null,
-    description: "File with the token for the admin API.",
+    ...accessSettings.tokenFile,
+    description:
+      "File with the token for the admin API. Not used if SLUICE_ADMIN_TOKEN is set, unless only the file is given as a flag.",
   },
 });
 

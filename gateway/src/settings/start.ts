@@ -24,6 +24,12 @@ export const startSettings = defineSettings({
     description:
       "Where the admin API stores entities and the node reads them: in a database, or in a declarative file.",
   },
+  bootstrap: {
+    variable: "SLUICE_DATABASE_BOOTSTRAP",
+    kind: "flag",
+    default: false,
+    description: "Whether the tables are created in an empty database, as by `sluice migrations bootstrap`.",
+  },
 });
 
 export type StartSettings = SettingsOf<typeof startSettings>;

@@ -65,7 +65,7 @@ function faultIn(settings: AccessOptions): string | undefined {
   if (access === "proven" && !isProof && isReachable(settings)) {
     return (
       `${names.listen.variable} is ${hostAndPort(listen)}, which other machines may reach, and callers are not ` +
-      `authenticated: set one of ${proofs}, or ${names.access.variable}=anyone; or listen on ` +
+      `authenticated: set one of ${proofs}, ${names.tokenFile.variable}, or ${names.access.variable}=anyone; or listen on ` +
       "127.0.0.1:8001"
     );
   }

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { ForwardedPort } from "@sluice/crds";
 import { Agent, request } from "undici";
 import { type ClientSettings, clientSettings } from "../../settings/client.ts";
+import { tokenFileOf } from "../admin-token.ts";
 import { type CommandCall, CommandError, Misused } from "../command.ts";
 
 export type ClientCall = CommandCall<ClientSettings>;
@@ -63,11 +64,12 @@ export async function withAdmin<Result>(
   }
 }
 
-async function connectAdmin({ settings, given: { options } }: ClientCall): Promise<AdminConnection> {
+async function connectAdmin({ settings, loadedSettings, given: { options } }: ClientCall): Promise<AdminConnection> {
   const base = baseOf(settings);
   const forwarded = await forwardAdmin(settings, options);
   if (forwarded) base.host = `127.0.0.1:${forwarded.port}`;
-  const token = settings.tokenFile === null ? settings.token : (await readOptionFile(settings.tokenFile)).trim();
+  const tokenFile = tokenFileOf(loadedSettings);
+  const token = tokenFile === null ? settings.token : (await readOptionFile(tokenFile)).trim();
   const [ca, cert, key] = await Promise.all(
     ["cacert", "cert", "key"].map(async (name) => {
       const file = options[name];

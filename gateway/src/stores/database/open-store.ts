@@ -1,12 +1,14 @@
 /** Opens a database for an admin listener, a node, or both in one process. */
 import { hostname } from "node:os";
-import type { Address } from "@sluice/model";
+import { type Address, SettingsError } from "@sluice/model/serving";
 import { describeDatabaseError } from "../../database/describe-error.ts";
-import type { Database } from "../../database/driver.ts";
+import { type Database, DatabaseFault, DatabaseUnreachable } from "../../database/driver.ts";
+import { bootstrap } from "../../database/migrate.ts";
 import { type RegisteredNode, readNodes } from "../../database/nodes.ts";
 import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import type { RevisionSettings } from "../../settings/revisions.ts";
+import type { StartSettings } from "../../settings/start.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../../sources/source.ts";
 import { revisionLimits } from "../revisions/revisions.ts";
@@ -33,14 +35,14 @@ export interface SharedDatabase extends OpenedStore {
  */
 export type DatabaseNode = Pick<NodeStatusSource, "status" | "askPlugin">;
 
+type SharedDatabaseSettings = DatabaseSettings & Partial<RevisionSettings & Pick<StartSettings, "bootstrap">>;
+
 /** @throws SettingsError for an invalid setting, or if tables are missing; the message names the command to run. */
-export async function shareDatabase(
-  settings: DatabaseSettings & Partial<RevisionSettings>,
-  log: SourceLog,
-): Promise<SharedDatabase> {
+export async function shareDatabase(settings: SharedDatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
   const onLost = (reason: string) => log.warn({ reason }, "a connection to the database was lost");
-  const database = await openDatabase(settings, { onLost, made: true });
+  const database = await openDatabase(settings, { onLost, made: !settings.bootstrap });
   try {
+    if (settings.bootstrap) await createTables(database, log);
     await requireMigrated(database);
   } catch (error) {
     await database.close();
@@ -69,6 +71,16 @@ export async function shareDatabase(
       await database.close();
     },
   };
+}
+
+/** Does nothing if the database has tables. */
+async function createTables(database: Database, log: SourceLog): Promise<void> {
+  const { ran } = await bootstrap(database).catch((error: unknown) => {
+    throw error instanceof DatabaseUnreachable || error instanceof DatabaseFault
+      ? new SettingsError(error.message)
+      : error;
+  });
+  if (ran !== undefined && ran.length > 0) log.info({}, "created the tables in the empty database");
 }
 
 /** A node's source with its own database connection, which is closed with the source. */
