@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { RunAs } from "../../tools/images/archive/oci.ts";
 import { runAsOf } from "../../tools/images/build.ts";
 import { workloads } from "../../tools/images/contents/workloads.ts";
 
@@ -29,7 +30,7 @@ for (const workload of Object.values(workloads)) {
   });
 
   test(`the Dockerfile gives ${name} the user, folder, environment, command and labels of the image that the script builds`, () => {
-    const { Labels, Env, WorkingDir, User, Entrypoint, Cmd } = runAsOf(workload);
+    const { Labels, Env, WorkingDir, User, Entrypoint, Cmd, ...more } = runAsOf(workload);
     const labels = { ...Labels, "org.opencontainers.image.revision": "$REVISION" };
     const lines = [
       `COPY --from=${name}-root /image /`,
@@ -40,6 +41,9 @@ for (const workload of Object.values(workloads)) {
       `USER ${User}`,
       `ENTRYPOINT ${words(Entrypoint)}`,
       `CMD ${words(Cmd)}`,
+      ...Object.keys(more.ExposedPorts ?? {}).map((port) => `EXPOSE ${port}`),
+      ...Object.keys(more.Volumes ?? {}).map((volume) => `VOLUME ${volume}`),
+      ...(more.Healthcheck ? [healthCheckOf(more.Healthcheck)] : []),
     ];
     assert.deepEqual(stages.get(name), { base: "scratch", lines });
   });
@@ -52,3 +56,8 @@ test("the Dockerfile has no stages other than the build stage and two for each w
 });
 
 const words = (list: readonly string[]) => `[${list.map((word) => JSON.stringify(word)).join(", ")}]`;
+
+function healthCheckOf({ Test: [kind = "", ...command], ...times }: NonNullable<RunAs["Healthcheck"]>): string {
+  const [interval, timeout, start] = [times.Interval, times.Timeout, times.StartPeriod].map((time) => `${time / 1e9}s`);
+  return `HEALTHCHECK --interval=${interval} --timeout=${timeout} --start-period=${start} ${kind} ${words(command)}`;
+}

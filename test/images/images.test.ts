@@ -38,7 +38,9 @@ const unwanted: readonly [what: string, path: RegExp][] = [
   ["a key or a password", /(^|\/)(\.env|\.npmrc|id_[a-z0-9]+|shadow)$/],
 ];
 
-for (const { name, workspace, title, console: hasConsole } of Object.values(workloads)) {
+for (const { name, workspace, title, console: hasConsole, standalone } of Object.values(workloads)) {
+  const command = standalone ? `usr/local/bin/${standalone.command}` : undefined;
+
   test(`the unpacked ${name} is smaller than 200 MB`, (context) => {
     const size = [...all[name].list.values()].reduce((total, listed) => total + listed.size, 0);
     context.diagnostic(`${name}: ${(size / 1e6).toFixed(1)} MB unpacked`);
@@ -54,13 +56,13 @@ for (const { name, workspace, title, console: hasConsole } of Object.values(work
     });
   }
 
-  test(`${name} has only the expected top-level folders, and no program in /usr except Node`, () => {
+  test(`${name} has only the expected top-level folders, and no program in /usr except Node${command ? ` and /${command}` : ""}`, () => {
     const top = new Set([...all[name].list.keys()].map((path) => path.split("/")[0]));
     assert.deepEqual([...top].toSorted(), ["etc", "lib", "lib64", "sluice", "tmp", "usr", "var"]);
     const run = [...all[name].list].filter(([path, { mode }]) => /^-.*x/.test(mode) && /^usr\//.test(path));
     assert.deepEqual(
       run.map(([path]) => path),
-      ["usr/local/bin/node"],
+      ["usr/local/bin/node", ...(command ? [command] : [])],
     );
   });
 
@@ -132,7 +134,7 @@ for (const { name, workspace, title, console: hasConsole } of Object.values(work
     const command = Entrypoint.at(-1) ?? "";
     assert.ok(command.startsWith(`/sluice/${workspace}/build/`));
     const [line] = textIn(all[name], command).split("\n");
-    const variables = Env.filter((variable) => !variable.startsWith("PATH="));
+    const variables = Env.filter((variable) => !/^(PATH|SLUICE_\w+)=/.test(variable));
     const words = [...variables, "node", ...Entrypoint.slice(1, -1)];
     assert.equal(line, `#!/usr/bin/env -S ${words.join(" ")}`);
   });
@@ -163,6 +165,24 @@ for (const [image, name] of absences) {
     );
   });
 }
+
+test("sluice has defaults for docker run: listeners on all addresses, a token for the admin API, and one volume", () => {
+  const { Env, Volumes, ExposedPorts, Cmd } = all.sluice.runAs;
+  assert.deepEqual(
+    Env.filter((variable) => variable.startsWith("SLUICE_")),
+    [
+      "SLUICE_PROXY_LISTEN=0.0.0.0:8000",
+      "SLUICE_ADMIN_LISTEN=0.0.0.0:8001",
+      "SLUICE_ADMIN_TOKEN_FILE=/var/lib/sluice/admin-token",
+      "SLUICE_DATABASE_DIR=/var/lib/sluice/database",
+      "SLUICE_DATABASE_BOOTSTRAP=on",
+    ],
+  );
+  assert.deepEqual(
+    [Volumes, ExposedPorts, Cmd],
+    [{ "/var/lib/sluice": {} }, { "8000/tcp": {}, "8001/tcp": {} }, ["start"]],
+  );
+});
 
 test("the same sources give the same digest, and all images share their first layer", () => {
   const [first, second] = [makeKit(), makeKit()].map((kit) => workloadImage(workloads["user-api"], kit));

@@ -3,12 +3,12 @@ import manifest from "../../package.json" with { type: "json" };
 import { builtForm } from "../build/emit.ts";
 import { type Image, image, type Layer, layer, type RunAs } from "./archive/oci.ts";
 import { copied, file, type TreeEntry } from "./archive/tree.ts";
-import { startOf } from "./command.ts";
+import { places, startOf } from "./command.ts";
 import { type Base, nodeBase } from "./contents/base.ts";
 import { closureOf, lockRoot } from "./contents/lock.ts";
 import { consoleEntries, dependencies, workspaceFiles } from "./contents/packages.ts";
 import { sbomOf, sbomPlace } from "./contents/sbom.ts";
-import { type ImageWorkload, user, version } from "./contents/workloads.ts";
+import { type ImageWorkload, imageDataFolder, type Standalone, user, version } from "./contents/workloads.ts";
 
 /** The root file system of an image, in layers: rarely changed files come first, so that images share them. */
 export interface Root {
@@ -57,7 +57,8 @@ function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Give
 export const nodePart = ({ base }: Kit): Part => ({ what: "node and its libraries", entries: base.entries });
 
 /** The root file system of a workload. */
-export function rootOf({ name, workspace, without, console: hasConsole }: ImageWorkload, kit: Kit = makeKit()): Root {
+export function rootOf(workload: ImageWorkload, kit: Kit = makeKit()): Root {
+  const { name, workspace, without, console: hasConsole, standalone } = workload;
   const closure = closureOf(workspace, without);
   // The files of the console contain these packages.
   const bundled = hasConsole ? closureOf("gateway/console", []).packages : [];
@@ -72,6 +73,7 @@ export function rootOf({ name, workspace, without, console: hasConsole }: ImageW
         entries: [
           ...workspaceFiles(closure, kit.built),
           ...(hasConsole ? consoleEntries() : []),
+          ...(standalone ? [commandOnPath(workspace, standalone)] : []),
           file(sbomPlace, sbom),
           copied("sluice/LICENSE", `${lockRoot}/LICENSE`),
           copied("sluice/THIRD_PARTY_LICENSES.md", `${lockRoot}/THIRD_PARTY_LICENSES.md`),
@@ -83,15 +85,42 @@ export function rootOf({ name, workspace, without, console: hasConsole }: ImageW
 }
 
 /** How a workload's container runs. */
-export function runAsOf({ workspace, words, title, description }: ImageWorkload): RunAs {
+export function runAsOf({ workspace, words, title, description, standalone }: ImageWorkload): RunAs {
   const { env, entrypoint } = startOf(workspace);
+  const settings = Object.entries(standalone?.settings ?? {}).map(([name, value]) => `${name}=${value}`);
   return {
     ...runAs({ title, description, version, license: manifest.license }),
-    Env: ["PATH=/usr/local/bin", ...env],
+    Env: ["PATH=/usr/local/bin", ...env, ...settings],
     Entrypoint: entrypoint,
     Cmd: words,
+    ...(standalone && runAlone(standalone)),
   };
 }
+
+const SECOND = 1e9;
+
+const runAlone = ({ ports, volume, healthCheck }: Standalone): Partial<RunAs> => ({
+  ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
+  Volumes: { [volume]: {} },
+  Healthcheck: {
+    Test: ["CMD", `/${places.node}`, "--eval", healthCheck],
+    Interval: 10 * SECOND,
+    Timeout: 5 * SECOND,
+    // The first start creates the database.
+    StartPeriod: 60 * SECOND,
+  },
+});
+
+/**
+ * A workspace's command for `docker exec`. The image has no `env` for the command's own first line, and the kernel passes
+ * a single argument to an interpreter.
+ */
+const commandOnPath = (workspace: string, { command }: Standalone): TreeEntry =>
+  file(
+    `usr/local/bin/${command}`,
+    `#!/${places.node} --conditions=built\nimport "/${places.sluice}/${workspace}/build/main.js";\n`,
+    0o755,
+  );
 
 /** The user, the default working directory and the labels of an image. */
 export function runAs(about: {
@@ -104,7 +133,7 @@ export function runAs(about: {
     value === undefined ? {} : { [`org.opencontainers.image.${name}`]: value };
   return {
     User: `${user.id}:${user.id}`,
-    WorkingDir: "/var/lib/sluice",
+    WorkingDir: imageDataFolder,
     Labels: {
       ...label("title", about.title),
       ...label("description", about.description),

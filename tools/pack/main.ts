@@ -1,4 +1,9 @@
-/** `npm run pack:sdk -- [FOLDER]`: writes the plugin SDK's package into a folder (default: the working directory). */
+/**
+ * `npm run pack:cli -- [FOLDER]` and `npm run pack:sdk -- [FOLDER]`: write the package of the command `sluice`, or of the
+ * plugin SDK, into a folder (default: the working directory).
+ */
+import { packCli } from "./pack-cli.ts";
 import { packSdk } from "./pack-sdk.ts";
 
-console.log(await packSdk(process.argv[2] ?? process.cwd()));
+const [what, folder = process.cwd()] = process.argv.slice(2);
+console.log(await (what === "cli" ? packCli : packSdk)(folder));

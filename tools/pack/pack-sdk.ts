@@ -2,16 +2,15 @@
  * Packs `@sluice/plugin-sdk` as npm would publish it: JavaScript with types, and the gateway of its test harness as
  * bundled packages. In the repository, workspaces are TypeScript, which Node does not run below `node_modules`.
  */
-import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { promisify } from "node:util";
 import { createProgram, ModuleKind, ModuleResolutionKind, ScriptTarget } from "typescript";
 import model from "../../crds/model/package.json" with { type: "json" };
 import gateway from "../../gateway/package.json" with { type: "json" };
 import sdk from "../../gateway/plugin-sdk/package.json" with { type: "json" };
 import plugins from "../../gateway/plugins/package.json" with { type: "json" };
 import { emitAll } from "../build/emit.ts";
+import { npmPack } from "./npm-pack.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const source = join(root, "gateway/plugin-sdk");
@@ -59,10 +58,11 @@ export async function packSdk(to: string): Promise<string> {
     dependencies: { ...dependencies, ...Object.fromEntries(names.map((name) => [name, sdk.version])) },
     bundleDependencies: names,
   });
-  const { stdout } = await promisify(execFile)("npm", ["pack", "--json", "--pack-destination", to], { cwd: stage });
-  const [packed] = JSON.parse(stdout) as readonly { readonly filename: string }[];
-  rmSync(stage, { recursive: true });
-  return join(to, packed?.filename ?? "");
+  try {
+    return await npmPack(stage, to);
+  } finally {
+    rmSync(stage, { recursive: true });
+  }
 }
 
 /** Copies the built form of a workspace into `node_modules` of the package, and returns the workspace's name. */

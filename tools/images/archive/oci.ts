@@ -13,6 +13,15 @@ export interface RunAs {
   readonly WorkingDir: string;
   readonly Labels: Readonly<Record<string, string>>;
   readonly StopSignal?: string;
+  readonly ExposedPorts?: Readonly<Record<string, object>>;
+  readonly Volumes?: Readonly<Record<string, object>>;
+  /** Docker's addition to the specification; times are in nanoseconds. Kubernetes ignores it. */
+  readonly Healthcheck?: {
+    readonly Test: readonly string[];
+    readonly Interval: number;
+    readonly Timeout: number;
+    readonly StartPeriod: number;
+  };
 }
 
 /** A packed layer. Images that share a layer share its bytes. */

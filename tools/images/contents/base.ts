@@ -4,7 +4,7 @@ import { copied, file, folder, type TreeEntry } from "../archive/tree.ts";
 import { places } from "../command.ts";
 import { librariesOf, packagesOf, type SystemPackage } from "./libraries.ts";
 import { type Locked, lockedAt, lockRoot } from "./lock.ts";
-import { user } from "./workloads.ts";
+import { imageDataFolder, user } from "./workloads.ts";
 
 /** The base layer of a root file system. */
 export interface Base {
@@ -49,11 +49,11 @@ export function programBase(programs: readonly string[], within?: string): Base 
     entries: [
       ...libraries.map((path) => copied(path.slice(1), path, 0o755)),
       ...packages.filter(({ copyright }) => existsSync(copyright)).map(termsOf),
-      file("etc/passwd", `root:x:0:0::/:/nonexistent\n${name}:x:${id}:${id}::/var/lib/sluice:/nonexistent\n`),
+      file("etc/passwd", `root:x:0:0::/:/nonexistent\n${name}:x:${id}:${id}::${imageDataFolder}:/nonexistent\n`),
       file("etc/group", `root:x:0:\n${name}:x:${id}:\n`),
       file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
       folder("tmp", 0o1777),
-      folder("var/lib/sluice", 0o1777),
+      folder(imageDataFolder.slice(1), 0o1777),
     ],
     packages,
     npm: [],

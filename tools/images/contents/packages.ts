@@ -16,15 +16,25 @@ const development = new Set([
   ...["doc", "docs", "coverage", "integration", "scripts"],
 ]);
 
+/** Files of single packages that Sluice does not load. */
+const unloaded: Readonly<Record<string, RegExp>> = {
+  // The generated clients and models of every kind: see crds/client/src/cluster/api/kube-config.ts.
+  "@kubernetes/client-node": /^dist\/gen\/(apis|models|types)\//,
+  // Extensions of Postgres, and the form of the package for `require`.
+  "@electric-sql/pglite": /\.(tar\.gz|cjs)$/,
+};
+
 const terms = /^(licen[sc]e|notice|copying|copyright)/i;
 
 /** The files of installed packages, unmodified, without those that no program reads. Licence files are kept. */
 export function dependencies({ packages }: Closure): readonly TreeEntry[] {
-  return packages.flatMap(({ path }) =>
-    filesOf(join(lockRoot, path)).map((name) => {
-      const from = join(lockRoot, path, name);
-      return copied(join(places.sluice, path, name), from, statSync(from).mode & 0o111 ? 0o755 : 0o644);
-    }),
+  return packages.flatMap((package_) =>
+    filesOf(join(lockRoot, package_.path))
+      .filter((name) => !unloaded[package_.name]?.test(name))
+      .map((name) => {
+        const from = join(lockRoot, package_.path, name);
+        return copied(join(places.sluice, package_.path, name), from, statSync(from).mode & 0o111 ? 0o755 : 0o644);
+      }),
   );
 }
 

@@ -16,9 +16,33 @@ export interface ImageWorkload {
   readonly without: readonly string[];
   /** Whether the image has the web console. */
   readonly console?: true;
+  /** For an image that people run without a chart. */
+  readonly standalone?: Standalone;
 }
 
-export type WorkloadName = "operator" | "gateway" | "admin" | "user-api";
+/** What an image needs so that `docker run` with published ports suffices. */
+export interface Standalone {
+  /** The default settings, as environment variables. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly ports: readonly number[];
+  /** The folder with all data of the process. */
+  readonly volume: string;
+  /** The name of the command on the image's PATH, for `docker exec`. */
+  readonly command: string;
+  /** Source text of a program that exits with 0 if the process is ready. */
+  readonly healthCheck: string;
+}
+
+export type WorkloadName = "operator" | "gateway" | "admin" | "sluice" | "user-api";
+
+/** The folder for data in every image. */
+export const imageDataFolder = "/var/lib/sluice";
+
+/** Asks the status listener of a node, or the admin listener of a process without a node. */
+const healthCheck = [
+  "const ready = (port) => fetch('http://127.0.0.1:' + port + '/readyz').then(({ ok }) => ok, () => undefined);",
+  "process.exit(((await ready(8007)) ?? (await ready(8001))) ? 0 : 1);",
+].join(" ");
 
 export const workloads: Readonly<Record<WorkloadName, ImageWorkload>> = {
   operator: {
@@ -52,6 +76,30 @@ export const workloads: Readonly<Record<WorkloadName, ImageWorkload>> = {
       "@opentelemetry/resources",
       "@opentelemetry/sdk-trace",
     ],
+  },
+  sluice: {
+    name: "sluice",
+    title: "Sluice",
+    description: "The command sluice: a node and the admin API in one process, over a database or a file.",
+    workspace: "gateway",
+    words: ["start"],
+    console: true,
+    without: [],
+    standalone: {
+      // Published ports lead to the container's own address. The admin API therefore needs a token, which the first
+      // start creates. The status listener stays on loopback, because it has no authentication.
+      settings: {
+        SLUICE_PROXY_LISTEN: "0.0.0.0:8000",
+        SLUICE_ADMIN_LISTEN: "0.0.0.0:8001",
+        SLUICE_ADMIN_TOKEN_FILE: `${imageDataFolder}/admin-token`,
+        SLUICE_DATABASE_DIR: `${imageDataFolder}/database`,
+        SLUICE_DATABASE_BOOTSTRAP: "on",
+      },
+      ports: [8000, 8001],
+      volume: imageDataFolder,
+      command: "sluice",
+      healthCheck,
+    },
   },
   "user-api": {
     name: "user-api",
