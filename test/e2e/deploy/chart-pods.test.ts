@@ -12,6 +12,7 @@ import { pastedBlocks } from "./chart-pages.ts";
 import { pluginImages } from "./chart-plugins.ts";
 import { rollouts } from "./chart-rollouts.ts";
 import { minutes, type Scene, startScene } from "./chart-scene.ts";
+import { standaloneImage } from "./chart-standalone.ts";
 import { rightsTests } from "./rights.ts";
 
 describe("Helm on a cluster with pods", () => {
@@ -28,6 +29,7 @@ describe("Helm on a cluster with pods", () => {
   );
   after(() => started?.end());
 
+  standaloneImage(scene);
   installation(scene);
   pastedBlocks(scene);
   adminTests(scene);
