@@ -54,7 +54,7 @@ export function standaloneImage(scene: () => Scene): void {
     const { status, body } = await callers.ask(`http://${address}:8000/here`);
     assert.deepEqual([status, JSON.parse(body)], [200, { message: "hello" }]);
     assert.equal((await callers.ask(`http://${address}:8001/routes`)).status, 401);
-    assert.match(await inPod("sluice", "status"), /Everything is served as written/);
+    assert.match(await inPod("sluice", "status"), /served as written/);
     await kubectl("delete", "pod/standalone");
   });
 }
