@@ -1,11 +1,11 @@
 /** `sluice plan`, `diff` and `apply`: change the configuration to that of a file or folder. */
 import { type ClientFileSettings, clientFileSettings } from "../../settings/client.ts";
-import { isConfirmed } from "../ask.ts";
 import { type CommandCall, defineCommand, Misused } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";
 import { formatData } from "../output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
-import { differenceText, doneText, hasNoChanges, planText } from "./plan-text.ts";
+import { carryOut } from "./carry-out.ts";
+import { differenceText, hasNoChanges, planText } from "./plan-text.ts";
 import { applyPlanned, type PlannedDocument, planDocument, readPlanned } from "./planned-document.ts";
 
 type Call = CommandCall<ClientFileSettings>;
@@ -62,18 +62,13 @@ export const applyCommand = defineCommand({
     if (saved !== undefined && options.prune === true) throw new Misused("--prune belongs to the command that plans");
     return withAdmin(call, async (admin) => {
       const planned = saved === undefined ? await planFile(admin, call) : await readPlanned(saved);
-      call.print(planText(planned.plan));
-      if (hasNoChanges(planned.plan)) return 0;
-      // A saved plan has been seen before.
-      if (saved === undefined && options.yes !== true && !(await isConfirmed("Apply this plan?"))) {
-        call.print("nothing was changed\n");
-        return 1;
-      }
-      call.progress.show("writing the changes, and waiting for the nodes");
-      const { body, warnings } = await applyPlanned(admin, planned, options.force === true);
-      call.print(`applied: ${doneText(body)}\n`);
-      for (const warning of warnings) call.log.warn(warning);
-      return 0;
+      return carryOut(call, {
+        plan: planned.plan,
+        // A saved plan has been seen before.
+        question: saved === undefined ? "Apply this plan?" : null,
+        write: () => applyPlanned(admin, planned, options.force === true),
+        done: "applied",
+      });
     });
   },
 });

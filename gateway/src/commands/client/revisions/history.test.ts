@@ -47,7 +47,7 @@ const rows: readonly (readonly [does: string, words: readonly string[], code: nu
   ],
   ["history prints revisions as JSON", ["history", "--json"], 0, /^\[\n {2}\{\n {4}"number": 2,\n/],
   [
-    "history shows the changes of one revision in the words of diff",
+    "history shows the changes of one revision in the format of diff",
     ["history", "1"],
     0,
     /^Revision: +1\nTime: .*\nAuthor: +admin token\nChanges: +2 changed\n\n[\s\S]*~ services\/shop\n- +host: one\.example\n\+ +host: two\.example\n/,
@@ -140,7 +140,7 @@ const failures: readonly (readonly [does: string, answers: readonly AnsweredRequ
   [
     "a configuration that has changed since the plan is not rolled back",
     [planned, { status: 412, body: { message: "the configuration does not match If-Match" } }],
-    { message: /^the configuration has changed since the plan, and nothing was written: repeat the command$/ },
+    { message: /^the configuration has changed since the plan, and nothing was written: plan again$/ },
   ],
   [
     "a rollback that another manager prevents names the manager and the option",

@@ -1,4 +1,4 @@
-/** Revisions as arguments of commands, and stores without revisions. */
+/** Numbers of revisions as arguments, and the error for a store without revisions. */
 import { CommandError, Misused } from "../../command.ts";
 import { RefusedByAdminApi } from "../admin-connection.ts";
 
