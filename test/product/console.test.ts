@@ -298,7 +298,7 @@ test("the changes of all revisions are listed with author, members and entity, a
   await closePage(page);
 });
 
-test("a store without revisions is named instead of a list", async () => {
+test("without revisions of the store, the page History shows the reason", async () => {
   const page = await rig.open();
   const message = "this store keeps no revisions";
   await page.route("**/revisions?*", (route) => route.fulfill({ status: 501, json: { message } }));

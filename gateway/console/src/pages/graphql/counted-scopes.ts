@@ -4,7 +4,7 @@ import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 
 export const PLUGIN = "graphql-operations";
 
-/** More instances are counted only. */
+/** Maximum number of instances that are listed by name. Of the others, the page shows only the number. */
 const MAX_NAMED = 50;
 
 /** What an instance of the plugin is attached to. */

@@ -5,6 +5,7 @@ import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
 import type { TrafficEntry } from "../../metrics/traffic-memory.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
+import { FilterSelect, FilterText } from "../../parts/filters.tsx";
 import { formatDuration, formatRate, formatShare } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
@@ -28,8 +29,8 @@ function NothingCounted() {
   return (
     <>
       <p class="lead">
-        This page lists the operations of GraphQL services with their rates, errors and latencies. No service has them
-        counted: add the plugin <code>{PLUGIN}</code> to a service or a route. Other routes stay as fast as they are.
+        This page lists the operations of GraphQL services with their rates, errors and latencies. They are not counted
+        yet: add the plugin <code>{PLUGIN}</code> to a service or a route. It does not slow down other routes.
       </p>
       {canWrite ? (
         <Link to={["entities", "plugins", "new"]} query={{ name: PLUGIN }} class="button">
@@ -66,26 +67,13 @@ function Operations({ counted: { scopes, others } }: { readonly counted: Counted
         {others > 0 && ` and ${others.toLocaleString("en")} more`}.
       </p>
       <div class="toolbar">
-        <label class="grow">
-          <span class="sr-only">Filter by name</span>
-          <input
-            type="search"
-            placeholder="Filter by name"
-            value={filter}
-            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-          />
-        </label>
-        <label>
-          <span class="sr-only">Service</span>
-          <select value={service} onChange={({ currentTarget }) => setService(currentTarget.value)}>
-            <option value="">all services</option>
-            {services.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <FilterText label="Filter by name" value={filter} onChange={setFilter} />
+        <FilterSelect
+          label="Service"
+          value={service}
+          choices={[["", "all services"], ...services.map((name) => [name, name] as const)]}
+          onChange={setService}
+        />
       </div>
       <SortableTable
         caption="Operations"
@@ -96,7 +84,7 @@ function Operations({ counted: { scopes, others } }: { readonly counted: Counted
         empty="No operation in the last ten seconds."
       />
       <p class="hint">
-        Rates of the last ten seconds, of all nodes, and durations until the end of the response. An operation has
+        Rates of all nodes in the last ten seconds. Latencies last until the end of the response. An operation has
         failed if the status is 400 or above, or the response has errors.
       </p>
     </>

@@ -37,7 +37,7 @@ export function RevisionList({ revisions }: { readonly revisions: readonly Revis
     <form onSubmit={compare}>
       <div class="toolbar">
         <p class="hint grow" role="status">
-          {plural(revisions.length, "revision")}. To compare two, choose them in the last columns.
+          {plural(revisions.length, "revision")}. To compare two, choose them in the columns From and To.
         </p>
         <button type="submit" disabled={from === undefined || to === undefined || from === to}>
           Compare

@@ -1,4 +1,4 @@
-/** The changes of one revision or between two, and the way back to a revision. */
+/** The changes of one revision or between two, and the button that restores a revision. */
 import { useState } from "preact/hooks";
 import { encodedPath, read } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";

@@ -72,7 +72,7 @@ for (const [what, newestFirst, entries] of table)
     assert.deepEqual(found, entries);
   });
 
-test("the summary of a revision leaves out what did not happen", () => {
+test("the summary of a revision omits counts of zero", () => {
   const counted = (created: number, changed: number) =>
     countsText(revision(1, { counts: { created, changed, deleted: 0 } }));
   assert.deepEqual(

@@ -1,5 +1,5 @@
-/** The revisions of the store, as `GET /revisions` answers them. */
-import { read } from "../../api/client.ts";
+/** The revisions of the store, as `GET /revisions` returns them. */
+import { encodedPath, read } from "../../api/client.ts";
 import { viewOfCollection } from "../../api/collections.ts";
 import { type ChangeSummary, plannedEntityText } from "../../plans/change-plan.ts";
 
@@ -16,7 +16,7 @@ export interface RevisionRecord {
 export type RevisionDetails = RevisionRecord & Partial<ChangeSummary> & { readonly reason?: string };
 
 export const readRevision = (number: number | string, signal?: AbortSignal): Promise<RevisionDetails> =>
-  read(`revisions/${encodeURIComponent(number)}`, signal);
+  read(`revisions/${encodedPath(String(number))}`, signal);
 
 /** Null: the changes are not kept. */
 export const summaryIn = ({ created, changed, deleted }: RevisionDetails): ChangeSummary | null =>
