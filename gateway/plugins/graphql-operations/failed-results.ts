@@ -1,7 +1,7 @@
 /**
  * Finds in a streaming JSON response the results of operations that failed: those with a list `errors` that is not empty
  * (GraphQL, October 2021, section 7.1.2). The response is a result, or a list of results for a batch. Nothing is kept
- * or parsed, so the memory does not depend on the response.
+ * or parsed, so a large response takes no more memory than a small one.
  */
 
 const QUOTE = 0x22;
@@ -43,7 +43,7 @@ export class FailedResults {
   }
 
   /**
-   * Whether the result of an operation failed. A single result for a batch is that of all its operations.
+   * Whether the result of an operation failed. A single result for a batch applies to all its operations.
    *
    * @param operation Position in the batch; 0 without a batch
    */

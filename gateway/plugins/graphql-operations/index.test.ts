@@ -211,7 +211,7 @@ describe("graphql-operations", () => {
   }
 
   for (const [what, response, body, failed] of results) {
-    it(`${failed ? "counts an error" : "counts no error"} for ${what}, in whatever pieces the body arrives`, async () => {
+    it(`${failed ? "counts an error" : "counts no error"} for ${what}, however the body is split`, async () => {
       for (const size of [body.length + 1, 7, 1]) {
         const pieces = Array.from({ length: Math.ceil(body.length / size) }, (_, at) =>
           body.slice(at * size, (at + 1) * size),
@@ -283,7 +283,7 @@ describe("graphql-operations", () => {
     );
   });
 
-  it("refuses limits that would not bound anything", () => {
+  it("refuses limits outside their ranges", () => {
     assert.deepEqual(configViolations("graphql-operations", { max_operations: 0, max_body_size: 2 ** 21 }), [
       "max_operations: value should be between 1 and 1000",
       "max_body_size: value should be between 1 and 1048576",

@@ -5,9 +5,9 @@ export const UNNAMED = "(unnamed)";
 /** The name of operations that cannot be read. */
 export const UNKNOWN = "(unknown)";
 const OTHER = "(other)";
-/** Milliseconds after its last use in which a name keeps its place. */
+/** Milliseconds for which a name is kept after its last use. */
 const KEPT = 3_600_000;
-/** Milliseconds after which a further use is noted. */
+/** Precision of the last use in milliseconds, so that most requests do not change the map. */
 const GRAIN = 60_000;
 
 interface KnownName {
@@ -27,7 +27,7 @@ export class OperationNames {
     this.#now = now;
   }
 
-  /** The given name, or that of all operations whose names are not counted separately. */
+  /** The given name, or `(other)` if the limit is reached. */
   shown(name: string): string {
     if (name === UNNAMED || name === UNKNOWN) return name;
     const now = this.#now();

@@ -8,7 +8,7 @@ import { UNKNOWN, UNNAMED } from "./operation-names.ts";
 /** An operation under the name by which it is counted. */
 export interface NamedOperation {
   readonly type: DefinedOperation["type"] | "unknown";
-  /** Names in parentheses are not those of clients. */
+  /** In parentheses if the client has sent no name. */
   readonly name: string;
 }
 
@@ -43,7 +43,7 @@ export class OperationReader {
     this.#maxBody = maxBody;
   }
 
-  /** Null: the request is none of GraphQL, such as one for a page, a preflight request or an upgrade to WebSocket. */
+  /** Null: not a GraphQL request, but one for a page, for example, a preflight request or an upgrade to WebSocket. */
   read(request: ExchangeRequest): readonly NamedOperation[] | null | Promise<readonly NamedOperation[]> {
     if (request.method === "GET") return this.#inQuery(request.query);
     if (request.method !== "POST") return null;

@@ -1,30 +1,30 @@
-/** Config of graphql-operations: the limits of what it reads and names. */
+/** Config of graphql-operations: limits of the bytes that it reads and of the names that it counts. */
 import { definePluginFacts, integer, record } from "@sluice/plugin-sdk";
 
 const schema = record(
   {
     max_operations: integer({
       description:
-        "Maximum number of operation names that a worker counts separately, because clients choose the names. " +
-        "Operations with further names are counted together as `(other)`. A name that was not used for an hour " +
-        "makes room for another.",
+        "Maximum number of operation names that each worker counts separately. The number is limited because clients " +
+        "choose the names: operations with further names are counted together as `(other)`. A name that has not been " +
+        "used for an hour makes room for another.",
       default: 200,
       minimum: 1,
       maximum: 1000,
     }),
     max_body_size: integer({
       description:
-        "Maximum bytes of a request's body. A body is read before the request is forwarded. A longer body streams, " +
-        "and its operation is counted as `(unknown)`. A document with more than 16,384 characters is not read: its " +
-        "operation is counted under `operationName`.",
+        "Maximum size of a request's body in bytes. The body is read before the request is forwarded. A larger body is " +
+        "streamed, and its operation is counted as `(unknown)`. A document with more than 16,384 characters is not " +
+        "read: its operation is counted under `operationName`.",
       default: 131_072,
       minimum: 1,
       maximum: 1_048_576,
     }),
     max_response_size: integer({
       description:
-        "Maximum bytes of a JSON response in which errors are looked for while it streams to the client. Errors after " +
-        "that are not counted. With 0, only the status counts.",
+        "Number of bytes of a JSON response that are searched for errors while it streams to the client. Later errors " +
+        "are not found. With 0, an operation has failed only if the status is 400 or above.",
       default: 262_144,
       minimum: 0,
       maximum: 16_777_216,
@@ -32,10 +32,10 @@ const schema = record(
   },
   {
     description:
-      "Counts the requests of GraphQL services by operation, with errors and latencies. The counts of the last seconds " +
-      "are in the console, in `sluice top --by operations` and in `GET /traffic?by=operations`; Prometheus reads the " +
-      "totals. Requests and responses stay as they are. Attach the plugin to GraphQL services only: all other requests " +
-      "with POST are counted as `(unknown)`.",
+      "Counts the requests of GraphQL services by operation, with errors and latencies. The console, `sluice top --by " +
+      "operations` and `GET /traffic?by=operations` show the last ten seconds; `/metrics` has the totals for " +
+      "Prometheus. The plugin changes neither requests nor responses. Attach it to GraphQL services only: every other " +
+      "POST request is counted as `(unknown)`.",
   },
 );
 

@@ -288,7 +288,7 @@ describe("a store in a cluster with other writers", () => {
     }));
 
   // The claims of docs/how-to/use-gitops.md that are not about the admin API's own writes.
-  test("a GitOps tool takes back its own fields by force, keeps the weights that the store sets, and prunes the resource with them", () =>
+  test("a GitOps tool takes back its own fields by force, keeps the weights that the store sets, and prunes an upstream with its targets", () =>
     using(async (store, { sync, drift, get, kubectl }) => {
       const git = { url: "http://a", retries: 3 };
       await sync("Service", "users", git);

@@ -76,7 +76,7 @@ async function connectAdmin({ settings, loadedSettings, given: { options } }: Cl
       return typeof file === "string" ? readOptionFile(file) : undefined;
     }),
   );
-  if ((cert === undefined) !== (key === undefined)) throw new Misused("--cert and --key need each other");
+  if ((cert === undefined) !== (key === undefined)) throw new Misused("--cert needs --key, and --key needs --cert");
   const dispatcher = new Agent({
     connect: { ...(ca && { ca }), ...(cert && { cert, key }), rejectUnauthorized: options.insecure !== true },
   });

@@ -135,26 +135,26 @@ const apply: SluiceCommand = {
   },
   examples: [
     { line: "sluice apply plan.json", effect: "applies a saved plan" },
-    { line: "sluice apply -f sluice.yml --yes", effect: "plans and applies without a question" },
+    { line: "sluice apply -f sluice.yml --yes", effect: "shows the plan, and writes without asking" },
   ],
   load: async () => (await import("../client/plan.ts")).applyCommand,
 };
 
-const withoutRevisions = { 3: "the store keeps no revisions; standard error names the alternatives" };
+const withoutRevisions = { 3: "the store keeps no revisions" };
 
 const history: SluiceCommand = {
   name: "history",
-  summary: "lists the revisions of the configuration, or shows the changes of one, or the difference of two",
+  summary: "lists the revisions of the configuration, shows the changes of one, or compares two",
   description:
-    "A revision is a change of the configuration with its time and author. A database and a declarative file keep " +
-    "revisions. Values of secrets are redacted.",
+    "A revision is a recorded change of the configuration, with its time and author. Every store keeps revisions; for " +
+    "custom resources, the leading operator records them. Values of secrets are redacted.",
   arguments: [
-    { name: "N", optional: true, description: "Number of a revision, to show its changes." },
-    { name: "M", optional: true, description: "Number of another one, to show the changes from N to M." },
+    { name: "N", optional: true, description: "Number of a revision: its changes are shown." },
+    { name: "M", optional: true, description: "Number of a second revision: the changes from N to M are shown." },
   ],
   options: {
     author: { value: "TEXT", description: "Only revisions whose author contains this text." },
-    before: { value: "N", description: "Only revisions before this one." },
+    before: { value: "NUMBER", description: "Only revisions with a smaller number than this." },
     limit: { value: "NUMBER", description: "Maximum number of revisions (default 20)." },
     ...clientOptions("table", "wide", "yaml", "json"),
   },
@@ -171,8 +171,8 @@ const rollback: SluiceCommand = {
   name: "rollback",
   summary: "restores the configuration of an earlier revision",
   description:
-    "Shows what would change, and asks for confirmation. All changes are made or none, and they become a revision of " +
-    "their own. Nodes serve the changes when the command ends, unless one of them does not answer in time.",
+    "Shows what would change, and asks for confirmation. All changes are made or none, and they are recorded as a new " +
+    "revision. Nodes serve the changes when the command ends, unless one of them does not answer in time.",
   arguments: [{ name: "N", description: "Number of the revision, as `sluice history` lists it." }],
   options: {
     yes: { short: "y", description: "Do not ask for confirmation." },
@@ -181,8 +181,8 @@ const rollback: SluiceCommand = {
   },
   exitCodes: withoutRevisions,
   examples: [
-    { line: "sluice rollback 3", effect: "shows the plan, and asks" },
-    { line: "sluice rollback 3 --yes", effect: "plans and applies without a question" },
+    { line: "sluice rollback 3", effect: "shows the plan, and asks before it writes" },
+    { line: "sluice rollback 3 --yes", effect: "shows the plan, and writes without asking" },
   ],
   load: async () => (await import("../client/revisions/rollback.ts")).rollbackCommand,
 };

@@ -52,7 +52,7 @@ const requestOptions: Readonly<Record<string, OptionDefinition>> = {
 
 const trace: SluiceCommand = {
   name: "trace",
-  summary: "sends a request, and shows the decisions of the gateway and their durations",
+  summary: "sends a request, and shows the decisions of the gateway and the duration of each step",
   description:
     "The request has a debug token that is valid for a minute. Redirects are not followed. The options --cacert, " +
     "--cert, --key and --insecure are for the admin API, not for the request.",
@@ -118,7 +118,7 @@ const top: SluiceCommand = {
     { line: "sluice top --by consumers --once", effect: "the consumers, once" },
     {
       line: "sluice top --by operations",
-      effect: "the operations of GraphQL services on whose routes the plugin graphql-operations is on",
+      effect: "the operations of GraphQL services that have the plugin graphql-operations",
     },
   ],
   load: async () => (await import("../client/requests/top.ts")).topCommand,
@@ -126,20 +126,25 @@ const top: SluiceCommand = {
 
 const bench: SluiceCommand = {
   name: "bench",
-  summary: "sends requests to one URL for a while, and measures the responses",
+  summary: "sends requests to one URL for a given time, and measures the responses",
   description:
     "With --rate, requests are due at fixed times, and a request that waits for a connection is measured from the time " +
     "at which it was due. Without it, each connection sends its next request after the previous response. HTTP/1.1 is " +
     "used, one process sends all requests, and redirects are not followed. The admin API is not used.",
   arguments: [{ name: "URL", description: "URL of the requests." }],
   options: {
-    connections: { short: "c", value: "NUMBER", default: "10", description: "Connections, each with one request." },
+    connections: {
+      short: "c",
+      value: "NUMBER",
+      default: "10",
+      description: "Number of connections. Each has one request at a time.",
+    },
     seconds: { short: "s", value: "SECONDS", default: "10", description: "Time during which requests are sent." },
     rate: { short: "r", value: "NUMBER", description: "Requests per second. Default: as many as possible." },
     ...requestOptions,
     ...outputOptions("text", "yaml", "json"),
   },
-  exitCodes: { 3: "a request got no complete response" },
+  exitCodes: { 3: "at least one request got no complete response" },
   examples: [
     { line: "sluice bench http://127.0.0.1:8000/shop -H 'apikey: abc'", effect: "10 connections for 10 seconds" },
     {

@@ -1,4 +1,4 @@
-/** `sluice bench`: sends requests to one URL for a while, and measures the responses. */
+/** `sluice bench`: sends requests to one URL for a given time, and measures the responses. */
 import { type Dispatcher, Pool } from "undici";
 import { isLoopbackHost } from "../../../admin/access/browser-guard.ts";
 import { defineCommand } from "../../command.ts";
@@ -7,10 +7,10 @@ import { failureOf, givenProxyRequest, type ProxyRequest } from "./given-proxy-r
 import { givenNumber } from "./given-request.ts";
 import { generateLoad, LoadCounts, type LoadEnd, type LoadResponse } from "./load.ts";
 
-/** A request has no complete response. */
+/** The exit code if a request got no complete response. */
 const INCOMPLETE = 3;
 
-/** Milliseconds until a response must begin, between two parts of it, and after the end until all must be complete. */
+/** Milliseconds to wait for the head of a response, between two parts of its body, and at the end for the last responses. */
 const TIMEOUT = 10_000;
 
 /** Milliseconds between two progress reports. */
@@ -66,7 +66,7 @@ export const benchCommand = defineCommand({
     const report = () => progress.show(`measuring for ${seconds} s: ${counts.responses} responses`);
     const timer = setInterval(report, INTERVAL);
     try {
-      // A mistake in the URL fails here, and not once for each request.
+      // A wrong URL ends the command here, with one error instead of one for each request.
       await within(pool, TIMEOUT, send).catch((error: Error) => {
         throw failureOf(error, url);
       });
@@ -78,7 +78,7 @@ export const benchCommand = defineCommand({
       print(output === "yaml" || output === "json" ? formatData(output, measured) : measuredText(measured));
       if (ended.unsent > 0)
         log.warn(
-          `${ended.unsent} requests of the rate were not sent, because no connection was free: raise --connections, or lower --rate`,
+          `${ended.unsent} requests were not sent, because no connection was free when they were due: raise --connections, or lower --rate`,
         );
       return counts.errors.size === 0 ? 0 : INCOMPLETE;
     } finally {
@@ -88,7 +88,7 @@ export const benchCommand = defineCommand({
   },
 });
 
-/** Ends the requests that are incomplete after the time: a stream may never end. */
+/** Destroys the connections after the given time: a response that streams may never end. */
 async function within<Result>(pool: Pool, milliseconds: number, work: () => Promise<Result>): Promise<Result> {
   const late = new Error(`the response is incomplete after ${TIMEOUT / 1000} s`);
   const timer = setTimeout(() => void pool.destroy(late), milliseconds);

@@ -1,4 +1,4 @@
-/** Where and how a command sends requests through the gateway. */
+/** The request that `trace` and `bench` send through the gateway, as their arguments describe it. */
 import { isIP } from "node:net";
 import type { GivenArguments, GivenOption } from "@sluice/model/command-line";
 import type { Dispatcher } from "undici";
@@ -16,7 +16,7 @@ export interface ProxyRequest {
   readonly body: string | null;
 }
 
-/** The request of a command with the options of `trace`. @throws Misused */
+/** @throws Misused */
 export async function givenProxyRequest({ positionals, options }: GivenArguments): Promise<ProxyRequest> {
   const { url, host, servername } = destinationOf(positionals[0] ?? "", options["proxy-url"]);
   const body = options.data === undefined ? null : await givenBody(String(options.data));
@@ -69,7 +69,7 @@ export function failureOf(error: RequestError, { origin }: URL): CommandError | 
   if (error.code === "UND_ERR_INVALID_ARG") return new Misused(error.message);
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(error.code ?? ""))
     return new CommandError(
-      `the certificate of ${origin} cannot be verified (${error.code}): name its authorities with --proxy-cacert`,
+      `the certificate of ${origin} cannot be verified (${error.code}): name a file with its CA by --proxy-cacert`,
     );
   return new CommandError(
     `the request to ${origin} failed: ${reasonOf(error)}. If the proxy has another address than the URL, name it with ` +

@@ -1,7 +1,7 @@
 /**
  * Generates load: requests to one URL over a number of connections.
  *
- * With a rate, requests are due at fixed times whatever the server does. A request that waits for a connection is
+ * With a rate, requests are due at fixed times, however slow the server is. A request that waits for a connection is
  * measured from the time at which it was due, so a slow response also counts for the requests behind it. Without a rate,
  * each connection sends its next request when it has read the previous response.
  */
@@ -11,7 +11,7 @@ import { createHistogram } from "node:perf_hooks";
 export interface GeneratedLoad {
   readonly connections: number;
   readonly milliseconds: number;
-  /** Requests per second; null: as many as the connections get through. */
+  /** Requests per second; null: as many as the connections allow. */
   readonly rate: number | null;
   /** Sends one request. Rejects if there is no complete response. */
   readonly send: () => Promise<LoadResponse>;
@@ -31,7 +31,7 @@ export class LoadCounts {
   readonly statuses = new Map<number, number>();
   /** Error responses of the gateway itself. */
   refused = 0;
-  /** Responses with a header that only the gateway or only an upstream causes. */
+  /** Responses whose headers tell whether the gateway or an upstream sent them. */
   attributed = 0;
   /** Requests without a complete response, by reason. */
   readonly errors = new Map<string, number>();
@@ -92,7 +92,7 @@ const increment = <Key>(numbers: Map<Key, number>, key: Key): void =>
 
 /**
  * Whether a response is the gateway's own: X-Sluice-Response-Latency is a header of its own responses,
- * X-Sluice-Upstream-Latency of those of an upstream (X-Kong-* with SLUICE_COMPAT). Null: the server is no node.
+ * X-Sluice-Upstream-Latency of those of an upstream (X-Kong-* with SLUICE_COMPAT). Null: neither header is there, so the server is no node.
  */
 function isOwnResponse(headers: IncomingHttpHeaders): boolean | null {
   const has = (name: string) => ["x-sluice", "x-kong"].some((prefix) => headers[`${prefix}-${name}`] !== undefined);
