@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { buildConsole } from "../../tools/build/console.ts";
 import { root } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
@@ -53,7 +53,7 @@ export interface ConsoleRig {
   readonly browser: Browser;
   /** The path of the declarative file. */
   readonly file: string;
-  /** Opens the console in a new browser context, without the storage of the others. */
+  /** Opens the console in a new tab: the console keeps its state in the tab. Equal options share a browser context. */
   open(options?: OpenOptions): Promise<Page>;
   /** Sends a request to the admin API with the token. */
   ask(method: string, path: string, json?: unknown): Promise<unknown>;
@@ -98,6 +98,15 @@ export async function startConsole(
   ]);
   const admin = `http://127.0.0.1:${adminPort}`;
   const complaints: string[] = [];
+  /** By options. A new context would load and compile the scripts of the console again. */
+  const contexts = new Map<string, Promise<BrowserContext>>();
+  async function newContext({ token, colorScheme, width }: Required<Omit<OpenOptions, "at" | "base">>) {
+    const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });
+    context.setDefaultTimeout(10_000);
+    if (token !== null)
+      await context.addInitScript(`sessionStorage.setItem("sluice-console-token", ${JSON.stringify(token)})`);
+    return context;
+  }
   return {
     admin,
     proxy: `http://127.0.0.1:${proxy}`,
@@ -105,13 +114,10 @@ export async function startConsole(
     file,
     complaints,
     async open({ at = "#/", token = TOKEN, colorScheme = "light", width = 1280, base = admin } = {}) {
-      const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });
-      context.setDefaultTimeout(10_000);
-      if (token !== null) {
-        const keep = `sessionStorage.setItem("sluice-console-token", ${JSON.stringify(token)})`;
-        await context.addInitScript(keep);
-      }
-      const page = await context.newPage();
+      const key = JSON.stringify([token, colorScheme, width]);
+      const context = contexts.get(key) ?? newContext({ token, colorScheme, width });
+      contexts.set(key, context);
+      const page = await (await context).newPage();
       // Violations of the policy and failed requests are console errors. A refused request is part of some tests.
       page.on("console", (message) => {
         if (message.type() === "error" && !/status of (4\d\d|501)/.test(message.text()))
@@ -158,9 +164,6 @@ export async function violationsOf(page: Page): Promise<readonly string[]> {
   );
   return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
-
-/** Closes the page with its browser context. */
-export const closePage = (page: Page): Promise<void> => page.context().close();
 
 /** Waits for the heading of a page. */
 export const headingOf = (page: Page, name: string | RegExp): Promise<void> =>

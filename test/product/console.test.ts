@@ -1,7 +1,7 @@
 /** The web console from a user's view, in a real Chromium over a real `sluice start`. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { closePage, headingOf, KEY_OF_ANN, shopDocument, startConsole, TOKEN, violationsOf } from "./console-pages.ts";
+import { headingOf, KEY_OF_ANN, shopDocument, startConsole, TOKEN, violationsOf } from "./console-pages.ts";
 
 const greet = {
   "schema.ts": `
@@ -49,7 +49,7 @@ test("the sign-in refuses a wrong token, keeps the right one for the tab, and ne
   await page.getByRole("button", { name: "Sign out" }).click();
   await headingOf(page, "Sign in to Sluice");
   assert.equal(await page.evaluate("sessionStorage.length + document.cookie.length"), 0);
-  await closePage(page);
+  await page.close();
 });
 
 test("explain shows the plugin that answers, the reasons of candidates, and errors at the field", async () => {
@@ -74,7 +74,7 @@ test("explain shows the plugin that answers, the reasons of candidates, and erro
   assert.deepEqual(await violationsOf(page), []);
   await explain("nonsense");
   await page.getByText("expected a URL such as http://api.example/users").waitFor();
-  await closePage(page);
+  await page.close();
 });
 
 test("a change is planned before it is saved, by keyboard alone, and the nodes serve it", async () => {
@@ -118,7 +118,7 @@ test("a change is planned before it is saved, by keyboard alone, and the nodes s
   await page.keyboard.press("Enter");
   await page.getByText("Saved. Every node serves it.").waitFor();
   assert.equal(Object(await rig.ask("GET", "/services/shop")).path, "/v2");
-  await closePage(page);
+  await page.close();
 });
 
 test("a plugin that is not Sluice's own gets its form from its schema, with the errors at their fields", async () => {
@@ -153,7 +153,7 @@ test("a plugin that is not Sluice's own gets its form from its schema, with the 
     ...{ word: "hello", times: 3, loud: true, tone: "stern", names: ["ann", "bob"], days: ["mon"] },
     ...{ headers: { "x-greeting": "1" }, inner: { depth: 2 } },
   });
-  await closePage(page);
+  await page.close();
 });
 
 test("an API key is made and shown once, and no stored secret is shown", async () => {
@@ -186,7 +186,7 @@ test("an API key is made and shown once, and no stored secret is shown", async (
   await page.getByRole("link", { name: "rate-limiting" }).click();
   await page.getByRole("group", { name: "redis" }).waitFor();
   assert.ok(!(await textOf()).includes("redis-secret"));
-  await closePage(page);
+  await page.close();
 });
 
 test("a credential of a plugin gets its form from the plugin's schema, and its secrets are not shown again", async () => {
@@ -208,7 +208,7 @@ test("a credential of a plugin gets its form from the plugin's schema, and its s
   for (const id of ["#f-key", "#f-config-pin"]) assert.equal(await page.locator(id).inputValue(), "(set, not shown)");
   assert.equal(await page.getByLabel("title").inputValue(), "madam");
   assert.deepEqual(await violationsOf(page), []);
-  await closePage(page);
+  await page.close();
 });
 
 test("the page API keys makes a key for a consumer, shows it once, and deletes it after a plan", async () => {
@@ -239,7 +239,7 @@ test("the page API keys makes a key for a consumer, shows it once, and deletes i
   await headingOf(page, "API keys");
   await page.getByText("2026", { exact: true }).last().waitFor();
   assert.equal(await row.count(), 0);
-  await closePage(page);
+  await page.close();
 });
 
 test("the history compares revisions and restores one after a plan, by keyboard, unless something was written since", async () => {
@@ -272,7 +272,7 @@ test("the history compares revisions and restores one after a plan, by keyboard,
   await dialog.getByRole("button", { name: "Restore" }).press("Enter");
   await page.getByText(`The state of revision ${first} is restored. Every node serves it.`).waitFor();
   assert.equal(Object(await rig.ask("GET", "/services/stock")).path, "/one");
-  await closePage(page);
+  await page.close();
 });
 
 test("the changes of all revisions are listed with author, members and entity, and can be filtered", async () => {
@@ -295,7 +295,7 @@ test("the changes of all revisions are listed with author, members and entity, a
   await page.getByLabel("Author").selectOption("admin token");
   await page.getByRole("link", { name: "service stock" }).first().click();
   await headingOf(page, "service stock");
-  await closePage(page);
+  await page.close();
 });
 
 test("without revisions of the store, the page History shows the reason", async () => {
@@ -304,7 +304,7 @@ test("without revisions of the store, the page History shows the reason", async 
   await page.route("**/revisions?*", (route) => route.fulfill({ status: 501, json: { message } }));
   await page.goto(`${rig.admin}/console/#/history`);
   await page.getByText(message).waitFor();
-  await closePage(page);
+  await page.close();
 });
 
 test("the page GraphQL leads to the plugin, and then lists operations, which can be sorted and filtered", async () => {
@@ -337,7 +337,7 @@ test("the page GraphQL leads to the plugin, and then lists operations, which can
   await page.getByRole("searchbox", { name: "Filter by name" }).fill("user");
   await page.getByRole("cell", { name: "50 %" }).waitFor({ state: "detached" });
   assert.deepEqual(await names.allInnerTexts(), ["Users"]);
-  await closePage(page);
+  await page.close();
 });
 
 test("no page has broken the content security policy, or sent a request to another host", () => {

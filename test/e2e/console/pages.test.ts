@@ -7,14 +7,7 @@ import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { waitFor } from "../../../tools/process/index.ts";
-import {
-  closePage,
-  headingOf,
-  KEY_OF_ANN,
-  shopDocument,
-  startConsole,
-  violationsOf,
-} from "../../product/console-pages.ts";
+import { headingOf, KEY_OF_ANN, shopDocument, startConsole, violationsOf } from "../../product/console-pages.ts";
 
 const rig = await startConsole(shopDocument);
 after(() => rig.close());
@@ -49,7 +42,7 @@ for (const [at, title, shows] of pages) {
       }
       assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth")) <= width, `${width} pixels`);
     }
-    await closePage(page);
+    await page.close();
   });
 }
 
@@ -64,7 +57,7 @@ test("traffic lists a refused request with its reason, and leads to the explanat
   await headingOf(page, "Explain a request");
   await page.getByRole("button", { name: "Explain", exact: true }).click();
   await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
-  await closePage(page);
+  await page.close();
 });
 
 test("live requests appear while they are watched, and one is explained or traced by the command shown", async () => {
@@ -100,7 +93,7 @@ test("live requests appear while they are watched, and one is explained or trace
   await row.getByRole("link", { name: "Explain the request to /first/live" }).press("Enter");
   await headingOf(page, "Explain a request");
   assert.equal(await page.getByLabel("URL").inputValue(), `${rig.proxy}/first/live`);
-  await closePage(page);
+  await page.close();
 });
 
 test("live requests are not asked for while the page is hidden", async () => {
@@ -122,7 +115,7 @@ test("live requests are not asked for while the page is hidden", async () => {
   assert.equal(await polled(), false);
   await setHidden(false);
   assert.equal(await polled(), true);
-  await closePage(page);
+  await page.close();
 });
 
 test("the overview names the line of the file that is not valid, until it is", async () => {
@@ -135,7 +128,7 @@ test("the overview names the line of the file that is not valid, until it is", a
   assert.deepEqual(await violationsOf(page), []);
   writeFileSync(rig.file, text);
   await problem.waitFor({ state: "detached" });
-  await closePage(page);
+  await page.close();
 });
 
 test("the overview names an unhealthy target and leads to its upstream, and the topology shows the target", async () => {
@@ -164,7 +157,7 @@ test("the overview names an unhealthy target and leads to its upstream, and the 
     .getByRole("listitem", { name: /^dead,/ })
     .getByText("unhealthy, weight 100")
     .waitFor();
-  await closePage(page);
+  await page.close();
   await rig.ask("DELETE", "/services/dead");
   await rig.ask("DELETE", "/upstreams/dead.example");
 });
@@ -182,7 +175,7 @@ test("deleting shows what is deleted with it first", async () => {
   await headingOf(page, "Services");
   await page.getByText("stock.example").waitFor();
   assert.equal(await page.getByRole("link", { name: "gone", exact: true }).count(), 0);
-  await closePage(page);
+  await page.close();
 });
 
 /** A server that passes the requests below a prefix on to the admin listener, without the prefix. */
@@ -211,7 +204,7 @@ test("the console works below a path prefix of a proxy", async () => {
   const page = await rig.open({ base: proxy.url, at: "#/entities/services" });
   await page.getByRole("link", { name: "shop", exact: true }).click();
   await headingOf(page, "service shop");
-  await closePage(page);
+  await page.close();
   proxy.close();
 });
 
@@ -231,7 +224,7 @@ test("a read-only console shows everything and offers no change", async () => {
   await page.goto(`${readOnly.admin}/console/#/history/0`);
   await page.getByRole("link", { name: "Compare with the present state" }).waitFor();
   assert.equal(await page.getByRole("button", { name: /^Restore/ }).count(), 0);
-  await closePage(page);
+  await page.close();
 });
 
 test("of 10,000 routes the topology draws only those in view, and finds each one", async () => {
@@ -258,7 +251,7 @@ test("of 10,000 routes the topology draws only those in view, and finds each one
   await page.goto(`${large.admin}/console/#/entities/routes`);
   await page.getByText("10,000 routes").waitFor();
   assert.equal(await page.getByRole("row").count(), 101, "a page of the list has 100 rows");
-  await closePage(page);
+  await page.close();
 });
 
 test("no page has broken the content security policy, or sent a request to another host", () => {
