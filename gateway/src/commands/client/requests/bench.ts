@@ -63,7 +63,11 @@ export const benchCommand = defineCommand({
     });
     const send = senderOf(pool, request);
     const counts = new LoadCounts();
-    const report = () => progress.show(`measuring for ${seconds} s: ${counts.responses} responses`);
+    const end = performance.now() + seconds * 1000;
+    const report = () => {
+      const work = performance.now() < end ? `measuring for ${seconds} s` : "waiting for the last responses";
+      progress.show(`${work}: ${counts.responses} responses`);
+    };
     const timer = setInterval(report, INTERVAL);
     try {
       // A wrong URL ends the command here, with one error instead of one for each request.
