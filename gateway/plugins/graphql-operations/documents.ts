@@ -5,7 +5,7 @@ import { Lexer } from "graphql/language/lexer.js";
 import { Source } from "graphql/language/source.js";
 import { TokenKind } from "graphql/language/tokenKind.js";
 
-export const operationTypes = ["query", "mutation", "subscription"] as const;
+const operationTypes = ["query", "mutation", "subscription"] as const;
 
 export interface DefinedOperation {
   readonly type: (typeof operationTypes)[number];
@@ -27,7 +27,7 @@ const none: readonly DefinedOperation[] = [];
  * The operations in the document; none if it cannot be read. Only tokens and brackets are checked, because the service
  * validates the document itself. Unlike a syntax tree, tokens need no recursion, however deep the document nests.
  */
-export function definedOperations(text: string): readonly DefinedOperation[] {
+function definedOperations(text: string): readonly DefinedOperation[] {
   const lexer = new Lexer(new Source(text));
   const operations: DefinedOperation[] = [];
   let depth = 0;

@@ -8,7 +8,7 @@ export const PLUGIN = "graphql-operations";
 const MAX_NAMED = 50;
 
 /** What an instance of the plugin is attached to. */
-export interface CountedScope {
+interface CountedScope {
   /** The id of the plugin. */
   readonly plugin: string;
   readonly title: string;

@@ -9,7 +9,7 @@ import { RevisionList } from "./revision-list.tsx";
 import type { RevisionRecord } from "./revision-records.ts";
 
 const views = { revisions: "Revisions", changes: "Changes" } as const;
-export type HistoryView = keyof typeof views;
+type HistoryView = keyof typeof views;
 
 export function HistoryPage({ view }: { readonly view: HistoryView }) {
   const { data, error, failure } = useLoaded((signal) => loadPages<RevisionRecord>("revisions", { signal }), {
