@@ -79,6 +79,21 @@ export function listedRequestSuite(engine: Engine): void {
       assert.deepEqual(list().map(shown), [{ kind: "refused", status: 401, plugin: "key-auth", reason: "no key" }]);
     });
 
+    for (const [what, status, expected] of [
+      ["contains as failed", 503, [{ kind: "failed", status: 503, reason: "the service answered with status 503" }]],
+      ["does not contain", 404, []],
+    ] as const)
+      it(`${what} a request that the upstream answers with ${status}`, async (test) => {
+        const upstream: RigOptions["upstream"] = (_request, response) => response.writeHead(status).end("hello");
+        const { rig, list } = await startListing(test, { upstream });
+        await send(rig.port);
+        assert.deepEqual(
+          list().map(({ kind, status, reason }) => ({ kind, status, reason })),
+          expected,
+        );
+        for (const { plugin, target } of list()) assert.deepEqual([plugin, typeof target], [null, "string"]);
+      });
+
     it("does not give the error of an earlier attempt as the reason of a later failure", async (test) => {
       const live = portOf(await startUpstream(test, sized));
       const targets = { [`127.0.0.1:${await closedPort(test)}`]: 1, [`127.0.0.1:${live}`]: 1 };

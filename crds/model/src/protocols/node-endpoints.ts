@@ -6,7 +6,7 @@ import { type Checked, choice, integer, nullable, record, type Static, text } fr
 import { checkValue } from "../check/check-value.ts";
 import type { EntityName } from "./explain.ts";
 
-const recentRequestKinds = ["refused", "slow"] as const;
+const recentRequestKinds = ["refused", "failed", "slow"] as const;
 
 /** Which recent requests GET /requests lists. */
 const recentRequestFilterSchema = record(
@@ -52,13 +52,16 @@ const withNumbers = (parameters: Parameters, ...names: readonly string[]) =>
 
 const numberOr = (text: string): number | string => (/^\d{1,10}$/.test(text) ? Number(text) : text);
 
-/** A request that the gateway refused, or whose response was slow. It holds no query, no body and no header. */
+/** A request that the gateway refused, that the service failed, or whose response was slow. It holds no query, no body and no header. */
 export interface RecentRequest {
   /** When the request ended, in ISO 8601. */
   readonly time: string;
   readonly request_id: string;
   readonly trace_id: string | null;
-  /** `refused`: the gateway answered with a status of 400 or above. `slow`: the response began late. */
+  /**
+   * `refused`: the gateway answered with a status of 400 or above. `failed`: the service answered with a status of 500
+   * or above. `slow`: the response began late.
+   */
   readonly kind: (typeof recentRequestKinds)[number];
   /** A sentence for people. */
   readonly reason: string;

@@ -1,5 +1,5 @@
 /**
- * `GET /requests`, `GET /access-log` and `POST /debug-tokens`: which requests were refused or slow, the requests since
+ * `GET /requests`, `GET /access-log` and `POST /debug-tokens`: which requests were refused, failed or slow, the requests since
  * the last call, and tokens for the durations of one request.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";

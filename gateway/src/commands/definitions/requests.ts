@@ -74,9 +74,9 @@ const trace: SluiceCommand = {
 
 const logs: SluiceCommand = {
   name: "logs",
-  summary: "lists the requests that were refused or slow, or follows the access log of all nodes",
+  summary: "lists the requests that were refused, failed or slow, or follows the access log of all nodes",
   description:
-    "Warnings about nodes that did not answer and about missed requests are written to standard error. The format json " +
+    "A request has failed if its service answered with a status of 500 or above. Warnings about nodes that did not answer and about missed requests are written to standard error. The format json " +
     "is one line for each request.",
   options: {
     follow: { short: "f", description: "Print all requests from now on, as they end." },
@@ -89,7 +89,7 @@ const logs: SluiceCommand = {
     ...clientOptions("text", "json"),
   },
   examples: [
-    { line: "sluice logs --route shop", effect: "the refused and slow requests of a route, with the reasons" },
+    { line: "sluice logs --route shop", effect: "the refused, failed and slow requests of a route, with the reasons" },
     { line: "sluice logs --follow --status 5", effect: "prints each request that ends with a status of 500 or above" },
   ],
   load: async () => (await import("../client/requests/logs.ts")).logsCommand,
@@ -98,7 +98,8 @@ const logs: SluiceCommand = {
 const top: SluiceCommand = {
   name: "top",
   summary: "shows rates, errors and latencies of requests, live on a terminal",
-  description: "The figures are those of the last complete interval of ten seconds, of all nodes together.",
+  description:
+    "The figures are those of the last complete interval of ten seconds, of all nodes together that answer; others are named.",
   options: {
     by: {
       value: "SUBJECT",

@@ -1,5 +1,5 @@
 /**
- * Remembers recent requests that the gateway refused, or whose response was slow, with the reason. Requests are grouped
+ * Remembers recent requests that the gateway refused, that services failed, or whose response was slow, with the reason. Requests are grouped
  * by kind, status, route and plugin, and only the newest of each group are kept: a flood of one kind of refusal does
  * not displace the others.
  */
@@ -11,6 +11,7 @@ import type { RejectedRequest, RequestObserver } from "./observer.ts";
 import {
   exchangeRecord,
   hostOf,
+  isFailed,
   isRefused,
   pluginIdOf,
   pluginOf,
@@ -54,7 +55,7 @@ export class RecentRequestLog implements RequestObserver {
   finished(exchange: LiveExchange): void {
     const { status, timings, route } = exchange;
     const { started, ended = started } = timings;
-    const kind = isRefused(exchange) ? "refused" : "slow";
+    const kind = isRefused(exchange) ? "refused" : isFailed(exchange) ? "failed" : "slow";
     if (kind === "slow" && responseStart(exchange) - started < this.#slowAfter) return;
     const group = this.#groupFor(`${kind} ${status} ${route.id} ${pluginIdOf(exchange) ?? ""}`, ended);
     if (group !== null) keep(group, exchangeEntry(exchange, kind));
@@ -123,7 +124,7 @@ function exchangeEntry(exchange: LiveExchange, kind: RecentRequest["kind"]): Rec
     request_id,
     trace_id: trace_id ?? null,
     kind,
-    reason: (kind === "refused" ? refusalReason(exchange) : slowReason(exchange)).slice(0, MAX_REASON),
+    reason: reasons[kind](exchange).slice(0, MAX_REASON),
     status,
     client_address: client,
     method,
@@ -177,5 +178,11 @@ function slowReason(exchange: LiveExchange): string {
     ? `the request was forwarded after ${seconds(own)}: plugins took this time, or other attempts failed`
     : `the service began to respond after ${seconds(upstream)}`;
 }
+
+const reasons: Readonly<Record<RecentRequest["kind"], (exchange: LiveExchange) => string>> = {
+  refused: refusalReason,
+  failed: ({ status }) => `the service answered with status ${status}`,
+  slow: slowReason,
+};
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`;

@@ -24,6 +24,7 @@ const LONGEST_AGENT = 256;
 /** Maximum characters of a host. */
 const LONGEST_HOST = 255;
 const FIRST_ERROR = 400;
+const FIRST_SERVER_ERROR = 500;
 
 /** Latencies are in milliseconds, to the microsecond; `gateway` and `upstream` are `kong` and `proxy` in Kong. */
 export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter) {
@@ -93,6 +94,10 @@ export const pluginIdOf = ({ currentStep, source, isAbandoned }: LiveExchange): 
 /** Whether the gateway itself answered with an error. A client that disconnected has not been answered. */
 export const isRefused = ({ source, status, isAbandoned }: LiveExchange): boolean =>
   source === "gateway" && status >= FIRST_ERROR && !isAbandoned;
+
+/** Whether the service answered with a server error, which was forwarded. */
+export const isFailed = ({ source, status, isAbandoned }: LiveExchange): boolean =>
+  source === "service" && status >= FIRST_SERVER_ERROR && !isAbandoned;
 
 /** When the response began, by the clock of `timings`; the end of the request if it did not begin. */
 export function responseStart({ timings, responseBegan, isAbandoned }: LiveExchange): number {

@@ -40,7 +40,7 @@ export const recentRequests: Table = {
       where: "in a database",
       body: unknown,
     },
-    refused("GET /requests?kind=lost", { kind: "expected one of: refused, slow" }, "the kind must be refused or slow"),
+    refused("GET /requests?kind=lost", { kind: "expected one of: refused, failed, slow" }, "the kind must be known"),
     refused("GET /requests?status=4xx", { status: "expected an integer" }, "the status must be a number"),
     refused(
       "GET /requests?status=99",

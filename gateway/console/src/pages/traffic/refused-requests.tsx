@@ -1,4 +1,4 @@
-/** The last requests that the gateway refused or that were slow, each with a link to its explanation. */
+/** The last requests that the gateway refused, that services failed or that were slow, each with a link to its explanation. */
 import type { RecentRequest } from "@sluice/model";
 import { useState } from "preact/hooks";
 import { read } from "../../api/client.ts";
@@ -16,6 +16,7 @@ const INTERVAL = 5000;
 const filters = [
   ["", "all"],
   ["refused", "refused"],
+  ["failed", "failed"],
   ["slow", "slow"],
 ] as const;
 type Filter = (typeof filters)[number][0];
@@ -36,17 +37,17 @@ export function RefusedRequests() {
     <section class="recent" aria-labelledby="recent">
       <div class="toolbar">
         <h2 id="recent" class="grow">
-          Refused and slow requests
+          Refused, failed and slow requests
         </h2>
         <FilterSelect label="Show" value={filter} choices={filters} onChange={setFilter} />
       </div>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       <SortableTable
-        caption="Refused and slow requests"
+        caption="Refused, failed and slow requests"
         columns={columnsOf(setTraced)}
         rows={data?.data ?? []}
         keyOf={({ request_id }) => request_id}
-        empty={data ? "No request was refused or slow." : "Loading…"}
+        empty={data ? "No request was refused, failed or slow." : "Loading…"}
       />
       {traced && <TraceDialog request={traced} onClose={() => setTraced(undefined)} />}
     </section>
@@ -75,6 +76,7 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
     sortBy: ({ route }) => route?.name ?? "",
   },
   { title: "Consumer", cell: ({ consumer }) => consumer?.name ?? "–", sortBy: ({ consumer }) => consumer?.name ?? "" },
+  { title: "Target", cell: ({ target }) => target ?? "–", sortBy: ({ target }) => target ?? "" },
   { title: "Why", cell: ({ reason }) => reason, sortBy: ({ reason }) => reason },
   {
     title: "Duration",

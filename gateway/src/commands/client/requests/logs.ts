@@ -1,4 +1,4 @@
-/** `sluice logs`: the recent refused and slow requests of all nodes, or with `--follow` all requests from now on. */
+/** `sluice logs`: the recent refused, failed and slow requests of all nodes, or with `--follow` all requests from now on. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { RecentRequest, WatchedRequest } from "@sluice/model";
 import type { GivenOption } from "@sluice/model/command-line";
@@ -38,6 +38,7 @@ interface AccessLogRecord extends WatchedRequest {
   readonly route?: string;
   readonly consumer?: string;
   readonly plugin?: string;
+  readonly target?: string;
 }
 
 interface Selection {
@@ -103,7 +104,7 @@ async function follow({ given, log, print }: ClientCall, admin: AdminConnection,
   }
 }
 
-const followedTitles = ["TIME", "NODE", "STATUS", "METHOD", "PATH", "ROUTE", "CONSUMER", "MS", "PLUGIN"];
+const followedTitles = ["TIME", "NODE", "STATUS", "METHOD", "PATH", "ROUTE", "CONSUMER", "TARGET", "MS", "PLUGIN"];
 
 const followedCells = (request: WatchPage["data"][number]): readonly string[] => [
   request.time,
@@ -113,12 +114,13 @@ const followedCells = (request: WatchPage["data"][number]): readonly string[] =>
   request.path ?? "-",
   request.route ?? "-",
   request.consumer ?? "-",
+  request.target ?? "-",
   String(request.latencies.request),
   request.plugin ?? "-",
 ];
 
 /** The later requests are not known yet, so the columns have minimum widths. */
-const widths = [24, 15, 6, 7, 30, 16, 12, 9, 0];
+const widths = [24, 15, 6, 7, 30, 16, 12, 15, 9, 0];
 
 const columns = (cells: readonly string[]): string =>
   `${cells
@@ -126,7 +128,7 @@ const columns = (cells: readonly string[]): string =>
     .join("  ")
     .trimEnd()}\n`;
 
-/** Prints the recent refused and slow requests, the newest last. */
+/** Prints the recent refused, failed and slow requests, the newest last. */
 async function list({ given, log, print }: ClientCall, admin: AdminConnection, selection: Selection): Promise<void> {
   const { names, status, minLatency, limit } = selection;
   const parameters = new URLSearchParams({ ...names, size: String(MAX_REQUESTS) });
@@ -152,12 +154,15 @@ async function list({ given, log, print }: ClientCall, admin: AdminConnection, s
     request.path ?? "-",
     nameOf(request.route),
     nameOf(request.consumer),
+    request.target ?? "-",
     String(request.latencies.request),
     nameOf(request.plugin),
     request.kind,
     request.reason,
   ]);
   print(formatTable([[...followedTitles, "KIND", "REASON"], ...rows]));
+  if (rows.length === 0)
+    print("\nOnly requests that were refused, failed or slow are listed. With --follow, all requests are printed.\n");
 }
 
 const nameOf = (entity: RecentRequest["route"]): string => (entity ? (entity.name ?? entity.id) : "-");
