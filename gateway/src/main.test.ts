@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { root } from "../../tools/check/source-files.ts";
@@ -119,6 +122,21 @@ for (const [words, code, output, env = {}] of runs) {
     assert.deepEqual([ended.code, ended.written], [code, []]);
   });
 }
+
+for (const [words, line] of [
+  ["logs", /^sluice: the node n2 did not answer, so its requests are missing: it sends no heartbeats$/m],
+  ["logs --json", /^\{"level":40,.*"msg":"the node n2 did not answer, so its requests are missing: /m],
+] as const)
+  test(`'sluice ${words}' prints a warning as ${line.source}`, async (context) => {
+    const page = { data: [], unanswered: [{ node: "n2", reason: "it sends no heartbeats" }] };
+    const admin = createServer((_, response) => response.end(JSON.stringify(page)));
+    await once(admin.listen(0, "127.0.0.1"), "listening");
+    context.after(() => admin.close());
+    const { port } = admin.address() as AddressInfo;
+    const { code, output } = await run(context, words, { SLUICE_ADMIN_URL: `http://127.0.0.1:${port}` });
+    assert.match(output, line);
+    assert.equal(code, 0);
+  });
 
 test("SIGUSR2 sets the log level of all threads of a node to debug, and a second one restores it; with the setting, lines are text", async (context) => {
   const folder = temporaryFolder("log-level");

@@ -3,13 +3,14 @@ import type { GivenArguments } from "@sluice/model/command-line";
 import {
   type Address,
   type Declarations,
+  escapeControlCharacters,
   isTextLog,
   type LogFormat,
   loadSettings,
   SettingsError,
   TemporaryLogLevel,
 } from "@sluice/model/serving";
-import type { Logger } from "pino";
+import { type Logger, pino } from "pino";
 import { createLog } from "../settings/create-log.ts";
 import { StoreUnavailable } from "../stores/store.ts";
 import { type Command, CommandError, Misused, type Running } from "./command.ts";
@@ -49,7 +50,11 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
   };
   if (command.ends) process.stdout.on("error", endWithReader);
   const descriptor = command.ends ? 2 : 1;
-  const log = createLog({ base: { name: "sluice" }, level, descriptor, isText: isTextLog(format, descriptor) });
+  // Without the setting, the log consists of warnings to the person who runs the command.
+  const isForPeople = command.settings.logFormat === undefined && given.options.output !== "json";
+  const log = isForPeople
+    ? createSentenceLog(level, () => progress.clear())
+    : createLog({ base: { name: "sluice" }, level, descriptor, isText: isTextLog(format, descriptor) });
   const logLevel = new TemporaryLogLevel(log);
   // Before the start, because the signal would otherwise end the process. Not SIGUSR1, with which Node starts its
   // debugger.
@@ -73,6 +78,19 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
     process.exit();
   }
 }
+
+/** Writes the message of each entry to standard error, in the form of the errors of commands. */
+const createSentenceLog = (level: string, beforeWrite: () => void): Logger =>
+  pino(
+    { level },
+    {
+      write(line: string) {
+        beforeWrite();
+        const { msg } = JSON.parse(line) as { readonly msg: string };
+        process.stderr.write(`sluice: ${escapeControlCharacters(msg)}\n`);
+      },
+    },
+  );
 
 /** Ends the command if the reader of its output has ended, as in `sluice logs --follow | head`. */
 function endWithReader(error: SystemError): void {

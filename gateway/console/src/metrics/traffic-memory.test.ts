@@ -12,6 +12,7 @@ const rates = (requests: number) => ({
 const report = (requests: number, ...ids: readonly string[]): TrafficReport => ({
   total: rates(requests),
   data: ids.map((id) => ({ id, name: id, ...rates(requests) })),
+  unanswered: [],
 });
 
 test("the memory has one point for reports of one time, and the last entries of each subject", () => {
@@ -44,4 +45,13 @@ test("the memory keeps ten minutes", () => {
   for (let at = 0; at < 1000; at++) memory.add(new Map([["routes", report(at)]]), at);
   assert.equal(memory.points.length, 120);
   assert.equal(memory.points.at(-1)?.at, 999);
+});
+
+test("the memory names the nodes that did not answer", () => {
+  const memory = new TrafficMemory();
+  const unanswered = [{ node: "n2", reason: "it sends no heartbeats" }];
+  memory.add(new Map([["routes", { ...report(1), unanswered }]]), 0);
+  assert.equal(memory.nodesText, "all nodes except n2 (it sends no heartbeats)");
+  memory.add(new Map([["routes", report(1)]]), 5000);
+  assert.equal(memory.nodesText, "all nodes");
 });

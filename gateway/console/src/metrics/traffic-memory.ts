@@ -31,6 +31,7 @@ export interface TrafficEntry extends TrafficRates {
 export interface TrafficReport {
   readonly total: TrafficRates;
   readonly data: readonly TrafficEntry[];
+  readonly unanswered: readonly { readonly node: string; readonly reason: string }[];
 }
 
 /** Points of the charts: ten minutes at one point each five seconds. */
@@ -39,6 +40,7 @@ const MAX_POINTS = 120;
 /** In the memory of the tab. */
 export class TrafficMemory {
   readonly #points: TrafficPoint[] = [];
+  #unanswered: TrafficReport["unanswered"] = [];
   readonly #entries = new Map<TrafficSubject, ReadonlyMap<string, TrafficEntry>>();
 
   /** Keeps reports that were received at the same time. */
@@ -46,12 +48,21 @@ export class TrafficMemory {
     for (const [subject, { data }] of reports)
       this.#entries.set(subject, new Map(data.map((entry) => [entry.id, entry])));
     const [report] = reports.values();
-    if (report) this.#points.push({ at, ...report.total });
+    if (report) {
+      this.#points.push({ at, ...report.total });
+      this.#unanswered = report.unanswered;
+    }
     if (this.#points.length > MAX_POINTS) this.#points.shift();
   }
 
   get points(): readonly TrafficPoint[] {
     return this.#points;
+  }
+
+  /** The nodes that the last report is about. */
+  get nodesText(): string {
+    const missing = this.#unanswered.map(({ node, reason }) => `${node} (${reason})`);
+    return missing.length === 0 ? "all nodes" : `all nodes except ${missing.join(", ")}`;
   }
 
   entries(subject: TrafficSubject): readonly TrafficEntry[] {

@@ -70,7 +70,7 @@ export function TrafficPage() {
         sorted={{ column: 1, descending: true }}
         empty="No request in the last ten seconds."
       />
-      <p class="hint">Rates and latencies of the last ten seconds, of all nodes.</p>
+      <p class="hint">Rates and latencies of the last ten seconds, of {memory.nodesText}.</p>
       <RefusedRequests />
       <LiveRequests />
     </>

@@ -80,7 +80,9 @@ async function readTraffic(admin: AdminConnection, parameters: URLSearchParams):
 }
 
 function trafficText({ seconds, total, data, nodes, unanswered }: TrafficPage, subject: string): string {
-  const count = nodes.length === 1 ? "1 node" : `${nodes.length} nodes`;
+  const all = nodes.length + unanswered.length;
+  const answered = unanswered.length === 0 ? String(all) : `${nodes.length} of ${all}`;
+  const count = `${answered} ${all === 1 ? "node" : "nodes"}`;
   const isOperation = subject === "operations";
   const rows = data.map((row) => [row.name ?? row.id, ...(isOperation ? operationCells(row) : []), ...cellsOf(row)]);
   const header = [

@@ -38,6 +38,8 @@ interface TracedResponse {
   readonly trace_id: string | null;
   readonly timings: readonly ServerTimingMetric[];
   readonly nodes: readonly string[];
+  /** The nodes that did not get the token. */
+  readonly unanswered: readonly UnansweredNode[];
 }
 
 /** A metric of the header Server-Timing (W3C Server Timing). */
@@ -55,15 +57,16 @@ export const traceCommand = defineCommand({
     const { output } = call.given.options;
     const sent = await givenProxyRequest(call.given);
     const granted = await withAdmin(call, (admin) => admin.post<GrantedToken>("/debug-tokens", { lifetime: LIFETIME }));
-    reportUnanswered(call.log, "it does not know the token")(granted.unanswered);
     const traced = await sendTraced(granted, sent);
+    // If the token was not accepted, the output names them.
+    if (traced.token_accepted) reportUnanswered(call.log, "it does not know the token")(granted.unanswered);
     call.print(output === "yaml" || output === "json" ? formatData(output, traced) : traceText(traced));
     return traced.token_accepted ? 0 : NOT_ACCEPTED;
   },
 });
 
 async function sendTraced(
-  { header, token, nodes }: GrantedToken,
+  { header, token, nodes, unanswered }: GrantedToken,
   { url, tls, method, headers: given, body }: ProxyRequest,
 ): Promise<TracedResponse> {
   const dispatcher = new Agent({ connect: tls });
@@ -84,6 +87,7 @@ async function sendTraced(
       // The upstream may have sent metrics too: those of the gateway follow them.
       timings: traceId === undefined ? [] : readServerTiming([response.headers["server-timing"]].flat().at(-1) ?? ""),
       nodes,
+      unanswered,
     };
   } catch (error) {
     throw failureOf(error as Error, url);
@@ -106,16 +110,13 @@ function readServerTiming(header: string): readonly ServerTimingMetric[] {
   });
 }
 
-function traceText({ status, milliseconds, token_accepted: isAccepted, trace_id, timings, nodes }: TracedResponse) {
+function traceText(traced: TracedResponse) {
+  const { status, milliseconds, token_accepted: isAccepted, trace_id, timings, nodes } = traced;
   const line = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
   const facts = `Response:  ${styled(status < 400 ? "green" : "red", line)} after ${milliseconds} ms\n`;
   if (!isAccepted) {
     const sentence = "The debug token was not accepted, so the decisions of the gateway are not known.";
-    return (
-      `${facts}\n${styled("yellow", sentence)}\n` +
-      "The server that answered is not a node of this installation, or it is a node that started after the token was " +
-      `made.\nNodes that know the token: ${nodes.join(", ")}\n`
-    );
+    return `${facts}\n${styled("yellow", sentence)}\n${refusalText(traced)}Nodes that know the token: ${nodes.join(", ")}\n`;
   }
   const rows = timings.map(({ name, description, duration }) => [
     name,
@@ -123,4 +124,15 @@ function traceText({ status, milliseconds, token_accepted: isAccepted, trace_id,
     duration === null ? "" : String(duration),
   ]);
   return `${facts}Trace id:  ${trace_id}\n\n${formatTable([["DECISION OR STEP", "RESULT", "MILLISECONDS"], ...rows])}`;
+}
+
+/** Why the server that answered may not know the token. */
+function refusalText({ unanswered }: TracedResponse): string {
+  if (unanswered.length === 0)
+    return (
+      "The server that answered is not a node of this installation, or it is a node that started after the token was " +
+      "made.\n"
+    );
+  const names = unanswered.map(({ node, reason }) => `  ${node}: ${reason}\n`).join("");
+  return `One of these nodes may have answered, because they did not get the token:\n${names}`;
 }
