@@ -81,8 +81,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
       acknowledged,
       lagging,
       silent,
-      nodes: publisher.nodes().map(({ address, state, lastError: trouble }) => ({
+      nodes: publisher.nodes().map(({ address, state, lastAnswerAt, lastError: trouble }) => ({
         address,
+        lastSeen: isoTimeOf(lastAnswerAt),
         // The status listener is on the host of the push listener, without TLS.
         status: state?.statusPort === undefined ? null : `http://${new URL(address).hostname}:${state.statusPort}`,
         ...state,
@@ -114,6 +115,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   return server;
 }
+
+/** A time of the monotonic clock in ISO 8601, with seconds. */
+const isoTimeOf = (time: number): string =>
+  new Date(Date.now() - (performance.now() - time)).toISOString().replace(/\.\d+Z$/, "Z");
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 

@@ -29,6 +29,8 @@ export interface NodeRecord {
 export interface RegisteredNode extends NodeRecord {
   /** No heartbeat for 2 s. */
   readonly silent: boolean;
+  /** The time of the last heartbeat, in ISO 8601. */
+  readonly lastSeen: string;
 }
 
 const heartbeatSql = (signal: string) => `with registered as (
@@ -76,11 +78,17 @@ export async function removeNode(connection: DatabaseConnection, id: string): Pr
 export async function readNodes(connection: DatabaseConnection): Promise<readonly RegisteredNode[]> {
   const rows = await connection.query(
     `select id, address, status, version, revision,
-         last_seen < clock_timestamp() - interval '${SILENT} s' as silent
+         last_seen < clock_timestamp() - interval '${SILENT} s' as silent,
+         to_char(last_seen at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "lastSeen"
        from nodes where last_seen > clock_timestamp() - interval '${FORGOTTEN} s' order by address, id`,
   );
   const nodes = rows as unknown as readonly RegisteredNode[];
   const live = new Set(nodes.filter(({ silent }) => !silent).map(({ address }) => address));
   // A node that was killed and restarted has a new id at the same address: its former, silent record is left out.
   return nodes.filter(({ silent, address }) => !silent || !live.has(address));
+}
+
+export async function readNewestRevision(connection: DatabaseConnection): Promise<number> {
+  const [row] = await connection.query("select number from revision", []);
+  return Number(row?.number);
 }

@@ -51,6 +51,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "src/stores/resources/operator-client.ts": settings,
   "src/admin/entities/target-health.ts": nodes,
   "src/admin/information/node-metrics.ts": nodes,
+  "src/admin/information/node-problems.ts": nodes,
   "src/proxy/response/reason-phrases.ts": "it loads node:http only for the reason phrases, without an import",
   "src/sources/push/push-server.ts": "it loads node:http only for `createServer`, without an import",
   "src/commands/client/admin-connection.ts": "its destination is a setting of the command",

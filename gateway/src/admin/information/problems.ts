@@ -1,8 +1,10 @@
 /**
- * `GET /problems`: resources and files that are not served as written. `GET /origins/{collection}/{id}`: where an entity
- * is written.
+ * `GET /problems`: resources and files that are not served as written, each with its remedy.
+ * `GET /origins/{collection}/{id}`: where an entity is written.
  */
 import { type Collection, collections } from "@sluice/model";
+import type { AdminSettings } from "../../settings/admin.ts";
+import type { StoreProblem } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { isId } from "../entities/resolve-url.ts";
 import type { AdminRoute } from "../entities/routes.ts";
@@ -13,13 +15,16 @@ const MAXIMUM = 1000;
 
 const isCollection = (name: string | undefined): name is Collection => collections.some((known) => known === name);
 
-export const problemRoutes = ({ store }: Pick<AdminContext, "store">): readonly AdminRoute[] => [
+export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | "settings">): readonly AdminRoute[] => [
   {
     url: "/problems",
     handlers: {
       async GET() {
-        const problems = (await store.problems?.()) ?? [];
-        return { status: 200, body: { data: problems.slice(0, MAXIMUM), total: problems.length } };
+        const problems = withoutRepetition((await store.problems?.()) ?? []);
+        const data = problems
+          .slice(0, MAXIMUM)
+          .map((problem) => ({ ...problem, remedy: remedyOf(problem, settings.store) }));
+        return { status: 200, body: { data, total: problems.length } };
       },
     },
   },
@@ -35,3 +40,38 @@ export const problemRoutes = ({ store }: Pick<AdminContext, "store">): readonly 
     },
   },
 ];
+
+/**
+ * Conditions of a resource that are false for one reason are one problem: a resource whose reference is missing is not
+ * programmed either. The longest message is kept, because it contains the others.
+ */
+function withoutRepetition(problems: readonly StoreProblem[]): readonly StoreProblem[] {
+  const groups = Map.groupBy(problems, ({ resource, place, reason, message }) =>
+    JSON.stringify(resource ? [resource.kind, resource.namespace, resource.name, reason] : [place, message]),
+  );
+  return [...groups.values()].map((group) =>
+    group.reduce((kept, next) => (next.message.length > kept.message.length ? next : kept)),
+  );
+}
+
+/** What to change, by the reason of the condition; other `…NotFound` reasons have one remedy. */
+const remedies: Readonly<Record<string, string>> = {
+  Conflicted: "Rename one of the two resources, or delete the one that is not needed.",
+  NotAllowed: "Move the resource to a namespace in which this is allowed, or correct the field.",
+  PluginMissing: "Add the plugin to SLUICE_PLUGINS of these nodes, or delete the resource.",
+  RefNotPermitted: "Add a ReferenceGrant to the namespace of the referenced resource.",
+  SecretNotFound: "Create the Secret or its key, with the label sluice.dev/credential; or correct the reference.",
+};
+
+function remedyOf({ resource, reason }: StoreProblem, store: AdminSettings["store"]): string {
+  if (!resource) return "Correct this line. Until then, the nodes serve the last valid version of the file.";
+  const { kind, namespace, name } = resource;
+  const known = remedies[reason ?? ""];
+  if (known !== undefined) return known;
+  // Resources in a cluster are corrected with kubectl.
+  const means =
+    store === "cluster" ? `: kubectl -n ${namespace} edit ${kind.toLowerCase()}s.sluice.dev ${name}` : ", in its file.";
+  return reason?.endsWith("NotFound")
+    ? `Create what the resource refers to, or correct the reference${means}`
+    : `Correct the resource${means}`;
+}

@@ -8,6 +8,7 @@ import { schemaRoutes } from "../schemas/routes.ts";
 import { explainRoutes } from "./explain.ts";
 import { lastUseRoutes } from "./last-uses.ts";
 import { logLevelRoutes } from "./log-level.ts";
+import { withNodeProblems } from "./node-problems.ts";
 import { problemRoutes } from "./problems.ts";
 import { recentRequestRoutes } from "./recent-requests.ts";
 import { isWritable, rootBody } from "./root.ts";
@@ -69,7 +70,10 @@ async function statusBody(facts: AdminContext, trusted: boolean): Promise<object
       version,
       store: settings.store,
       unread,
-      fleet: { reachable: fleetStatus !== null, ...fleetStatus },
+      fleet: {
+        reachable: fleetStatus !== null,
+        ...(fleetStatus && (await withNodeProblems(fleetStatus, settings.store))),
+      },
     },
   };
 }

@@ -78,7 +78,8 @@ test("GET /problems and GET /origins return the conditions of custom resources",
   const problems = async () => ((await rig.ask("GET", "/problems")).body as { data: readonly object[] }).data;
   await waitFor(async () => (await problems()).length > 0, { what: "the condition to be seen" });
   const entity = { collection: "services", id };
-  assert.deepEqual(await problems(), [{ resource, entity, place: null, condition: "Accepted", ...condition }]);
+  const remedy = "Correct the resource, in its file.";
+  assert.deepEqual(await problems(), [{ resource, entity, place: null, condition: "Accepted", ...condition, remedy }]);
   const { body: shown } = await rig.ask("GET", `/origins/services/${id}`);
   assert.deepEqual((shown as { conditions: object }).conditions, conditions);
 });

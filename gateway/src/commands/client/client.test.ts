@@ -256,11 +256,14 @@ test("logs lists refused requests with the reasons, the newest last", async () =
   const [, printed] = await run(["logs", "--status", "404", "--limit", "2"]);
   assert.match(
     printed,
-    /^TIME .* REASON\n.* 404 +GET +\/one +- +- +[\d.]+ +- +refused +no Route matched.*\n.* \/two .*\n$/,
+    /^TIME .* REASON\n.* 404 +GET +\/one +- +- +- +[\d.]+ +- +refused +no Route matched.*\n.* \/two .*\n$/,
   );
   const [, lines] = await run(["logs", "--route", "stock", "--status", "5", "--json"]);
   assert.equal(JSON.parse(lines.trim()).route.name, "stock");
-  assert.match((await run(["logs", "--min-latency", "3600000"]))[1], /^TIME .*\n$/);
+  assert.match(
+    (await run(["logs", "--min-latency", "3600000"]))[1],
+    /^TIME .*\n\nOnly requests that were refused, failed or slow /,
+  );
 });
 
 test("logs --follow prints each request as it ends", async () => {
@@ -275,7 +278,7 @@ test("logs --follow prints each request as it ends", async () => {
     },
     { what: "a request to be printed" },
   );
-  assert.match((await followed)[1], /^TIME .*\n\S+Z +127\.0\.0\.1:\d+ +404 +GET +\/followed +- +- +[\d.]+ +-\n$/);
+  assert.match((await followed)[1], /^TIME .*\n\S+Z +127\.0\.0\.1:\d+ +404 +GET +\/followed +- +- +- +[\d.]+ +-\n$/);
 });
 
 test("logs warns of missed requests and silent nodes, and escapes control characters", async (context) => {
@@ -293,7 +296,7 @@ test("logs warns of missed requests and silent nodes, and escapes control charac
   const { printed, warnings } = await runCommandLine(["logs", "--follow", "--limit", "2"], {
     SLUICE_ADMIN_URL: `http://127.0.0.1:${port}`,
   });
-  assert.match(printed, / 404 +- +\/\\x1b\[31m +- +- +1 +-\n/);
+  assert.match(printed, / 404 +- +\/\\x1b\[31m +- +- +- +1 +-\n/);
   const missed = "3 requests are missing, because there were too many: select fewer of them";
   assert.deepEqual(warnings, [
     "the node 10.0.0.2:1 did not answer, so its requests are missing: timeout",
@@ -345,7 +348,10 @@ test("status lists the errors of the file with line and column, and exits with 3
   writeFileSync(rig.file, `${valid}routes: [\n`);
   try {
     await waitFor(async () => (await run(["status"]))[0] === 3, { what: "the status to report the file" });
-    assert.match((await run(["status"]))[1], /\nNot served as written:\n.*\nsluice\.yml:\d+:\d+ +- +.*is not closed/);
+    assert.match(
+      (await run(["status"]))[1],
+      /\nNot served as written:\nsluice\.yml:\d+:\d+\n {2}.*is not closed.*\n {2}Correct this line\. /,
+    );
   } finally {
     writeFileSync(rig.file, valid);
   }

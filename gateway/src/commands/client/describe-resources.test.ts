@@ -1,4 +1,4 @@
-/** `sluice get` and `describe` by custom resource, with an admin API that only has the responses of these tests. */
+/** `sluice get`, `describe` and `status` by custom resource, with an admin API that only has the responses of these tests. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,6 +12,11 @@ const originOf = (name: string) => ({
   resource: { kind: "Plugin", namespace: "shop", name },
   conditions: [],
 });
+const silent = { node: "n2", reason: "it sends no heartbeats" };
+const rates = {
+  ...{ requests: 1, client_errors: 0, server_errors: 0, refused: 0 },
+  latencies: { p50: 1, p95: 1, p99: 1 },
+};
 const responses: Readonly<Record<string, object>> = {
   "/plugins?size=1000": {
     data: [
@@ -29,9 +34,32 @@ const responses: Readonly<Record<string, object>> = {
         condition: "Accepted",
         reason: "Invalid",
         message: "spec.config.minute: value must be greater than 0",
+        remedy: "Correct the resource.",
       },
     ],
     total: 1,
+  },
+  "/debug-tokens": { header: "X-Sluice-Debug", token: "t", nodes: ["n1"], unanswered: [silent] },
+  "/traffic?by=routes&size=20": { seconds: 10, total: rates, data: [], nodes: [{ node: "n1" }], unanswered: [silent] },
+  "/status": {
+    sluice: {
+      store: "cluster",
+      version: "1",
+      unread: [],
+      fleet: {
+        reachable: true,
+        revision: 53,
+        silent: ["n2"],
+        nodes: [
+          { address: "n1", revision: 53, problem: null },
+          {
+            address: "n2",
+            revision: 50,
+            problem: { message: "It serves revision 50 of 53; its operator is lost.", remedy: "Restore it." },
+          },
+        ],
+      },
+    },
   },
 };
 const server = createServer(({ url = "" }, response) => {
@@ -42,8 +70,8 @@ const server = createServer(({ url = "" }, response) => {
 before(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
 after(() => new Promise((resolve) => server.close(resolve)));
 
-const run = (...words: readonly string[]) =>
-  runCommandLine(words, { SLUICE_ADMIN_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+const urlOf = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const run = (...words: readonly string[]) => runCommandLine(words, { SLUICE_ADMIN_URL: urlOf() });
 
 test("an entity is found by the custom resource in which it is written", async () => {
   assert.match(
@@ -67,4 +95,39 @@ for (const name of ["shop/pay-limit", "shop.pay-limit", "pay-limit"])
 
 test("the problems of another kind of resource are not shown", async () => {
   await assert.rejects(run("describe", "routes", "pay-limit"), { faults: [] });
+});
+
+test("status describes silent nodes and resources that are not served, each once and with the remedy", async () => {
+  const { code, printed } = await run("status");
+  assert.equal(code, 3);
+  assert.ok(
+    printed.endsWith(
+      [
+        "Not served as written:",
+        "Node n2",
+        "  It serves revision 50 of 53; its operator is lost.",
+        "  Restore it.",
+        "Plugin shop/pay-limit",
+        "  Accepted: Invalid: spec.config.minute: value must be greater than 0",
+        "  Correct the resource.",
+        "",
+      ].join("\n"),
+    ),
+    printed,
+  );
+});
+
+test("trace names the nodes that did not get the token if it was not accepted", async () => {
+  const { code, printed, warnings } = await run("trace", `${urlOf()}/cart`);
+  assert.equal(code, 3);
+  assert.match(
+    printed,
+    /\nOne of these nodes may have answered, because they did not get the token:\n {2}n2: it sends no heartbeats\nNodes that know the token: n1\n$/,
+  );
+  assert.deepEqual(warnings, []);
+});
+
+test("top names the nodes whose figures are missing", async () => {
+  const { printed } = await run("top", "--once");
+  assert.match(printed, /^The last complete 10 seconds on 1 of 2 nodes:\n[\s\S]*\nNo answer from n2: it sends no /);
 });

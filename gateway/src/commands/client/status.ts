@@ -1,5 +1,7 @@
 /** `sluice status`: the nodes, and the resources and files that are not served as written. */
 
+import { escapeControlCharacters } from "@sluice/model/serving";
+import type { NodeProblem } from "../../admin/information/node-problems.ts";
 import { clientSettings } from "../../settings/client.ts";
 import type { StoreProblem } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
@@ -26,7 +28,11 @@ interface NodeReportRow {
   readonly hash?: string | null;
   readonly version?: string;
   readonly trouble?: string | null;
+  readonly problem?: NodeProblem | null;
 }
+
+/** A problem in the response of `GET /problems`. */
+type ReportedProblem = StoreProblem & { readonly remedy?: string };
 
 interface StatusReport {
   readonly store: string;
@@ -34,7 +40,7 @@ interface StatusReport {
   /** Parts of the store that cannot be read. */
   readonly unread: readonly string[];
   readonly fleet: FleetReport;
-  readonly problems: readonly StoreProblem[];
+  readonly problems: readonly ReportedProblem[];
   /** The number of all problems. */
   readonly total: number;
   /** Parts of the configuration that are served, but may fail for clients. */
@@ -57,7 +63,7 @@ async function readReport(admin: AdminConnection): Promise<StatusReport> {
     "/status",
   );
   if (!status?.sluice) throw admin.refusal("/status shows no nodes: the caller is not known to the admin API");
-  const problems = await admin.read<{ readonly data: readonly StoreProblem[]; readonly total: number }>("/problems");
+  const problems = await admin.read<{ readonly data: readonly ReportedProblem[]; readonly total: number }>("/problems");
   const { store, version, unread, fleet } = status.sluice;
   const warnings = await readWarnings(admin, Date.now());
   return { store, version, unread, fleet, problems: problems?.data ?? [], total: problems?.total ?? 0, warnings };
@@ -89,16 +95,11 @@ function statusText(report: StatusReport): string {
     stateOf(node, fleet),
   ]);
   const nodesText = formatTable([["NODE", "REVISION", "CONFIGURATION", "VERSION", "STATE"], ...rows]);
-  const problemRows = problems.map(({ resource, place, condition, reason, message }) => [
-    resource ? `${resource.kind} ${resource.namespace}/${resource.name}` : (place ?? "-"),
-    condition === null ? "-" : `${condition}: ${reason}`,
-    message,
-  ]);
-  const more = total > problems.length ? `${total - problems.length} further problems are not shown\n` : "";
-  const problemsText =
-    total === 0
-      ? `${styled("green", "The configuration is served as written.")}\n`
-      : `${styled("red", "Not served as written:")}\n${formatTable([["RESOURCE OR PLACE", "CONDITION", "MESSAGE"], ...problemRows])}${more}`;
+  const more = total > problems.length ? [`${total - problems.length} further problems are not shown\n`] : [];
+  const problemTexts = [...nodes.flatMap(nodeProblemText), ...problems.map(problemText), ...more];
+  const problemsText = isHealthy(report)
+    ? `${styled("green", "The configuration is served as written.")}\n`
+    : `${styled("red", "Not served as written:")}\n${problemTexts.join("") || "The state of the nodes or of the store is not known.\n"}`;
   const warningsText =
     warnings.length === 0
       ? []
@@ -106,6 +107,21 @@ function statusText(report: StatusReport): string {
           `${styled("yellow", "Needs attention:")}\n${warnings.map(({ subject, message }) => `The ${subject} ${message}.\n`).join("")}`,
         ];
   return [`${facts.join("\n")}\n`, nodesText, problemsText, ...warningsText].join("\n");
+}
+
+const nodeProblemText = ({ address, trouble, problem }: NodeReportRow): readonly string[] => {
+  const { message, remedy } = problem ?? { message: trouble };
+  return message ? [described(`Node ${address}`, message, remedy)] : [];
+};
+
+function problemText({ resource, place, condition, reason, message, remedy }: ReportedProblem): string {
+  const subject = resource ? `${resource.kind} ${resource.namespace}/${resource.name}` : (place ?? "The file");
+  return described(subject, condition === null ? message : `${condition}: ${reason}: ${message}`, remedy);
+}
+
+function described(subject: string, message: string, remedy: string | undefined): string {
+  const lines = [message, ...(remedy === undefined ? [] : [remedy])];
+  return `${styled("bold", subject)}\n${lines.map((line) => `  ${escapeControlCharacters(line)}\n`).join("")}`;
 }
 
 function stateOf({ address, trouble }: NodeReportRow, { silent = [], lagging = [] }: FleetReport): string {

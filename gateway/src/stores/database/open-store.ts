@@ -4,7 +4,7 @@ import { type Address, SettingsError } from "@sluice/model/serving";
 import { describeDatabaseError } from "../../database/describe-error.ts";
 import { type Database, DatabaseFault, DatabaseUnreachable } from "../../database/driver.ts";
 import { bootstrap } from "../../database/migrate.ts";
-import { type RegisteredNode, readNodes } from "../../database/nodes.ts";
+import { type RegisteredNode, readNewestRevision, readNodes } from "../../database/nodes.ts";
 import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import type { RevisionSettings } from "../../settings/revisions.ts";
@@ -115,10 +115,17 @@ function placeOf({ host, port }: Address): { readonly address: string; readonly 
 function fleetOf(database: Database): Fleet {
   return {
     async status() {
+      // In this order: a node may serve a later revision than the one that was read, which does not count as late.
+      const revision = await readNewestRevision(database).catch(() => null);
       const nodes = await readNodes(database).catch(() => null);
-      if (nodes === null) return null;
-      const silent = nodes.filter((node) => node.silent).map(({ address }) => address);
-      return { silent, nodes: nodes.map(({ id, ...node }) => ({ node: id, ...node, status: reachable(node) })) };
+      if (nodes === null || revision === null) return null;
+      const addressesOf = (found: readonly RegisteredNode[]) => found.map(({ address }) => address);
+      return {
+        revision,
+        silent: addressesOf(nodes.filter(({ silent }) => silent)),
+        lagging: addressesOf(nodes.filter((node) => !node.silent && node.revision < revision)),
+        nodes: nodes.map(({ id, ...node }) => ({ node: id, ...node, status: reachable(node) })),
+      };
     },
     async nodes() {
       const nodes = await readNodes(database).catch(() => []);

@@ -68,3 +68,11 @@ for (const [what, status, gauges, titles] of table) {
     );
   });
 }
+
+test("the overview shows what a silent node reports, and the remedy", () => {
+  const problem = { message: "It serves revision 50 of 53; its database does not answer.", remedy: "Restore it." };
+  const status = statusOf({ silent: ["n1"], nodes: [{ node: "a", address: "n1", problem }] });
+  assert.partialDeepStrictEqual(systemProblems(status, nodeRows(status, noGauges), noGauges), [
+    { detail: problem.message, cure: problem.remedy },
+  ]);
+});

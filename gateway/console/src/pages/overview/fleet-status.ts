@@ -9,6 +9,8 @@ interface StatusNode {
   readonly revision?: number;
   readonly silent?: boolean;
   readonly missingPlugins?: readonly string[];
+  /** Of a silent or late node. */
+  readonly problem?: { readonly message: string; readonly remedy: string } | null;
 }
 
 export interface StatusBody {
@@ -35,6 +37,7 @@ export interface NodeRow {
   readonly state: "serving" | "late" | "silent" | "old configuration";
   readonly memory: number | null;
   readonly lag: number | null;
+  readonly problem: StatusNode["problem"];
 }
 
 export function nodeRows({ sluice }: StatusBody, gauges: FleetGauges | undefined): readonly NodeRow[] {
@@ -59,6 +62,7 @@ export function nodeRows({ sluice }: StatusBody, gauges: FleetGauges | undefined
       state,
       memory: own?.memory ?? null,
       lag: own?.lag ?? null,
+      problem: node.problem,
     };
   });
 }
@@ -78,23 +82,18 @@ const EXPIRES_SOON = 14 * 24 * 3600;
 
 type ProblemTexts = readonly [severity: SystemProblem["severity"], title: string, detail: string, cure: string];
 
-/** The problem of a node with this address, by its state. */
-const nodeProblems: Readonly<Record<Exclude<NodeRow["state"], "serving">, (address: string) => ProblemTexts>> = {
-  silent: (address) => [
-    "error",
-    `The node ${address} is silent`,
-    "It has not answered for two seconds.",
-    "Check its process and the network; the other nodes serve requests.",
-  ],
-  late: (address) => [
+/** The problem of a node, by its state. The response of `GET /status` has details of silent and late nodes. */
+const nodeProblems: Readonly<Record<Exclude<NodeRow["state"], "serving">, ProblemTexts>> = {
+  silent: ["error", "is silent", "It has not answered for two seconds.", "Check its process and the network."],
+  late: [
     "warning",
-    `The node ${address} is late`,
+    "is late",
     "It does not serve the newest configuration yet.",
     "Wait some seconds. If it stays late, read its log.",
   ],
-  "old configuration": (address) => [
+  "old configuration": [
     "error",
-    `The node ${address} serves an old configuration`,
+    "serves an old configuration",
     "It refused the last one, or could not read it.",
     "Its log names the line or the entity that is invalid.",
   ],
@@ -128,8 +127,10 @@ export function systemProblems(
     );
   } else if (rows.length === 0)
     add("warning", "No node is known", "Changes are stored, but no node serves them.", "Start a node.");
-  for (const { address, state } of rows) {
-    if (state !== "serving") add(...nodeProblems[state](address));
+  for (const { address, state, problem } of rows) {
+    if (state === "serving") continue;
+    const [severity, title, detail, cure] = nodeProblems[state];
+    add(severity, `The node ${address} ${title}`, problem?.message ?? detail, problem?.remedy ?? cure);
   }
   for (const plugin of gauges?.missingPlugins ?? [])
     add(

@@ -30,7 +30,7 @@ export function OverviewPage() {
   const status = useLoaded((signal) => read<StatusBody>("status", signal), { key: "status", every: INTERVAL });
   const { memory, failure } = useTraffic("services");
   const { data: gauges } = useLoaded(loadGauges, { key: "metrics", every: GAUGES_INTERVAL });
-  const stored = useLoaded((signal) => loadStoreProblems(session.store, signal), {
+  const stored = useLoaded((signal) => loadStoreProblems(signal), {
     key: "problems",
     every: STORED_INTERVAL,
   });

@@ -11,6 +11,7 @@ interface StoredProblem {
   readonly place: string | null;
   readonly reason: string | null;
   readonly message: string;
+  readonly remedy: string;
 }
 
 export interface ProblemList {
@@ -21,59 +22,25 @@ export interface ProblemList {
 /** More problems are counted only. */
 const MAX_SHOWN = 50;
 
-/** What to change, by the reason of the condition; `…NotFound` reasons have one cure. */
-const cures: Readonly<Record<string, string>> = {
-  Conflicted: "Rename one of the two resources, or delete the one that is not needed.",
-  NotAllowed: "Move the resource to a namespace in which this is allowed, or correct the field.",
-  PluginMissing: "Add the plugin to SLUICE_PLUGINS of these nodes, or delete the resource.",
-  RefNotPermitted: "Add a ReferenceGrant to the namespace of the referenced resource.",
-  SecretNotFound: "Create the Secret or its key, with the label sluice.dev/credential; or correct the reference.",
-};
+export const loadStoreProblems = async (signal: AbortSignal): Promise<readonly SystemProblem[]> =>
+  storeProblems(await read<ProblemList>("problems", signal));
 
-/** @param store The kind of store: resources in a cluster are corrected with kubectl. */
-export const loadStoreProblems = async (store: string, signal: AbortSignal): Promise<readonly SystemProblem[]> =>
-  storeProblems(await read<ProblemList>("problems", signal), store);
-
-export function storeProblems({ data, total }: ProblemList, store: string): readonly SystemProblem[] {
+export function storeProblems({ data, total }: ProblemList): readonly SystemProblem[] {
   const shown = data.slice(0, MAX_SHOWN);
-  // Accepted and Programmed are false for one reason: the second has the longer message.
-  const groups = Map.groupBy(shown, ({ resource, place, reason, message }) =>
-    JSON.stringify(resource ? [resource, reason] : [place, message]),
-  );
-  const problems = [...groups.values()].map(([first, second]) => {
-    const [one, other] = [first as StoredProblem, second ?? (first as StoredProblem)];
-    return problemOf(one.message.length < other.message.length ? other : one, store);
-  });
   const more = total - shown.length;
-  return more > 0 ? [...problems, furtherProblems(more)] : problems;
+  return more > 0 ? [...shown.map(problemOf), furtherProblems(more)] : shown.map(problemOf);
 }
 
-function problemOf({ resource, entity, place, reason, message }: StoredProblem, store: string): SystemProblem {
+function problemOf({ resource, entity, place, reason, message, remedy }: StoredProblem): SystemProblem {
   const view = entity && viewOfCollection(entity.collection);
   const at = entity && view ? { at: ["entities", view.path, entity.id] } : {};
-  if (!resource)
-    return {
-      severity: "error",
-      title: place === null ? "The declarative file is not valid" : `${place} is not valid`,
-      detail: message,
-      cure: "Correct this line. Until then, the nodes serve the last valid version of the file.",
-    };
-  const { kind, namespace, name } = resource;
-  const command = `: kubectl -n ${namespace} edit ${kind.toLowerCase()}s.sluice.dev ${name}`;
-  return {
-    severity: "error",
-    title: `${kind} ${namespace}/${name}: ${reason}`,
-    detail: message,
-    cure: cureOf(reason ?? "", store === "cluster" ? command : ", in its file."),
-    ...at,
-  };
+  const title = resource
+    ? `${resource.kind} ${resource.namespace}/${resource.name}: ${reason}`
+    : place === null
+      ? "The declarative file is not valid"
+      : `${place} is not valid`;
+  return { severity: "error", title, detail: message, cure: remedy, ...at };
 }
-
-const cureOf = (reason: string, means: string): string =>
-  cures[reason] ??
-  (reason.endsWith("NotFound")
-    ? `Create what the resource refers to, or correct the reference${means}`
-    : `Correct the resource${means}`);
 
 const furtherProblems = (count: number): SystemProblem => ({
   severity: "warning",

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StoreProblem } from "../../stores/store.ts";
+import type { AdminRequest } from "../requests.ts";
+import { testingSettings } from "../testing.ts";
+import { createTestingStore } from "../testing-store.ts";
+import { problemRoutes } from "./problems.ts";
+
+const route: StoreProblem = {
+  resource: { kind: "Route", namespace: "shop", name: "cart" },
+  entity: null,
+  place: null,
+  condition: "ResolvedRefs",
+  reason: "ServiceNotFound",
+  message: "there is no Service cart",
+};
+const programmed = { ...route, condition: "Programmed", message: `${route.message}; it is not served` };
+const line: StoreProblem = {
+  ...{ resource: null, entity: null, place: "sluice.yml:3:5", condition: null, reason: null },
+  message: "port: expected an integer",
+};
+
+async function reported(problems: readonly StoreProblem[], store: string) {
+  const opened = createTestingStore();
+  const settings = testingSettings({ SLUICE_STORE: store });
+  const [found] = problemRoutes({
+    settings,
+    store: { ...opened.store, problems: async () => problems },
+  });
+  const response = await found?.handlers.GET?.({} as AdminRequest);
+  return response?.body as {
+    readonly data: readonly (StoreProblem & { readonly remedy: string })[];
+    readonly total: number;
+  };
+}
+
+test("conditions of a resource that are false for one reason are one problem, with the longest message", async () => {
+  const { data, total } = await reported([route, programmed, { ...route, reason: "Conflicted" }], "cluster");
+  assert.equal(total, 2);
+  assert.deepEqual(
+    data.map(({ condition, message }) => [condition, message]),
+    [
+      ["Programmed", programmed.message],
+      ["ResolvedRefs", route.message],
+    ],
+  );
+});
+
+for (const [what, problem, store, remedy] of [
+  ["a missing reference", {}, "cluster", /^Create what .* reference: kubectl -n shop edit routes\.sluice\.dev cart$/],
+  ["a missing Secret", { reason: "SecretNotFound" }, "cluster", /^Create the Secret /],
+  ["a reference that is not permitted", { reason: "RefNotPermitted" }, "cluster", /ReferenceGrant/],
+  ["an invalid resource", { reason: "Invalid" }, "cluster", /^Correct the resource: kubectl -n shop edit /],
+  ["an invalid resource", { reason: "Invalid" }, "directory", /^Correct the resource, in its file\.$/],
+  ["an invalid line of a file", line, "file", /the last valid version of the file/],
+] as const)
+  test(`the remedy of ${what} in a ${store} is what to change`, async () => {
+    const { data } = await reported([{ ...route, ...problem }], store);
+    assert.match(data[0]?.remedy ?? "", remedy);
+  });
