@@ -20,6 +20,8 @@ export interface ArgumentDefinition {
   readonly name: string;
   readonly optional?: boolean;
   readonly choices?: readonly string[];
+  /** Further words, each with the choice that it stands for. */
+  readonly synonyms?: ReadonlyMap<string, string>;
   readonly description: string;
 }
 

@@ -1,5 +1,5 @@
 /** Parses command lines with commander, by the definitions of the commands. */
-import { Argument, type Command, CommanderError, Option } from "commander";
+import { Argument, type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import {
   type Declaration,
   type Declarations,
@@ -88,7 +88,14 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
   for (const argument of definition.arguments ?? []) {
     const shown = argument.optional ? `[${argument.name}]` : `<${argument.name}>`;
     const added = new Argument(shown, argument.description);
-    command.addArgument(argument.choices ? added.choices([...argument.choices]) : added);
+    const { choices, synonyms } = argument;
+    if (choices) added.choices([...choices]);
+    if (choices && synonyms)
+      added.argParser((word: string) => {
+        if (choices.includes(word) || synonyms.has(word)) return word;
+        throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.`);
+      });
+    command.addArgument(added);
   }
   for (const [long, option] of Object.entries(definition.options ?? {})) command.addOption(optionOf(long, option));
   if (parts.named.at(-1) === definition && definition.load) addSettings(command, parts.settings);
@@ -179,7 +186,7 @@ function refuseSubcommand(command: Command, subcommands: readonly CommandDefinit
 
 function givenBy(
   command: Command,
-  { options = {} }: CommandDefinition,
+  { options = {}, arguments: declared = [] }: CommandDefinition,
   subcommands: readonly string[],
 ): GivenArguments {
   const values = command.opts<Readonly<Record<string, GivenOption>>>();
@@ -190,7 +197,8 @@ function givenBy(
   const given: Record<string, GivenOption> = Object.fromEntries(named);
   for (const [long, { shortFor }] of Object.entries(options))
     if (shortFor && given[long] === true) given[shortFor[0]] = shortFor[1];
-  return { subcommands, positionals: command.args, options: given };
+  const positionals = command.args.map((word, at) => declared[at]?.synonyms?.get(word) ?? word);
+  return { subcommands, positionals, options: given };
 }
 
 /** @throws CommanderError for a secret. */

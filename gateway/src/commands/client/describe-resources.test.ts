@@ -17,11 +17,14 @@ const rates = {
   ...{ requests: 1, client_errors: 0, server_errors: 0, refused: 0 },
   latencies: { p50: 1, p95: 1, p99: 1 },
 };
+const [pool, auth] = ["3", "4"].map((digit) => `${digit.repeat(8)}-1111-4111-8111-111111111111`);
+const failedRequest = (time: string) => ({ kind: "failed", status: 503, target: "10.0.0.1:80", time });
 const responses: Readonly<Record<string, object>> = {
   "/plugins?size=1000": {
     data: [
       { id: keys, name: "key-auth" },
       { id: limit, name: "rate-limiting" },
+      { id: auth, name: "key-auth" },
     ],
     next: null,
   },
@@ -39,6 +42,12 @@ const responses: Readonly<Record<string, object>> = {
     ],
     total: 1,
   },
+  "/upstreams/pool": { id: pool, name: "pool" },
+  [`/upstreams/${pool}/health?size=1000`]: {
+    data: ["10.0.0.1:80", "10.0.0.2:80"].map((target) => ({ target, weight: 100, health: "HEALTHY" })),
+  },
+  "/requests?kind=failed&size=1000": { data: [failedRequest("2026-01-02"), failedRequest("2026-01-01")] },
+  "/key-auths?size=1000": { data: [], next: null },
   "/debug-tokens": { header: "X-Sluice-Debug", token: "t", nodes: ["n1"], unanswered: [silent] },
   "/traffic?by=routes&size=20": { seconds: 10, total: rates, data: [], nodes: [{ node: "n1" }], unanswered: [silent] },
   "/status": {
@@ -130,4 +139,24 @@ test("trace names the nodes that did not get the token if it was not accepted", 
 test("top names the nodes whose figures are missing", async () => {
   const { printed } = await run("top", "--once");
   assert.match(printed, /^The last complete 10 seconds on 1 of 2 nodes:\n[\s\S]*\nNo answer from n2: it sends no /);
+});
+
+test("describe lists the ids of the plugins that have one name", async () => {
+  await assert.rejects(run("describe", "plugins", "key-auth"), {
+    message: "there are 2 plugins 'key-auth': name one by its id",
+    faults: [`${keys}  all requests`, `${auth}  all requests`],
+  });
+});
+
+test("describe of an upstream shows that a target answers with server errors, and that no check counts them", async () => {
+  const { printed } = await run("describe", "upstream", "pool");
+  assert.match(
+    printed,
+    /\n10\.0\.0\.1:80 +100 +healthy +answered 503 at 2026-01-02\n10\.0\.0\.2:80 +100 +healthy\nPassive health checks are off /,
+  );
+});
+
+test("get of credentials warns of those whose Secrets the admin API cannot read", async () => {
+  const { warnings } = await run("get", "keyauth_credentials");
+  assert.match(warnings.join(), /^credentials whose Secrets are outside the home namespace are not listed, /);
 });

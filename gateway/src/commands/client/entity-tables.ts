@@ -36,10 +36,25 @@ export async function readEntities(
  */
 export async function readEntity(admin: AdminConnection, collection: Collection, name: string): Promise<EntityMembers> {
   const named = await admin.read<EntityMembers>(`/${segmentOf(collection)}/${encodeURIComponent(name)}`);
-  const entity = named ?? (name.includes("/") ? await readEntityOf(admin, collection, name) : null);
+  const entity =
+    named ??
+    (name.includes("/") ? await readEntityOf(admin, collection, name) : null) ??
+    (collection === "plugins" ? await readPluginNamed(admin, name) : null);
   if (entity) return entity;
   const reasons = await problemsOf(admin, collection, name);
   throw new CommandError(`${admin.url} has no ${entities[collection].singular} '${name}'`, reasons);
+}
+
+/** The only instance of the plugin with this name. @throws CommandError if there are several. */
+async function readPluginNamed(admin: AdminConnection, name: string): Promise<EntityMembers | null> {
+  const found = (await readEntities(admin, "plugins")).filter((plugin) => plugin.name === name);
+  const [only = null] = found;
+  if (found.length <= 1) return only;
+  const references = await referencesOf(admin, "plugins", found);
+  throw new CommandError(
+    `there are ${found.length} plugins '${name}': name one by its id`,
+    found.map(({ id }, index) => `${id}  ${references[index]?.join(", ") || "all requests"}`),
+  );
 }
 
 /** An entity by its custom resource: `NAMESPACE/NAME`, as origins and problems are printed. */

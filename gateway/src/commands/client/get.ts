@@ -1,10 +1,10 @@
 /** `sluice get` and `sluice describe`: entities as the admin API has them. */
-import { type Collection, entitySecrets } from "@sluice/model";
+import { type Collection, entities, entitySecrets } from "@sluice/model";
 import { clientSettings } from "../../settings/client.ts";
 import type { EntityOrigin } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
 import { formatData, formatTable, styled } from "../output.ts";
-import { type AdminConnection, withAdmin } from "./admin-connection.ts";
+import { type AdminConnection, type ClientCall, withAdmin } from "./admin-connection.ts";
 import {
   type EntityMembers,
   entityLabel,
@@ -13,7 +13,7 @@ import {
   referenceIdOf,
   referencesOf,
 } from "./entity-tables.ts";
-import { type CheckedTarget, readTargets } from "./target-health.ts";
+import { type CheckedTarget, readTargetFailures, readTargets } from "./target-health.ts";
 
 export const getCommand = defineCommand({
   settings: clientSettings,
@@ -24,6 +24,7 @@ export const getCommand = defineCommand({
     const tag = typeof options.tag === "string" ? options.tag : undefined;
     const { output } = options;
     const text = await withAdmin(call, async (admin) => {
+      await warnOfUnreadSecrets(call, admin, collection);
       const found =
         name === undefined ? await readEntities(admin, collection, tag) : [await readEntity(admin, collection, name)];
       if (output === "yaml" || output === "json") return formatData(output, name === undefined ? found : found[0]);
@@ -34,6 +35,17 @@ export const getCommand = defineCommand({
   },
 });
 
+/** The admin API of custom resources cannot read Secrets outside the home namespace. */
+async function warnOfUnreadSecrets({ log }: ClientCall, admin: AdminConnection, collection: Collection): Promise<void> {
+  if (!entities[collection].credential || entitySecrets[collection].length === 0) return;
+  const status = await admin.read<{ readonly sluice?: { readonly store: string } }>("/status");
+  if (!["cluster", "directory"].includes(status?.sluice?.store ?? "")) return;
+  log.warn(
+    "credentials whose Secrets are outside the home namespace are not listed, because the admin API cannot read these " +
+      "Secrets; they have the label sluice.dev/credential",
+  );
+}
+
 interface Listed {
   readonly found: readonly EntityMembers[];
   readonly wide: boolean;
@@ -42,16 +54,31 @@ interface Listed {
 async function listText(admin: AdminConnection, collection: Collection, { found, wide }: Listed): Promise<string> {
   const references = await referencesOf(admin, collection, found);
   const origins = wide ? await Promise.all(found.map(({ id }) => originOf(admin, collection, id))) : [];
-  const header = ["NAME", "REFERENCES", "MATCHES OR TARGET", "TAGS", ...(wide ? ["ID", "WRITTEN IN"] : [])];
-  const rows = found.map((entity, index) => [
-    entityLabel(collection, entity),
-    references[index]?.join(", ") || "-",
-    summaryOf(entity),
-    listed(entity.tags) || "-",
-    ...(wide ? [entity.id, origins[index] ?? "-"] : []),
-  ]);
-  return formatTable([header, ...rows]);
+  // Several plugins have one name: the id is what `describe` needs.
+  const isPlugin = collection === "plugins";
+  const columns: readonly ListColumn[] = [
+    { title: "NAME", cell: (entity) => entityLabel(collection, entity) },
+    ...only(isPlugin, { title: "ENABLED", cell: ({ enabled }) => String(enabled ?? "-") }),
+    { title: "REFERENCES", cell: (_, index) => references[index]?.join(", ") || "-" },
+    { title: "MATCHES OR TARGET", cell: summaryOf },
+    { title: "TAGS", cell: ({ tags }) => listed(tags) || "-" },
+    ...only(wide || isPlugin, { title: "ID", cell: ({ id }) => id }),
+    ...only(wide, { title: "WRITTEN IN", cell: (_, index) => origins[index] ?? "-" }),
+  ];
+  const filled = columns.map(({ title, cell }) => [title, ...found.map(cell)]);
+  // Columns without a value in any row.
+  const shown = filled.filter((column, at) => at === 0 || column.slice(1).some((text) => text !== "-"));
+  return formatTable(
+    [0, ...found.keys().map((index) => index + 1)].map((row) => shown.map((column) => column[row] ?? "")),
+  );
 }
+
+interface ListColumn {
+  readonly title: string;
+  readonly cell: (entity: EntityMembers, index: number) => string;
+}
+
+const only = (isShown: boolean, column: ListColumn): readonly ListColumn[] => (isShown ? [column] : []);
 
 const listed = (value: unknown): string => (Array.isArray(value) ? value.join(",") : "");
 
@@ -79,39 +106,88 @@ export const describeCommand = defineCommand({
   ends: true,
   async run(call) {
     const [collection, name = ""] = call.given.positionals as [Collection, string];
-    const text = await withAdmin(call, async (admin) => {
-      const entity = await readEntity(admin, collection, name);
-      const [references = []] = await referencesOf(admin, collection, [entity]);
-      const origin = await admin.read<EntityOrigin>(`/origins/${collection}/${entity.id}`);
-      const plugins = await appliedPlugins(admin, collection, entity);
-      return [
-        `${styled("bold", `${collection}/${entityLabel(collection, entity)}`)}\n`,
-        [
-          `Id:          ${entity.id}\n`,
-          `Written in:  ${originText(origin)}\n`,
-          ...timesOf(entity),
-          ...references.map((reference) => `Refers to:   ${reference}\n`),
-        ].join(""),
-        origin?.in === "resource" && conditionsText(origin),
-        `${styled("bold", "Fields:")}\n${formatData("yaml", shownMembers(collection, entity)).replace(/^/gm, "  ").trimEnd()}\n`,
-        collection === "upstreams" && targetsText(await readTargets(admin, entity.id)),
-        plugins.length > 0 &&
-          `${styled("bold", "Plugins that apply:")}\n${formatTable([["NAME", "SCOPE", "ENABLED"], ...plugins])}`,
-      ]
-        .filter(Boolean)
-        .join("\n");
-    });
-    call.print(text);
+    const { output } = call.given.options;
+    const description = await withAdmin(call, (admin) => readDescription(admin, collection, name));
+    call.print(
+      output === "yaml" || output === "json"
+        ? formatData(output, description)
+        : descriptionText(collection, description),
+    );
     return undefined;
   },
 });
 
-/** Without members that are printed elsewhere or unset; secrets are redacted. */
-const shownMembers = (collection: Collection, entity: EntityMembers): object =>
+interface Description {
+  readonly label: string;
+  readonly origin: EntityOrigin | null;
+  readonly references: readonly string[];
+  readonly entity: EntityMembers;
+  readonly plugins: readonly AppliedPlugin[];
+  /** Of an upstream only. */
+  readonly targets?: readonly DescribedTarget[];
+}
+
+interface DescribedTarget extends CheckedTarget {
+  /** The last server error of the target; null: the nodes remember none. */
+  readonly failure: string | null;
+}
+
+async function describedTargets(admin: AdminConnection, upstream: string): Promise<readonly DescribedTarget[]> {
+  const failures = await readTargetFailures(admin);
+  const targets = await readTargets(admin, upstream);
+  return targets.map((checked) => ({ ...checked, failure: failures.get(checked.target) ?? null }));
+}
+
+async function readDescription(admin: AdminConnection, collection: Collection, name: string): Promise<Description> {
+  const entity = await readEntity(admin, collection, name);
+  const [references = []] = await referencesOf(admin, collection, [entity]);
+  return {
+    label: `${collection}/${entityLabel(collection, entity)}`,
+    origin: await admin.read<EntityOrigin>(`/origins/${collection}/${entity.id}`),
+    references,
+    entity: withoutSecrets(collection, entity),
+    plugins: await appliedPlugins(admin, collection, entity),
+    ...(collection === "upstreams" && { targets: await describedTargets(admin, entity.id) }),
+  };
+}
+
+function descriptionText(collection: Collection, description: Description): string {
+  const { label, origin, references, entity, plugins, targets } = description;
+  return [
+    `${styled("bold", label)}\n`,
+    [
+      `Id:          ${entity.id}\n`,
+      `Written in:  ${originText(origin)}\n`,
+      ...timesOf(entity),
+      ...references.map((reference) => `Refers to:   ${reference}\n`),
+    ].join(""),
+    origin?.in === "resource" && conditionsText(origin),
+    `${styled("bold", "Fields:")}\n${formatData("yaml", shownMembers(entity)).replace(/^/gm, "  ").trimEnd()}\n`,
+    collection === "upstreams" && targetsText(targets ?? [], entity),
+    plugins.length > 0 &&
+      `${styled("bold", "Plugins that apply:")}\n${formatTable([
+        ["NAME", "SCOPE", "ENABLED", "ID"],
+        ...plugins.map((plugin) => [plugin.name, plugin.scope, String(plugin.enabled), plugin.id]),
+      ])}`,
+  ]
+    .filter(Boolean)
+    .join("\n");
+}
+
+const withoutSecrets = (collection: Collection, entity: EntityMembers): EntityMembers =>
   Object.fromEntries(
-    Object.entries(entity)
-      .filter(([member, value]) => value !== null && !["id", "created_at", "updated_at"].includes(member))
-      .map(([member, value]) => [member, entitySecrets[collection].includes(member) ? "[redacted]" : value]),
+    Object.entries(entity).map(([member, value]) => [
+      member,
+      value !== null && entitySecrets[collection].includes(member) ? "[redacted]" : value,
+    ]),
+  ) as EntityMembers;
+
+/** Without members that are printed elsewhere or unset. */
+const shownMembers = (entity: EntityMembers): object =>
+  Object.fromEntries(
+    Object.entries(entity).filter(
+      ([member, value]) => value !== null && !["id", "created_at", "updated_at"].includes(member),
+    ),
   );
 
 function timesOf({ created_at: created, updated_at: updated }: EntityMembers): readonly string[] {
@@ -132,15 +208,36 @@ const healthWords: Readonly<Record<string, string>> = {
   HEALTHCHECKS_OFF: "not checked",
 };
 
-function targetsText(targets: readonly CheckedTarget[]): string {
+function targetsText(targets: readonly DescribedTarget[], upstream: EntityMembers): string {
   if (targets.length === 0) return "There are no targets.\n";
-  const rows = targets.map(({ target, weight, health, refusal }) => [
+  const rows = targets.map(({ target, weight, health, refusal, failure }) => [
     target,
     String(weight),
     healthWords[health] ?? "unknown",
-    refusal === null ? "" : `refused: ${refusal}`,
+    refusal === null ? (failure ?? "") : `refused: ${refusal}`,
   ]);
-  return `${styled("bold", "Targets:")}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`;
+  const text = `${styled("bold", "Targets:")}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`;
+  const fails = targets.some(({ failure }) => failure !== null);
+  return fails && !countsFailures(upstream) ? `${text}${PASSIVE_OFF}\n` : text;
+}
+
+const PASSIVE_OFF =
+  "Passive health checks are off (healthchecks.passive.unhealthy.http_failures is 0), so such responses do not make a " +
+  "target unhealthy.";
+
+/** Whether passive health checks count responses with a server error. */
+function countsFailures({ healthchecks }: EntityMembers): boolean {
+  const { passive } = Object(healthchecks) as {
+    readonly passive?: { readonly unhealthy?: { readonly http_failures?: number } };
+  };
+  return (passive?.unhealthy?.http_failures ?? 0) > 0;
+}
+
+interface AppliedPlugin {
+  readonly id: string;
+  readonly name: string;
+  readonly scope: string;
+  readonly enabled: boolean;
 }
 
 /** The plugins of a route, its service and all requests; or of a service or consumer and of all requests. */
@@ -148,7 +245,7 @@ async function appliedPlugins(
   admin: AdminConnection,
   collection: Collection,
   entity: EntityMembers,
-): Promise<readonly (readonly string[])[]> {
+): Promise<readonly AppliedPlugin[]> {
   const own: Readonly<Record<string, string | undefined>> = {
     route: collection === "routes" ? entity.id : undefined,
     service: collection === "services" ? entity.id : referenceIdOf(entity, "service"),
@@ -163,9 +260,10 @@ async function appliedPlugins(
     return set.every((scope) => own[scope] === referenceIdOf(plugin, scope));
   });
   const references = await referencesOf(admin, "plugins", applied);
-  return applied.map((plugin, index) => [
-    String(plugin.name),
-    references[index]?.join(", ") || "all requests",
-    String(plugin.enabled),
-  ]);
+  return applied.map(({ id, name, enabled }, index) => ({
+    id,
+    name: String(name),
+    scope: references[index]?.join(", ") || "all requests",
+    enabled: enabled === true,
+  }));
 }

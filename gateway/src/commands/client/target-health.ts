@@ -1,5 +1,6 @@
 /** The targets of an upstream with their health, as the nodes see it. */
-import type { AdminConnection } from "./admin-connection.ts";
+import type { RecentRequest } from "@sluice/model";
+import { type AdminConnection, RefusedByAdminApi } from "./admin-connection.ts";
 
 export interface CheckedTarget {
   readonly target: string;
@@ -28,4 +29,19 @@ export async function readTargets(admin: AdminConnection, upstream: string): Pro
     health,
     refusal: data?.addresses.find(({ reason }) => reason !== undefined)?.reason ?? null,
   }));
+}
+
+/** By address of a target, `answered 503 at TIME`: the last server error that the nodes remember. */
+export async function readTargetFailures(admin: AdminConnection): Promise<ReadonlyMap<string, string>> {
+  type FailedRequests = { readonly data: readonly RecentRequest[] };
+  const failed = await admin.read<FailedRequests>("/requests?kind=failed&size=1000").catch((error: unknown) => {
+    // No node answers.
+    if (error instanceof RefusedByAdminApi) return null;
+    throw error;
+  });
+  // The newest request comes first, and replaces the others.
+  const entries = (failed?.data ?? []).toReversed();
+  return new Map(
+    entries.flatMap(({ target, status, time }) => (target === null ? [] : [[target, `answered ${status} at ${time}`]])),
+  );
 }

@@ -1,5 +1,5 @@
 /** The commands that read or change the configuration through the admin API. */
-import type { Collection } from "@sluice/model";
+import { type Collection, entities } from "@sluice/model";
 import type { ArgumentDefinition, OptionDefinition } from "@sluice/model/command-line";
 import { clientOptions, connectionOptions } from "./options.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
@@ -43,7 +43,8 @@ const collections: Readonly<Record<Exclude<Collection, "targets" | "consumer_gro
 const collection: ArgumentDefinition = {
   name: "COLLECTION",
   choices: Object.keys(collections),
-  description: "The kind of entities.",
+  synonyms: new Map((Object.keys(collections) as Collection[]).map((name) => [entities[name].singular, name])),
+  description: "The kind of entities, also in the singular.",
 };
 
 const get: SluiceCommand = {
@@ -72,11 +73,12 @@ const get: SluiceCommand = {
 const describe: SluiceCommand = {
   name: "describe",
   summary: "shows an entity with its source, conditions, references, plugins and targets",
+  description: "Secrets are redacted.",
   arguments: [
     collection,
     { name: "NAME", description: "Name or id of the entity, or its custom resource as NAMESPACE/NAME." },
   ],
-  options: connectionOptions,
+  options: clientOptions("text", "yaml", "json"),
   examples: [
     { line: "sluice describe routes shop", effect: "also shows the file and line, or the custom resource" },
     { line: "sluice describe plugins shop/keys", effect: "shows the plugin of the custom resource keys in shop" },
