@@ -79,6 +79,8 @@ export function GroupPicture({ drawn, targets, position, memory, isNarrow, onMor
               <span class="hint">
                 <span class="dot" aria-hidden="true" />
                 {target.health}, weight {target.weight}
+                {target.failure !== null &&
+                  `, answered ${target.failure}${group.upstream?.countsFailures ? "" : " (passive checks are off)"}`}
               </span>
             </li>
           ))}

@@ -49,6 +49,17 @@ test("a service whose host is an upstream leads to the upstream", () => {
   ]);
 });
 
+for (const [healthchecks, expected] of [
+  [{ passive: { unhealthy: { http_failures: 5 } } }, true],
+  [{ passive: { unhealthy: { http_failures: 0 } } }, false],
+  [undefined, false],
+] as const)
+  test(`an upstream with the checks ${JSON.stringify(healthchecks)} ${expected ? "counts" : "does not count"} failures`, () => {
+    const upstreams = [{ id: "u", name: "pool", healthchecks }];
+    const [group] = groupByService({ services: [service("a", "pool")], upstreams, routes: [] });
+    assert.equal(group?.upstream?.countsFailures, expected);
+  });
+
 test("a filter that matches routes keeps only these, and one that matches a service keeps all of its routes", () => {
   const found = (text: string) => filterGroups(groups, text).map(({ name, routes }) => [name, routes.length]);
   assert.deepEqual(found("R2"), [["a", 1]]);

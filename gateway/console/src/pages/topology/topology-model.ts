@@ -17,10 +17,17 @@ export interface TopologyGroup {
   readonly url: string;
   readonly isEnabled: boolean;
   /** Null: the service names a host, not an upstream. */
-  readonly upstream: { readonly id: string; readonly name: string } | null;
+  readonly upstream: TopologyUpstream | null;
   readonly routes: readonly TopologyRoute[];
   /** Lower-case texts that a search looks into. */
   readonly searched: string;
+}
+
+export interface TopologyUpstream {
+  readonly id: string;
+  readonly name: string;
+  /** Whether passive health checks count responses with a server error. */
+  readonly countsFailures: boolean;
 }
 
 export interface TopologyEntities {
@@ -39,12 +46,19 @@ export function groupByService({ routes, services, upstreams }: TopologyEntities
       id: service.id,
       url,
       isEnabled: service.enabled !== false,
-      upstream: upstream ? { id: upstream.id, name: String(upstream.name) } : null,
+      upstream: upstream ? upstreamOf(upstream) : null,
     });
   });
   const loose = routesOf.get("") ?? [];
   const rest = { id: "", url: "A plugin answers their requests.", isEnabled: true, upstream: null };
   return loose.length === 0 ? groups : [...groups, groupOf("Routes without a service", loose, rest)];
+}
+
+function upstreamOf({ id, name, healthchecks }: EntityRecord): TopologyUpstream {
+  const { passive } = Object(healthchecks) as {
+    readonly passive?: { readonly unhealthy?: { readonly http_failures?: number } };
+  };
+  return { id, name: String(name), countsFailures: (passive?.unhealthy?.http_failures ?? 0) > 0 };
 }
 
 function groupOf(

@@ -1,6 +1,7 @@
 /** Loads the targets of the upstreams that are in view, with the health that the nodes report. */
+import type { RecentRequest } from "@sluice/model";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { encodedPath } from "../../api/client.ts";
+import { encodedPath, read } from "../../api/client.ts";
 import { loadEntities } from "../../api/load-entities.ts";
 
 export interface TopologyTarget {
@@ -8,6 +9,8 @@ export interface TopologyTarget {
   readonly address: string;
   readonly weight: number;
   readonly health: "healthy" | "unhealthy" | "not checked";
+  /** The status of its last server error that nodes remember; null: there is none. */
+  readonly failure: number | null;
 }
 
 /** Targets that a group draws at most. */
@@ -30,7 +33,8 @@ export function useTargets(wanted: string): ReadonlyMap<string, readonly Topolog
     if (wanted === "") return;
     const abort = new AbortController();
     const load = async (ids: readonly string[]) => {
-      const loaded = await Promise.all(ids.map((id) => loadTargets(id, abort.signal).catch(() => [])));
+      const failures = await loadFailures(abort.signal).catch(() => new Map());
+      const loaded = await Promise.all(ids.map((id) => loadTargets(id, failures, abort.signal).catch(() => [])));
       if (!abort.signal.aborted)
         setTargets(new Map([...known.current, ...ids.map((id, index) => [id, loaded[index] ?? []] as const)]));
     };
@@ -46,12 +50,24 @@ export function useTargets(wanted: string): ReadonlyMap<string, readonly Topolog
   return targets;
 }
 
-async function loadTargets(upstream: string, signal: AbortSignal): Promise<readonly TopologyTarget[]> {
+/** By address of a target, the status of its last server error. */
+async function loadFailures(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  const { data } = await read<{ readonly data: readonly RecentRequest[] }>("requests?kind=failed&size=1000", signal);
+  // The newest request comes first, and replaces the others.
+  return new Map(data.toReversed().flatMap(({ target, status }) => (target === null ? [] : [[target, status]])));
+}
+
+async function loadTargets(
+  upstream: string,
+  failures: ReadonlyMap<string, number>,
+  signal: AbortSignal,
+): Promise<readonly TopologyTarget[]> {
   const { entities } = await loadEntities(`upstreams/${encodedPath(upstream)}/health`, { signal });
   return entities.map(({ id, target, weight, health }) => ({
     id,
     address: String(target),
     weight: Number(weight),
     health: states[String(health)] ?? "not checked",
+    failure: failures.get(String(target)) ?? null,
   }));
 }
