@@ -50,7 +50,7 @@ export function OverviewPage() {
       {failure !== undefined && status.failure === undefined && <Notice kind="error">{failure}</Notice>}
       <dl class="tiles">
         <Tile title="Nodes" value={status.data ? `${serving} of ${rows.length}` : "…"} note="up to date" />
-        <Tile title="Requests" value={point ? `${formatRate(point.requests)}/s` : "–"} note="all nodes" />
+        <Tile title="Requests" value={point ? `${formatRate(point.requests)}/s` : "–"} note={memory.nodesText} />
         <Tile
           title="Server errors"
           value={point && point.requests > 0 ? formatShare(point.server_errors / point.requests) : "–"}
