@@ -13,7 +13,7 @@ import {
 import { pino } from "pino";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { bootstrap, reset } from "../../../gateway/src/database/migrate.ts";
-import { readNodes } from "../../../gateway/src/database/nodes.ts";
+import { readNewestRevision, readNodes } from "../../../gateway/src/database/nodes.ts";
 import { createDatabaseSource, type DatabaseSourceOptions } from "../../../gateway/src/sources/database-source.ts";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createRevisionWait } from "../../../gateway/src/stores/database/await-revision.ts";
@@ -315,7 +315,9 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       const [seen] = await readNodes(database);
       assert.equal(seen?.id, node.state().node);
       assert.deepEqual([seen?.address, seen?.status, seen?.version, seen?.silent], ["a:1", "http://a:1", "1", false]);
+      assert.match(seen?.lastSeen ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       assert.equal(seen?.revision, node.state().revision);
+      assert.equal(await readNewestRevision(database), node.state().revision);
       await node.stop();
       assert.deepEqual(await readNodes(database), []);
     });
