@@ -78,9 +78,9 @@ export function GroupPicture({ drawn, targets, position, memory, isNarrow, onMor
               <span class="mono">{target.address}</span>
               <span class="hint">
                 <span class="dot" aria-hidden="true" />
-                {target.health}, weight {target.weight}
-                {target.failure !== null &&
-                  `, answered ${target.failure}${group.upstream?.countsFailures ? "" : " (passive checks are off)"}`}
+                {/* A card has no room for both. */}
+                {target.health}, {target.failure === null ? `weight ${target.weight}` : `answered ${target.failure}`}
+                {target.failure !== null && !group.upstream?.countsFailures && ", passive checks off"}
               </span>
             </li>
           ))}
