@@ -59,10 +59,12 @@ export interface ExplainedRoute {
   readonly path: string | null;
   /** Null: the route matches the request. The first route that matches is chosen. */
   readonly mismatch: RouteMismatch | null;
+  /** Why the chosen route takes precedence over this one, which matches too; null: it is chosen, or does not match. */
+  readonly lostBecause: string | null;
 }
 
 export interface ExplainedRoutes {
-  /** The routes that match the most attributes, in order of precedence. */
+  /** The routes that match, in order of precedence, and then those that match the most attributes. */
   readonly nearest: readonly ExplainedRoute[];
   /** The number of the other routes; a route with several paths counts once for each. */
   readonly others: number;

@@ -109,14 +109,59 @@ test("routes that match are chosen or lose to the chosen one, and each path of a
   assert.equal(route?.name, "narrow");
   assert.deepEqual(candidates.map(shown), [
     ["narrow", "/a/b", "chosen", null],
-    ["other", "/other", "no match", "path"],
     ["wide", "/a", "lost", null],
     ["wide", "/", "lost", null],
+    ["other", "/other", "no match", "path"],
   ]);
-  assert.match(candidates[2]?.reason ?? "", /the route narrow takes precedence/);
 });
 
-test("only the nearest candidates are listed, in order of precedence, and the others are counted", async () => {
+describe("the reason why a route that matches is not chosen", () => {
+  const a = { paths: ["/a"] };
+  const rows: readonly (readonly [winner: object, loser: object, reason: string])[] = [
+    [{ ...a, methods: ["GET"] }, a, "it has 2 kinds of attributes (paths, methods), this one 1 (paths)"],
+    [{ hosts: ["x.example"], methods: ["GET"] }, { ...a, methods: ["GET"] }, "hosts rank before paths"],
+    [{ ...a, hosts: ["x.example"] }, { ...a, hosts: ["*.example"] }, "hosts rank before wildcards"],
+    [
+      { ...a, hosts: ["*.example:80"] },
+      { ...a, hosts: ["x.example"] },
+      "wildcards with a port rank before other hosts",
+    ],
+    [{ paths: ["~/a"] }, { paths: ["/a/b"] }, "regular expressions rank before prefixes"],
+    [{ headers: { one: ["1"], two: ["2"] } }, { headers: { one: ["1"] } }, "2 headers are more than 1"],
+    [
+      { paths: ["~/a"], regex_priority: 10 },
+      { paths: ["~/a/b"], regex_priority: 5 },
+      "regex_priority 10 is more than 5",
+    ],
+    [{ paths: ["/a/b"] }, a, "the path /a/b is longer"],
+    [{ ...a, created_at: 1 }, { ...a, created_at: 2 }, "it was created earlier"],
+    [
+      { ...a, id: "11111111-1111-4111-8111-111111111111", created_at: 1 },
+      { ...a, id: "22222222-1111-4111-8111-111111111111", created_at: 1 },
+      "its id sorts first",
+    ],
+  ];
+  for (const [winner, loser, reason] of rows)
+    test(`is '${reason}'`, async () => {
+      rig.serve({
+        routes: [
+          { name: "loser", ...loser },
+          { name: "winner", ...winner },
+        ],
+      });
+      const { candidates } = await rig.explain({ url: "http://x.example/a/b", headers: { one: "1", two: "2" } });
+      assert.deepEqual(
+        candidates.map((candidate) => [candidate.route.name, candidate.result]),
+        [
+          ["winner", "chosen"],
+          ["loser", "lost"],
+        ],
+      );
+      assert.equal(candidates[1]?.reason, `it matches, but the route winner takes precedence: ${reason}`);
+    });
+});
+
+test("only the nearest candidates are listed, the nearest first, and the others are counted", async () => {
   rig.serve({
     routes: [
       { name: "host", hosts: ["other.example"], paths: ["/a"], methods: ["GET"] },
@@ -127,7 +172,7 @@ test("only the nearest candidates are listed, in order of precedence, and the ot
   });
   const url = "http://x.example/a";
   for (const [size, names, others] of [
-    [20, ["host", "header", "method", "path"], 0],
+    [20, ["header", "method", "path", "host"], 0],
     [3, ["header", "method", "path"], 1],
     [1, ["header"], 3],
   ] as const) {

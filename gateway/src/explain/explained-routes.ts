@@ -30,11 +30,11 @@ async function inSlices<Result>(steps: Iterator<undefined, Result>): Promise<Res
 }
 
 function candidateOf(candidate: ExplainedRoute, chosen: ExplainedRoute | undefined): RouteCandidate {
-  const { path, mismatch } = candidate;
+  const { path, mismatch, lostBecause } = candidate;
   const route = nameOf(candidate.route);
   if (mismatch !== null) return { route, path, result: "no match", ...mismatch };
   if (candidate === chosen)
     return { route, path, result: "chosen", attribute: null, reason: "it matches, and none before it does" };
-  const reason = `it matches, but the route ${chosen?.route.name ?? chosen?.route.id} takes precedence`;
+  const reason = `it matches, but the route ${chosen?.route.name ?? chosen?.route.id} takes precedence: ${lostBecause}`;
   return { route, path, result: "lost", attribute: null, reason };
 }

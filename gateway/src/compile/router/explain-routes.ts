@@ -2,7 +2,14 @@
 import { type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
 import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
 import { visitHostKeys } from "./host-pattern.ts";
-import { acceptsHeader, acceptsServerName, compareEntries, type HeaderRule, type RouteEntry } from "./route-entry.ts";
+import {
+  acceptsHeader,
+  acceptsServerName,
+  compareEntries,
+  type HeaderRule,
+  precedenceReason,
+  type RouteEntry,
+} from "./route-entry.ts";
 
 export interface ExplainEntriesOptions {
   /** Maximum number of entries in the result. */
@@ -12,7 +19,8 @@ export interface ExplainEntriesOptions {
 }
 
 /**
- * The entries that match the most attributes, and the reasons why they do not match. Yields after each entry, because
+ * The entries that match, in order of precedence, and then those that match the most attributes, with the reasons why
+ * they are not chosen. Yields after each entry, because
  * there may be many thousands: the caller lets other requests run in between.
  *
  * @param entries The entries of each route
@@ -32,10 +40,10 @@ export function* explainEntries(
       yield;
     }
   }
+  const [first] = nearest;
+  const chosen = first?.attribute === null ? first.entry : null;
   return {
-    nearest: nearest
-      .toSorted((one, other) => compareEntries(one.entry, other.entry))
-      .map((ranked) => described(ranked, lookup)),
+    nearest: nearest.map((ranked) => described(ranked, { ...lookup, chosen })),
     others: count - nearest.length,
   };
 }
@@ -103,9 +111,15 @@ function mismatchBesidesHost(entry: RouteEntry, { request, isServed }: Lookup): 
   return isServed(route) ? null : "service";
 }
 
-function described({ entry, attribute }: RankedEntry, { request }: Lookup): ExplainedRoute {
+interface DescribeOptions extends Lookup {
+  /** The entry that matches first; null: none matches. */
+  readonly chosen: RouteEntry | null;
+}
+
+function described({ entry, attribute }: RankedEntry, { request, chosen }: DescribeOptions): ExplainedRoute {
   const mismatch = attribute && { attribute, reason: reasonOf(entry, attribute, request) };
-  return { route: entry.route, path: pathOf(entry), mismatch };
+  const lostBecause = mismatch || !chosen || chosen === entry ? null : precedenceReason(chosen, entry);
+  return { route: entry.route, path: pathOf(entry), mismatch, lostBecause };
 }
 
 const pathOf = ({ prefix, pattern }: RouteEntry): string | null => (pattern ? `~${pattern.source}` : prefix);

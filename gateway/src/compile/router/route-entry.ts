@@ -86,6 +86,34 @@ export function compareEntries(a: RouteEntry, b: RouteEntry): number {
   return a.route.id < b.route.id ? -1 : a.route.id > b.route.id ? 1 : 0;
 }
 
+/** The first rule of `compareEntries` by which `winner` takes precedence over `loser`. */
+export function precedenceReason(winner: RouteEntry, loser: RouteEntry): string {
+  const [more, fewer] = [attributesOf(winner), attributesOf(loser)];
+  if (more.length !== fewer.length)
+    return `it has ${more.length} kinds of attributes (${more.join(", ")}), this one ${fewer.length} (${fewer.join(", ")})`;
+  const kind = more.find((name) => !fewer.includes(name));
+  if (kind !== undefined) return `${kind} rank before ${fewer.find((name) => !more.includes(name))}`;
+  const own = hostKind(winner.hosts);
+  if (own !== hostKind(loser.hosts))
+    return own === PLAIN_HOSTS ? "hosts rank before wildcards" : "wildcards with a port rank before other hosts";
+  if ((winner.pattern === null) !== (loser.pattern === null)) return "regular expressions rank before prefixes";
+  const [headers, fewerHeaders] = [winner.headers?.length ?? 0, loser.headers?.length ?? 0];
+  if (headers !== fewerHeaders) return `${headers} headers are more than ${fewerHeaders}`;
+  const [priority, lower] = [winner.route.regex_priority, loser.route.regex_priority];
+  if (winner.pattern && priority !== lower) return `regex_priority ${priority} is more than ${lower}`;
+  if (winner.prefix?.length !== loser.prefix?.length) return `the path ${winner.prefix} is longer`;
+  if (winner.route === loser.route) return "it has another path that matches";
+  return winner.route.created_at === loser.route.created_at ? "its id sorts first" : "it was created earlier";
+}
+
+const attributesOf = ({ hosts, headers, prefix, pattern, methods, serverNames }: RouteEntry): readonly string[] => [
+  ...(hosts.length > 0 ? ["hosts"] : []),
+  ...(headers ? ["headers"] : []),
+  ...(prefix !== null || pattern ? ["paths"] : []),
+  ...(methods ? ["methods"] : []),
+  ...(serverNames ? ["snis"] : []),
+];
+
 /** Whether everything but host and path matches; `RouteSearch` matches these two. */
 export function matchesRest(entry: RouteEntry, request: RoutableRequest): boolean {
   if (entry.methods !== null && !entry.methods.has(request.method)) return false;
