@@ -131,7 +131,8 @@ test("the reason why a credential is not valid for a route is known", () => {
   assert.equal(reason(scoped, "team"), null);
   assert.equal(
     reason(scoped, "o"),
-    "the credential is valid only for routes of the namespace lab, team; routes of o need a ReferenceGrant there",
+    "the credential belongs to the consumer demo, which routes of the namespace o do not accept: " +
+      "create a ReferenceGrant in the namespace o from Consumer of the namespace team to Route",
   );
   assert.equal(identities.whyInvalid("keyauth_credentials", "none", first), null);
 });

@@ -254,12 +254,12 @@ for (const [name, kind, spec, namespace, sentences, reasons] of faults) {
 }
 
 const secretFaults = [
-  ["missing", "good", "name: there is no Secret missing with the label sluice.dev/credential in the namespace home"],
   [
-    "unlabelled",
+    "missing",
     "good",
-    "name: there is no Secret unlabelled with the label sluice.dev/credential in the namespace home",
+    "name: there is no Secret missing with the label sluice.dev/credential in the namespace home: create it, or add the label",
   ],
+  ["unlabelled", "good", "name: the Secret unlabelled in the namespace home lacks the label sluice.dev/credential"],
   ["keys", "other", "key: the Secret keys has no entry other in its data"],
   ["keys", "empty", "key: the entry empty of the Secret keys is empty"],
   ["keys", "broken", "key: the entry broken of the Secret keys ends in a line break"],

@@ -34,9 +34,14 @@ export function readSecret(
     reason: "SecretNotFound",
   });
   const secret = read("Secret", namespace, name);
-  if (secret?.metadata.labels?.[CREDENTIAL_LABEL] === undefined) {
-    return fault("name", `there is no Secret ${name} with the label ${CREDENTIAL_LABEL} in the namespace ${namespace}`);
-  }
+  // In a cluster, Secrets without the label are not read, so they seem to be missing.
+  if (secret === undefined)
+    return fault(
+      "name",
+      `there is no Secret ${name} with the label ${CREDENTIAL_LABEL} in the namespace ${namespace}: create it, or add the label`,
+    );
+  if (secret.metadata.labels?.[CREDENTIAL_LABEL] === undefined)
+    return fault("name", `the Secret ${name} in the namespace ${namespace} lacks the label ${CREDENTIAL_LABEL}`);
   const value = entryOf(secret, key);
   if (value === undefined) return fault("key", `the Secret ${name} has no entry ${key} in its data`);
   if (value === "") return fault("key", `the entry ${key} of the Secret ${name} is empty`);

@@ -113,10 +113,21 @@ export class CompiledIdentities {
     const { unavailable } = found.find((credential) => isInNamespaceOf(credential, route))?._sluice ?? {};
     if (unavailable !== undefined) return `the credential is invalid: ${unavailable}`;
     if (found.some((credential) => isInNamespaceOf(credential, route))) return "the credential has expired";
-    const namespaces = [...new Set(found.flatMap(({ _sluice }) => _sluice?.namespaces ?? []))].toSorted().join(", ");
-    const own = route._sluice?.namespace;
-    const cure = own === undefined ? "this route has no namespace" : `routes of ${own} need a ReferenceGrant there`;
-    return `the credential is valid only for routes of the namespace ${namespaces}; ${cure}`;
+    const { name, namespace } = this.#ownerOf(first);
+    const routes = route._sluice?.namespace;
+    const belongs = `the credential belongs to the consumer ${name}`;
+    if (routes === undefined) return `${belongs} of the namespace ${namespace}, and this route has no namespace`;
+    return (
+      `${belongs}, which routes of the namespace ${routes} do not accept: ` +
+      `create a ReferenceGrant in the namespace ${routes} from Consumer of the namespace ${namespace} to Route`
+    );
+  }
+
+  #ownerOf({ consumer: { id }, _sluice }: SnapshotCredential) {
+    const { username = null, custom_id = null } = this.#indexes.snapshot.consumers.get(id) ?? {};
+    // The first is the namespace of the consumer; the others have a ReferenceGrant.
+    const [namespace = ""] = _sluice?.namespaces ?? [];
+    return { name: username ?? custom_id ?? id, namespace };
   }
 
   /** Like `credential`, but all such credentials: in some collections, several may have the same lookup value. */
