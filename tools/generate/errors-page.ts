@@ -16,7 +16,7 @@ Plugins answer with statuses of their own; the page of the [plugin](plugins.md) 
 |---|---|
 | 400 | [request-validator](plugins/request-validator.md) (the body or a parameter is invalid), [standard-webhooks](plugins/standard-webhooks.md), [bot-detection](plugins/bot-detection.md), [grpc-web](plugins/grpc-web.md) |
 | 401 | the authentication plugins, such as [key-auth](plugins/key-auth.md) and [jwt](plugins/jwt.md): no credential, or an invalid one. Several of them on one route: [acl](plugins/acl.md) without a consumer |
-| 403 | [acl](plugins/acl.md), [ip-restriction](plugins/ip-restriction.md), [bot-detection](plugins/bot-detection.md), [openid-connect](plugins/openid-connect.md): the client is known, but not admitted |
+| 403 | [acl](plugins/acl.md), [ip-restriction](plugins/ip-restriction.md), [bot-detection](plugins/bot-detection.md), [openid-connect](plugins/openid-connect.md): the client is known, but not admitted. Behind a load balancer, ip-restriction sees the address of the balancer unless \`SLUICE_TRUSTED_IPS\` lists it ([symptoms](../how-to/troubleshoot.md)) |
 | 411, 413, 417 | [request-size-limiting](plugins/request-size-limiting.md) |
 | 429 | [rate-limiting](plugins/rate-limiting.md), [response-ratelimiting](plugins/response-ratelimiting.md) |
 | 503 | [forward-auth](plugins/forward-auth.md), [openid-connect](plugins/openid-connect.md), [basic-auth](plugins/basic-auth.md): a server that the plugin asks does not answer, or the node is overloaded. The node's log has the \`reason\` |

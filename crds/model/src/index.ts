@@ -15,6 +15,7 @@ export {
   type Violation,
 } from "@sluice/plugin-sdk";
 export type { PluginConfigs, PluginName } from "@sluice/plugins/schemas";
+export * from "./certificate-details.ts";
 export { configSizeMessage } from "./check/config-size.ts";
 export { schemaNodeAt, withDeprecated } from "./check/deprecated.ts";
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";

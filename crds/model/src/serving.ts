@@ -4,6 +4,7 @@
  */
 
 export { compileRegex, LruCache } from "@sluice/plugin-sdk";
+export * from "./certificate-details.ts";
 export { describeViolation, describeWarnings, escapeControlCharacters } from "./document/describe.ts";
 export { type DividedText, divideText } from "./document/text/items.ts";
 export { hasExpired } from "./entities/credentials/key-auth.ts";

@@ -17,6 +17,11 @@ function candidates(serverName: string): readonly string[] {
 
 type Sections = Pick<Snapshot, "certificates" | "snis">;
 
+export interface NamedCertificate {
+  readonly sni: string;
+  readonly certificate: Certificate;
+}
+
 export class Certificates {
   readonly #sections: Sections;
   /** By lower-case name. */
@@ -38,11 +43,18 @@ export class Certificates {
 
   /** The certificate for a server name (null: client without SNI); undefined when none matches. */
   find(serverName: string | null): Certificate | undefined {
-    const names = serverName ? candidates(serverName) : [ANY];
-    return names.map((name) => this.#named(name)).find((certificate) => certificate !== undefined);
+    return this.findNamed(serverName)?.certificate;
   }
 
-  #named(name: string): Certificate | undefined {
-    return this.#sections.certificates.get(this.#byName.of(name)[0]?.certificate?.id ?? "");
+  /** As `find`, with the name of the SNI that refers to the certificate. */
+  findNamed(serverName: string | null): NamedCertificate | undefined {
+    const names = serverName ? candidates(serverName) : [ANY];
+    return names.map((name) => this.#named(name)).find((named) => named !== undefined);
+  }
+
+  #named(name: string): NamedCertificate | undefined {
+    const [sni] = this.#byName.of(name);
+    const certificate = this.#sections.certificates.get(sni?.certificate?.id ?? "");
+    return sni && certificate && { sni: sni.name, certificate };
   }
 }

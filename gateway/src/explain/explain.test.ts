@@ -30,6 +30,8 @@ describe("an explanation shows", () => {
       host: "x.example",
       path: "/api/users",
       client_address: "10.0.0.1",
+      trusted_ips: [],
+      real_ip_header: "x-real-ip",
     });
     const { upstream } = explanation;
     const host = `127.0.0.1:${rig.upstreamPort}`;

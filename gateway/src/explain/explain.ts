@@ -20,6 +20,12 @@ import { describedHead } from "./described-request.ts";
 import { ExplainedPlugins } from "./explained-plugins.ts";
 import { explainedRoutes } from "./explained-routes.ts";
 import { explainedUpstream } from "./explained-upstream.ts";
+import {
+  explainedHandshake,
+  handshakeWarnings,
+  ignoredAddressWarnings,
+  unprotectedWarnings,
+} from "./explained-warnings.ts";
 
 export interface ExplainTools extends PluginTools {
   readonly runtime: Runtime;
@@ -61,7 +67,7 @@ export async function explain(described: ExplainRequest, tools: ExplainTools): P
   });
   try {
     const result = await passPipeline(described, { pipeline, plugins, tools, write });
-    return { ...(await describeResult(result, { described, runtime, plugins })), counters, log };
+    return { ...(await describeResult(result, { described, plugins, tools })), counters, log };
   } finally {
     plugins.close();
   }
@@ -194,26 +200,36 @@ async function untilUnknown(
 
 interface DescribeOptions {
   readonly described: ExplainRequest;
-  readonly runtime: Runtime;
   readonly plugins: ExplainedPlugins;
+  readonly tools: ExplainTools;
 }
 
 async function describeResult(
   { request, exchange, upstream, response, unknown }: PipelineResult,
-  { described, runtime, plugins }: DescribeOptions,
+  { described, plugins, tools: { runtime, settings, services } }: DescribeOptions,
 ): Promise<Omit<Explanation, "counters" | "log">> {
+  const handshake = request && explainedHandshake(request.head.peer, runtime);
+  const listed = exchange === null ? [] : plugins.list(exchange.compiledRoute, exchange);
   return {
+    handshake,
+    warnings: [
+      ...(handshake ? handshakeWarnings(handshake, services.now()) : []),
+      ...(request ? ignoredAddressWarnings(request, settings) : []),
+      ...unprotectedWarnings(listed),
+    ],
     request: request && {
       method: request.method,
       scheme: request.scheme,
       host: request.host,
       path: request.path,
       client_address: request.clientAddress,
+      trusted_ips: settings.trustedIps,
+      real_ip_header: settings.realIpHeader,
     },
     route: exchange && nameOf(exchange.route),
     service: exchange?.service ? nameOf(exchange.service) : null,
     consumer: exchange?.consumer ? nameOf(exchange.consumer) : null,
-    plugins: exchange === null ? [] : plugins.list(exchange.compiledRoute, exchange),
+    plugins: listed,
     upstream,
     response: response && {
       status: response.status,

@@ -87,7 +87,7 @@ describe("a plugin of the chain", () => {
       [keyAuth],
       { headers: { apikey: "team-key" } },
       [["key-auth", "answered"]],
-      /^the credential is valid only for routes of the namespace team; this route has no namespace$/,
+      /^the credential belongs to the consumer guest of the namespace team, and this route has no namespace$/,
     ],
     [
       "applies without a phase access",
@@ -142,6 +142,26 @@ describe("a plugin of the chain", () => {
       [keyAuth, limit(ofAnn)],
       { headers: { apikey: "guest-key" } },
       [["key-auth", "ran"]],
+    ],
+    [
+      "changes the path",
+      [{ name: "request-transformer", config: { replace: { uri: "/v2//17" } } }],
+      {},
+      [["request-transformer", "ran"]],
+      /^the path becomes \/v2\/\/17$/,
+    ],
+    [
+      "adds headers to responses, unless it is overridden",
+      [
+        { name: "response-transformer", config: { add: { headers: ["X-One:hush", "X-Two:hush"] } } },
+        { name: "response-transformer", ...ofRoute },
+      ],
+      {},
+      [
+        ["response-transformer", "applies"],
+        ["response-transformer", "overridden"],
+      ],
+      /^the plugin response-transformer of route r is more specific; otherwise it adds response headers: X-One, X-Two$/,
     ],
     [
       "acts on another protocol",

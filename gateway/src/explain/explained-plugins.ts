@@ -73,7 +73,7 @@ export class ExplainedPlugins {
     const inChain = chain.steps.flatMap(({ id, phases }): readonly ExplainedPlugin[] => {
       const { result, reason } = this.#results.get(id) ?? {
         result: phases.access === undefined ? ("applies" as const) : ("not reached" as const),
-        reason: closedReason(snapshot, id),
+        reason: closedReason(snapshot, id) ?? headersText(snapshot, id),
       };
       return describe(snapshot, id, result, reason);
     });
@@ -91,7 +91,9 @@ export class ExplainedPlugins {
             snapshot,
             id,
             "overridden",
-            `the plugin ${name} of ${scopeText(snapshot, winner.id)} is more specific`,
+            [`the plugin ${name} of ${scopeText(snapshot, winner.id)} is more specific`, headersText(snapshot, id)]
+              .filter((text) => text !== null)
+              .join("; otherwise it "),
           );
     });
     const disabled = [...snapshot.plugins.values()]
@@ -150,8 +152,10 @@ export class ExplainedPlugins {
 
   async #access(id: string, exchange: Exchange, access: NonNullable<PluginPhases["access"]>) {
     try {
+      const before = routedParts(exchange);
       const answer = await this.#run(id, async () => access(exchange));
-      this.#results.set(id, { result: answer === undefined ? "ran" : "answered", reason: reasonOf(answer) });
+      const ran = { result: "ran", reason: changesText(before, routedParts(exchange)) } as const;
+      this.#results.set(id, answer === undefined ? ran : { result: "answered", reason: reasonOf(answer) });
       return answer;
     } catch (error) {
       // The rest of the body does not arrive because a limit of an earlier plugin has rejected it.
@@ -189,7 +193,9 @@ function describe(
   reason: string | null,
 ): readonly ExplainedPlugin[] {
   const plugin = snapshot.plugins.get(id);
-  return plugin === undefined ? [] : [{ id, name: plugin.name, scope: scopeOf(snapshot, id), result, reason }];
+  if (plugin === undefined) return [];
+  const label = plugin.instance_name ?? id;
+  return [{ id, label, name: plugin.name, scope: scopeOf(snapshot, id), result, reason }];
 }
 
 function scopeOf(snapshot: Snapshot, id: string): ExplainedPlugin["scope"] {
@@ -209,6 +215,29 @@ function scopeOf(snapshot: Snapshot, id: string): ExplainedPlugin["scope"] {
 function closedReason(snapshot: Snapshot, id: string): string | null {
   const unavailable = snapshot.plugins.get(id)?._sluice?.unavailable;
   return unavailable === undefined ? null : `when it is reached, it answers 503: ${unavailable}`;
+}
+
+/** The parts of the forwarded request that decide where it goes. Their values are also in the URL of the upstream. */
+const routedParts = ({ upstreamMethod, upstreamPath }: Exchange) => ({ method: upstreamMethod, path: upstreamPath });
+
+type RoutedParts = ReturnType<typeof routedParts>;
+
+/** What the plugin has changed; null: none of these parts. */
+function changesText(before: RoutedParts, now: RoutedParts): string | null {
+  const changes = [
+    ...(now.method === before.method ? [] : [`the method becomes ${now.method}`]),
+    ...(now.path === before.path ? [] : [`the path becomes ${now.path}`]),
+  ];
+  return changes.length === 0 ? null : changes.join("; ").slice(0, MAX_REASON);
+}
+
+/** The names of the response headers that response-transformer adds; null: none. Values may be secrets. */
+function headersText(snapshot: Snapshot, id: string): string | null {
+  const { name, config } = snapshot.plugins.get(id) ?? {};
+  if (name !== "response-transformer") return null;
+  const { add } = Object(config) as { readonly add?: { readonly headers?: readonly string[] } };
+  const names = (add?.headers ?? []).map((entry) => entry.split(":", 1)[0]);
+  return names.length === 0 ? null : `adds response headers: ${names.join(", ")}`.slice(0, MAX_REASON);
 }
 
 /** As in the list of refused requests: the reason for the log, else the message for the client. */

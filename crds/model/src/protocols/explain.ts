@@ -18,6 +18,7 @@ import {
   text,
   type Violation,
 } from "@sluice/plugin-sdk";
+import type { CertificateDetails } from "../certificate-details.ts";
 import { checkValue } from "../check/check-value.ts";
 
 export const explainRequestSchema = record(
@@ -125,6 +126,8 @@ export type PluginResult =
   | "disabled";
 
 export interface ExplainedPlugin extends EntityName {
+  /** The name of this instance: `NAMESPACE/NAME` of its custom resource, its `instance_name`, or its id. */
+  readonly label: string;
   /** The entities that the plugin is attached to; empty for all requests. */
   readonly scope: Readonly<Record<string, EntityName>>;
   /**
@@ -155,18 +158,34 @@ export interface ExplainedTarget {
   readonly refusal: string | null;
 }
 
+/** The certificate that a client gets in its TLS handshake. */
+export interface ExplainedHandshake {
+  /** Null: the client sends none. */
+  readonly server_name: string | null;
+  /** The SNI that selects the certificate, such as `*.example`; null: none matches, so the handshake fails. */
+  readonly sni: string | null;
+  readonly certificate: ({ readonly id: string } & CertificateDetails) | null;
+}
+
 export interface Explanation {
+  /** Null: the request comes without TLS. */
+  readonly handshake: ExplainedHandshake | null;
+  /** Sentences about parts that are probably not as intended, such as a disabled plugin that would protect the route. */
+  readonly warnings: readonly string[];
   readonly request: {
     readonly method: string;
     readonly scheme: string;
     readonly host: string;
     readonly path: string;
     readonly client_address: string;
+    /** The settings by which the node determines the client's address. */
+    readonly trusted_ips: readonly string[];
+    readonly real_ip_header: string;
   } | null;
   readonly route: EntityName | null;
   readonly service: EntityName | null;
   readonly consumer: EntityName | null;
-  /** In order of precedence; only those that are nearest to the request. */
+  /** Those that match, in order of precedence, and then those that are nearest to the request. */
   readonly candidates: readonly RouteCandidate[];
   /** The number of candidates that are not listed. */
   readonly other_candidates: number;

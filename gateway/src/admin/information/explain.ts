@@ -1,12 +1,15 @@
 /** `POST /explain`: how the nodes would route and answer a request, and why. Nothing is sent. */
-import { NODE, nodePaths, readExplainRequest } from "@sluice/model";
+import { type Explanation, NODE, nodePaths, readExplainRequest } from "@sluice/model";
+import type { Store } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { HttpError, invalidEntity } from "../http/errors.ts";
 import { noAnswer } from "./ask-every-node.ts";
 
-export const explainRoutes = ({ fleet }: Pick<AdminContext, "fleet">): readonly AdminRoute[] => [
+type ExplainContext = Pick<AdminContext, "fleet" | "store">;
+
+export const explainRoutes = ({ fleet, store }: ExplainContext): readonly AdminRoute[] => [
   {
     url: "/explain",
     handlers: {
@@ -18,6 +21,7 @@ export const explainRoutes = ({ fleet }: Pick<AdminContext, "fleet">): readonly 
         const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE, request });
         const responses = answered.flatMap(({ response }) => response ?? []);
         const [first] = responses.toSorted((one, other) => one.status - other.status);
+        if (first?.status === 200) return { status: 200, body: await withStoreFacts(first.body as Explanation, store) };
         if (first !== undefined) return { status: first.status, body: first.body };
         if (answered.length === 0 || unanswered.length > 0) throw noAnswer(unanswered);
         throw new HttpError(503, { message: "the nodes cannot explain requests: upgrade them" });
@@ -25,3 +29,37 @@ export const explainRoutes = ({ fleet }: Pick<AdminContext, "fleet">): readonly 
     },
   },
 ];
+
+/** Adds what nodes do not know: custom resources. */
+async function withStoreFacts(
+  explanation: Explanation,
+  store: Pick<Store, "origin" | "problems">,
+): Promise<Explanation> {
+  const plugins = await Promise.all(
+    explanation.plugins.map(async (plugin) => {
+      const origin = await store.origin?.("plugins", plugin.id);
+      if (origin?.in !== "resource") return plugin;
+      return { ...plugin, label: `${origin.resource.namespace}/${origin.resource.name}` };
+    }),
+  );
+  const isRefused = explanation.response?.status === 401;
+  const unread = isRefused ? unreadCredentials((await store.problems?.()) ?? []) : [];
+  return { ...explanation, plugins, warnings: [...explanation.warnings, ...unread] };
+}
+
+/** Consumers that are named in a warning. */
+const MAX_NAMED = 5;
+
+/** A credential may be unknown because its Secret is missing. */
+function unreadCredentials(problems: Awaited<ReturnType<NonNullable<Store["problems"]>>>): readonly string[] {
+  const named = problems.flatMap(({ resource, reason }) =>
+    resource?.kind === "Consumer" && reason === "SecretNotFound" ? [`${resource.namespace}/${resource.name}`] : [],
+  );
+  const consumers = [...new Set(named)];
+  if (consumers.length === 0) return [];
+  const rest = consumers.length - MAX_NAMED;
+  const list = consumers.slice(0, MAX_NAMED).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+  const what =
+    consumers.length === 1 ? "1 consumer has a credential" : `${consumers.length} consumers have credentials`;
+  return [`${what} that cannot be read: ${list}`];
+}

@@ -17,7 +17,7 @@ const explain: SluiceCommand = {
     "body-size": { value: "BYTES", description: "Size of the body, instead of a body." },
     "http-version": { value: "VERSION", choices: ["1.1", "2"], description: "Version of HTTP (default 1.1)." },
     "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
-    size: { value: "NUMBER", description: "Maximum number of routes to list (default 20)." },
+    size: { value: "NUMBER", description: "List this many routes, also those that do not match." },
     ...clientOptions("text", "yaml", "json"),
   },
   exitCodes: {

@@ -4,6 +4,8 @@ import type { Explanation } from "@sluice/model";
 import { headersFromText, verdictOf } from "./explained.ts";
 
 const empty: Explanation = {
+  handshake: null,
+  warnings: [],
   request: null,
   route: null,
   service: null,
@@ -21,6 +23,7 @@ const shop = { id: "1", name: "shop" };
 const response = (status: number, body = "") => ({ status, headers: [], body });
 const plugin = (result: "answered" | "failed", reason: string | null = null) => ({
   id: "2",
+  label: "2",
   name: "key-auth",
   scope: {},
   result,

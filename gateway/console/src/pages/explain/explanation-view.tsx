@@ -3,6 +3,7 @@ import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model";
 import type { ComponentChildren, RefObject } from "preact";
 import { Link } from "../../app/navigation.tsx";
 import { plural } from "../../parts/format.ts";
+import { Notice } from "../../parts/notice.tsx";
 import { ScrollArea } from "../../parts/scroll-area.tsx";
 import { TableHead } from "../../parts/table-head.tsx";
 import { pluginResults, scopeText, verdictOf } from "./explained.ts";
@@ -13,7 +14,8 @@ interface ExplanationViewProps {
 }
 
 export function ExplanationView({ explanation, heading }: ExplanationViewProps) {
-  const { request, route, service, consumer, plugins, counters, upstream, response, log, unknown } = explanation;
+  const { handshake, warnings, request, route, service, consumer, plugins, counters } = explanation;
+  const { upstream, response, log, unknown } = explanation;
   const verdict = verdictOf(explanation);
   const applied = plugins.filter(({ result }) => !["overridden", "other protocol", "disabled"].includes(result));
   // A counter names its plugin by the id.
@@ -27,12 +29,21 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
         </h2>
         <p>{verdict.sentence}</p>
       </div>
+      {warnings.map((warning) => (
+        <Notice key={warning} kind="warning">
+          {warning}
+        </Notice>
+      ))}
       <ol class="way">
+        {handshake && <HandshakeStop {...handshake} />}
         <Stop tone="good" title="Request">
           {request ? (
             <p class="mono">
               {request.method} {request.scheme}://{request.host}
-              {request.path} <span class="hint">from {request.client_address}</span>
+              {request.path}{" "}
+              <span class="hint">
+                from {request.client_address}; trusted proxies: {request.trusted_ips.join(", ") || "none"}
+              </span>
             </p>
           ) : (
             <p>It cannot be read as a request.</p>
@@ -171,6 +182,20 @@ const Stop = ({
   </li>
 );
 
+const HandshakeStop = ({ server_name, sni, certificate }: NonNullable<Explanation["handshake"]>) => (
+  <Stop tone={certificate ? "good" : "bad"} title={certificate ? "TLS handshake" : "No certificate"}>
+    {certificate ? (
+      <p>
+        <Link to={["entities", "certificates", certificate.id]}>{certificate.subject}</Link> for{" "}
+        {certificate.alternative_names.join(", ") || "no names"}, by SNI <span class="mono">{sni}</span>{" "}
+        <span class="hint">expires {certificate.not_after}</span>
+      </p>
+    ) : (
+      <p>No SNI matches {server_name ?? "a client without a server name"}.</p>
+    )}
+  </Stop>
+);
+
 const EntityLink = ({ path, entity }: { readonly path: string; readonly entity: EntityName }) => (
   <Link to={["entities", path, entity.id]}>{entity.name ?? entity.id}</Link>
 );
@@ -181,7 +206,9 @@ const PluginItem = ({ plugin }: { readonly plugin: ExplainedPlugin }) => {
     <li>
       <span class={`state ${tone}`}>{label}</span>{" "}
       <Link to={["entities", "plugins", plugin.id]}>{plugin.name ?? plugin.id}</Link>{" "}
-      <span class="hint">for {scopeText(plugin)}</span>
+      <span class="hint">
+        {plugin.label} for {scopeText(plugin)}
+      </span>
       {plugin.reason !== null && <p class="reason">{plugin.reason}</p>}
     </li>
   );
@@ -189,13 +216,13 @@ const PluginItem = ({ plugin }: { readonly plugin: ExplainedPlugin }) => {
 
 const outcomes = { chosen: "good", lost: "warning", "no match": "idle" } as const;
 
-/** Candidates that are shown at once if none is chosen. */
+/** Candidates that are shown at once if none matches. */
 const FIRST = 5;
 
-/** The candidates up to the chosen one, and the others on demand. */
+/** The candidates that match, and the others on demand. */
 function Candidates({ explanation: { candidates, other_candidates } }: { readonly explanation: Explanation }) {
-  const chosen = candidates.findIndex(({ result }) => result === "chosen");
-  const end = chosen === -1 ? FIRST : chosen + 1;
+  const matching = candidates.filter(({ result }) => result !== "no match").length;
+  const end = matching === 0 ? FIRST : matching;
   const [first, rest] = [candidates.slice(0, end), candidates.slice(end)];
   const more = other_candidates > 0 ? `, and ${other_candidates.toLocaleString("en")} that are not listed` : "";
   if (first.length === 0) return <p class="hint">There are no routes.</p>;

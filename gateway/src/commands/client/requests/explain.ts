@@ -32,7 +32,11 @@ export const explainCommand = defineCommand({
       ...(options["server-name"] !== undefined && { server_name: options["server-name"] }),
     };
     const explanation = await withAdmin(call, (admin) => admin.post<Explanation>("/explain", request));
-    call.print(output === "yaml" || output === "json" ? formatData(output, explanation) : explanationText(explanation));
+    call.print(
+      output === "yaml" || output === "json"
+        ? formatData(output, explanation)
+        : explanationText(explanation, { all: options.size !== undefined }),
+    );
     if (explanation.unknown !== null) return UNKNOWN;
     return explanation.response === null ? 0 : ANSWERED;
   },

@@ -3,19 +3,27 @@ import { STATUS_CODES } from "node:http";
 import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model/serving";
 import { formatTable, styled } from "../../output.ts";
 
-export function explanationText(explanation: Explanation): string {
-  const { request, route, service, consumer, upstream, response, log, unknown } = explanation;
+interface TextOptions {
+  /** Whether all candidates are listed, also those that do not match. */
+  readonly all: boolean;
+}
+
+export function explanationText(explanation: Explanation, { all }: TextOptions): string {
+  const { handshake, request, route, service, consumer, upstream, response, log, unknown, warnings } = explanation;
   const facts = [
     request &&
       `Request:   ${request.method} ${request.scheme}://${request.host}${request.path} from ${request.client_address}`,
+    request && `Trusted:   ${trustText(request)}`,
+    handshake && `TLS:       ${handshakeText(handshake)}`,
     `Route:     ${nameOf(route)}`,
     `Service:   ${nameOf(service)}`,
     `Consumer:  ${nameOf(consumer)}`,
   ].filter((line) => line !== null);
   const sections = [
     `${verdictOf(explanation)}\n`,
+    warnings.map((warning) => styled("yellow", `Warning: ${warning}\n`)).join(""),
     `${facts.join("\n")}\n`,
-    candidatesText(explanation),
+    candidatesText(explanation, all),
     pluginsText(explanation.plugins),
     countersText(explanation),
     upstream && upstreamText(upstream),
@@ -27,6 +35,17 @@ export function explanationText(explanation: Explanation): string {
 }
 
 const nameOf = (entity: EntityName | null): string => (entity ? (entity.name ?? entity.id) : "none");
+
+const trustText = ({ trusted_ips, real_ip_header }: NonNullable<Explanation["request"]>): string =>
+  trusted_ips.length === 0
+    ? "no proxy (SLUICE_TRUSTED_IPS), so the client's address is that of the connection"
+    : `${real_ip_header} of the proxies ${trusted_ips.join(", ")} (SLUICE_TRUSTED_IPS)`;
+
+function handshakeText({ server_name, sni, certificate }: NonNullable<Explanation["handshake"]>): string {
+  if (certificate === null) return `no certificate for ${server_name ?? "clients without a server name"}`;
+  const { id, subject, alternative_names: names, not_after } = certificate;
+  return `certificate ${subject} (${names.join(", ") || "no names"}) by SNI ${sni}, expires ${not_after}, id ${id}`;
+}
 
 /** One sentence: what happens to the request. */
 function verdictOf({ route, upstream, response, unknown, plugins, log }: Explanation): string {
@@ -44,17 +63,33 @@ function verdictOf({ route, upstream, response, unknown, plugins, log }: Explana
 const answerOf = (plugin: ExplainedPlugin): string =>
   `the plugin ${nameOf(plugin)} ${plugin.result}${plugin.reason === null ? "" : `: ${plugin.reason}`}`;
 
-function candidatesText({ candidates, other_candidates: others }: Explanation): string {
+/** Candidates that are listed if no route matches. */
+const NEAREST = 5;
+
+function candidatesText({ candidates, other_candidates: others }: Explanation, all: boolean): string {
   if (candidates.length === 0) return "There are no routes.\n";
-  const rows = candidates.map(({ route, path, result, reason }) => [result, nameOf(route), path ?? "-", reason]);
-  const more = others > 0 ? `${others} further routes are not shown (--size)\n` : "";
-  return `${styled("bold", "Routes, in order of precedence:")}\n${formatTable([["RESULT", "ROUTE", "PATH", "REASON"], ...rows])}${more}`;
+  const matching = candidates.filter(({ result }) => result !== "no match");
+  const listed = all ? candidates : matching.length > 0 ? matching : candidates.slice(0, NEAREST);
+  const rows = listed.map(({ route, path, result, reason }) => [result, nameOf(route), path ?? "-", reason]);
+  const rest = candidates.length - listed.length + others;
+  const more =
+    rest === 0
+      ? ""
+      : `${rest} further ${rest === 1 ? "route does" : "routes do"} not match (--size NUMBER lists them)\n`;
+  const title = matching.length > 0 ? "Routes, in order of precedence:" : "Routes, the nearest first:";
+  return `${styled("bold", title)}\n${formatTable([["RESULT", "ROUTE", "PATH", "REASON"], ...rows])}${more}`;
 }
 
 function pluginsText(plugins: readonly ExplainedPlugin[]): string | false {
   if (plugins.length === 0) return false;
-  const rows = plugins.map((plugin) => [plugin.result, nameOf(plugin), scopeOf(plugin), plugin.reason ?? ""]);
-  return `${styled("bold", "Plugins, in the order in which they run:")}\n${formatTable([["RESULT", "PLUGIN", "SCOPE", "REASON"], ...rows])}`;
+  const rows = plugins.map((plugin) => [
+    plugin.result,
+    nameOf(plugin),
+    plugin.label,
+    scopeOf(plugin),
+    plugin.reason ?? "",
+  ]);
+  return `${styled("bold", "Plugins, in the order in which they run:")}\n${formatTable([["RESULT", "PLUGIN", "NAME", "SCOPE", "REASON"], ...rows])}`;
 }
 
 const scopeOf = ({ scope }: ExplainedPlugin): string =>

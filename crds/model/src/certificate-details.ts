@@ -1,0 +1,68 @@
+/** What a certificate says: its subject, its names and its validity. The private key is not involved. */
+import { X509Certificate } from "node:crypto";
+
+export interface CertificateDetails {
+  /** `CN=shop.example, O=Shop` */
+  readonly subject: string;
+  readonly issuer: string;
+  /** The DNS names and IP addresses for which the certificate is valid. */
+  readonly alternative_names: readonly string[];
+  /** ISO 8601, as `not_after`. */
+  readonly not_before: string;
+  readonly not_after: string;
+}
+
+/** Days before its expiry from which a certificate is reported. */
+const EXPIRES_SOON = 14;
+
+/** The details of the first certificate of a chain in PEM; null: it cannot be read. */
+export function certificateDetails(pem: string): CertificateDetails | null {
+  const certificate = readCertificate(pem);
+  if (certificate === null) return null;
+  const { subject, issuer, subjectAltName = "", validFromDate, validToDate } = certificate;
+  return {
+    subject: nameText(subject),
+    issuer: nameText(issuer),
+    alternative_names: subjectAltName
+      .split(", ")
+      .flatMap((entry) => /^(?:DNS|IP Address):(.+)$/.exec(entry)?.[1] ?? []),
+    not_before: validFromDate.toISOString(),
+    not_after: validToDate.toISOString(),
+  };
+}
+
+function readCertificate(pem: string): X509Certificate | null {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return null;
+  }
+}
+
+/** Node separates the parts of a name by line breaks. */
+const nameText = (name: string | undefined): string => name?.trimEnd().replaceAll("\n", ", ") || "(no name)";
+
+/** Why clients refuse the certificate for this server name, such as `does not cover …`; null: it covers the name. */
+export function coverageFault(
+  serverName: string,
+  { alternative_names: names }: Pick<CertificateDetails, "alternative_names">,
+): string | null {
+  if (coversName(names, serverName.toLowerCase())) return null;
+  return `does not cover ${serverName} (it covers ${names.join(", ") || "no name"})`;
+}
+
+/** RFC 6125 section 6.4.3: `*` stands for one whole label, the first. A server name may have a wildcard itself. */
+const coversName = (names: readonly string[], serverName: string): boolean =>
+  names.some((given) => {
+    const name = given.toLowerCase();
+    return (
+      name === serverName || (name.startsWith("*.") && name.slice(1) === serverName.slice(serverName.indexOf(".")))
+    );
+  });
+
+/** Why the certificate is not valid now, or soon will not be; null: it stays valid. */
+export function validityFault({ not_before, not_after }: CertificateDetails, now: number): string | null {
+  if (Date.parse(not_after) <= now) return `expired at ${not_after}`;
+  if (Date.parse(not_before) > now) return `is valid only from ${not_before}`;
+  return Date.parse(not_after) - now <= EXPIRES_SOON * 86_400_000 ? `expires at ${not_after}` : null;
+}

@@ -1,0 +1,68 @@
+/** What the admin API adds to the explanation of a node. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AdminRequest } from "../requests.ts";
+import { explainRoutes } from "./explain.ts";
+
+const problem = (kind: string, name: string, reason = "SecretNotFound") => ({
+  resource: { kind, namespace: "shop", name },
+  reason,
+});
+
+async function explain(status: number, problems: readonly object[]) {
+  const explanation = {
+    warnings: ["first"],
+    plugins: [
+      { id: "1", label: "1" },
+      { id: "2", label: "2" },
+    ],
+    response: { status },
+  };
+  const store = {
+    origin: async (_: string, id: string) =>
+      id === "1"
+        ? { in: "resource", resource: { kind: "Plugin", namespace: "shop", name: "keys" } }
+        : { in: "database" },
+    problems: async () => problems,
+  };
+  const fleet = {
+    askPlugin: async () => ({ answered: [{ response: { status: 200, body: explanation } }], unanswered: [] }),
+  };
+  const [route] = explainRoutes({ store, fleet } as unknown as Parameters<typeof explainRoutes>[0]);
+  const bytes = Buffer.from(JSON.stringify({ url: "http://a/" }));
+  const headers = { "content-type": "application/json" };
+  const answer = await route?.handlers.POST?.({ headers, bytes } as unknown as AdminRequest);
+  return answer?.body as typeof explanation;
+}
+
+test("a plugin has the name of its custom resource", async () => {
+  const { plugins } = await explain(200, []);
+  assert.deepEqual(
+    plugins.map(({ label }) => label),
+    ["shop/keys", "2"],
+  );
+});
+
+const rows: readonly (readonly [what: string, status: number, problems: readonly object[], warning?: string])[] = [
+  [
+    "one, whose conditions are two",
+    401,
+    [problem("Consumer", "app"), problem("Consumer", "app")],
+    "1 consumer has a credential that cannot be read: shop/app",
+  ],
+  [
+    "the first five",
+    401,
+    ["a", "b", "c", "d", "e", "f"].map((name) => problem("Consumer", name)),
+    "6 consumers have credentials that cannot be read: shop/a, shop/b, shop/c, shop/d, shop/e and 1 more",
+  ],
+  ["none with another problem", 401, [problem("Route", "app"), problem("Consumer", "app", "Invalid")]],
+  ["none if the request is not refused for its credential", 403, [problem("Consumer", "app")]],
+];
+for (const [what, status, problems, warning] of rows)
+  test(`a warning names consumers whose credential cannot be read: ${what}`, async () => {
+    assert.deepEqual((await explain(status, problems)).warnings, [
+      "first",
+      ...(warning === undefined ? [] : [warning]),
+    ]);
+  });

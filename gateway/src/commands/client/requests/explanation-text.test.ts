@@ -1,0 +1,84 @@
+/** Explanations as text, without an admin API. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Explanation, RouteCandidate } from "@sluice/model";
+import { explanationText } from "./explanation-text.ts";
+
+const candidate = (name: string, result: RouteCandidate["result"], reason = "it matches"): RouteCandidate => ({
+  route: { id: name, name },
+  path: "/",
+  result,
+  attribute: result === "no match" ? "path" : null,
+  reason,
+});
+const others = Array.from({ length: 7 }, (_, at) => candidate(`other-${at}`, "no match", "the path does not match"));
+
+const explanation: Explanation = {
+  handshake: {
+    server_name: "checkout.example",
+    sni: "*.example",
+    certificate: {
+      id: "c1",
+      subject: "CN=portal.example",
+      issuer: "CN=ca",
+      alternative_names: ["portal.example"],
+      not_before: "2026-01-01T00:00:00.000Z",
+      not_after: "2027-01-01T00:00:00.000Z",
+    },
+  },
+  warnings: ["X-Real-IP is ignored"],
+  request: {
+    method: "GET",
+    scheme: "https",
+    host: "checkout.example",
+    path: "/",
+    client_address: "127.0.0.1",
+    trusted_ips: [],
+    real_ip_header: "x-real-ip",
+  },
+  route: { id: "r", name: "r" },
+  service: null,
+  consumer: null,
+  candidates: [],
+  other_candidates: 2,
+  plugins: [{ id: "p", label: "shop/keys", name: "key-auth", scope: {}, result: "ran", reason: null }],
+  counters: [],
+  upstream: null,
+  response: null,
+  log: [],
+  unknown: null,
+};
+
+const matching = [candidate("r", "chosen"), candidate("lost", "lost"), ...others];
+
+const rows: readonly (readonly [does: string, members: Partial<Explanation>, all: boolean, output: RegExp])[] = [
+  ["warnings follow the result", {}, false, /^The request is forwarded\n\nWarning: X-Real-IP is ignored\n\nRequest: /],
+  [
+    "the certificate has its subject, names, SNI and expiry",
+    {},
+    false,
+    /\nTLS: +certificate CN=portal\.example \(portal\.example\) by SNI \*\.example, expires 2027-01-01T00:00:00\.000Z, id c1\n/,
+  ],
+  ["it is shown that no proxy is trusted", {}, false, /\nTrusted: +no proxy \(SLUICE_TRUSTED_IPS\)/],
+  ["a plugin has the name of its instance", {}, false, /\nran +key-auth +shop\/keys +all requests/],
+  [
+    "routes that do not match are counted if another does",
+    { candidates: matching },
+    false,
+    /\nRESULT .*\nchosen +r .*\nlost +lost .*\n9 further routes do not match \(--size NUMBER lists them\)\n/,
+  ],
+  [
+    "the nearest routes are listed if none matches",
+    { candidates: others },
+    false,
+    /\nRoutes, the nearest first:\n.*\n(?:no match .*\n){5}4 further routes do not match /,
+  ],
+  [
+    "all routes are listed on demand",
+    { candidates: matching },
+    true,
+    /\nlost .*\n(?:no match .*\n){7}2 further routes /,
+  ],
+];
+for (const [does, members, all, output] of rows)
+  test(does, () => assert.match(explanationText({ ...explanation, ...members }, { all }), output));
