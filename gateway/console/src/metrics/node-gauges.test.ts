@@ -7,7 +7,7 @@ const read = (...lines: readonly string[]) =>
 
 for (const prefix of ["sluice_", "kong_"]) {
   test(`the state of each node is read from metrics that begin with ${prefix}`, async () => {
-    const { nodes, unscraped, entities, missingPlugins, expiries } = await read(
+    const { nodes, unscraped, entities, missingPlugins } = await read(
       "# TYPE process_resident_memory_bytes gauge",
       'process_resident_memory_bytes{node_id="a"} 1e8',
       'nodejs_eventloop_lag_p99_seconds{node_id="a",worker="0"} 0.01',
@@ -17,9 +17,7 @@ for (const prefix of ["sluice_", "kong_"]) {
       `${prefix}${prefix === "kong_" ? "db_entities_total" : "entities"}{node_id="a",kind="routes"} 3`,
       `${prefix}plugins_missing{node_id="a",plugin="gre\\"et"} 1`,
       `${prefix}plugins_missing{node_id="a",plugin="cors"} 0`,
-      `${prefix}certificate_expiry_timestamp_seconds{node_id="a",certificate="c",server_name="a.example"} 12`,
     );
-    assert.deepEqual([...expiries], [["a.example", 12]]);
     assert.deepEqual(Object.fromEntries(nodes), { a: { memory: 1e8, lag: 0.5 }, b: { isConfigCurrent: false } });
     assert.deepEqual(
       [[...unscraped], [...entities], [...missingPlugins]],

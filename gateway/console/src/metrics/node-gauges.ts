@@ -18,8 +18,6 @@ export interface FleetGauges {
   readonly entities: ReadonlyMap<string, number>;
   /** Plugins that the configuration uses and a node lacks. */
   readonly missingPlugins: ReadonlySet<string>;
-  /** When the certificate of each server name expires, in Unix seconds. */
-  readonly expiries: ReadonlyMap<string, number>;
 }
 
 const WANTED: ReadonlySet<string> = new Set([
@@ -30,7 +28,6 @@ const WANTED: ReadonlySet<string> = new Set([
   "entities",
   "db_entities_total",
   "plugins_missing",
-  "certificate_expiry_timestamp_seconds",
 ]);
 
 export async function readFleetGauges(body: ReadableStream<Uint8Array>): Promise<FleetGauges> {
@@ -38,7 +35,6 @@ export async function readFleetGauges(body: ReadableStream<Uint8Array>): Promise
   const unscraped: string[] = [];
   const entities = new Map<string, number>();
   const missingPlugins = new Set<string>();
-  const expiries = new Map<string, number>();
   const gauges = (id = ""): NodeGauges => {
     const node = nodes.get(id) ?? {};
     nodes.set(id, node);
@@ -55,7 +51,6 @@ export async function readFleetGauges(body: ReadableStream<Uint8Array>): Promise
       const kind = labels.kind ?? "";
       entities.set(kind, Math.max(entities.get(kind) ?? 0, value));
     } else if (name === "plugins_missing" && value > 0) missingPlugins.add(labels.plugin ?? "");
-    else if (name === "certificate_expiry_timestamp_seconds") expiries.set(labels.server_name ?? "", value);
   }
-  return { nodes, unscraped, entities, missingPlugins, expiries };
+  return { nodes, unscraped, entities, missingPlugins };
 }

@@ -49,6 +49,7 @@ describe("the rights that RBAC must grant", () => {
     "POST /explain",
     "GET /problems",
     "GET /origins/:collection/:id",
+    "GET /certificate-details/:id",
     "POST /debug-tokens",
     "GET /requests",
     "GET /traffic",

@@ -158,6 +158,7 @@ describe("the information of the admin listener", () => {
         .replace("plugin_credentials/{name}", `plugin_credentials/${deviceTokenFacts.name}`)
         .replace("vaults/{name}", "vaults/env")
         .replace("origins/{collection}/{id}", `origins/plugins/${ids.plugin}`)
+        .replace("certificate-details/{id}", `certificate-details/${ids.certificate}`)
         .replace(/\/plugins\/\{plugins\}\/consumer_group$/, `/plugins/${ids.groupPlugin}/consumer_group`)
         .replace("{consumer_groups}/plugins/{plugins}", `{consumer_groups}/plugins/${ids.groupPlugin}`)
         .replaceAll(/\{([^}]+)\}/g, (_, name: string) => filling[name] ?? `no ${name} to ask for`);

@@ -1,6 +1,7 @@
 /**
- * `GET /problems`: resources and files that are not served as written, each with its remedy.
- * `GET /origins/{collection}/{id}`: where an entity is written.
+ * `GET /problems`: resources and files that are not served as written, each with its remedy, and certificates that
+ * clients refuse. `GET /certificate-details/{id}`: what a certificate says. `GET /origins/{collection}/{id}`: where an
+ * entity is written.
  */
 import { type Collection, collections } from "@sluice/model";
 import type { AdminSettings } from "../../settings/admin.ts";
@@ -9,37 +10,56 @@ import type { AdminContext } from "../context.ts";
 import { isId } from "../entities/resolve-url.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { notFound } from "../http/errors.ts";
+import { certificateDetailsBody, createCertificateWarnings } from "./certificate-warnings.ts";
 
 /** Maximum number of problems in a response. */
 const MAXIMUM = 1000;
 
 const isCollection = (name: string | undefined): name is Collection => collections.some((known) => known === name);
 
-export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | "settings">): readonly AdminRoute[] => [
-  {
-    url: "/problems",
-    handlers: {
-      async GET() {
-        const problems = withoutRepetition((await store.problems?.()) ?? []);
-        const data = problems
-          .slice(0, MAXIMUM)
-          .map((problem) => ({ ...problem, remedy: remedyOf(problem, settings.store) }));
-        return { status: 200, body: { data, total: problems.length } };
+export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | "settings">): readonly AdminRoute[] => {
+  const certificateWarnings = createCertificateWarnings(store);
+  return [
+    {
+      url: "/problems",
+      handlers: {
+        async GET() {
+          const problems = withoutRepetition((await store.problems?.()) ?? []);
+          const data = problems
+            .slice(0, MAXIMUM)
+            .map((problem) => ({ ...problem, remedy: remedyOf(problem, settings.store) }));
+          // GET /status says that the store cannot be read.
+          const warnings = await certificateWarnings().catch(() => []);
+          return {
+            status: 200,
+            body: { data, total: problems.length, warnings: warnings.slice(0, MAXIMUM) },
+          };
+        },
       },
     },
-  },
-  {
-    url: "/origins/:collection/:id",
-    handlers: {
-      async GET({ params: { collection, id = "" } }) {
-        if (!isCollection(collection) || !isId(id) || !(await store.find(collection, { id }))) throw notFound();
-        const origin = store.origin ? await store.origin(collection, id) : ({ in: "database" } as const);
-        if (!origin) throw notFound();
-        return { status: 200, body: origin };
+    {
+      url: "/certificate-details/:id",
+      handlers: {
+        async GET({ params: { id = "" } }) {
+          const certificate = isId(id) ? await store.find("certificates", { id }) : null;
+          if (!certificate) throw notFound();
+          return { status: 200, body: await certificateDetailsBody(certificate, store) };
+        },
       },
     },
-  },
-];
+    {
+      url: "/origins/:collection/:id",
+      handlers: {
+        async GET({ params: { collection, id = "" } }) {
+          if (!isCollection(collection) || !isId(id) || !(await store.find(collection, { id }))) throw notFound();
+          const origin = store.origin ? await store.origin(collection, id) : ({ in: "database" } as const);
+          if (!origin) throw notFound();
+          return { status: 200, body: origin };
+        },
+      },
+    },
+  ];
+};
 
 /**
  * Conditions of a resource that are false for one reason are one problem: a resource whose reference is missing is not

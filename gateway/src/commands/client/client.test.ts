@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { waitFor } from "../../../../tools/process/index.ts";
+import { makeAuthority } from "../../../../tools/programs/certificates.ts";
 import { runCommandLine } from "../testing-command.ts";
-import { certificateWarnings } from "./status-warnings.ts";
 import { type ClientRig, startClientRig } from "./testing-client.ts";
 
 const configuration = `_format_version: "3.0"
@@ -55,7 +55,7 @@ const rows: readonly (readonly [
     "explain shows why the gateway answers a request itself",
     explained,
     3,
-    /^The gateway answers 401 Unauthorized: the plugin key-auth answered: No API key found in request\n[\s\S]*\nRoute: +shop\n[\s\S]*\nanswered +key-auth +service shop/,
+    /^The gateway answers 401 Unauthorized: the plugin key-auth answered: No API key found in request\n[\s\S]*\nRoute: +shop\n[\s\S]*\nanswered +key-auth +[\da-f-]{36} +service shop/,
   ],
   [
     "explain shows the upstream of a forwarded request",
@@ -193,7 +193,7 @@ const rows: readonly (readonly [
     "describe shows place, references and plugins",
     ["describe", "routes", "shop"],
     0,
-    /\nWritten in: +sluice\.yml:6:5\nRefers to: +service shop\n[\s\S]*\nkey-auth +service shop +true +[0-9a-f-]{36}\n/,
+    /\nWritten in: +sluice\.yml:6:5\nRefers to: +service shop\n[\s\S]*\nkey-auth +service shop +applies +[0-9a-f-]{36}\n/,
   ],
   [
     "describe accepts the name of a plugin that has one instance",
@@ -238,6 +238,33 @@ for (const [does, words, code, output, env] of rows) {
   });
 }
 
+test("status and describe name a certificate by its subject, and the SNI that it does not cover", async () => {
+  const authority = await makeAuthority();
+  const pair = await authority.issue({ name: "portal.example", sans: ["portal.example"], usage: "server" });
+  const id = "11111111-1111-4111-8111-111111111111";
+  const valid = readFileSync(rig.file, "utf8");
+  const entity = { id, cert: pair.certificate, key: pair.key, snis: [{ name: "checkout.example" }] };
+  writeFileSync(rig.file, `${valid}certificates: ${JSON.stringify([entity])}\n`);
+  try {
+    await waitFor(async () => (await run(["status"]))[1].includes("attention"), { what: "the warning" });
+    const [code, printed] = await run(["status"]);
+    assert.equal(code, 0);
+    const fault = "does not cover checkout\\.example \\(it covers portal\\.example\\)";
+    assert.match(printed, new RegExp(`\nThe certificate of SNI checkout\\.example ${fault}\\.\n`));
+    assert.match(printed, /\nThe certificate CN=portal\.example \(SNI checkout\.example\) expires at /);
+    const [, described] = await run(["describe", "certificates", id]);
+    assert.match(
+      described,
+      /\nCertificate:\n {2}subject: CN=portal\.example\n {2}issuer: .*\n {2}alternative_names:\n {4}- portal\.example\n {2}not_before: .*\n {2}not_after: .*\n/,
+    );
+    assert.match(described, new RegExp(`\nThe certificate ${fault}\n`));
+    assert.doesNotMatch(described, /PRIVATE KEY/);
+  } finally {
+    writeFileSync(rig.file, valid);
+    await waitFor(async () => !(await run(["status"]))[1].includes("attention"), { what: "the former file" });
+  }
+});
+
 test("status and describe show that a target is refused", async () => {
   const valid = readFileSync(rig.file, "utf8");
   writeFileSync(rig.file, valid.replace("- name: stock.example\n", "$&  targets:\n  - target: 169.254.169.254:80\n"));
@@ -255,24 +282,6 @@ test("status and describe show that a target is refused", async () => {
     writeFileSync(rig.file, valid);
     await waitFor(async () => !(await run(["status"]))[1].includes("attention"), { what: "the former file" });
   }
-});
-
-test("status warns of certificates that expire within 14 days", () => {
-  const now = Date.UTC(2026, 0, 1) / 1000;
-  const metrics = [
-    ["old.example", -1],
-    ["soon.example", 13 * 86_400],
-    ["good.example", 15 * 86_400],
-  ].flatMap(([name, seconds]) =>
-    ["a", "b"].map(
-      (node) =>
-        `sluice_certificate_expiry_timestamp_seconds{node_id="${node}",certificate="c",server_name="${name}"} ${now + Number(seconds)}`,
-    ),
-  );
-  assert.deepEqual(certificateWarnings(metrics.join("\n"), now), [
-    { subject: "certificate of old.example", message: "expired at 2025-12-31T23:59:59.000Z" },
-    { subject: "certificate of soon.example", message: "expires at 2026-01-14T00:00:00.000Z" },
-  ]);
 });
 
 test("logs lists refused requests with the reasons, the newest last", async () => {

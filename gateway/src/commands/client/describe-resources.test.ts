@@ -25,11 +25,18 @@ const responses: Readonly<Record<string, object>> = {
       { id: keys, name: "key-auth" },
       { id: limit, name: "rate-limiting" },
       { id: auth, name: "key-auth" },
+      { id: "3", name: "cors", service: { id: "s" } },
+      { id: "4", name: "cors", route: { id: "r" } },
+      { id: "5", name: "acl", route: { id: "r" }, enabled: false },
+      { id: "6", name: "acl", service: { id: "s" } },
     ],
     next: null,
   },
   [`/origins/plugins/${keys}`]: originOf("shop-keys"),
   [`/origins/plugins/${limit}`]: originOf("shop-limit"),
+  "/routes/export": { id: "r", name: "export", service: { id: "s" } },
+  "/routes?size=1000": { data: [{ id: "r", name: "export" }], next: null },
+  "/services?size=1000": { data: [{ id: "s", name: "accounts" }], next: null },
   "/problems": {
     data: [
       {
@@ -159,4 +166,12 @@ test("describe of an upstream shows that a target answers with server errors, an
 test("get of credentials warns of those whose Secrets the admin API cannot read", async () => {
   const { warnings } = await run("get", "keyauth_credentials");
   assert.match(warnings.join(), /^credentials whose Secrets are outside the home namespace are not listed, /);
+});
+
+test("describe shows which plugins of a route are disabled, and which a more specific one overrides", async () => {
+  const { printed } = await run("describe", "routes", "export");
+  assert.match(
+    printed,
+    /\nPlugins in scope:\n.*\nkey-auth .* applies .*\nrate-limiting .* applies .*\nkey-auth .* applies .*\ncors +service accounts +overridden +3\ncors +route export +applies +4\nacl +route export +disabled +5\nacl +service accounts +applies +6\n$/,
+  );
 });

@@ -1,5 +1,6 @@
 /** `sluice get` and `sluice describe`: entities as the admin API has them. */
 import { type Collection, entities, entitySecrets } from "@sluice/model";
+import type { CertificateDetailsBody } from "../../admin/information/certificate-warnings.ts";
 import { clientSettings } from "../../settings/client.ts";
 import type { EntityOrigin } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
@@ -122,7 +123,10 @@ interface Description {
   readonly origin: EntityOrigin | null;
   readonly references: readonly string[];
   readonly entity: EntityMembers;
+  /** Plugins whose scope has the entity. */
   readonly plugins: readonly AppliedPlugin[];
+  /** Of a certificate only. */
+  readonly certificate?: CertificateDetailsBody | null;
   /** Of an upstream only. */
   readonly targets?: readonly DescribedTarget[];
 }
@@ -147,12 +151,15 @@ async function readDescription(admin: AdminConnection, collection: Collection, n
     references,
     entity: withoutSecrets(collection, entity),
     plugins: await appliedPlugins(admin, collection, entity),
+    ...(collection === "certificates" && {
+      certificate: await admin.read<CertificateDetailsBody>(`/certificate-details/${entity.id}`),
+    }),
     ...(collection === "upstreams" && { targets: await describedTargets(admin, entity.id) }),
   };
 }
 
 function descriptionText(collection: Collection, description: Description): string {
-  const { label, origin, references, entity, plugins, targets } = description;
+  const { label, origin, references, entity, plugins, certificate, targets } = description;
   return [
     `${styled("bold", label)}\n`,
     [
@@ -163,11 +170,12 @@ function descriptionText(collection: Collection, description: Description): stri
     ].join(""),
     origin?.in === "resource" && conditionsText(origin),
     `${styled("bold", "Fields:")}\n${formatData("yaml", shownMembers(entity)).replace(/^/gm, "  ").trimEnd()}\n`,
+    certificate && certificateText(certificate),
     collection === "upstreams" && targetsText(targets ?? [], entity),
     plugins.length > 0 &&
-      `${styled("bold", "Plugins that apply:")}\n${formatTable([
-        ["NAME", "SCOPE", "ENABLED", "ID"],
-        ...plugins.map((plugin) => [plugin.name, plugin.scope, String(plugin.enabled), plugin.id]),
+      `${styled("bold", "Plugins in scope:")}\n${formatTable([
+        ["NAME", "SCOPE", "STATE", "ID"],
+        ...plugins.map(({ name, scope, state, id }) => [name, scope, state, id]),
       ])}`,
   ]
     .filter(Boolean)
@@ -194,6 +202,13 @@ function timesOf({ created_at: created, updated_at: updated }: EntityMembers): r
   const line = (title: string, seconds: unknown) =>
     typeof seconds === "number" && seconds > 0 ? [`${title}${new Date(seconds * 1000).toISOString()}\n`] : [];
   return [...line("Created:     ", created), ...line("Changed:     ", updated)];
+}
+
+function certificateText({ data, faults }: CertificateDetailsBody): string {
+  const texts = data.map(
+    (details) => `${styled("bold", "Certificate:")}\n${formatData("yaml", details).replace(/^/gm, "  ").trimEnd()}\n`,
+  );
+  return [...texts, ...faults.map((fault) => styled("yellow", `The certificate ${fault}\n`))].join("");
 }
 
 function conditionsText({ conditions }: Extract<EntityOrigin, { readonly in: "resource" }>): string {
@@ -237,7 +252,7 @@ interface AppliedPlugin {
   readonly id: string;
   readonly name: string;
   readonly scope: string;
-  readonly enabled: boolean;
+  readonly state: "applies" | "disabled" | "overridden";
 }
 
 /** The plugins of a route, its service and all requests; or of a service or consumer and of all requests. */
@@ -260,10 +275,22 @@ async function appliedPlugins(
     return set.every((scope) => own[scope] === referenceIdOf(plugin, scope));
   });
   const references = await referencesOf(admin, "plugins", applied);
-  return applied.map(({ id, name, enabled }, index) => ({
-    id,
-    name: String(name),
+  return applied.map((plugin, index) => ({
+    id: plugin.id,
+    name: String(plugin.name),
     scope: references[index]?.join(", ") || "all requests",
-    enabled: enabled === true,
+    state: plugin.enabled === false ? "disabled" : isOverridden(plugin, applied) ? "overridden" : "applies",
   }));
+}
+
+/** Whether an enabled plugin of the same name has a more specific scope: Kong prefers the route to the service. */
+function isOverridden(plugin: EntityMembers, others: readonly EntityMembers[]): boolean {
+  const specificity = (one: EntityMembers) =>
+    ["consumer", "route", "service"].reduce(
+      (sum, scope, at) => sum + (referenceIdOf(one, scope) === undefined ? 0 : 4 >> at),
+      0,
+    );
+  return others.some(
+    (other) => other.name === plugin.name && other.enabled !== false && specificity(other) > specificity(plugin),
+  );
 }

@@ -7,7 +7,7 @@ import type { StoreProblem } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
 import { formatData, formatTable, styled } from "../output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
-import { readWarnings, type StatusWarning } from "./status-warnings.ts";
+import { type StatusWarning, targetWarnings } from "./status-warnings.ts";
 
 /** A node or a resource has a problem. */
 const PROBLEMS = 3;
@@ -58,14 +58,22 @@ export const statusCommand = defineCommand({
   },
 });
 
+/** The admin API's GET /problems. */
+interface ProblemsBody {
+  readonly data: readonly ReportedProblem[];
+  readonly total: number;
+  readonly warnings?: readonly StatusWarning[];
+}
+
 async function readReport(admin: AdminConnection): Promise<StatusReport> {
   const status = await admin.read<{ readonly sluice?: Omit<StatusReport, "problems" | "total" | "warnings"> }>(
     "/status",
   );
   if (!status?.sluice) throw admin.refusal("/status shows no nodes: the caller is not known to the admin API");
-  const problems = await admin.read<{ readonly data: readonly ReportedProblem[]; readonly total: number }>("/problems");
+  const problems = await admin.read<ProblemsBody>("/problems");
   const { store, version, unread, fleet } = status.sluice;
-  const warnings = await readWarnings(admin, Date.now());
+  const certificates = (problems?.warnings ?? []).map(({ subject, message }) => ({ subject, message }));
+  const warnings = [...certificates, ...(await targetWarnings(admin))];
   return { store, version, unread, fleet, problems: problems?.data ?? [], total: problems?.total ?? 0, warnings };
 }
 

@@ -9,7 +9,7 @@ export const problems: Table = {
       does: "lists no problems of a store whose entities are all valid",
       ask: "GET /problems",
       status: 200,
-      body: { data: [], total: 0 },
+      has: { data: [], total: 0 },
     },
     {
       does: "names the database as the place of an entity",
@@ -25,7 +25,13 @@ export const problems: Table = {
       where: "elsewhere",
       matches: { in: /^(file|resource)$/ },
     },
-    ...["/origins/nothing/x", "/origins/routes/base", `/origins/routes/${ids.unknown}`].map((url) => ({
+    ...[
+      "/certificate-details/x",
+      `/certificate-details/${ids.unknown}`,
+      "/origins/nothing/x",
+      "/origins/routes/base",
+      `/origins/routes/${ids.unknown}`,
+    ].map((url) => ({
       does: `answers 404 for ${url}`,
       ask: `GET ${url}`,
       status: 404,

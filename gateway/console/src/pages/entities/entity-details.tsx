@@ -15,6 +15,7 @@ import type { WriteResult } from "../../plans/write.ts";
 import { EntitiesBelow } from "./entities-below.tsx";
 import { EntityForm } from "./entity-form.tsx";
 import { NewSecrets } from "./new-secrets.tsx";
+import { ShownCertificate } from "./shown-certificate.tsx";
 import { WrittenIn } from "./written-in.tsx";
 
 interface EntityPageProps {
@@ -217,6 +218,7 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
             id <code>{data.entity.id}</code>
           </p>
           <WrittenIn collection={collection} id={data.entity.id} version={data.tag ?? ""} />
+          {collection === "certificates" && <ShownCertificate id={data.entity.id} version={data.tag ?? ""} />}
           <EntityForm
             key={data.tag ?? ""}
             fields={data.fields.filter(({ name }) => !hidden.has(name))}

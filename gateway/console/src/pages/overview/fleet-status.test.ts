@@ -8,7 +8,6 @@ const noGauges: FleetGauges = {
   unscraped: [],
   entities: new Map(),
   missingPlugins: new Set(),
-  expiries: new Map(),
 };
 type Fleet = NonNullable<NonNullable<StatusBody["sluice"]>["fleet"]>;
 const statusOf = (fleet: Partial<Fleet>, more: object = {}): StatusBody => ({
@@ -19,7 +18,6 @@ const statusOf = (fleet: Partial<Fleet>, more: object = {}): StatusBody => ({
     ...more,
   },
 });
-const inDays = (days: number): number => Date.now() / 1000 + days * 24 * 3600;
 
 const table: readonly (readonly [
   what: string,
@@ -46,18 +44,6 @@ const table: readonly (readonly [
   ["a store that cannot be read", statusOf({}, { unread: ["no connection"] }), {}, ["Entities cannot be read"]],
   ["a missing plugin", statusOf({}), { missingPlugins: new Set(["greet"]) }, ["The plugin greet is missing"]],
   ["a node without metrics", statusOf({}), { unscraped: ["n1"] }, ["The metrics of n1 are missing"]],
-  [
-    "certificates that have expired or expire within two weeks",
-    statusOf({}),
-    {
-      expiries: new Map([
-        ["a", inDays(-1)],
-        ["b", inDays(13)],
-        ["c", inDays(15)],
-      ]),
-    },
-    ["The certificate of a has expired", "The certificate of b expires soon"],
-  ],
 ];
 for (const [what, status, gauges, titles] of table) {
   test(`the overview reports ${what}`, () => {

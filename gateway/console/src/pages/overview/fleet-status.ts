@@ -77,9 +77,6 @@ export interface SystemProblem {
   readonly at?: readonly string[];
 }
 
-/** Seconds before its expiry at which a certificate is reported. */
-const EXPIRES_SOON = 14 * 24 * 3600;
-
 type ProblemTexts = readonly [severity: SystemProblem["severity"], title: string, detail: string, cure: string];
 
 /** The problem of a node, by its state. The response of `GET /status` has details of silent and late nodes. */
@@ -146,20 +143,5 @@ export function systemProblems(
       "Its status listener did not answer.",
       "Check that the admin API reaches SLUICE_STATUS_LISTEN of the node.",
     );
-  const now = Date.now() / 1000;
-  for (const [name, expiry] of gauges?.expiries ?? []) {
-    if (expiry - now > EXPIRES_SOON) continue;
-    const day = new Date(expiry * 1000).toISOString().slice(0, 10);
-    const [title, severity] =
-      expiry < now
-        ? ([`The certificate of ${name} has expired`, "error"] as const)
-        : ([`The certificate of ${name} expires soon`, "warning"] as const);
-    add(
-      severity,
-      title,
-      `It ${expiry < now ? "was" : "is"} valid until ${day}.`,
-      "Replace it: upload the renewed certificate and key.",
-    );
-  }
   return problems;
 }

@@ -14,7 +14,16 @@ interface StoredProblem {
   readonly remedy: string;
 }
 
+/** A part of the configuration that is served, although clients may see errors, such as an expired certificate. */
+interface ServedWarning {
+  readonly subject: string;
+  readonly message: string;
+  readonly remedy: string;
+  readonly entity: { readonly collection: string; readonly id: string };
+}
+
 export interface ProblemList {
+  readonly warnings: readonly ServedWarning[];
   readonly data: readonly StoredProblem[];
   readonly total: number;
 }
@@ -25,10 +34,21 @@ const MAX_SHOWN = 50;
 export const loadStoreProblems = async (signal: AbortSignal): Promise<readonly SystemProblem[]> =>
   storeProblems(await read<ProblemList>("problems", signal));
 
-export function storeProblems({ data, total }: ProblemList): readonly SystemProblem[] {
+export function storeProblems({ data, total, warnings }: ProblemList): readonly SystemProblem[] {
   const shown = data.slice(0, MAX_SHOWN);
   const more = total - shown.length;
-  return more > 0 ? [...shown.map(problemOf), furtherProblems(more)] : shown.map(problemOf);
+  return [...shown.map(problemOf), ...(more > 0 ? [furtherProblems(more)] : []), ...warnings.map(warningOf)];
+}
+
+function warningOf({ subject, message, remedy, entity }: ServedWarning): SystemProblem {
+  const view = viewOfCollection(entity.collection);
+  return {
+    severity: "warning",
+    title: `The ${subject}`,
+    detail: `It ${message}.`,
+    cure: remedy,
+    ...(view && { at: ["entities", view.path, entity.id] }),
+  };
 }
 
 function problemOf({ resource, entity, place, reason, message, remedy }: StoredProblem): SystemProblem {

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { type Authority, makeAuthority } from "../../../../tools/programs/certificates.ts";
+import type { Store } from "../../stores/store.ts";
+import { createCertificateWarnings } from "./certificate-warnings.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const at = (days: number) => new Date(NOW + days * 86_400_000);
+let authority: Authority;
+before(async () => {
+  authority = await makeAuthority();
+});
+
+const rows: readonly (readonly [
+  what: string,
+  days: number,
+  sans: readonly string[],
+  snis: readonly string[],
+  warnings: readonly string[],
+])[] = [
+  ["a valid one has none", 15, ["a.example", "*.b.example"], ["a.example", "c.b.example", "*.b.example"], []],
+  [
+    "one that expires within 14 days",
+    13,
+    ["*.example"],
+    ["b.example", "a.example"],
+    ["certificate CN=subject (SNI a.example, b.example): expires at 2026-01-14T00:00:00.000Z"],
+  ],
+  [
+    "an expired one",
+    -1,
+    ["a.example"],
+    ["a.example"],
+    ["certificate CN=subject (SNI a.example): expired at 2025-12-31T00:00:00.000Z"],
+  ],
+  ["an expired one that no SNI refers to has none", -1, ["a.example"], [], []],
+  [
+    "one that does not cover its server name",
+    15,
+    ["portal.example", "*.example"],
+    ["portal.example", "checkout.example.org", "a.b.example"],
+    [
+      "certificate of SNI checkout.example.org: does not cover checkout.example.org (it covers portal.example, *.example)",
+      "certificate of SNI a.b.example: does not cover a.b.example (it covers portal.example, *.example)",
+    ],
+  ],
+];
+for (const [what, days, sans, names, expected] of rows)
+  test(`warnings about certificates: ${what}`, async () => {
+    const pair = await authority.issue({
+      name: "subject",
+      sans,
+      usage: "server",
+      notBefore: at(-30),
+      notAfter: at(days),
+    });
+    const certificate = { id: "c", cert: pair.certificate, cert_alt: null };
+    const lists: Readonly<Record<string, readonly object[]>> = {
+      certificates: [certificate],
+      snis: names.map((name) => ({ id: name, name, certificate })),
+    };
+    const list = async (collection: string) => ({ entities: lists[collection], more: false });
+    const read = createCertificateWarnings({ list } as unknown as Store, () => NOW);
+    for (const _ of ["computed", "known"]) {
+      const warnings = await read();
+      assert.deepEqual(
+        warnings.map(({ subject, message }) => `${subject}: ${message}`),
+        expected,
+      );
+    }
+  });

@@ -1,0 +1,108 @@
+/** Certificates that clients refuse, or will refuse soon. */
+import {
+  type Certificate,
+  type CertificateDetails,
+  certificateDetails,
+  coverageFault,
+  validityFault,
+} from "@sluice/model";
+import { readCollection } from "../../stores/read-all.ts";
+import type { Store } from "../../stores/store.ts";
+
+/** A part of the configuration that is served, although clients may see errors. */
+export interface ServedWarning {
+  /** `certificate CN=shop.example (SNI shop.example)` */
+  readonly subject: string;
+  readonly message: string;
+  /** What to change. */
+  readonly remedy: string;
+  readonly entity: { readonly collection: "certificates" | "snis"; readonly id: string };
+}
+
+/** Parsing takes 0.1 ms for each certificate, and the same certificates are examined again and again. */
+type KnownDetails = Map<string, CertificateDetails | null>;
+
+/** Returns a function that examines all certificates. It keeps their details until its next call. */
+export function createCertificateWarnings(store: Pick<Store, "list">, now: () => number = Date.now) {
+  let known: KnownDetails = new Map();
+  return async (): Promise<readonly ServedWarning[]> => {
+    const details: KnownDetails = new Map();
+    const detailsOf = (pem: string) =>
+      details.getOrInsertComputed(pem, () => known.get(pem) ?? certificateDetails(pem));
+    const certificates = await readCollection(store, "certificates");
+    const snis = certificates.length === 0 ? [] : await readCollection(store, "snis");
+    const namesById = Map.groupBy(snis, ({ certificate }) => certificate?.id);
+    const warnings = certificates.flatMap((certificate) => {
+      const named = namesById.get(certificate.id) ?? [];
+      const chains = chainsOf(certificate).flatMap((pem) => detailsOf(pem) ?? []);
+      return chains.flatMap((chain): readonly ServedWarning[] => [
+        ...named.flatMap(({ id, name }) => {
+          const fault = coverageFault(name, chain);
+          if (fault === null) return [];
+          const remedy = "Let the SNI refer to a certificate that covers the name.";
+          return [
+            {
+              subject: `certificate of SNI ${name}`,
+              message: fault,
+              remedy,
+              entity: { collection: "snis", id },
+            } as const,
+          ];
+        }),
+        ...validityWarnings(certificate, chain, { names: named.map(({ name }) => name), now: now() }),
+      ]);
+    });
+    known = details;
+    return warnings;
+  };
+}
+
+/** The body of GET /certificate-details/{id}. The details are those of the certificate and of its alternative. */
+export interface CertificateDetailsBody {
+  readonly data: readonly CertificateDetails[];
+  /** Why clients refuse the certificate, in predicates such as `does not cover …`. */
+  readonly faults: readonly string[];
+}
+
+export async function certificateDetailsBody(
+  certificate: Certificate,
+  store: Pick<Store, "list">,
+  now = Date.now(),
+): Promise<CertificateDetailsBody> {
+  const snis = await readCollection(store, "snis");
+  const names = snis.flatMap((sni) => (sni.certificate?.id === certificate.id ? sni.name : []));
+  const data = chainsOf(certificate).flatMap((pem) => certificateDetails(pem) ?? []);
+  const faults = data.flatMap((details) => [
+    ...names.map((name) => coverageFault(name, details)),
+    validityFault(details, now),
+  ]);
+  return { data, faults: faults.filter((fault) => fault !== null) };
+}
+
+const chainsOf = ({ cert, cert_alt }: Certificate): readonly string[] => [
+  cert,
+  ...(cert_alt === null ? [] : [cert_alt]),
+];
+
+/** Server names in the subject of a warning. */
+const MAX_NAMES = 5;
+
+function validityWarnings(
+  { id }: Certificate,
+  details: CertificateDetails,
+  { names, now }: { readonly names: readonly string[]; readonly now: number },
+): readonly ServedWarning[] {
+  const fault = validityFault(details, now);
+  // Clients get only certificates that an SNI refers to.
+  if (fault === null || names.length === 0) return [];
+  const rest = names.length - MAX_NAMES;
+  const listed = names.toSorted().slice(0, MAX_NAMES).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+  return [
+    {
+      subject: `certificate ${details.subject} (SNI ${listed})`,
+      message: fault,
+      remedy: "Upload the renewed certificate and its key.",
+      entity: { collection: "certificates", id },
+    },
+  ];
+}
