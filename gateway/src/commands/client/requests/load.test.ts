@@ -80,9 +80,13 @@ test("bench sends the given request, and counts responses and broken connections
   const measured = JSON.parse(printed);
   assert.equal(code, 3);
   assert.deepEqual(new Set(received), new Set(["POST a.example b {}"]));
-  assert.deepEqual([count, measured.responses, measured.errors], [21, 16, { UND_ERR_SOCKET: 4 }]);
+  // Every fifth of the requests, the first of which only checks the address, loses its connection.
+  const lost = Math.floor(count / 5);
+  assert.deepEqual([measured.responses, measured.errors], [count - 1 - lost, { UND_ERR_SOCKET: lost }]);
+  // A busy machine does not send all requests within the second.
+  assert.equal(measured.responses + lost + measured.unsent, 20);
   assert.deepEqual(Object.keys(measured.statuses), ["200", "404"]);
-  assert.partialDeepStrictEqual(measured, { connections: 2, rate: 20, refused: null, unsent: 0 });
+  assert.partialDeepStrictEqual(measured, { connections: 2, rate: 20, refused: null });
   assert.ok(measured.latencies.p50 > 0 && measured.latencies.max >= measured.latencies.p99);
   assert.match(
     warnings.join("\n"),
