@@ -81,8 +81,11 @@ test("the operator is alive before it is ready, and names the unread kinds", asy
 test("the status lists every node with the revision and hash of its document, or with its error", async () => {
   const [code, body] = await scene().get("/status");
   const { programmed: _, ...nodes } = acknowledgement;
+  const status = JSON.parse(body);
+  const { lastSeen } = status.nodes[0];
+  assert.ok(Math.abs(Date.now() - Date.parse(lastSeen)) < 60_000, lastSeen);
   assert.deepEqual(
-    [code, JSON.parse(body)],
+    [code, status],
     [
       200,
       {
@@ -100,9 +103,10 @@ test("the status lists every node with the revision and hash of its document, or
             revision: 7,
             version: "1",
             statusPort: 8007,
+            lastSeen,
             trouble: null,
           },
-          { address: "http://b", status: null, trouble: "connection refused" },
+          { address: "http://b", lastSeen, status: null, trouble: "connection refused" },
         ],
       },
     ],

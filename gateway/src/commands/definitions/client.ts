@@ -1,5 +1,5 @@
 /** The commands that read or change the configuration through the admin API. */
-import { type Collection, entities } from "@sluice/model";
+import type { Collection } from "@sluice/model";
 import type { ArgumentDefinition, OptionDefinition } from "@sluice/model/command-line";
 import { clientOptions, connectionOptions } from "./options.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
@@ -43,7 +43,8 @@ const collections: Readonly<Record<Exclude<Collection, "targets" | "consumer_gro
 const collection: ArgumentDefinition = {
   name: "COLLECTION",
   choices: Object.keys(collections),
-  synonyms: new Map((Object.keys(collections) as Collection[]).map((name) => [entities[name].singular, name])),
+  // Every name is a plural with `s`. The model, which has the singulars, would be loaded at the start of each command.
+  synonyms: new Map(Object.keys(collections).map((name) => [name.slice(0, -1), name])),
   description: "The kind of entities, also in the singular.",
 };
 
