@@ -317,7 +317,9 @@ test("the page GraphQL leads to the plugin, and then lists operations, which can
       ...{ client_errors: 0, server_errors: 0, refused: 0, latencies: { p50: 2, p95: 20, p99: 200 } },
     });
     const total = { requests: 9, client_errors: 0, server_errors: 0, refused: 0, latencies: {} };
-    await route.fulfill({ json: { unanswered: [], total, data: [operation("Users", 8, 0), operation("Report", 1, 0.5)] } });
+    await route.fulfill({
+      json: { unanswered: [], total, data: [operation("Users", 8, 0), operation("Report", 1, 0.5)] },
+    });
   });
   await page.getByRole("link", { name: "Add the plugin" }).click();
   await page.getByLabel("max_operations").waitFor();
