@@ -246,10 +246,11 @@ export async function runAllRevisionOperations({ admin }: Place): Promise<string
       { what: `a revision with a ${list} Service`, timeout: 60_000, interval: 200 },
     );
   await expectOk("POST", "/services", { name: "revised", host: "one.test" });
-  const { number, author } = await revisionOf("created");
+  const { author } = await revisionOf("created");
   await expectOk("PATCH", "/services/revised", { host: "two.test" });
-  await revisionOf("changed");
-  await expectOk("POST", `/revisions/${number}/rollback`);
+  const { number } = await revisionOf("changed");
+  // Undoes this change only: deletions of earlier operations may have been recorded after the Service was created.
+  await expectOk("POST", `/revisions/${number - 1}/rollback`);
   if ((await hostIn()) !== "one.test") throw new Error(`after the rollback, the host is ${await hostIn()}`);
   await expectOk("DELETE", "/services/revised");
   return author;
