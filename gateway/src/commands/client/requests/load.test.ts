@@ -7,34 +7,52 @@ import { generateLoad, LoadCounts, type LoadResponse } from "./load.ts";
 
 const response = (headers: LoadResponse["headers"] = {}, status = 200): LoadResponse => ({ status, headers });
 
-test("requests are due at the rate, and those that wait for a connection are measured from the time they were due", async () => {
+/** A clock that timers move at once. */
+function mockClock({ mock }: TestContext): { now: number } {
+  const clock = { now: 0 };
+  mock.method(performance, "now", () => clock.now);
+  mock.method(globalThis, "setTimeout", (callback: () => void, milliseconds: number) => {
+    clock.now += milliseconds;
+    queueMicrotask(callback);
+  });
+  return clock;
+}
+
+test("requests are due at the rate, and those that wait for a connection are measured from the time they were due", async (context) => {
+  const clock = mockClock(context);
   const counts = new LoadCounts();
-  let isFirst = true;
   const { unsent } = await generateLoad(
     {
       connections: 1,
       milliseconds: 400,
       rate: 100,
       async send() {
-        if (isFirst) await new Promise((resolve) => setTimeout(resolve, 200));
-        isFirst = false;
+        if (counts.responses === 0) clock.now += 200;
         return response();
       },
     },
     counts,
   );
-  assert.equal(counts.responses + unsent, 40);
+  assert.deepEqual([counts.responses, unsent], [40, 0]);
   assert.ok(counts.latencies.max >= 200_000);
   // Ten of the forty requests were due within the first half of the delay.
   assert.ok(counts.latencies.percentile(80) >= 90_000, String(counts.latencies.percentile(80)));
 });
 
-test("requests of a rate that the connections cannot reach are counted as not sent", async () => {
+test("requests of a rate that the connections cannot reach are counted as not sent", async (context) => {
+  const clock = mockClock(context);
   const { promise, resolve } = Promise.withResolvers<LoadResponse>();
   const counts = new LoadCounts();
-  setTimeout(resolve, 150, response());
-  const options = { connections: 2, milliseconds: 100, rate: 100, send: () => promise };
-  const { unsent, elapsed } = await generateLoad(options, counts);
+  let sent = 0;
+  function send(): Promise<LoadResponse> {
+    sent++;
+    if (sent === 2) {
+      clock.now = 150;
+      resolve(response());
+    }
+    return promise;
+  }
+  const { unsent, elapsed } = await generateLoad({ connections: 2, milliseconds: 100, rate: 100, send }, counts);
   assert.deepEqual([counts.responses, unsent], [2, 8]);
   assert.ok(elapsed >= 140);
 });
