@@ -3,10 +3,11 @@ import { useState } from "preact/hooks";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
+import { latencyColumns, rateColumn } from "../../metrics/traffic-columns.ts";
 import type { TrafficEntry } from "../../metrics/traffic-memory.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
 import { FilterSelect, FilterText } from "../../parts/filters.tsx";
-import { formatDuration, formatRate, formatShare } from "../../parts/format.ts";
+import { formatShare } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
 import { type CountedScopes, loadCountedScopes, PLUGIN } from "./counted-scopes.ts";
@@ -107,12 +108,7 @@ const columns: readonly TableColumn<TrafficEntry>[] = [
       ),
     sortBy: serviceOf,
   },
-  {
-    title: "Requests/s",
-    cell: ({ requests }) => formatRate(requests),
-    sortBy: ({ requests }) => requests,
-    isNumeric: true,
-  },
+  rateColumn,
   {
     title: "Failed",
     cell: ({ failed = 0, requests }) => (
@@ -121,12 +117,5 @@ const columns: readonly TableColumn<TrafficEntry>[] = [
     sortBy: ({ failed = 0 }) => failed,
     isNumeric: true,
   },
-  ...(["p50", "p95", "p99"] as const).map(
-    (name): TableColumn<TrafficEntry> => ({
-      title: `${name.slice(1)} %`,
-      cell: ({ latencies }) => formatDuration(latencies[name]),
-      sortBy: ({ latencies }) => latencies[name] ?? -1,
-      isNumeric: true,
-    }),
-  ),
+  ...latencyColumns,
 ];

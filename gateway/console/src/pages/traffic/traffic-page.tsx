@@ -1,6 +1,7 @@
 /** Rates, errors and latencies, live. */
 import { useState } from "preact/hooks";
 import { Link } from "../../app/navigation.tsx";
+import { latencyColumns, rateColumn } from "../../metrics/traffic-columns.ts";
 import type { TrafficEntry, TrafficSubject } from "../../metrics/traffic-memory.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
 import { FilterText } from "../../parts/filters.tsx";
@@ -91,12 +92,7 @@ const columnsOf = (scope: TrafficScope): readonly TableColumn<TrafficEntry>[] =>
     cell: (entry) => <Link to={["entities", scope, entry.id]}>{titleOf(entry)}</Link>,
     sortBy: titleOf,
   },
-  {
-    title: "Requests/s",
-    cell: ({ requests }) => formatRate(requests),
-    sortBy: ({ requests }) => requests,
-    isNumeric: true,
-  },
+  rateColumn,
   ...shares.map(
     ([title, member]): TableColumn<TrafficEntry> => ({
       title,
@@ -105,12 +101,5 @@ const columnsOf = (scope: TrafficScope): readonly TableColumn<TrafficEntry>[] =>
       isNumeric: true,
     }),
   ),
-  ...(["p50", "p95", "p99"] as const).map(
-    (name): TableColumn<TrafficEntry> => ({
-      title: `${name.slice(1)} %`,
-      cell: ({ latencies }) => formatDuration(latencies[name]),
-      sortBy: ({ latencies }) => latencies[name] ?? -1,
-      isNumeric: true,
-    }),
-  ),
+  ...latencyColumns,
 ];
