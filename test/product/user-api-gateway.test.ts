@@ -29,7 +29,7 @@ const configuration = (port: number): object => ({
       upstream_headers: [{ name: "X-Gateway-Secret", value: SECRET }],
       routes: [{ name: "users", paths: ["/users"] }],
       plugins: [
-        { name: "key-auth", config: { anonymous: "nobody", hide_credentials: true } },
+        { name: "key-auth", config: { anonymous: "guest", hide_credentials: true } },
         { name: "graphql-operations" },
       ],
     },
@@ -40,7 +40,7 @@ const configuration = (port: number): object => ({
     { username: "rita", tags: ["reader"], keyauth_credentials: [{ key: "key-of-rita" }] },
     { username: "walt", tags: ["staff", "reader", "writer"], keyauth_credentials: [{ key: "key-of-walt" }] },
     { username: "tess", keyauth_credentials: [{ key: "key-of-tess" }] },
-    { username: "nobody", tags: ["writer"] },
+    { username: "guest", tags: ["writer"] },
   ],
 });
 
