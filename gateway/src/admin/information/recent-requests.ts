@@ -1,6 +1,6 @@
 /**
- * `GET /requests`, `GET /access-log` and `POST /debug-tokens`: which requests were refused, failed or slow, the requests since
- * the last call, and tokens for the durations of one request.
+ * `GET /requests`, `GET /access-log` and `POST /debug-tokens`: which requests were refused, failed or slow, the requests
+ * since the last call, and tokens for the durations of one request.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import {
