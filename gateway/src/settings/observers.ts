@@ -23,8 +23,8 @@ export const observerSettings = defineSettings({
     kind: "duration",
     default: 1000,
     description:
-      "Time after which a response is slow. The last slow and refused requests are listed by `GET /requests` of the " +
-      "admin API. The time counts until the first byte of the response.",
+      "Time after which a response is slow. `GET /requests` of the admin API lists the last requests that were slow, " +
+      "refused or failed. The time counts until the first byte of the response.",
   },
   tracing: {
     variable: "SLUICE_TRACING",

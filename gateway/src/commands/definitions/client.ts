@@ -8,8 +8,8 @@ const status: SluiceCommand = {
   name: "status",
   summary: "shows the nodes, and the parts of the configuration that are not served as written",
   description:
-    "It also warns of certificates that expire within 14 days and of targets that are unhealthy or refused. Warnings do " +
-    "not change the exit code.",
+    "It also warns of certificates that expire within 14 days or do not cover their server name, and of targets that are " +
+    "unhealthy or refused. Warnings do not change the exit code.",
   options: clientOptions("table", "yaml", "json"),
   exitCodes: { 3: "a node, a resource or a file has a problem" },
   examples: [

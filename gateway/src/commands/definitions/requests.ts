@@ -99,7 +99,8 @@ const top: SluiceCommand = {
   name: "top",
   summary: "shows rates, errors and latencies of requests, live on a terminal",
   description:
-    "The figures are those of the last complete interval of ten seconds, of all nodes together that answer; others are named.",
+    "The figures are those of the last complete interval of ten seconds, summed over all nodes that answer. The command " +
+    "names nodes that do not answer.",
   options: {
     by: {
       value: "SUBJECT",
