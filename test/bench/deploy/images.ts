@@ -27,7 +27,7 @@ export async function imageSizes(): Promise<BenchReport> {
   return {
     title: "Sizes of the images",
     method:
-      "Bytes (MB: 10^6) of all files of an image, as built by `npm run images`. All four images share one layer with Node and its libraries.",
+      "Bytes (MB: 10^6) of all files of an image, as built by `npm run images`. All images share one layer with Node and its libraries.",
     rows: rows.map((row) => ({
       ...row,
       "unpacked, MB": rounded(row["unpacked, MB"]),
@@ -35,7 +35,7 @@ export async function imageSizes(): Promise<BenchReport> {
     })),
     verdicts: [
       atMost("the largest image", Math.max(...rows.map((row) => row["unpacked, MB"])), { bound: BOUND, unit: " MB" }),
-      `all four on one node: ${rounded(together)} MB`,
+      `all ${rows.length} on one node: ${rounded(together)} MB`,
     ],
   };
 }
