@@ -7,8 +7,7 @@ import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { builtForm } from "../build/emit.ts";
-import type { TreeEntry } from "../images/archive/tree.ts";
-import { writeTree } from "../images/archive/tree.ts";
+import { type TreeEntry, writeTree } from "../images/archive/tree.ts";
 import { places } from "../images/command.ts";
 import { type Closure, closureOf, lockRoot } from "../images/contents/lock.ts";
 import { consoleEntries, dependencies, workspaceFiles } from "../images/contents/packages.ts";
@@ -54,9 +53,7 @@ function packaged(entry: TreeEntry, { workspaces }: Closure): readonly TreeEntry
 }
 
 function manifestOf({ workspaces, packages }: Closure): object {
-  const top = packages.filter(
-    ({ path }) => path.startsWith("node_modules/") && path.lastIndexOf("node_modules/") === 0,
-  );
+  const top = packages.filter(({ path }) => path.lastIndexOf("node_modules/") === 0);
   const bundled = [...workspaces, ...top].map(({ name, version }) => [name, version] as const).toSorted();
   const { version, description, license, optionalDependencies } = manifest;
   return {
