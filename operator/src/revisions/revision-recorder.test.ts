@@ -144,7 +144,7 @@ test("the next leader records changes that no leader saw without their content, 
   ]);
 });
 
-test("changes that cannot be recorded are recorded later, after those that follow them", async (t) => {
+test("changes that cannot be recorded are recorded later, before those that follow them", async (t) => {
   const kept = createTestStorage();
   const { flush, route, outcomes } = startRecorder(t, kept);
   await flush();
