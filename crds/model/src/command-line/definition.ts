@@ -18,6 +18,7 @@ export interface OptionDefinition {
 
 export interface ArgumentDefinition {
   readonly name: string;
+  /** A required argument may follow: a single word for both is the required argument. */
   readonly optional?: boolean;
   readonly choices?: readonly string[];
   /** Further words, each with the choice that it stands for. */

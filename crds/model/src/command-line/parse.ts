@@ -85,9 +85,14 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
       outputError: (text, write) => write(text.replace(/^error: /, `${name}: `)),
     });
   const { examples = [], exitCodes: codes = {} } = definition;
-  for (const argument of definition.arguments ?? []) {
-    const shown = argument.optional ? `[${argument.name}]` : `<${argument.name}>`;
-    const added = new Argument(shown, argument.description);
+  const { arguments: positionals = [] } = definition;
+  const shown = positionals.map(({ name: word, optional }) => (optional ? `[${word}]` : `<${word}>`));
+  if (positionals.length > 0) command.usage(["[options]", ...shown].join(" "));
+  const firstOptional = positionals.findIndex(({ optional }) => optional);
+  for (const [at, argument] of positionals.entries()) {
+    // commander assigns words from the left: an argument after an optional one may get none.
+    const mayLack = firstOptional !== -1 && at >= firstOptional;
+    const added = new Argument(mayLack ? `[${argument.name}]` : `<${argument.name}>`, argument.description);
     const { choices, synonyms } = argument;
     if (choices) added.choices([...choices]);
     if (choices && synonyms)
@@ -109,6 +114,8 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
     command.addHelpText("after", `\nExit codes:\n${exitCodeText(codes)}`);
     command.action(() => {
       if (definition.subcommands && command.args.length > 0) refuseSubcommand(command, definition.subcommands);
+      const missing = positionals.filter(({ optional }) => !optional)[command.args.length];
+      if (missing) command.error(`error: missing required argument '${missing.name}'`);
       parts.select({
         name,
         given: givenBy(command, definition, names.slice(1)),

@@ -75,6 +75,9 @@ const rows: readonly (readonly [
     3,
     /^The gateway answers 503 Service Unavailable: the upstream failed: no target accepts requests\n/,
   ],
+  ["explain needs no method", ["explain", "http://shop.example/cart"], 3, /\nRequest: +GET http:/],
+  ["explain assumes POST for a body", ["explain", "http://shop.example/", "--body", "a"], 3, /\nRequest: +POST http:/],
+  ["explain refuses a missing URL", ["explain"], 2, /^missing required argument 'URL'$/],
   ["explain prints the explanation as JSON", [...explained, "-o", "json"], 3, /"route": \{\n {4}"id": /],
   ["--json is short for -o json", [...explained, "--json"], 3, /"route": \{\n {4}"id": /],
   [

@@ -7,7 +7,7 @@ const explain: SluiceCommand = {
   name: "explain",
   summary: "explains how a request would be routed and answered, and why; sends nothing",
   arguments: [
-    { name: "METHOD", description: "Method of the request." },
+    { name: "METHOD", optional: true, description: "Method of the request (default GET, with --body POST)." },
     { name: "URL", description: "URL of the request; its port is that of the listener." },
   ],
   options: {

@@ -18,8 +18,8 @@ export const explainCommand = defineCommand({
   ends: true,
   async run(call) {
     const { positionals, options } = call.given;
-    const [method, url] = positionals;
     const { body, output } = options;
+    const [url, method = body === undefined ? "GET" : "POST"] = positionals.toReversed();
     const request = {
       url,
       method,
