@@ -87,6 +87,8 @@ const describe: SluiceCommand = {
   load: async () => (await import("../client/get.ts")).describeCommand,
 };
 
+const prune: OptionDefinition = { description: "Delete entities that PATH does not contain. Default: they are kept." };
+
 const document: Readonly<Record<string, OptionDefinition>> = {
   file: {
     short: "f",
@@ -94,7 +96,14 @@ const document: Readonly<Record<string, OptionDefinition>> = {
     required: true,
     description: "A declarative file, or a folder of custom resources.",
   },
-  prune: { description: "Delete entities that PATH does not contain. Default: they are kept." },
+  prune,
+};
+
+/** The options of a command that shows a plan and carries it out. */
+const carryOutOptions: Readonly<Record<string, OptionDefinition>> = {
+  yes: { short: "y", description: "Do not ask for confirmation." },
+  force: { description: "Also change fields of custom resources that another field manager owns." },
+  ...connectionOptions,
 };
 
 const plan: SluiceCommand = {
@@ -131,10 +140,8 @@ const apply: SluiceCommand = {
   arguments: [{ name: "PLAN", optional: true, description: "A plan that `sluice plan --out` saved." }],
   options: {
     file: { short: "f", value: "PATH", description: "A declarative file or a folder, to plan and apply at once." },
-    prune: { description: "Delete entities that PATH does not contain. Default: they are kept." },
-    yes: { short: "y", description: "Do not ask for confirmation." },
-    force: { description: "Also change fields of custom resources that another field manager owns." },
-    ...connectionOptions,
+    prune,
+    ...carryOutOptions,
   },
   examples: [
     { line: "sluice apply plan.json", effect: "applies a saved plan" },
@@ -177,11 +184,7 @@ const rollback: SluiceCommand = {
     "Shows what would change, and asks for confirmation. All changes are made or none, and they are recorded as a new " +
     "revision. Nodes serve the changes when the command ends, unless one of them does not answer in time.",
   arguments: [{ name: "N", description: "Number of the revision, as `sluice history` lists it." }],
-  options: {
-    yes: { short: "y", description: "Do not ask for confirmation." },
-    force: { description: "Also change fields of custom resources that another field manager owns." },
-    ...connectionOptions,
-  },
+  options: carryOutOptions,
   exitCodes: withoutRevisions,
   examples: [
     { line: "sluice rollback 3", effect: "shows the plan, and asks before it writes" },
