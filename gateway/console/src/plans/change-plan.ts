@@ -40,6 +40,27 @@ export interface PlanBody extends ChangeSummary {
   } | null;
 }
 
+/** One change, as a union by its kind. */
+export type ListedChange = {
+  readonly [Change in keyof ChangeSummary]: {
+    readonly change: Change;
+    readonly entity: ChangeSummary[Change][number];
+  };
+}[keyof ChangeSummary];
+
+export const changesIn = ({ created, changed, deleted }: ChangeSummary): readonly ListedChange[] => [
+  ...created.map((entity) => ({ change: "created" as const, entity })),
+  ...changed.map((entity) => ({ change: "changed" as const, entity })),
+  ...deleted.map((entity) => ({ change: "deleted" as const, entity })),
+];
+
+/** Tones of changes in lists. */
+export const toneOfChange: Readonly<Record<keyof ChangeSummary, string>> = {
+  created: "good",
+  changed: "warning",
+  deleted: "bad",
+};
+
 /** The entity's kind and name. An entity without a name is shown as in lists. */
 export const plannedEntityText = ({ collection, id, name, members }: PlannedEntity & { members?: object }): string =>
   `${namingOf(collection).singular} ${name ?? titleOf(collection, { ...members, id })}`;

@@ -5,10 +5,13 @@ import { TableHead } from "../parts/table-head.tsx";
 import {
   answeredBy,
   type ChangeSummary,
+  changesIn,
   hasChanges,
+  type ListedChange,
   type PlanBody,
   plannedEntityText,
   plannedRequestText,
+  toneOfChange,
 } from "./change-plan.ts";
 
 /** Entities, and rerouted requests, that are listed at first: a rollback may have thousands. */
@@ -39,65 +42,18 @@ interface ChangedEntitiesProps {
   readonly verbs: Readonly<Record<keyof ChangeSummary, string>>;
 }
 
-function ChangedEntities({ changes: { created, changed, deleted }, verbs }: ChangedEntitiesProps) {
+function ChangedEntities({ changes, verbs }: ChangedEntitiesProps) {
   const [listed, setListed] = useState(LISTED);
-  const [first, second] = [listed - created.length, listed - created.length - changed.length];
-  const more = created.length + changed.length + deleted.length - listed;
+  const all = changesIn(changes);
+  const more = all.length - listed;
   return (
     <>
-      {created.slice(0, listed).map((entity) => (
-        <section key={entity.id}>
+      {all.slice(0, listed).map((one) => (
+        <section key={`${one.change} ${one.entity.id}`}>
           <h3>
-            <span class="state good">{verbs.created}</span> {plannedEntityText(entity)}
+            <span class={`state ${toneOfChange[one.change]}`}>{verbs[one.change]}</span> {plannedEntityText(one.entity)}
           </h3>
-          <dl class="pairs">
-            {Object.entries(entity.members).map(([member, value]) => (
-              <div key={member}>
-                <dt>{member}</dt>
-                <dd>{formatValue(value)}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
-      ))}
-      {changed.slice(0, Math.max(0, first)).map((entity) => (
-        <section key={entity.id}>
-          <h3>
-            <span class="state warning">{verbs.changed}</span> {plannedEntityText(entity)}
-          </h3>
-          <table class="plain">
-            <TableHead titles={["Field", "Before", "After"]} />
-            <tbody>
-              {entity.members.map(({ member, before, after }) => (
-                <tr key={member}>
-                  <th scope="row">{member}</th>
-                  <td>
-                    <del>{formatValue(before)}</del>
-                  </td>
-                  <td>
-                    <ins>{formatValue(after)}</ins>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      ))}
-      {deleted.slice(0, Math.max(0, second)).map((entity) => (
-        <section key={entity.id}>
-          <h3>
-            <span class="state bad">{verbs.deleted}</span> {plannedEntityText(entity)}
-          </h3>
-          {entity.along.length > 0 && (
-            <>
-              <p>These are deleted with it:</p>
-              <ul>
-                {entity.along.map((one) => (
-                  <li key={one.id}>{plannedEntityText(one)}</li>
-                ))}
-              </ul>
-            </>
-          )}
+          <ChangeDetails {...one} />
         </section>
       ))}
       {more > 0 && (
@@ -108,6 +64,52 @@ function ChangedEntities({ changes: { created, changed, deleted }, verbs }: Chan
           <span class="hint">{plural(more, "more entity", "more entities")}</span>
         </p>
       )}
+    </>
+  );
+}
+
+function ChangeDetails({ change, entity }: ListedChange) {
+  if (change === "created") {
+    return (
+      <dl class="pairs">
+        {Object.entries(entity.members).map(([member, value]) => (
+          <div key={member}>
+            <dt>{member}</dt>
+            <dd>{formatValue(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    );
+  }
+  if (change === "changed") {
+    return (
+      <table class="plain">
+        <TableHead titles={["Field", "Before", "After"]} />
+        <tbody>
+          {entity.members.map(({ member, before, after }) => (
+            <tr key={member}>
+              <th scope="row">{member}</th>
+              <td>
+                <del>{formatValue(before)}</del>
+              </td>
+              <td>
+                <ins>{formatValue(after)}</ins>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    );
+  }
+  if (entity.along.length === 0) return null;
+  return (
+    <>
+      <p>These are deleted with it:</p>
+      <ul>
+        {entity.along.map((one) => (
+          <li key={one.id}>{plannedEntityText(one)}</li>
+        ))}
+      </ul>
     </>
   );
 }

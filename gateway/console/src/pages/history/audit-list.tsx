@@ -7,13 +7,13 @@ import { FilterSelect, FilterText } from "../../parts/filters.tsx";
 import { formatTime, plural } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+import { toneOfChange } from "../../plans/change-plan.ts";
 import {
   type AuditEntry,
   auditEntries,
   type RevisionDetails,
   type RevisionRecord,
   readRevision,
-  toneOfChange,
 } from "./revision-records.ts";
 
 /** The changes of each revision are read by a request of its own. */
@@ -117,7 +117,7 @@ const columns: readonly TableColumn<AuditEntry>[] = [
   { title: "Author", cell: ({ revision }) => revision.author, sortBy: ({ revision }) => revision.author },
   {
     title: "Change",
-    cell: ({ change }) => <span class={`state ${toneOfChange[change]}`}>{change}</span>,
+    cell: ({ change }) => <span class={`state ${change === "not kept" ? "" : toneOfChange[change]}`}>{change}</span>,
     sortBy: ({ change }) => change,
   },
   {

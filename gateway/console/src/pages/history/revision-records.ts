@@ -1,7 +1,7 @@
 /** The revisions of the store, as `GET /revisions` returns them. */
 import { encodedPath, read } from "../../api/client.ts";
 import { viewOfCollection } from "../../api/collections.ts";
-import { type ChangeSummary, plannedEntityText } from "../../plans/change-plan.ts";
+import { type ChangeSummary, changesIn, type ListedChange, plannedEntityText } from "../../plans/change-plan.ts";
 
 export interface RevisionRecord {
   readonly number: number;
@@ -43,14 +43,6 @@ export interface AuditEntry {
   readonly members: string;
 }
 
-/** Tones of changes in lists. */
-export const toneOfChange: Readonly<Record<AuditEntry["change"], string>> = {
-  created: "good",
-  changed: "warning",
-  deleted: "bad",
-  "not kept": "",
-};
-
 /** The changes of revisions as a flat list. @param revisions Newest first. */
 export function auditEntries(revisions: readonly RevisionDetails[]): readonly AuditEntry[] {
   const entries: AuditEntry[] = [];
@@ -64,13 +56,8 @@ export function auditEntries(revisions: readonly RevisionDetails[]): readonly Au
       entries.push({ key: `${number}`, revision, change: "not kept", collection: "", id: "", entity: "", members });
       continue;
     }
-    const { created, changed, deleted } = content;
-    const all = [
-      ...created.map((entity) => ({ ...entity, change: "created" as const, names: Object.keys(entity.members) })),
-      ...changed.map((entity) => ({ ...entity, change: "changed" as const, names: entity.members.map(memberOf) })),
-      ...deleted.map((entity) => ({ ...entity, change: "deleted" as const, names: [] })),
-    ];
-    for (const { names, change, ...entity } of all) {
+    for (const one of changesIn(content)) {
+      const { change, entity } = one;
       const { collection, id } = entity;
       if (!isGone.has(id)) isGone.set(id, change === "deleted");
       const view = isGone.get(id) ? undefined : viewOfCollection(collection);
@@ -82,11 +69,14 @@ export function auditEntries(revisions: readonly RevisionDetails[]): readonly Au
         id,
         entity: plannedEntityText(entity),
         ...(view && { at: ["entities", view.path, id] }),
-        members: names.join(", "),
+        members: memberNames(one).join(", "),
       });
     }
   }
   return entries;
 }
 
-const memberOf = ({ member }: { readonly member: string }): string => member;
+function memberNames({ change, entity }: ListedChange): readonly string[] {
+  if (change === "created") return Object.keys(entity.members);
+  return change === "changed" ? entity.members.map(({ member }) => member) : [];
+}
