@@ -1,5 +1,6 @@
 /** Where the plugin graphql-operations counts operations. */
 import { encodedPath, read } from "../../api/client.ts";
+import { titleOf } from "../../api/collections.ts";
 import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 
 export const PLUGIN = "graphql-operations";
@@ -7,7 +8,7 @@ export const PLUGIN = "graphql-operations";
 /** Maximum number of instances that are listed by name. Of the others, the page shows only the number. */
 const MAX_NAMED = 50;
 
-/** What an instance of the plugin is attached to. */
+/** The entities to which an instance of the plugin is attached. */
 interface CountedScope {
   /** The id of the plugin. */
   readonly plugin: string;
@@ -32,10 +33,12 @@ export async function loadCountedScopes(signal: AbortSignal): Promise<CountedSco
   const { entities } = await loadEntities("plugins", { signal });
   const instances = entities.filter(({ name, enabled }) => name === PLUGIN && enabled !== false);
   const named = instances.slice(0, MAX_NAMED);
-  const scopes = await Promise.all(named.map(async (plugin) => ({ plugin: plugin.id, title: await titleOf(plugin) })));
+  const scopes = await Promise.all(
+    named.map(async (plugin) => ({ plugin: plugin.id, title: await scopeText(plugin) })),
+  );
   return { scopes, others: instances.length - named.length };
 
-  async function titleOf(plugin: EntityRecord): Promise<string> {
+  async function scopeText(plugin: EntityRecord): Promise<string> {
     const parts = collections.map(async ([member, collection]) => {
       const id: unknown = Object(plugin[member]).id;
       return typeof id === "string" ? `${member.replace("_", " ")} ${await nameOf(collection, id)}` : [];
@@ -44,9 +47,9 @@ export async function loadCountedScopes(signal: AbortSignal): Promise<CountedSco
     return known.length === 0 ? "all routes" : known.join(" with ");
   }
 
-  /** The id of an entity that was deleted since, or has no name. */
+  /** The name as in lists; the id if the entity was deleted since. */
   async function nameOf(collection: string, id: string): Promise<string> {
     const found = await read<EntityRecord>(`${collection}/${encodedPath(id)}`, signal).catch(() => undefined);
-    return String(found?.name ?? found?.username ?? id);
+    return found ? titleOf(collection, found) : id;
   }
 }
