@@ -86,8 +86,9 @@ export interface GatewayMetrics extends RequestMetrics {
   /**
    * A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric.
    *
-   * @throws TypeError if an earlier call for the metric had other labels or another type, or if a metric of Sluice or of another plugin
-   * has the same full name: `c` of the plugin `a-b` and `b_c` of the plugin `a` are both called `sluice_a_b_c`.
+   * @throws TypeError if an earlier call for the metric had other labels or another type, or if a metric of Sluice or
+   * of another plugin has the same full name: `c` of the plugin `a-b` and `b_c` of the plugin `a` are both called
+   * `sluice_a_b_c`.
    */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
   /** As `pluginCounter`; the bounds must be equal too. */

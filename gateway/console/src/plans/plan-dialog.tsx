@@ -1,4 +1,4 @@
-/** Shows what a write would do, and asks whether to perform it. */
+/** Shows the changes that a write would make, and asks for confirmation. */
 import { Dialog } from "../parts/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { hasChanges, type PlanBody } from "./change-plan.ts";
@@ -14,7 +14,7 @@ interface PlanDialogProps extends PlanDialogTexts {
   /** Undefined while the write is being planned. */
   readonly plan: PlanBody | undefined;
   readonly failure?: string | undefined;
-  /** Whether the write removes what the user may miss. */
+  /** Whether the write can delete entities. */
   readonly isDangerous?: boolean;
   readonly isBusy: boolean;
   readonly onConfirm: () => void;

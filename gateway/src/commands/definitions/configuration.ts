@@ -79,9 +79,9 @@ const migrate: SluiceCommand = {
   name: "migrate",
   summary: "reports which part of a Kong configuration is served, and converts that part",
   description:
-    "Prints which entities of a Kong configuration are served in the same way by Sluice, what differs, and what is " +
-    "absent, with the action to take instead. With --admin the entities are read from Kong's admin API, with GET " +
-    "requests only.",
+    "Prints which entities of a Kong configuration Sluice serves in the same way, which ones differently, and which " +
+    "ones not at all, with the action to take instead. With --admin the entities are read from Kong's admin API, with " +
+    "GET requests only.",
   arguments: [{ name: "FILE", optional: true, description: "A declarative file, or a dump of decK." }],
   options: {
     admin: { value: "URL", description: "Kong's admin API, to read instead of a file." },

@@ -1,4 +1,4 @@
-/** The report of `sluice migrate`: what Sluice serves as Kong does, what differs, and what is absent. */
+/** The report of `sluice migrate`: the entities that Sluice serves as Kong does, differently, or not at all. */
 import {
   collections,
   describeViolation,

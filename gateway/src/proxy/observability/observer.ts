@@ -1,4 +1,4 @@
-/** Observers of served requests: access log, tracing, recent requests, counts of traffic, and requests that callers watch. */
+/** Observers of served requests: access log, tracing, recent requests, counts of traffic, and watched requests. */
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { AttemptObserver, LiveExchange } from "../exchange/live-exchange.ts";
 

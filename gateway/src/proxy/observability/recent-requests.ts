@@ -1,7 +1,7 @@
 /**
- * Remembers recent requests that the gateway refused, that services failed, or whose response was slow, with the reason. Requests are grouped
- * by kind, status, route and plugin, and only the newest of each group are kept: a flood of one kind of refusal does
- * not displace the others.
+ * Remembers recent requests that the gateway refused, that services failed, or whose response was slow, with the
+ * reason. Requests are grouped by kind, status, route and plugin, and only the newest of each group are kept: a flood of
+ * one kind of refusal does not displace the others.
  */
 import type { RecentRequest, RecentRequestFilter } from "@sluice/model";
 import { isNamed, nameOf } from "../../exchange/entity-name.ts";

@@ -178,7 +178,7 @@ function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): rea
 
 const tagsOf = ({ tags }: EntityRecord): readonly string[] => (Array.isArray(tags) ? tags.map(String) : []);
 
-/** The texts that a search looks into: what the table shows, and the id. Secrets are not among them. */
+/** The texts that a search looks into: those of the table, and the id. Secrets are not among them. */
 const searchText = (view: CollectionView, entity: EntityRecord, names: EntityNames): string =>
   [
     entity.id,

@@ -1,4 +1,4 @@
-/** What a certificate says, of which the form only has the PEM: subject, names, validity, and why clients refuse it. */
+/** The content of a certificate, of which the form only has the PEM: subject, names, validity, and faults. */
 import type { CertificateDetails } from "@sluice/model";
 import { encodedPath, read } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";

@@ -1,4 +1,4 @@
-/** Who changed what: the revisions of the store, and their changes as one list. */
+/** The revisions of the store with their authors, and the changes of all revisions as one list. */
 import { ApiError } from "../../api/client.ts";
 import { loadPages, MAX_ENTITIES } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";

@@ -71,7 +71,7 @@ export interface SystemProblem {
   readonly severity: "error" | "warning";
   readonly title: string;
   readonly detail: string;
-  /** What to do about it. */
+  /** The action that solves the problem. */
   readonly cure: string;
   /** The page of the entity concerned. */
   readonly at?: readonly string[];

@@ -1,4 +1,4 @@
-/** What runs, and what is wrong. */
+/** The nodes, the problems of the installation, and the number of served entities. */
 import { read, send } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";

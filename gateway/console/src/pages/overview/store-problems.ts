@@ -1,4 +1,4 @@
-/** Problems of the store, from `GET /problems`: what is not served as it is written. */
+/** Problems of the store, from `GET /problems`: entities and files that are not served as they are written. */
 import { read } from "../../api/client.ts";
 import { viewOfCollection } from "../../api/collections.ts";
 import type { SystemProblem } from "./fleet-status.ts";

@@ -1,4 +1,4 @@
-/** The last requests that the gateway refused, that services failed or that were slow, each with a link to its explanation. */
+/** The last requests that were refused, failed or slow, each with a link to its explanation. */
 import type { RecentRequest } from "@sluice/model";
 import { useState } from "preact/hooks";
 import { read } from "../../api/client.ts";

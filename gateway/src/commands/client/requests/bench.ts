@@ -10,7 +10,7 @@ import { generateLoad, LoadCounts, type LoadEnd, type LoadResponse } from "./loa
 /** The exit code if a request got no complete response. */
 const INCOMPLETE = 3;
 
-/** Milliseconds to wait for the head of a response, between two parts of its body, and at the end for the last responses. */
+/** Milliseconds to wait for the head of a response, for each further part of its body, and for the last responses. */
 const TIMEOUT = 10_000;
 
 /** Milliseconds between two progress reports. */

@@ -47,7 +47,7 @@ function handshakeText({ server_name, sni, certificate }: NonNullable<Explanatio
   return `certificate ${subject} (${names.join(", ") || "no names"}) by SNI ${sni}, expires ${not_after}, id ${id}`;
 }
 
-/** One sentence: what happens to the request. */
+/** The outcome of the request, as one sentence. */
 function verdictOf({ route, upstream, response, unknown, plugins, log }: Explanation): string {
   if (unknown !== null) return styled("yellow", `The result is unknown: ${unknown}`);
   if (response) {

@@ -92,7 +92,8 @@ const increment = <Key>(numbers: Map<Key, number>, key: Key): void =>
 
 /**
  * Whether a response is the gateway's own: X-Sluice-Response-Latency is a header of its own responses,
- * X-Sluice-Upstream-Latency of those of an upstream (X-Kong-* with SLUICE_COMPAT). Null: neither header is there, so the server is no node.
+ * X-Sluice-Upstream-Latency of those of an upstream (X-Kong-* with SLUICE_COMPAT). Null: the response has neither
+ * header, so the server is no node.
  */
 function isOwnResponse(headers: IncomingHttpHeaders): boolean | null {
   const has = (name: string) => ["x-sluice", "x-kong"].some((prefix) => headers[`${prefix}-${name}`] !== undefined);

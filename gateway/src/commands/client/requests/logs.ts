@@ -1,4 +1,4 @@
-/** `sluice logs`: the recent refused, failed and slow requests of all nodes, or with `--follow` all requests from now on. */
+/** `sluice logs`: the recent refused, failed and slow requests of all nodes, or with `--follow` all later requests. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { RecentRequest, WatchedRequest } from "@sluice/model";
 import type { GivenOption } from "@sluice/model/command-line";

@@ -1,4 +1,4 @@
-/** `sluice trace`: sends a request with a debug token, and shows the decisions of the gateway and the duration of each step. */
+/** `sluice trace`: sends a request with a debug token, and shows the decisions of the gateway and their durations. */
 import { STATUS_CODES } from "node:http";
 import { Agent, request } from "undici";
 import { clientSettings } from "../../../settings/client.ts";
