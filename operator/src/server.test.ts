@@ -23,7 +23,7 @@ const publisher: Publisher = {
       unansweredSince: null,
       lastError: null,
     },
-    { address: "http://b", state: null, lastAnswerAt: 0, unansweredSince: null, lastError: "connection refused" },
+    { address: "http://b", state: null, lastAnswerAt: null, unansweredSince: null, lastError: "connection refused" },
   ],
   close: async () => {},
 };
@@ -106,7 +106,7 @@ test("the status lists every node with the revision and hash of its document, or
             lastSeen,
             trouble: null,
           },
-          { address: "http://b", lastSeen, status: null, trouble: "connection refused" },
+          { address: "http://b", lastSeen: null, status: null, trouble: "connection refused" },
         ],
       },
     ],

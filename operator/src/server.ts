@@ -83,7 +83,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       silent,
       nodes: publisher.nodes().map(({ address, state, lastAnswerAt, lastError: trouble }) => ({
         address,
-        lastSeen: isoTimeOf(lastAnswerAt),
+        lastSeen: lastAnswerAt === null ? null : isoTimeOf(lastAnswerAt),
         // The status listener is on the host of the push listener, without TLS.
         status: state?.statusPort === undefined ? null : `http://${new URL(address).hostname}:${state.statusPort}`,
         ...state,

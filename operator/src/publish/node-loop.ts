@@ -16,8 +16,8 @@ export type PushOutcome = "acknowledged" | "refused" | "failed";
 export interface NodeStatus {
   readonly address: string;
   readonly state: NodeReport | null;
-  /** When the node last answered; before its first answer, when it was discovered. */
-  readonly lastAnswerAt: number;
+  /** When the node last answered; null: it never has. */
+  readonly lastAnswerAt: number | null;
   /**
    * The time since which a request has been unanswered; null: no request is unanswered. Waiting in the push limiter
    * does not count, except for a node that left the last full document unanswered: otherwise such a node would count as
@@ -63,8 +63,8 @@ export function runNodeLoop(options: NodeLoopOptions) {
   const { address, client, history, limiter, term, signal, onStatus, onPush, now = () => performance.now() } = options;
   const { pollInterval = () => 500, retryInterval = 200 } = options;
   let state: NodeReport | null = null;
-  let lastAnswerAt = now();
-  let unansweredSince: number | null = lastAnswerAt;
+  let lastAnswerAt: number | null = null;
+  let unansweredSince: number | null = now();
   /** Ends the sleep in progress. */
   let wake = () => {};
   /**

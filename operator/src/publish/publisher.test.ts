@@ -151,6 +151,7 @@ test("a node that is down delays no push to other nodes, and counts as silent af
     await waitFor(() => clock.changes > before, { what: "the silence to be reported" });
     await waitFor(() => publisher.acknowledgement(revision).programmed, { what: "the revision to be programmed" });
     assert.deepEqual(publisher.acknowledgement(revision).silent, ["down"]);
+    assert.equal(publisher.nodes().find(({ address }) => address === "down")?.lastAnswerAt, null);
     assert.equal(publisher.acknowledgedRevision(), revision);
     down.down = false;
     await waitFor(() => isDeepStrictEqual(down.calls, ["put 1"]), { what: "the push to the node that came back" });

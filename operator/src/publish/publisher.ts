@@ -107,7 +107,7 @@ export function createPublisher(options: PublisherOptions) {
 
   function addNode(address: string): void {
     const abort = new AbortController();
-    const status = { address, state: null, lastAnswerAt: now(), unansweredSince: now(), lastError: null };
+    const status = { address, state: null, lastAnswerAt: null, unansweredSince: now(), lastError: null };
     const node: TrackedNode = { abort, status, isSilent: false, hasAcceptedTerm: false };
     nodes.set(address, node);
     watchSilence(node);

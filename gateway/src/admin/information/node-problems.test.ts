@@ -46,6 +46,13 @@ const rows: readonly (readonly [
     /^Restore the connection/,
   ],
   [
+    "a silent node that has never answered is named without a time",
+    () => ({ revision: null, status: urlOf("/deaf/status"), lastSeen: null }),
+    { silent: ["n1"] },
+    /^It serves revision 53; the database has not heard from it\.$/,
+    /^Restore the connection/,
+  ],
+  [
     "the state of a silent node that cannot be reached is unknown since its last heartbeat",
     () => ({ revision: 50, status: "http://127.0.0.1:1", lastSeen }),
     { silent: ["n1"] },

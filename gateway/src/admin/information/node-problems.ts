@@ -16,8 +16,8 @@ interface ReportedNode {
   /** Base URL of its status listener; null: it cannot be reached from here. */
   readonly status?: string | null;
   readonly revision?: number | null;
-  /** When the store last heard from it, in ISO 8601. */
-  readonly lastSeen?: string;
+  /** When the store last heard from it, in ISO 8601; null: never. */
+  readonly lastSeen?: string | null;
   readonly trouble?: string | null;
 }
 
@@ -93,7 +93,7 @@ interface NodeFacts {
 }
 
 function silence({ node, own, failure, revision, newest, peer }: NodeFacts): NodeProblem {
-  const since = node.lastSeen === undefined ? "" : ` since ${node.lastSeen}`;
+  const since = node.lastSeen ? ` since ${node.lastSeen}` : "";
   if (own === null)
     return {
       message: `Its state is unknown${since}, and ${failure}. It may still serve clients with an old configuration.`,
