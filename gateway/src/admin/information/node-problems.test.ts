@@ -10,6 +10,7 @@ const reports: Readonly<Record<string, object>> = {
   "/lost/status": { sluice: { revision: 50, trouble: unreachable } },
   "/deaf/status": { sluice: { revision: 53, trouble: null } },
   "/other/status": { message: "hello" },
+  "/empty/status": { sluice: null },
 };
 const listeners = Object.keys(reports).map((path) =>
   createServer((_, response) => response.end(JSON.stringify(reports[path]))),
@@ -69,6 +70,13 @@ const rows: readonly (readonly [
   [
     "a server at the address of a silent node that is not a node is reported",
     () => ({ revision: 50, status: urlOf("/other/status") }),
+    { silent: ["n1"] },
+    /^Its state is unknown, and http:\S+ is not the status listener of a node\. It may/,
+    /^Check its process/,
+  ],
+  [
+    "a status without facts about the node is not that of a node",
+    () => ({ revision: 50, status: urlOf("/empty/status") }),
     { silent: ["n1"] },
     /^Its state is unknown, and http:\S+ is not the status listener of a node\. It may/,
     /^Check its process/,
