@@ -164,8 +164,6 @@ export function createRevisionRecorder(options: RevisionRecorderOptions) {
   };
 }
 
-export type RevisionRecorder = ReturnType<typeof createRevisionRecorder>;
-
 /** What an operator that begins to lead records, if the newest revision has another state. */
 function startOf(digest: bigint, newest: RevisionSummary | undefined) {
   const authored: readonly Unrecorded[] = newest

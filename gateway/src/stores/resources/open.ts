@@ -54,7 +54,7 @@ export const fleetOf = ({ status, askPlugin }: Pick<OperatorClient, "status" | "
 });
 
 /** @throws SettingsError when the folder or the kubeconfig is missing. */
-export function openResources(
+function openResources(
   { store, directory, unprotectWait }: Pick<AdminSettings, "store" | "directory" | "unprotectWait">,
   log: Log,
 ): ResourceClient {
