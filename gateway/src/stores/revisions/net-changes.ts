@@ -9,7 +9,7 @@ import type { EntityChange } from "./revisions.ts";
 export function netChanges(changes: readonly EntityChange[]): readonly EntityChange[] {
   const net = new Map<string, EntityChange>();
   for (const change of changes) {
-    const key = `${change.collection} ${change.id}`;
+    const key = keyOf(change);
     net.set(key, { ...change, before: (net.get(key) ?? change).before });
   }
   return [...net.values()].filter(({ before, after }) => canonicalJson(before) !== canonicalJson(after));
@@ -50,7 +50,8 @@ export function writesToUndo(
   changes: readonly EntityChange[],
   { database, now }: UndoOptions,
 ): UndoWrites {
-  const undone = Map.groupBy(netChanges(changes), ({ collection }) => collection);
+  const net = netChanges(changes);
+  const undone = Map.groupBy(net, ({ collection }) => collection);
   const target: Partial<Record<Collection, readonly Entity[]>> = {};
   for (const collection of collections) {
     const entities = new Map<string, Entity>(current[collection]?.map((entity) => [entity.id, entity]));
@@ -66,16 +67,22 @@ export function writesToUndo(
     target[collection] = [...entities.values()];
   }
   const writes = writesBetween(current, target as EntityLists, { now });
-  return { writes: writes.flatMap((write) => [...removalsBefore(write, undone), write]) };
+  const faulty = new Set(net.filter(({ isFaulty }) => isFaulty).map(keyOf));
+  return { writes: writes.flatMap((write) => [...removalsBefore(write, faulty), write]) };
 }
 
-/** An invalid entity keeps its id and name, so it is removed before an entity with this id is created. */
-function removalsBefore(write: Write, undone: ReadonlyMap<Collection, readonly EntityChange[]>): readonly Write[] {
+/**
+ * An invalid entity keeps its id and name, so it is removed before an entity with this id is created.
+ *
+ * @param faulty The keys of the invalid entities.
+ */
+function removalsBefore(write: Write, faulty: ReadonlySet<string>): readonly Write[] {
   if (write.op !== "create") return [];
   const { collection, entity } = write;
-  const isFaulty = undone.get(collection)?.some(({ id, isFaulty }) => isFaulty && id === entity.id);
-  return isFaulty ? [{ op: "remove", collection, by: { id: entity.id } }] : [];
+  return faulty.has(keyOf({ collection, id: entity.id })) ? [{ op: "remove", collection, by: { id: entity.id } }] : [];
 }
+
+const keyOf = ({ collection, id }: Pick<EntityChange, "collection" | "id">): string => `${collection} ${id}`;
 
 function isExpired(entity: Entity, now: number): boolean {
   const { created_at, ttl }: { readonly created_at: number; readonly ttl?: number | null } = entity;
