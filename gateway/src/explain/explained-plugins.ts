@@ -91,7 +91,10 @@ export class ExplainedPlugins {
             snapshot,
             id,
             "overridden",
-            [`the plugin ${name} of ${scopeText(snapshot, winner.id)} is more specific`, headersText(snapshot, id)]
+            [
+              `the plugin ${name} of ${pluginScopeText(scopeOf(snapshot, winner.id))} is more specific`,
+              headersText(snapshot, id),
+            ]
               .filter((text) => text !== null)
               .join("; otherwise it "),
           );
@@ -245,8 +248,8 @@ const reasonOf = (answer: DirectResponse | undefined): string | null =>
   (answer?.reason ?? answer?.message)?.slice(0, MAX_REASON) ?? null;
 
 /** The entities that the plugin is attached to: `service shop and consumer ann`. */
-const scopeText = (snapshot: Snapshot, id: string): string =>
-  Object.entries(scopeOf(snapshot, id))
+export const pluginScopeText = (scope: ExplainedPlugin["scope"]): string =>
+  Object.entries(scope)
     .map(([kind, target]) => `${kind.replace("_", " ")} ${target.name ?? target.id}`)
     .join(" and ");
 

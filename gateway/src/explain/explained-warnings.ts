@@ -11,6 +11,7 @@ import type { Runtime } from "../compile/runtime.ts";
 import type { ConnectionPeer } from "../proxy/client/open-connection.ts";
 import type { IncomingRequest } from "../proxy/exchange/request.ts";
 import type { ProxySettings } from "../proxy/settings.ts";
+import { pluginScopeText } from "./explained-plugins.ts";
 
 /** Null: the connection has no TLS. */
 export function explainedHandshake(
@@ -60,11 +61,8 @@ export function unprotectedWarnings(plugins: readonly ExplainedPlugin[]): readon
     plugins.some((plugin) => plugin.name === name && !["disabled", "other protocol"].includes(plugin.result));
   return plugins.flatMap(({ name, scope, result }) => {
     if (result !== "disabled" || !mayProtect(name) || isActive(name)) return [];
-    const targets = Object.entries(scope).map(
-      ([kind, target]) => `${kind.replace("_", " ")} ${target.name ?? target.id}`,
-    );
     return [
-      `the plugin ${name} on ${targets.join(" and ") || "all requests"} is disabled, so it does not protect the request`,
+      `the plugin ${name} on ${pluginScopeText(scope) || "all requests"} is disabled, so it does not protect the request`,
     ];
   });
 }
