@@ -69,11 +69,10 @@ export async function certificateDetailsBody(
   store: Pick<Store, "list">,
   now = Date.now(),
 ): Promise<CertificateDetailsBody> {
-  const snis = await readCollection(store, "snis");
-  const names = snis.flatMap((sni) => (sni.certificate?.id === certificate.id ? sni.name : []));
+  const snis = await readCollection(store, "snis", { where: { member: "certificate", id: certificate.id } });
   const data = chainsOf(certificate).flatMap((pem) => certificateDetails(pem) ?? []);
   const faults = data.flatMap((details) => [
-    ...names.map((name) => coverageFault(name, details)),
+    ...snis.map(({ name }) => coverageFault(name, details)),
     validityFault(details, now),
   ]);
   return { data, faults: faults.filter((fault) => fault !== null) };
