@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
+import type { Certificate } from "@sluice/model";
 import { type Authority, makeAuthority } from "../../../../tools/programs/certificates.ts";
-import type { Store } from "../../stores/store.ts";
-import { createCertificateWarnings } from "./certificate-warnings.ts";
+import type { ListOptions, Store } from "../../stores/store.ts";
+import { certificateDetailsBody, createCertificateWarnings } from "./certificate-warnings.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const at = (days: number) => new Date(NOW + days * 86_400_000);
@@ -69,3 +70,22 @@ for (const [what, days, sans, names, expected] of rows)
       );
     }
   });
+
+test("the details of a certificate have the faults of the SNIs that refer to it", async () => {
+  const validity = { notBefore: at(-30), notAfter: at(60) };
+  const own = await authority.issue({ name: "subject", sans: ["a.example"], usage: "server", ...validity });
+  const certificate = { id: "c", cert: own.certificate, cert_alt: null };
+  const snis = [
+    { id: "1", name: "b.example", certificate: { id: "c" } },
+    { id: "2", name: "c.example", certificate: { id: "other" } },
+  ];
+  const list = async (_: string, { where }: ListOptions) => ({
+    entities: snis.filter((sni) => where === undefined || sni.certificate.id === where.id),
+    more: false,
+  });
+  const body = await certificateDetailsBody(certificate as Certificate, { list } as unknown as Store, NOW);
+  assert.deepEqual(
+    [body.data.map(({ subject }) => subject), body.faults],
+    [["CN=subject"], ["does not cover b.example (it covers a.example)"]],
+  );
+});
