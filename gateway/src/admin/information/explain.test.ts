@@ -1,6 +1,7 @@
-/** What the admin API adds to the explanation of a node. */
+/** The facts that the admin API adds to the explanation of a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { StoreUnavailable } from "../../stores/store.ts";
 import type { AdminRequest } from "../requests.ts";
 import { explainRoutes } from "./explain.ts";
 
@@ -9,7 +10,7 @@ const problem = (kind: string, name: string, reason = "SecretNotFound") => ({
   reason,
 });
 
-async function explain(status: number, problems: readonly object[]) {
+async function explain(status: number, problems: readonly object[], facts: object = {}) {
   const explanation = {
     warnings: ["first"],
     plugins: [
@@ -24,6 +25,7 @@ async function explain(status: number, problems: readonly object[]) {
         ? { in: "resource", resource: { kind: "Plugin", namespace: "shop", name: "keys" } }
         : { in: "database" },
     problems: async () => problems,
+    ...facts,
   };
   const fleet = {
     askPlugin: async () => ({ answered: [{ response: { status: 200, body: explanation } }], unanswered: [] }),
@@ -41,6 +43,16 @@ test("a plugin has the name of its custom resource", async () => {
     plugins.map(({ label }) => label),
     ["shop/keys", "2"],
   );
+});
+
+test("while the store cannot be read, the explanation is that of the node", async () => {
+  const unavailable = async () => {
+    throw new StoreUnavailable("the API server does not answer");
+  };
+  for (const facts of [{ origin: unavailable }, { problems: unavailable }]) {
+    const { plugins, warnings } = await explain(401, [], facts);
+    assert.deepEqual([plugins.map(({ label }) => label), warnings], [["1", "2"], ["first"]]);
+  }
 });
 
 const rows: readonly (readonly [what: string, status: number, problems: readonly object[], warning?: string])[] = [

@@ -1,6 +1,6 @@
 /** `POST /explain`: how the nodes would route and answer a request, and why. Nothing is sent. */
 import { type Explanation, NODE, nodePaths, readExplainRequest } from "@sluice/model";
-import type { Store } from "../../stores/store.ts";
+import { type Store, type StoreProblem, StoreUnavailable } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
@@ -30,8 +30,14 @@ export const explainRoutes = ({ fleet, store }: ExplainContext): readonly AdminR
   },
 ];
 
-/** Adds what nodes do not know: custom resources. */
-async function withStoreFacts(
+/** Adds facts about custom resources, which nodes do not know. While the store cannot be read, there are none. */
+const withStoreFacts = (explanation: Explanation, store: Pick<Store, "origin" | "problems">): Promise<Explanation> =>
+  addStoreFacts(explanation, store).catch((error: unknown) => {
+    if (error instanceof StoreUnavailable) return explanation;
+    throw error;
+  });
+
+async function addStoreFacts(
   explanation: Explanation,
   store: Pick<Store, "origin" | "problems">,
 ): Promise<Explanation> {
@@ -51,7 +57,7 @@ async function withStoreFacts(
 const MAX_NAMED = 5;
 
 /** A credential may be unknown because its Secret is missing. */
-function unreadCredentials(problems: Awaited<ReturnType<NonNullable<Store["problems"]>>>): readonly string[] {
+function unreadCredentials(problems: readonly StoreProblem[]): readonly string[] {
   const named = problems.flatMap(({ resource, reason }) =>
     resource?.kind === "Consumer" && reason === "SecretNotFound" ? [`${resource.namespace}/${resource.name}`] : [],
   );
