@@ -72,7 +72,9 @@ async function askNode(status: string | null): Promise<OwnReport | string> {
       signal: AbortSignal.timeout(TIMEOUT),
     });
     const { sluice } = Object(await response.json()) as { readonly sluice?: OwnReport };
-    return response.ok && sluice && typeof sluice === "object" ? sluice : `${status} is not the status listener of a node`;
+    return response.ok && sluice && typeof sluice === "object"
+      ? sluice
+      : `${status} is not the status listener of a node`;
   } catch (error) {
     return `its status listener at ${status} does not answer: ${reasonOf(error as Error)}`;
   }

@@ -4,7 +4,9 @@ import { encodeChanges, type RecordedChange, type Resource, type RevisionStorage
 import { readAll } from "../read-all.ts";
 import { writesToUndo } from "../revisions/net-changes.ts";
 import { createResourceStore } from "./index.ts";
+import { createResourceRevisions } from "./revisions.ts";
 import { createTestingCluster } from "./testing-cluster.ts";
+import type { ViewContext } from "./view/build-view.ts";
 
 const resource = (kind: SluiceKind, place: string, spec: object): Resource => {
   const [namespace = "", name = ""] = place.split("/");
@@ -53,6 +55,17 @@ test("a deleted route is shown with the service that it referred to", async (t) 
   const route = resource("Route", "default/users", { paths: ["/"], serviceRef: { name: "users" } });
   const { changes } = await storeAfter(t, route, null, [service]);
   assert.partialDeepStrictEqual(changes, [{ collection: "routes", before: { name: "users" }, after: null }]);
+});
+
+test("changes whose content was deleted after the list was read are missing", async () => {
+  const counts = { created: 0, changed: 1, deleted: 0 };
+  const storage = {
+    list: async () => [{ number: 2, time: 2, author: "kubectl", counts, state: "" }],
+    content: async () => null,
+  };
+  const unused = { view: () => assert.fail(), context: {} as ViewContext, homeNamespace: "default" };
+  const { missing } = await createResourceRevisions({ storage, ...unused }).changes({ after: 1, to: 2 });
+  assert.match(missing ?? "", /^the changes of revision 2 \(kubectl\) are not kept: .* 512 KiB after compression$/);
 });
 
 const refused: readonly (readonly [what: string, before: Resource, reason: RegExp])[] = [

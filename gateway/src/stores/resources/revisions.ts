@@ -4,6 +4,7 @@
  */
 import {
   decodeChanges,
+  MAX_CONTENT_BYTES,
   namespacedName,
   type RecordedChange,
   type Resource,
@@ -33,6 +34,9 @@ export interface ResourceRevisionsOptions {
 
 type Resources = ResourceView["resources"];
 
+/** The maximum size of the changes of a revision. */
+const MOST = `${MAX_CONTENT_BYTES / 1024} KiB after compression`;
+
 export function createResourceRevisions(options: ResourceRevisionsOptions): Revisions {
   const { storage } = options;
   const newestFirst = async () => (await storage.list().catch(throwUnavailable)).toReversed();
@@ -47,12 +51,17 @@ export function createResourceRevisions(options: ResourceRevisionsOptions): Revi
     },
     async changes({ after, to }) {
       const later = (await newestFirst()).filter(({ number }) => number > after);
-      const lost = later.find(({ number, counts }) => number <= to && counts === null);
-      if (lost) return { missing: notKept(lost) };
+      const isWanted = ({ number }: Pick<RevisionSummary, "number">) => number <= to;
+      const unknown = later.find((revision) => isWanted(revision) && revision.counts === null);
+      if (unknown) return { missing: notKept(unknown, MOST) };
       const read = await readChanges(later, storage);
-      const wanted = read.filter(({ number }) => number <= to).flatMap(({ changes }) => changes.toReversed());
+      // The operator may have deleted a revision after the list was read.
+      const deleted = read.find((revision) => isWanted(revision) && revision.changes === null);
+      if (deleted) return { missing: notKept(deleted, MOST) };
+      const changesOf = (revisions: typeof read) => revisions.flatMap(({ changes }) => changes?.toReversed() ?? []);
+      const wanted = changesOf(read.filter(isWanted));
       if (wanted.length > MAX_READ_CHANGES) return { missing: tooManyChanges(after, to) };
-      const since = read.filter(({ number }) => number > to).flatMap(({ changes }) => changes.toReversed());
+      const since = changesOf(read.filter((revision) => !isWanted(revision)));
       return entityChanges({ wanted, since }, options);
     },
   };
@@ -67,10 +76,11 @@ const storeRevisionOf = ({ number, time, author, counts }: RevisionSummary): Sto
 });
 
 async function readChanges(revisions: readonly RevisionSummary[], storage: ResourceRevisionsOptions["storage"]) {
-  const read: { readonly number: number; readonly changes: readonly RecordedChange[] }[] = [];
-  for (const { number, counts } of revisions) {
+  const read: (Pick<RevisionSummary, "number" | "author"> & { readonly changes: readonly RecordedChange[] | null })[] =
+    [];
+  for (const { number, author, counts } of revisions) {
     const content = counts && (await storage.content(number).catch(throwUnavailable));
-    read.push({ number, changes: content ? await decodeChanges(content) : [] });
+    read.push({ number, author, changes: content && (await decodeChanges(content)) });
   }
   return read;
 }

@@ -79,10 +79,15 @@ export const MAX_REVISION_BYTES = 16 * 1024 * 1024;
 /** The maximum number of changes that are read at once, to compute a difference of revisions. */
 export const MAX_READ_CHANGES = 100_000;
 
-/** The shared sentences of implementations. */
-export const notKept = ({ number, author }: Pick<StoreRevision, "number" | "author">): string =>
-  `the changes of revision ${number} (${author}) are not kept: they are unknown, or have more than ` +
-  `${MAX_REVISION_BYTES / 1024 / 1024} MiB`;
+/**
+ * The shared sentences of implementations.
+ *
+ * @param most The maximum size of the changes of a revision.
+ */
+export const notKept = (
+  { number, author }: Pick<StoreRevision, "number" | "author">,
+  most = `${MAX_REVISION_BYTES / 1024 / 1024} MiB`,
+): string => `the changes of revision ${number} (${author}) are not kept: they are unknown, or have more than ${most}`;
 
 export const tooManyChanges = (after: number, to: number): string =>
   `there are more than ${MAX_READ_CHANGES} changes between the revisions ${after} and ${to}`;
