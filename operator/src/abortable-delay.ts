@@ -7,3 +7,16 @@ export async function abortableDelay(milliseconds: number, signal: AbortSignal):
   await rejectOnAbort(promise, signal).catch(() => {});
   clearTimeout(timer);
 }
+
+/** Milliseconds. Another operator waits for leadership during this time. */
+const LAST_WRITE_TIMEOUT = 500;
+
+/** Resolves when the last write of an operator that stops has ended, or takes too long. Rejects if it fails in time. */
+export async function awaitLastWrite(write: Promise<void>): Promise<void> {
+  const late = new AbortController();
+  try {
+    await Promise.race([write, abortableDelay(LAST_WRITE_TIMEOUT, late.signal)]);
+  } finally {
+    late.abort();
+  }
+}

@@ -5,7 +5,7 @@
  */
 import { encodeChanges, type RevisionStorage, type RevisionSummary } from "@sluice/crds";
 import type { Logger } from "pino";
-import { abortableDelay } from "../abortable-delay.ts";
+import { awaitLastWrite } from "../abortable-delay.ts";
 import type { Leadership } from "../leader-election/leader-election.ts";
 import type { OperatorMetrics } from "../metrics.ts";
 import type { OperatorSettings } from "../settings.ts";
@@ -33,8 +33,6 @@ const FIRST_AUTHOR = "sluice-operator";
 /** Milliseconds. A change within this time after a record doubles the delay of the next record, up to the maximum. */
 const PAUSE = 2000;
 const MAX_DELAY = 30_000;
-/** Milliseconds that the last record may take: another operator waits for leadership during this time. */
-const LAST_RECORD_TIMEOUT = 500;
 
 /** A state that all revisions up to now lead to. */
 interface Recorded {
@@ -155,9 +153,7 @@ export function createRevisionRecorder(options: RevisionRecorderOptions) {
     /** Records outstanding changes if the storage responds in time, and closes the storage. */
     async close() {
       isClosing = true;
-      const late = new AbortController();
-      await Promise.race([recorded ? finish() : undefined, abortableDelay(LAST_RECORD_TIMEOUT, late.signal)]);
-      late.abort();
+      if (recorded) await awaitLastWrite(finish());
       clearTimeout(timer);
       await storage.close();
     },

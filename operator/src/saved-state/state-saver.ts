@@ -1,6 +1,6 @@
 /** Decides when the acknowledged state is saved: soon after a change, and at most once per interval. */
 import type { Logger } from "pino";
-import { abortableDelay } from "../abortable-delay.ts";
+import { awaitLastWrite } from "../abortable-delay.ts";
 import type { Leadership } from "../leader-election/leader-election.ts";
 import type { StateReader } from "./state-reader.ts";
 import type { AcknowledgedState, StateStore } from "./state-store.ts";
@@ -30,8 +30,6 @@ export interface StateSaverOptions {
 
 /** Minimum milliseconds between a change and its write, unless the interval is shorter: changes share one write. */
 const SAVE_DELAY = 1000;
-/** Milliseconds that the last write may take: another operator waits for leadership during this time. */
-const SHUTDOWN_WRITE_TIMEOUT = 500;
 
 export function createStateSaver(options: StateSaverOptions) {
   const { store, reader, leadership, interval, hash, version, acknowledged, log } = options;
@@ -133,9 +131,7 @@ export function createStateSaver(options: StateSaverOptions) {
         const latest = hash();
         if (reader.isRead() && latest !== null && isDue(latest)) await write();
       };
-      const late = new AbortController();
-      await Promise.race([last(), abortableDelay(SHUTDOWN_WRITE_TIMEOUT, late.signal)]);
-      late.abort();
+      await awaitLastWrite(last());
       isClosed = true;
     },
   };
