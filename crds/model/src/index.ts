@@ -49,6 +49,7 @@ export type * from "./document.ts";
 export { documentPassword, isConsumerBound, isPasswordHash, kongPassword } from "./entities/credentials/basic-auth.ts";
 export { hasExpired } from "./entities/credentials/key-auth.ts";
 export * from "./entities/index.ts";
+export { firstNames } from "./first-names.ts";
 export { coerce, decodeForm, type FormParts } from "./form/index.ts";
 export { crdNames, crds } from "./generate/crd.ts";
 export { crdFiles } from "./generate/files.ts";

@@ -17,6 +17,7 @@ export {
   lookupHash,
   vaultKinds,
 } from "./entities/index.ts";
+export { firstNames } from "./first-names.ts";
 export type * from "./index.ts";
 export * from "./log/temporary-log-level.ts";
 export * from "./log/text-log.ts";

@@ -4,6 +4,7 @@ import {
   type CertificateDetails,
   certificateDetails,
   coverageFault,
+  firstNames,
   validityFault,
 } from "@sluice/model";
 import { readCollection } from "../../stores/read-all.ts";
@@ -94,11 +95,9 @@ function validityWarnings(
   const fault = validityFault(details, now);
   // Clients get only certificates that an SNI refers to.
   if (fault === null || names.length === 0) return [];
-  const rest = names.length - MAX_NAMES;
-  const listed = names.toSorted().slice(0, MAX_NAMES).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
   return [
     {
-      subject: `certificate ${details.subject} (SNI ${listed})`,
+      subject: `certificate ${details.subject} (SNI ${firstNames(names.toSorted(), MAX_NAMES)})`,
       message: fault,
       remedy: "Upload the renewed certificate and its key.",
       entity: { collection: "certificates", id },

@@ -1,5 +1,5 @@
 /** `POST /explain`: how the nodes would route and answer a request, and why. Nothing is sent. */
-import { type Explanation, NODE, nodePaths, readExplainRequest } from "@sluice/model";
+import { type Explanation, firstNames, NODE, nodePaths, readExplainRequest } from "@sluice/model";
 import { type Store, type StoreProblem, StoreUnavailable } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
@@ -63,9 +63,7 @@ function unreadCredentials(problems: readonly StoreProblem[]): readonly string[]
   );
   const consumers = [...new Set(named)];
   if (consumers.length === 0) return [];
-  const rest = consumers.length - MAX_NAMED;
-  const list = consumers.slice(0, MAX_NAMED).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
   const what =
     consumers.length === 1 ? "1 consumer has a credential" : `${consumers.length} consumers have credentials`;
-  return [`${what} that cannot be read: ${list}`];
+  return [`${what} that cannot be read: ${firstNames(consumers, MAX_NAMED)}`];
 }

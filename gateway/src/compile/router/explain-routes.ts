@@ -1,5 +1,5 @@
 /** Explains a lookup of the router: which routes were candidates for a request, and why the others do not match. */
-import { type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
+import { firstNames, type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
 import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
 import { visitHostKeys } from "./host-pattern.ts";
 import {
@@ -162,6 +162,5 @@ const named = (what: string, value: string | null): string => `the ${what} ${sho
 function oneOf(values: Iterable<string>): string {
   const all = [...values].map(short);
   if (all.length === 1) return all[0] ?? "";
-  const rest = all.length - MAX_VALUES;
-  return `one of ${all.slice(0, MAX_VALUES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return `one of ${firstNames(all, MAX_VALUES)}`;
 }
