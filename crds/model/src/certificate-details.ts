@@ -1,4 +1,4 @@
-/** What a certificate says: its subject, its names and its validity. The private key is not involved. */
+/** The subject, the names and the validity of a certificate. The private key is not involved. */
 import { X509Certificate } from "node:crypto";
 
 export interface CertificateDetails {

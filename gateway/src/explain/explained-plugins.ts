@@ -225,7 +225,7 @@ const routedParts = ({ upstreamMethod, upstreamPath }: Exchange) => ({ method: u
 
 type RoutedParts = ReturnType<typeof routedParts>;
 
-/** What the plugin has changed; null: none of these parts. */
+/** The changes that the plugin made, as text; null: it changed none of these parts. */
 function changesText(before: RoutedParts, now: RoutedParts): string | null {
   const changes = [
     ...(now.method === before.method ? [] : [`the method becomes ${now.method}`]),

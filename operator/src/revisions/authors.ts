@@ -1,5 +1,5 @@
 /**
- * Who changed a resource: the field manager of the last write and, if this operator's webhook saw that write, the
+ * The author of a change: the field manager of the last write and, if this operator's webhook saw that write, the
  * Kubernetes user. With several operators the API server calls the webhook of any of them, so users are not always known.
  */
 import { type RecordedChange, refKey } from "@sluice/crds";

@@ -160,7 +160,7 @@ export function createRevisionRecorder(options: RevisionRecorderOptions) {
   };
 }
 
-/** What an operator that begins to lead records, if the newest revision has another state. */
+/** The first record of an operator that begins to lead; it is empty if the newest revision has the same state. */
 function startOf(digest: bigint, newest: RevisionSummary | undefined) {
   const authored: readonly Unrecorded[] = newest
     ? [{ author: UNKNOWN_AUTHOR, digest, changes: null }]

@@ -15,7 +15,7 @@ export interface ServedWarning {
   /** `certificate CN=shop.example (SNI shop.example)` */
   readonly subject: string;
   readonly message: string;
-  /** What to change. */
+  /** The change that ends the warning. */
   readonly remedy: string;
   readonly entity: { readonly collection: "certificates" | "snis"; readonly id: string };
 }

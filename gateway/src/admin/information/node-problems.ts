@@ -1,12 +1,12 @@
 /**
- * What is wrong with the nodes, for GET /status. A node that the store has not heard from, or that is late, is asked at
+ * The problems of nodes, for GET /status. A node that the store has not heard from, or that is late, is asked at
  * its status listener: it may have lost its database or its operator, and still serve clients.
  */
 import type { AdminSettings } from "../../settings/admin.ts";
 
 export interface NodeProblem {
   readonly message: string;
-  /** What to do about it. */
+  /** The steps that solve it. */
   readonly remedy: string;
 }
 
@@ -90,7 +90,7 @@ interface NodeFacts {
   /** The revision that the node serves, as far as it is known. */
   readonly revision: number | null;
   readonly newest: number;
-  /** From which the node gets its configuration. */
+  /** The process from which nodes get their configuration, such as `the database`. */
   readonly peer: string;
 }
 

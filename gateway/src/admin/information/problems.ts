@@ -1,7 +1,7 @@
 /**
  * `GET /problems`: resources and files that are not served as written, each with its remedy, and certificates that
- * clients refuse. `GET /certificate-details/{id}`: what a certificate says. `GET /origins/{collection}/{id}`: where an
- * entity is written.
+ * clients refuse. `GET /certificate-details/{id}`: the names and the validity of a certificate.
+ * `GET /origins/{collection}/{id}`: the place in which an entity is written.
  */
 import { type Collection, collections } from "@sluice/model";
 import type { AdminSettings } from "../../settings/admin.ts";
@@ -28,7 +28,7 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
           const data = problems
             .slice(0, MAXIMUM)
             .map((problem) => ({ ...problem, remedy: remedyOf(problem, settings.store) }));
-          // GET /status says that the store cannot be read.
+          // GET /status reports a store that cannot be read.
           const warnings = await certificateWarnings().catch(() => []);
           return {
             status: 200,
