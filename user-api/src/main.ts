@@ -108,7 +108,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (typeof command === "string") return refuse(command);
   const read = readSettings(process.env, { serves: command.name === "serve" });
   // The log loads Fastify, which the answers above do not need.
-  const { makeLog } = await import("./operations/log.ts");
+  const { changeLevelOnSignal, makeLog } = await import("./operations/log.ts");
   if ("violations" in read) {
     const log = makeLog({ level: "info" });
     for (const violation of read.violations) log.fatal(violation);
@@ -116,6 +116,7 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const log = makeLog({ level: read.settings.logLevel, format: read.settings.logFormat });
+  changeLevelOnSignal(log);
   for (const warning of read.warnings) log.warn(warning);
   try {
     const { trustedCertificates } = read.settings;

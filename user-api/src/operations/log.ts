@@ -27,6 +27,28 @@ export function makeLog(
   return pino(options, isText ? plainTextLogTo(destination) : destination);
 }
 
+/** Seconds for which SIGUSR2 sets the level to debug: a level that was forgotten must not fill a disk. */
+const DEBUG_SECONDS = 600;
+
+/** At SIGUSR2 sets the level to debug for ten minutes or, if it is changed already, restores that of the settings. */
+export function changeLevelOnSignal(log: Logger): void {
+  const configured = log.level;
+  let timer: NodeJS.Timeout | undefined;
+  const restore = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    // The level of the settings may hide the line.
+    log.info({ now: configured }, "the log level is that of the settings again");
+    log.level = configured;
+  };
+  process.on("SIGUSR2", () => {
+    if (timer) return restore();
+    timer = setTimeout(restore, DEBUG_SECONDS * 1000).unref();
+    log.level = "debug";
+    log.info({ now: log.level, seconds: DEBUG_SECONDS }, "the log level was changed");
+  });
+}
+
 /** The header `traceparent` (W3C Trace Context, section 3.2), of this or a later version. */
 const TRACE_PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:-|$)/;
 

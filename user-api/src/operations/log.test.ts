@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
-import { describe, it } from "node:test";
-import { makeLog } from "./log.ts";
+import { after, describe, it } from "node:test";
+import { changeLevelOnSignal, makeLog } from "./log.ts";
 
 /** The logged form of an error. Also checks that no log line contains the password. */
 function logged(err: unknown): Readonly<Record<string, unknown>> {
@@ -25,6 +25,28 @@ const withMembers = (message: string, members: object, options?: ErrorOptions): 
   Object.assign(new Error(message, options), members);
 /** The member `command` of ioredis' reply errors. */
 const command = { name: "hello", args: ["3", "AUTH", "default", "hunter2"] };
+
+it("SIGUSR2 sets the level to debug for ten minutes; a second one restores the level of the settings", ({ mock }) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const log = makeLog({ level: "error" }, new Writable({ write: (_line, _encoding, done) => done() }));
+  const before = process.listeners("SIGUSR2");
+  changeLevelOnSignal(log);
+  // Only this listener is called: the signal itself would reach those of the test runner.
+  const [listener] = process.listeners("SIGUSR2").filter((one) => !before.includes(one));
+  assert.ok(listener);
+  after(() => process.removeListener("SIGUSR2", listener));
+  const signalled = () => {
+    listener("SIGUSR2");
+    return log.level;
+  };
+  const levelAfter = (seconds: number) => {
+    mock.timers.tick(seconds * 1000);
+    return log.level;
+  };
+  assert.deepEqual([signalled(), signalled()], ["debug", "error"]);
+  assert.deepEqual([signalled(), levelAfter(599), levelAfter(1)], ["debug", "debug", "error"]);
+  assert.equal(signalled(), "debug", "the time that has ended counts no more");
+});
 
 describe("an error in the log", () => {
   it("has its type, message and stack, and members such as code", () => {
