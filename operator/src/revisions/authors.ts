@@ -6,7 +6,8 @@ import { type RecordedChange, refKey } from "@sluice/crds";
 
 /** A write that the webhook has allowed. */
 export interface ReviewedWrite extends Pick<RecordedChange, "kind" | "namespace" | "name"> {
-  readonly generation: number;
+  /** Of the resource after the write; null: the write deletes it. */
+  readonly generation: number | null;
   readonly user: string;
 }
 
@@ -16,7 +17,7 @@ export interface RevisionAuthors {
   readonly authorOf: (change: RecordedChange) => string;
 }
 
-/** The author of changes of which neither manager nor user is known, such as deletions. */
+/** The author of changes of which neither manager nor user is known. */
 export const UNKNOWN_AUTHOR = "unknown";
 
 /** Maximum number of writes that are remembered; older ones are forgotten. */
@@ -35,9 +36,9 @@ export function createRevisionAuthors(): RevisionAuthors {
       if (oldest !== undefined) writes.delete(oldest);
     },
     authorOf({ after, ...resource }) {
-      const { lastManager, generation } = after?.metadata ?? {};
+      const { lastManager, generation } = after?.metadata ?? { generation: null };
       const write = writes.get(refKey(resource));
-      const user = after && write?.generation === generation ? write?.user : undefined;
+      const user = write?.generation === generation ? write?.user : undefined;
       const manager = lastManager?.slice(0, MAX_NAME);
       if (manager && user) return `${manager} (${user})`;
       return manager ?? user ?? UNKNOWN_AUTHOR;

@@ -102,11 +102,11 @@ test("changes are recorded with the content before and after, one revision for e
   ]);
 });
 
-test("the Kubernetes user is part of the author if the webhook saw the stored version", async (t) => {
+test("the Kubernetes user is the author, or part of it, if the webhook saw the stored version or the deletion", async (t) => {
   const kept = createTestStorage();
-  const { flush, route, authors } = startRecorder(t, kept);
+  const { flush, route, remove, authors } = startRecorder(t, kept);
   await flush();
-  const saw = (name: string, generation: number, user: string): ReviewedWrite => ({
+  const saw = (name: string, generation: number | null, user: string): ReviewedWrite => ({
     ...{ kind: "Route", namespace: "default" },
     ...{ name, generation, user },
   });
@@ -118,6 +118,14 @@ test("the Kubernetes user is part of the author if the webhook saw the stored ve
     (await shown(kept)).slice(1).map(([author]) => author),
     ["kubectl-edit (jane)", "kubectl-edit"],
   );
+  // The webhook did not see the deletion of a.
+  authors.observe(saw("b", null, "joe"));
+  for (const name of ["a", "b"]) remove("Route", name);
+  await flush();
+  assert.deepEqual((await shown(kept)).slice(3).toSorted(), [
+    ["joe", [["b", "/b", null]]],
+    ["unknown", [["a", "/a", null]]],
+  ]);
 });
 
 test("the next leader records changes that no leader saw without their content, and records nothing otherwise", async (t) => {

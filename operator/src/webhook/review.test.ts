@@ -203,5 +203,11 @@ test("reports the user of each allowed write of a resource that is no dry run", 
   reviewed({ dryRun: true });
   reviewed({ userInfo: {} });
   reviewed({}, { paths: "/users" });
-  assert.deepEqual(seen, [{ kind: "Route", namespace: "default", name: "tried", generation: 3, user: "jane" }]);
+  reviewed({ operation: "DELETE", object: null, oldObject: resource("Route", { paths: "/users" }) });
+  reviewed({ operation: "DELETE", object: null, oldObject: resource("Route", {}), dryRun: true });
+  const route = { kind: "Route", namespace: "default", name: "tried", user: "jane" };
+  assert.deepEqual(seen, [
+    { ...route, generation: 3 },
+    { ...route, generation: null },
+  ]);
 });

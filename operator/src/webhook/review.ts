@@ -45,9 +45,11 @@ export function review(body: unknown, options: ReviewOptions): AdmissionReview |
 }
 
 function answer(request: Members, options: ReviewOptions): Omit<AdmissionResponse, "uid"> {
-  const { object, operation, namespace, name } = request;
-  // Deletions and subresources are not validated.
-  if ((operation !== "CREATE" && operation !== "UPDATE") || (request.subResource ?? "") !== "")
+  const { operation, namespace, name } = request;
+  const isDeletion = operation === "DELETE";
+  const object = isDeletion ? request.oldObject : request.object;
+  // Subresources are not validated.
+  if ((!isDeletion && operation !== "CREATE" && operation !== "UPDATE") || (request.subResource ?? "") !== "")
     return { allowed: true };
   if (!isRecord(object)) return { allowed: true };
   const metadata = { ...(isRecord(object.metadata) ? object.metadata : {}) };
@@ -63,7 +65,7 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
   } as unknown as Resource;
   const kind = sluiceKindOf(resource);
   if (!kind || !options.isOwn(resource)) return { allowed: true };
-  const { violations, warnings } = validateResource(resource, options.homeNamespace);
+  const { violations, warnings } = isDeletion ? noErrors : validateResource(resource, options.homeNamespace);
   if (violations.length === 0) observe(kind, resource, request, options);
   return {
     allowed: violations.length === 0,
@@ -74,15 +76,20 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
   };
 }
 
+/** Deletions are always allowed: a resource that violates a newer rule can be deleted. */
+const noErrors: ReturnType<typeof validateResource> = { violations: [], warnings: [] };
+
 /** In an admission review, `generation` already has the value that the API server will store. */
 function observe(
   kind: ResourceKind,
-  { metadata: { namespace, name, generation } }: Resource,
-  { userInfo, dryRun }: Members,
+  { metadata }: Resource,
+  { operation, userInfo, dryRun }: Members,
   { observeWrite }: ReviewOptions,
 ): void {
+  const { namespace, name } = metadata;
+  const generation = operation === "DELETE" ? null : metadata.generation;
   const user = isRecord(userInfo) ? userInfo.username : undefined;
-  if (dryRun !== true && typeof user === "string" && typeof generation === "number")
+  if (dryRun !== true && typeof user === "string" && generation !== undefined)
     observeWrite?.({ kind, namespace, name, generation, user });
 }
 

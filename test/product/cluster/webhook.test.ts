@@ -7,6 +7,7 @@ import { createClusterClient, createClusterObjects } from "@sluice/crds";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { parse } from "yaml";
+import type { ReviewedWrite } from "../../../operator/src/revisions/authors.ts";
 import { startWebhook, type Webhook } from "../../../operator/src/webhook/webhook.ts";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
@@ -38,6 +39,7 @@ let plane: ControlPlane;
 let api: Api;
 let replicas: readonly Replica[] = [];
 const lines: string[] = [];
+const seen: ReviewedWrite[] = [];
 
 async function startReplica(): Promise<Replica> {
   const kubeconfig = await plane.kubeconfigFor(users.operator);
@@ -50,6 +52,7 @@ async function startReplica(): Promise<Replica> {
     homeNamespace: "default",
     secretNamespace: "default",
     isOwn: () => true,
+    observeWrite: (write) => void seen.push(write),
     registry: new Registry(),
     client,
     objects,
@@ -174,6 +177,20 @@ describe("a client of the API server", { concurrency: false }, () => {
     assert.equal((await patch("old", { metadata: { finalizers: null } })).status, 200);
     assert.equal((await api.ask({ path: `${routes}/old` })).status, 404);
   });
+});
+
+test("the webhook gets the user of each write and deletion of a resource of its class", async () => {
+  const own = "watched";
+  await create(own, valid);
+  await patch(own, { metadata: { labels: { a: "b" } } });
+  await patch(own, { spec: { paths: ["/others"] } });
+  await api.ask({ method: "DELETE", path: `${routes}/${own}?dryRun=All` });
+  for (const name of [own, "foreign"]) await api.ask({ method: "DELETE", path: `${routes}/${name}` });
+  const write = { kind: "Route", namespace: "default", name: own, user: "admin" };
+  assert.deepEqual(
+    seen.filter(({ name }) => [own, "foreign"].includes(name)),
+    [1, 2, null].map((generation) => ({ ...write, generation })),
+  );
 });
 
 describe("the webhook's certificate", { concurrency: false }, () => {
