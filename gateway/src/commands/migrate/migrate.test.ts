@@ -101,7 +101,7 @@ test("migrate exits with 3 and reports what is absent, what to do instead, and t
     -> left out
 `,
   );
-  assert.match(output, /^kong\.yml: 6 of 9 entities are served, and something is absent\n/);
+  assert.match(output, /^kong\.yml: 6 of 9 entities are served; the rest is listed under absent\n/);
   assert.match(output, /\n {2}kong\.yml:22:1: _workspace: ignored: /);
 });
 

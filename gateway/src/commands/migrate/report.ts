@@ -24,7 +24,7 @@ export function migrationReport(name: string, part: Reported): string {
     ["absent", unserved.flatMap((one) => [part.describe(one.violation), `  -> ${consequenceOf(one)}`])],
   ] as const;
   return [
-    `${name}: ${served} of ${given} entities are served${unserved.length === 0 ? "" : ", and something is absent"}\n`,
+    `${name}: ${served} of ${given} entities are served${unserved.length === 0 ? "" : "; the rest is listed under absent"}\n`,
     ...sections.flatMap(([title, lines]) =>
       lines.length === 0 ? [] : [`\n${title}\n${lines.map((line) => `  ${line}\n`).join("")}`],
     ),
