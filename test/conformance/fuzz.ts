@@ -1,7 +1,7 @@
 /**
  * Long runs of the differential tests: `npm run fuzz -- --cases 100000 --seed 7`. Without --seed each run uses a new
- * seed, which is printed. `--only parsers` compares the HTTP parsers with Node's; then random texts, a third as many,
- * are parsed in pieces. `--only explain` compares explanations of requests with what the proxy does.
+ * seed, which is printed. `--only parsers` compares the HTTP parsers with Node's, and then parses a third as many
+ * random texts in pieces. `--only explain` compares explanations of requests with what the proxy does.
  */
 import { parseArgs } from "node:util";
 import { explainsAsTheProxyDoes, REQUESTS } from "../../gateway/src/explain/testing-differential.ts";
@@ -54,7 +54,7 @@ async function compareExplanations(): Promise<void> {
   const documents = Math.ceil(cases / REQUESTS);
   const tally = await explainsAsTheProxyDoes({ documents, seed });
   console.log(`explanations: ${documents * REQUESTS} requests with seed ${seed} in ${secondsSince(began)} s`);
-  console.log(`  the proxy did what they say: ${countsOf(tally)}`);
+  console.log(`  the proxy did what the explanations say: ${countsOf(tally)}`);
 }
 
 if (only !== "explain") compareParsers();

@@ -24,7 +24,7 @@ before(async () => {
   for (const path of [home, work, old]) mkdirSync(path);
   writeFileSync(join(old, "node"), "#!/bin/sh\necho v18.20.8\nexit 1\n", { mode: 0o755 });
   tarball = await packCli(folder.path);
-  // The home of this machine has npm's cache and registry.
+  // npm's cache and registry are configured for the user's own home folder, not for `home`.
   const config = async (name: string) =>
     (await execute("npm", ["config", "get", name], { cwd: folder.path })).stdout.trim();
   const npm = { npm_config_cache: await config("cache"), npm_config_registry: await config("registry") };

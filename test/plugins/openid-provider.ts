@@ -98,7 +98,7 @@ export interface OpenidProvider {
   readonly logouts: readonly number[];
   /** Ends the session of the browser at the provider, which then sends its logout tokens. */
   logOut(browser: Browser): Promise<void>;
-  /** Confirms the logout on the provider's logout page at this URL. Resolves as `Browser.visit`. */
+  /** Confirms the logout on the provider's logout page at this URL. Resolves like `Browser.visit`. */
   confirmLogout(browser: Browser, page: string, options?: { readonly stopAt: string }): Promise<Response | null>;
 }
 

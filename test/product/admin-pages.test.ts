@@ -34,7 +34,7 @@ function readPage(name: string) {
   return { file, steps };
 }
 
-/** The text with line breaks of this system, and without what differs in every run. */
+/** The text with this system's line breaks, and without the parts that differ in every run. */
 const stable = (text: string): string =>
   text
     .trim()

@@ -50,7 +50,7 @@ test("packageOf returns the package of a specifier, and undefined for modules of
   assert.deepEqual(specifiers.map(packageOf), ["a", "a", "@s/a", "@s/a", undefined, undefined, undefined]);
 });
 
-test("of the rules whose folder contains a file, the rule with the longest folder applies", () => {
+test("of the rules whose folder contains a file, the rule with the longest folder path applies", () => {
   assert.equal(roomOf("gateway/src/counters/redis-counters.ts")?.folder, "gateway/src/counters");
   assert.equal(roomOf("gateway/plugins/cors/index.ts")?.folder, "gateway/plugins");
   assert.equal(roomOf("gateway/src/main.ts")?.folder, "gateway");

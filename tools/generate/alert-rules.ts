@@ -164,8 +164,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         summary: "So many requests fail that the month's error budget is used up within days.",
         cause:
           "Requests are answered with a status of 500 or more, by the upstream or the gateway. The limit is 14.4 times " +
-          "the rate that uses up exactly the budget, over an hour, or 6 times, over six hours. The metric needs the " +
-          "plugin prometheus with `status_code_metrics`.",
+          "the rate that uses up exactly the budget, measured over an hour, or 6 times that rate, measured over six " +
+          "hours. The metric needs the plugin prometheus with `status_code_metrics`.",
         cure:
           '`sum by (route, service, source, code) (rate(sluice_http_requests_total{code=~"5.."}[5m]))` names the routes. ' +
           "If `source` is `service`, the upstream sent the response. If it is `gateway`, the log of a node or " +

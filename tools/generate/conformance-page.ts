@@ -38,7 +38,7 @@ const withEveryChange: readonly (readonly [what: string, stage: string, test: st
 
 const intro = `# Conformance
 
-Which suites, clients and servers of other projects Sluice is tested with, and their last results. [Kong compatibility](kong-compatibility.md) lists every feature of Kong with the test that shows it.
+This page lists the suites, clients and servers of other projects with which Sluice is tested, and their last results. [Kong compatibility](kong-compatibility.md) lists every feature of Kong with the test that shows it.
 
 ## Suites with kept results
 

@@ -4,7 +4,7 @@ import { type GatewayError, gatewayErrors } from "../../gateway/src/exchange/gat
 
 const intro = `# Errors
 
-The responses that the gateway itself sends instead of an upstream's. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log and in metrics, the \`source\` of these responses is \`gateway\`, and that of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each route and reason.
+This page lists the responses that the gateway itself sends instead of an upstream's response. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log and in metrics, the \`source\` of these responses is \`gateway\`, and that of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each route and reason.
 
 [Explain a request](../how-to/explain-a-request.md) shows how to find the reason without sending the request, and [\`GET /requests\`](../how-to/find-refused-requests.md) lists the last requests that were refused, with their reasons. [Troubleshoot](../how-to/troubleshoot.md) begins with symptoms instead of statuses.`;
 
@@ -15,7 +15,7 @@ Plugins answer with statuses of their own; the page of the [plugin](plugins.md) 
 | status | plugins |
 |---|---|
 | 400 | [request-validator](plugins/request-validator.md) (the body or a parameter is invalid), [standard-webhooks](plugins/standard-webhooks.md), [bot-detection](plugins/bot-detection.md), [grpc-web](plugins/grpc-web.md) |
-| 401 | the authentication plugins, such as [key-auth](plugins/key-auth.md) and [jwt](plugins/jwt.md): no credential, or an invalid one. Several of them on one route: [acl](plugins/acl.md) without a consumer |
+| 401 | the authentication plugins, such as [key-auth](plugins/key-auth.md) and [jwt](plugins/jwt.md): no credential, or an invalid one. [acl](plugins/acl.md): no plugin has identified a consumer |
 | 403 | [acl](plugins/acl.md), [ip-restriction](plugins/ip-restriction.md), [bot-detection](plugins/bot-detection.md), [openid-connect](plugins/openid-connect.md): the client is known, but not admitted. Behind a load balancer, ip-restriction sees the address of the balancer unless \`SLUICE_TRUSTED_IPS\` lists it ([symptoms](../how-to/troubleshoot.md)) |
 | 411, 413, 417 | [request-size-limiting](plugins/request-size-limiting.md) |
 | 429 | [rate-limiting](plugins/rate-limiting.md), [response-ratelimiting](plugins/response-ratelimiting.md) |

@@ -40,7 +40,7 @@ export function expressionFaults(expression: string, known: KnownSeries): readon
   /** Labels of the series in the expression, for its groupings. */
   const labels = new Set<string>(TARGET_LABELS);
   const groupings: string[] = [];
-  /** Of the selector that is being read. */
+  /** Labels of the selector that is being read. */
   let own: readonly string[] = [];
   parser.parse(expression).iterate({
     enter(node) {

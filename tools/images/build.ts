@@ -69,7 +69,7 @@ export function rootOf(workload: ImageWorkload, kit: Kit = makeKit()): Root {
       nodePart(kit),
       { what: `the dependencies of ${workspace}`, entries: dependencies(closure) },
       {
-        what: `${workspace} and the list of contents`,
+        what: `${workspace} and the SBOM`,
         entries: [
           ...workspaceFiles(closure, kit.built),
           ...(hasConsole ? consoleEntries() : []),

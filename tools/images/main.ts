@@ -2,7 +2,7 @@
  * `npm run images`: builds images and prints their names.
  *
  *     npm run images                          all of them in one archive, in the cache
- *     npm run images -- --out DIR [NAME…]     an archive per image, and a list of contents per workload, in DIR
+ *     npm run images -- --out DIR [NAME…]     an archive per image, and an SBOM per workload, in DIR
  *     npm run images -- --root DIR NAME       the root file system of a workload, as a tree
  */
 import { mkdirSync, writeFileSync } from "node:fs";

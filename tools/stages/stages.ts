@@ -28,8 +28,8 @@ export interface Suites {
    */
   readonly subjects?: Readonly<Record<string, string>>;
   /**
-   * Folders whose files run first, two at a time; the other files then run `concurrency` at a time. Their files start no
-   * cluster with pods, measure no duration, and at most one of them uses the standard ports.
+   * Folders whose files run first, two at a time; the other files then run `concurrency` at a time. The files in these
+   * folders start no cluster with pods, measure no duration, and at most one of them uses the standard ports.
    */
   readonly pairedFolders?: readonly string[];
 }
@@ -70,7 +70,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "images",
-    what: "the contents of the images, and their programs without other files",
+    what: "the contents of the images, and their programs, which find only the files of the image",
     folders: ["tools/images", "test/images"],
     concurrency: 2,
     minutes: 20,
@@ -132,8 +132,8 @@ export const suites: readonly Suites[] = [
 ];
 
 /**
- * The test files of a stage, out of all paths of the repository. Every test file belongs to exactly one stage: the one
- * with the longest folder above it.
+ * The test files of a stage, out of all paths of the repository. Every test file belongs to exactly one stage: of the
+ * folders that contain it, the one with the longest path decides.
  */
 export function testFiles(stage: Suites, paths: readonly string[]): readonly string[] {
   const taken = suites.flatMap(({ folders = [] }) => folders);

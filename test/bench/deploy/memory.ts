@@ -41,7 +41,7 @@ export async function memory(stage: DeployStage, { routes }: { readonly routes: 
   const restarts = [...atRest, ...withRoutes, ...started].reduce((sum, one) => sum + one.restarts, 0);
   return {
     title: "Memory of the pods",
-    method: `The stack dev, one pod of each part, with the limits of the chart. Working set from the kubelet's /stats/summary (the pod's control group without inactive file cache), ${REST} s after each of three events: the start (at rest); ${routes} Routes and as many Services were applied, each by its own request, and are Programmed (written in ${applied.toFixed(0)} s, all Programmed after ${programmed.toFixed(0)} s); ${restarted.join(", ")} were restarted with these Routes under load. Peak resident: the maximum resident memory of the pod's largest process (VmHWM) over the whole run, and its share of the limit.`,
+    method: `The dev stack, one pod of each part, with the limits of the chart. Working set from the kubelet's /stats/summary (the pod's control group without inactive file cache), ${REST} s after each of three events: the start (at rest); ${routes} Routes and as many Services were applied, each by its own request, and are Programmed (written in ${applied.toFixed(0)} s, all Programmed after ${programmed.toFixed(0)} s); ${restarted.join(", ")} were restarted with these Routes under load. Peak resident: the maximum resident memory of the pod's largest process (VmHWM) over the whole run, and its share of the limit.`,
     rows: rows.map(({ share, ...row }) => ({ ...row, "share of limit, %": Math.round(share) })),
     verdicts: [
       ...rows.map((row) => atMost(`${row.pod}, peak share of its limit`, row.share, { bound: BOUND, unit: " %" })),

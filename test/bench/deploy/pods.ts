@@ -71,7 +71,7 @@ function mebibytes(quantity: string): number {
   return Number(number) * (unit === "Gi" ? 1024 : 1);
 }
 
-/** Prints, by a pod's uid, which is in its control group's name, the greatest VmHWM of the pod's processes in kB. */
+/** Prints the greatest VmHWM of each pod's processes in kB, by the pod's uid, from its control group's name. */
 const peaks = `
   import { readdirSync, readFileSync } from "node:fs";
   const found = {};

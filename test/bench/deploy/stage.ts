@@ -1,4 +1,4 @@
-/** The environment of the cases on a cluster: it has one node, and Pulumi has deployed the CRDs and the stack dev. */
+/** The environment of the cases on a cluster: it has one node, and Pulumi has deployed the CRDs and the dev stack. */
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { selectStack } from "../../../tools/deploy/stack.ts";

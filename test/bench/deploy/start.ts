@@ -6,7 +6,7 @@ export async function start({ times }: DeployStage): Promise<BenchReport> {
   return {
     title: "From nothing to the first answered request",
     method:
-      "A one-node cluster (`npm run cluster -- --pods`) has the images and nothing else. `pulumi up` runs for the stack crds, then for the stack dev: operator, gateway, admin, user API, Postgres and Redis, one pod each. The time is measured until a GraphQL query is answered through the gateway's Service, with key-auth, rate-limiting (Redis), cors and prometheus. The query is sent when `pulumi up` of dev has ended, which waits until all pods are Ready. etcd, API server, kubelet, Pulumi and the pods share the machine.",
+      "A one-node cluster (`npm run cluster -- --pods`) has the images and nothing else. `pulumi up` runs for the crds stack, then for the dev stack: operator, gateway, admin, user API, Postgres and Redis, one pod each. The time is measured until a GraphQL query is answered through the gateway's Service, with key-auth, rate-limiting (Redis), cors and prometheus. The query is sent when `pulumi up` of dev has ended, which waits until all pods are Ready. etcd, API server, kubelet, Pulumi and the pods share the machine.",
     rows: [
       {
         "up of crds, s": Number(times.crds.toFixed(1)),

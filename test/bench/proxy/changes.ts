@@ -44,7 +44,7 @@ const kinds: readonly ((turn: number) => Change["put"])[] = [
 
 const peers = join(import.meta.dirname, "../peers");
 
-/** A client of a push listener, which keeps the node's report from the last response. */
+/** A client of a push listener. It keeps the node's report from the last response. */
 class Push {
   readonly #port: number;
   readonly #token: string;

@@ -27,7 +27,7 @@ type crud[T any] struct {
 	ignore func(*T)
 	// nested kinds have no tag filter, and deleting an absent entity of them fails.
 	nested bool
-	// repeatable kinds have no key that a second create could violate.
+	// repeatable kinds have no unique key, so a second create with the same members succeeds.
 	repeatable bool
 }
 

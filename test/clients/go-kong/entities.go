@@ -120,7 +120,7 @@ func (r *run) routes() {
 	})
 }
 
-// named returns the key of an entity. Names in Kong may contain more characters than names in Kubernetes.
+// named returns the key of an entity, with characters that Kong allows in names and Kubernetes does not.
 func named(index int) *string {
 	return kong.String(fmt.Sprintf("Go_Kong.%d~x", index))
 }

@@ -39,7 +39,7 @@ describe("caches in memory of limited size", () => {
     assert.equal(all.bytes, 3 * each);
   });
 
-  it("do not count a value as used, and keep it, if it is only looked at", () => {
+  it("do not count a peek as a use, and keep an expired value when it is peeked at", () => {
     let time = 0;
     const all = new MemoryCaches({ bytes: 2 * each, now: () => time });
     const cache = all.open(textCodec);

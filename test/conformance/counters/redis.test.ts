@@ -259,7 +259,7 @@ describe("connections to Redis", () => {
 describe("a Redis at an address that configuration must not reach", () => {
   const hosts = ["127.0.0.1", "localhost", "0.0.0.0", "127.1", "2130706433", "0x7f.1", "::ffff:127.0.0.1"];
   for (const host of hosts) {
-    it(`is not connected to as ${host}, and one warning names the setting that allows it`, async () => {
+    it(`is refused as ${host}, and one warning names the setting that allows it`, async () => {
       const logged: [string, Facts][] = [];
       const counters = new RedisCounters({ connect: connectTo(), warn: (...warning) => void logged.push(warning) });
       await until(async () => (await connections()) === 0, "the other tests' connections are gone");
@@ -278,7 +278,7 @@ describe("a Redis at an address that configuration must not reach", () => {
     ["127.0.0.1", () => `127.0.0.1:${redis.port}`],
     ["localhost", () => "127.0.0.0/8"],
   ] as const) {
-    it(`is connected to as ${host} when the setting allows it`, async () => {
+    it(`is accepted as ${host} when the setting allows it`, async () => {
       const counters = new RedisCounters({ connect: connectTo(entry()), warn: silent });
       assert.equal((await counters.take([counter()], configWith({ host }))).admitted, true);
       await counters.close();

@@ -173,7 +173,7 @@ export function cachedResponseSuite(engine: Engine): void {
       );
     });
 
-    it("are requested once for each of several simultaneous misses", async (test) => {
+    it("are requested from the upstream separately by each of several simultaneous misses", async (test) => {
       let waiting: (() => void)[] = [];
       let count = 0;
       const { port } = await startCache(test, engine, {

@@ -328,7 +328,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers["x-sluice-proxy-latency"], undefined);
     });
 
-    it("uses Kong's header names with the naming kong", async (test) => {
+    it("uses Kong's header names if the naming is set to kong", async (test) => {
       const { port } = await startRig(test, engine, { upstream, settings: { naming: "kong" } });
       const { headers } = await send(port);
       assert.match(String(headers["x-kong-request-id"]), /^[0-9a-f]{32}$/);

@@ -64,7 +64,7 @@ export function largeBodySuite(engine: Engine): void {
     });
 
     for (const way of ways) {
-      it(`are forwarded unchanged in six requests on three kept connections: ${way.name}`, async (test) => {
+      it(`are forwarded unchanged in six requests on three keep-alive connections: ${way.name}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: mirror });
         const agent = new Agent({ keepAlive: true, maxSockets: 3 });
         test.after(() => agent.destroy());

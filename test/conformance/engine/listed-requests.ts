@@ -10,11 +10,11 @@ import { dial, receiveUntil, send, signal } from "./client.ts";
 import { sized } from "./filtered-bodies.ts";
 import { closedPort, type Engine, listen, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
-/** Milliseconds from which on a response is slow. */
+/** A response that takes at least this many milliseconds is slow. */
 const SLOW = 150;
 /** Timers may end a millisecond early. */
 const LATE = SLOW + 20;
-/** Longer than a client and an upstream of this test buffer. */
+/** More bytes than the client and the upstream of a test can buffer together. */
 const LONG = 32 * 1024 * 1024;
 
 const answering = (answer: DirectResponse): PluginPhases => ({ access: () => answer });

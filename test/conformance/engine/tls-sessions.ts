@@ -101,7 +101,7 @@ export function tlsSessionSuite(engine: Engine): void {
       assert.ok(await renegotiationError({ host: "127.0.0.1", port: tlsPort }), "a second handshake was refused");
     });
 
-    it("begin with a ClientHello, also if it arrives byte by byte, and not with other or endless data", async (test) => {
+    it("begin with a ClientHello, even one that arrives byte by byte; other or endless data closes the connection", async (test) => {
       const { tlsPort } = await startRig(test, engine, { upstream, certificates });
       const relay = createServer((near) => {
         const far = connectTcp(tlsPort, "127.0.0.1").setNoDelay(true);

@@ -1,4 +1,4 @@
-/** The suite of all sources and more tests, for the database source. Run for Postgres and for the embedded database. */
+/** Tests of the database source: the suite of all sources, and more. Run for Postgres and for the embedded database. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";

@@ -28,7 +28,7 @@ export function describeDatabaseRevisions(name: string, keep: () => Promise<Data
     const count = async (table: string): Promise<number> =>
       Number((await database.query(`select count(*)::int as number from ${table}`))[0]?.number);
 
-    test("changes by SQL are revisions of the database's user, also with the statements of the previous version", async () => {
+    test("changes made with SQL, also with the statements of the previous version, are revisions by the database user", async () => {
       const [one, two] = [consumer("one"), consumer("two")];
       const writing = (entity: typeof one) =>
         JSON.stringify([{ op: "create", collection: "consumers", row: rowOf("consumers", entity) }]);
@@ -73,7 +73,7 @@ export function describeDatabaseRevisions(name: string, keep: () => Promise<Data
       assert.equal(await count(`revision_changes where revision in (${large.number}, ${emptied.number})`), 0);
     });
 
-    test("revisions beyond the number and the age are neither listed nor stored, but the newest always is", async () => {
+    test("revisions beyond the maximum number or age are neither listed nor stored, except the newest revision", async () => {
       for (const author of ["a", "b", "c", "d"]) await store.write([create("consumers", consumer(author))], { author });
       const three = createDatabaseStore(database, async () => null, { number: 3, age: DAY });
       assert.deepEqual(

@@ -60,7 +60,7 @@ test("traffic lists a refused request with its reason, and leads to the explanat
   await page.close();
 });
 
-test("live requests appear while they are watched, and one is explained or traced by the command shown", async () => {
+test("live requests appear while they are watched, and one of them is traced with the shown command and explained", async () => {
   const page = await rig.open({ at: "#/traffic" });
   const live = page.getByRole("region", { name: "Live requests", exact: true });
   await live.getByLabel("Status of the requests").selectOption("4");
@@ -96,7 +96,7 @@ test("live requests appear while they are watched, and one is explained or trace
   await page.close();
 });
 
-test("live requests are not asked for while the page is hidden", async () => {
+test("the page does not poll for live requests while it is hidden", async () => {
   const page = await rig.open({ at: "#/traffic" });
   await page.getByRole("button", { name: "Start" }).click();
   const polled = () =>
@@ -118,7 +118,7 @@ test("live requests are not asked for while the page is hidden", async () => {
   await page.close();
 });
 
-test("the overview names the line of the file that is not valid, until it is", async () => {
+test("the overview names the invalid line of the file until the line is corrected", async () => {
   const text = readFileSync(rig.file, "utf8");
   writeFileSync(rig.file, text.replace('"weight": 10', '"weight": "ten"').replace('"weight":10', '"weight":"ten"'));
   const page = await rig.open();

@@ -64,7 +64,7 @@ export function killedNode(scene: () => Scene): void {
     const again = followers.filter(({ ends }) => ends.length > 0);
     t.diagnostic(
       `${statuses["200"]} requests were answered, ${failed.length} failed (${JSON.stringify(failures)}); ${cut.length} requests ` +
-        `of the killed node were at the upstream; ${refused.length} connections were refused, and ${repeated.length} kept-alive ` +
+        `of the killed node were at the upstream; ${refused.length} connections were refused, and ${repeated.length} keep-alive ` +
         `connections ended before any byte of a response: those requests were sent again; ${again.length} of ` +
         `${followers.length} followers were cut off, ${notCreated.length} users were not created`,
     );
@@ -78,7 +78,7 @@ export function killedNode(scene: () => Scene): void {
     // Each request that was cut when the node was killed either failed at its client or was sent again.
     for (const { id } of cut)
       assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client got no error`);
-    // Only requests on the kept-alive connections that broke when the node died may be repeated, one per connection.
+    // Only requests on the keep-alive connections that broke when the node died may be repeated, one per connection.
     assert.ok(repeated.length <= keptAtATime, `${repeated.length} requests were sent again`);
     for (const [id, [first, ...more]] of Map.groupBy(seen, (one) => one.id))
       if (more.length > 0)

@@ -52,7 +52,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
   const ended = new AbortController();
   const { signal } = ended;
 
-  /** Uses a new connection: a kept-alive one may be closed by a stopping node, and a mutation cannot be sent again. */
+  /** Uses a new connection: a keep-alive one may be closed by a stopping node, and a mutation cannot be sent again. */
   async function execute<Data>(query: string): Promise<Data> {
     const { status, text } = await post(url, headers, JSON.stringify({ query }));
     const answer = JSON.parse(text);

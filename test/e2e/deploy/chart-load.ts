@@ -8,7 +8,7 @@ export type Loaded = Awaited<ReturnType<Awaited<ReturnType<Scene["callers"]["loa
 export const wordsOf = ({ statuses, slowest, failures, failedFrom, refused, repeated, connections }: Loaded): string =>
   `${JSON.stringify(statuses)} answered within ${slowest} ms, ${JSON.stringify(failures)} failed` +
   `${failedFrom ? ` that were sent from ${failedFrom.join(" to ")}` : ""}, ${refused.length} connections were refused; ` +
-  `${repeated.length} of ${connections} kept-alive connections ended before any byte of a response: ` +
+  `${repeated.length} of ${connections} keep-alive connections ended before any byte of a response: ` +
   "those requests were sent again";
 
 /**
@@ -24,7 +24,7 @@ export function allAnswered(load: Loaded, { connectionsEnded, meanwhile }: AllAn
 }
 
 interface AllAnsweredOptions {
-  /** The maximum number of kept-alive connections that stopping nodes have closed. */
+  /** The maximum number of keep-alive connections that stopping nodes have closed. */
   readonly connectionsEnded: number;
   /** Added to the message of a failure: what happened during the load, such as the operator's log. */
   readonly meanwhile: string;

@@ -98,7 +98,7 @@ test("without a passphrase, a stack or a cluster, `npm run deploy` reports what 
 test("the error for a user without rights lists the missing verbs, with their kinds and namespaces", async () => {
   const { code, output } = await deploy(["dev"], { KUBECONFIG: await plane.kubeconfigFor("somebody") });
   assert.equal(code, 1);
-  assert.match(output, /the cluster does not allow you to do what a stack does:\n {2}create namespaces\n/);
+  assert.match(output, /the cluster does not grant you the permissions that the stack needs:\n {2}create namespaces\n/);
   assert.match(output, / {2}create deployments\.apps in the namespace sluice-dev\n/);
 });
 

@@ -39,7 +39,7 @@ export async function goldenText(name: string, renderedDefault: readonly Rendere
   const texts = new Map(renderedDefault.map((object) => [keyOf(object), printed([shown(object)])]));
   const others = all.filter((object) => texts.get(keyOf(object)) !== printed([object]));
   const keys = new Set(all.map(keyOf));
-  const gone = [...texts.keys()].filter((key) => !keys.has(key)).map((key) => `# Not there: ${key}\n`);
+  const gone = [...texts.keys()].filter((key) => !keys.has(key)).map((key) => `# Absent: ${key}\n`);
   return head + gone.join("") + printed(others);
 }
 

@@ -51,13 +51,13 @@ async function load(serve: Serve, patience = PATIENT): Promise<LoadReport & { re
   }
 }
 
-/** Handles the third request of each kept-alive connection with `serve`, and answers all others. */
+/** Handles the third request of each keep-alive connection with `serve`, and answers all others. */
 const third =
   (serve: Serve): Serve =>
   (socket, asked) =>
     (asked.kept && asked.count === 3 ? serve : answer)(socket, asked);
 
-test("the load repeats a request once if a kept-alive connection ends without a byte of a response, and reports each such request", async () => {
+test("the load repeats a request once if a keep-alive connection ends without a byte of a response, and reports each such request", async () => {
   const cut: string[] = [];
   const { statuses, failures, repeated, connections, seen } = await load(
     third((socket, { id }) => {
@@ -75,17 +75,17 @@ test("the load repeats a request once if a kept-alive connection ends without a 
 });
 
 const faults: Readonly<Record<string, readonly [serve: Serve, words: RegExp, patience?: number]>> = {
-  "silence on a kept-alive connection": [third(() => {}), /^no answer within 0.2 s$/, IMPATIENT],
-  "the end of a kept-alive connection within the head of a response": [
+  "silence on a keep-alive connection": [third(() => {}), /^no answer within 0.2 s$/, IMPATIENT],
+  "the end of a keep-alive connection within the head of a response": [
     third((socket) => socket.end(ok.slice(0, 20))),
     /^socket hang up$/,
   ],
-  "the end of a kept-alive connection within the body of a response": [
+  "the end of a keep-alive connection within the body of a response": [
     third((socket) => socket.end(ok.slice(0, -1))),
     /^aborted$/,
   ],
   "a malformed response": [third((socket) => socket.end("none\r\n\r\n")), /^Parse Error/],
-  "the end of a kept-alive connection before its first response": [
+  "the end of a keep-alive connection before its first response": [
     (socket, asked) => (asked.count === 1 && asked.kept ? socket.destroy() : answer(socket, asked)),
     /^socket hang up$|ECONNRESET/,
   ],

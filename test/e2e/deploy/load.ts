@@ -1,6 +1,6 @@
 /**
- * Sends requests to one address until it is stopped: some on new connections, some on kept-alive ones. This file runs in
- * a pod, so it imports nothing from the repository.
+ * Sends requests to one address until it is stopped: some on new connections, some on keep-alive connections. This file
+ * runs in a pod, so it imports nothing from the repository.
  */
 import { Agent, type ClientRequest, request } from "node:http";
 import type { Socket } from "node:net";
@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface LoadOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds between two requests on new connections, and between two on kept-alive ones. Default 20. */
+  /** Milliseconds between two requests on new connections, and between two on keep-alive ones. Default 20. */
   readonly every?: number;
   /** Milliseconds of silence after which a request has failed. Default 10,000. */
   readonly patience?: number;
@@ -33,7 +33,7 @@ export interface LoadReport {
    */
   readonly refused: readonly number[];
   /**
-   * Ids of the requests whose kept-alive connection ended before the first byte of the response. They are sent again
+   * Ids of the requests whose keep-alive connection ended before the first byte of the response. They are sent again
    * once, on a new connection. Only the server knows whether it had read them.
    */
   readonly repeated: readonly string[];
@@ -46,7 +46,7 @@ export interface Load {
   stop(): Promise<LoadReport>;
 }
 
-/** Maximum number of kept-alive connections at a time. */
+/** Maximum number of keep-alive connections at a time. */
 export const keptAtATime = 4;
 
 /** Error codes of a connection that the other side has closed. */

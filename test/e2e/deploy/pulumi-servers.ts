@@ -1,5 +1,5 @@
 /**
- * The requirements of the stack prod: Postgres and Redis servers in the cluster that do not belong to the stack, and a
+ * The requirements of the prod stack: Postgres and Redis servers in the cluster that do not belong to the stack, and a
  * load balancer's address.
  */
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
@@ -9,7 +9,7 @@ const namespace = "servers";
 const password = "s3cretword";
 
 /**
- * The config of the stack prod for these servers. Redis is used without TLS, because the images would not trust its
+ * The config of the prod stack for these servers. Redis is used without TLS, because the images would not trust its
  * certificate.
  */
 export const servers = {

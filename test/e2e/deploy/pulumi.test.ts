@@ -96,7 +96,7 @@ async function readyPods(namespace: string): Promise<readonly string[]> {
   });
 }
 
-test("`npm run deploy` installs the CRDs and the stack dev in an empty cluster: every pod is Ready, and the first request is answered", async (t) => {
+test("`npm run deploy` installs the CRDs and the dev stack in an empty cluster: every pod is Ready, and the first request is answered", async (t) => {
   const began = performance.now();
   const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), "dev"], {
     name: "npm run deploy",

@@ -55,7 +55,7 @@ export async function pulumiObjects(args: ReleaseArgs): Promise<Objects> {
 }
 
 /**
- * Returns the objects by their keys, without what may differ between chart and Pulumi:
+ * Returns the objects by their keys, without the parts that may differ between chart and Pulumi:
  * - the label that names the managing tool (`app.kubernetes.io/managed-by`);
  * - annotations that only Helm or only Pulumi reads (`helm.sh/…`, `pulumi.com/…`);
  * - the pod of `helm test` and its NetworkPolicy: Pulumi has no such command;

@@ -109,7 +109,7 @@ describe("the documentation site", () => {
     await page.close();
   });
 
-  test("no page reports an error or asks another server", () => {
+  test("no page reports an error or sends a request to another server", () => {
     assert.deepEqual([...foreign], []);
     assert.deepEqual(complaints, []);
   });

@@ -26,7 +26,7 @@ const startGateway = (context: TestContext, issuer: string, config: object) =>
     config: { issuer, ...client, redirect_uri, session_secret: "a secret for the cookies of this test", ...config },
   });
 
-/** Logs in at the page to which the browser was redirected, and follows the redirects. Resolves as `Browser.visit`. */
+/** Logs in on the page to which the browser was redirected, and follows redirects. Resolves like `Browser.visit`. */
 async function logIn(browser: Browser, issuer: string, stopAt?: string): Promise<Response | null> {
   const page = new URL(browser.visited.at(-1) ?? "");
   assert.equal(page.pathname, "/login/username");

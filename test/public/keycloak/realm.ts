@@ -125,7 +125,7 @@ interface Component {
 }
 
 /**
- * Visits a page of the application, and submits the login form of Keycloak to which the page redirects. Resolves as
+ * Visits a page of the application, and submits the login form of Keycloak to which the page redirects. Resolves like
  * `Browser.visit`.
  */
 export async function logIn(browser: Browser, url: string): Promise<Response | null> {

@@ -8,7 +8,7 @@ export interface RuleCase {
   readonly what: string;
   /** The series that differ from those of a healthy installation; an empty text: the series does not exist. */
   readonly series: SeriesValues;
-  /** When the alert fires, and no other alert does. */
+  /** The time at which this alert fires and no other alert does. */
   readonly at: string;
   /** Whether only the rules for one namespace have this alert. */
   readonly onlyInNamespace?: true;

@@ -4,7 +4,7 @@
 #
 #   node.sh STATE_FOLDER TEMPORARY_FOLDER PAUSE HIERARCHY...
 #
-# A hierarchy is one of cgroup v1 by its mount options, such as `memory`, `cpu,cpuacct` or `none,name=systemd`.
+# HIERARCHY names a hierarchy of cgroup v1 by its mount options, such as `memory`, `cpu,cpuacct` or `none,name=systemd`.
 set -eu
 state=$1 temporary=$2 pause=$3
 shift 3

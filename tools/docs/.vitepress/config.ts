@@ -48,7 +48,7 @@ export default {
   rewrites: siteFileOf,
   outDir: "../../tools/docs/dist",
   markdown: {
-    // GitHub has no attributes in braces either.
+    // GitHub shows attributes in braces as text, so the site must not interpret them.
     attrs: { disable: true },
     anchor: { slugify: headingAnchor },
     config(md: MarkdownRenderer) {
@@ -74,7 +74,7 @@ export default {
     search: {
       provider: "local",
       options: {
-        // Tables of results and licences would come before the pages that explain them.
+        // Leaves out tables of results and licences, which would rank above the pages that explain them.
         _render: (text: string, env: { relativePath: string }, md: MarkdownRenderer) =>
           /^(test\/|THIRD_PARTY)/.test(env.relativePath) ? "" : md.render(text, env),
       },

@@ -39,7 +39,7 @@ export interface SystemPackage {
 /**
  * The packages that own the files, sorted by name.
  *
- * @throws Error when dpkg does not know a file: the list of contents would be incomplete.
+ * @throws Error when dpkg does not know a file: the SBOM would be incomplete.
  */
 export function packagesOf(files: readonly string[]): readonly SystemPackage[] {
   // dpkg may list a file under its path before or after the merge of /lib into /usr/lib.

@@ -10,12 +10,11 @@ export interface Contents {
   readonly system: readonly SystemPackage[];
 }
 
-/** The path of the list of contents in an image. */
+/** The path of the SBOM in an image. */
 export const sbomPlace = "usr/share/sbom/sbom.cdx.json";
 
 /**
- * The list of contents in CycloneDX 1.6 as JSON text. It has no time and no serial number, so equal contents give
- * equal text.
+ * The SBOM in CycloneDX 1.6 as JSON text. It has no timestamp and no serial number, so equal contents give equal text.
  */
 export function sbomOf({ name, version, npm, system }: Contents): string {
   const bom = {

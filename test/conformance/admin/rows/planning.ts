@@ -211,7 +211,7 @@ export const planning: Table = {
       message: "plan_id is missing: POST /config?plan=1 returns it",
     },
     {
-      does: "of a document that is not the one of the plan is not applied",
+      does: "of a document is not applied if the document is not the planned one",
       ask: "POST /config/apply?plan_id=x",
       json: { _format_version: "3.0" },
       status: 412,

@@ -64,7 +64,7 @@ export const recentRequests: Table = {
     refused(
       "GET /access-log?status=600",
       { status: "value should be between 1 and 599" },
-      "there is no status 600 to watch",
+      "requests cannot be watched by a status above 599",
     ),
     refused("GET /access-log?path=/a", { path: "unknown field" }, "requests cannot be watched by path"),
     refused(
@@ -72,6 +72,6 @@ export const recentRequests: Table = {
       { by: "expected one of: routes, services, consumers, operations" },
       "requests are not counted by path",
     ),
-    { does: "there are no uses of services", ask: "GET /usage/services", status: 404 },
+    { does: "the use of services is not reported", ask: "GET /usage/services", status: 404 },
   ],
 };

@@ -1,4 +1,4 @@
-/** Revisions in a database. Every writer of this suite is the same caller, so most changes are joined. */
+/** Revisions in a database. All writes of this suite have the same author, so most are joined into one revision. */
 import type { Table } from "../row.ts";
 
 const where = "in a database";
