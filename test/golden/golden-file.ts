@@ -149,7 +149,7 @@ function titleOf(collection: Collection, { owner, entity }: Item, names: Readonl
   return `${title} ${number}`;
 }
 
-/** Replaces PEM texts other than public keys by descriptions. */
+/** Replaces PEM texts other than public keys with descriptions. */
 function readable(entity: Members): Members {
   const members = Object.entries(entity).map(([name, value]): [string, unknown] => {
     if (typeof value !== "string" || !/^-----BEGIN (?!PUBLIC)/.test(value)) return [name, value];

@@ -79,7 +79,7 @@ const configuration: Configuration = {
 export interface OpenidProviderOptions {
   /** The claim by which logout tokens name the session or its user. Default: the provider sends no logout tokens. */
   readonly logoutTokens?: "with sid" | "with sub";
-  /** The URL in the application to which the provider reports logouts. */
+  /** The application's URL to which the provider reports logouts. */
   readonly logoutUri?: string;
 }
 

@@ -59,7 +59,7 @@ interface Seen {
   readonly error?: string;
 }
 
-/** Requests the user API from a page of the other origin, as a script of the page would. */
+/** Sends a request to the user API from a page of the other origin, as a script of the page would. */
 async function askFromPage(path: string, { key = "demo-key", credentials = "omit" } = {}): Promise<Seen> {
   const page = await browser.newPage();
   try {

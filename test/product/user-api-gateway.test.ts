@@ -133,7 +133,7 @@ describe("the user API behind a node", () => {
     );
   });
 
-  test("a caller that bypasses the gateway and claims to be a consumer is refused, also with a wrong secret", async () => {
+  test("a caller that bypasses the gateway and claims to be a consumer is refused, with no secret or a wrong one", async () => {
     for (const [what, more] of [
       ["nothing", {}],
       ["another secret", { "x-gateway-secret": `${SECRET}x` }],
@@ -144,7 +144,7 @@ describe("the user API behind a node", () => {
     }
   });
 
-  test("the gateway replaces a claimed identity by the key's consumer, and removes a secret that the client sent", async () => {
+  test("the gateway replaces a claimed identity with the key's consumer, and removes a secret that the client sent", async () => {
     const forged = { ...FORGED, "x-gateway-secret": "forged", x_gateway_secret: "forged", x_consumer_tags: "writer" };
     const reader = await post(`http://${proxy}/users/graphql`, { ...forged, apikey: "key-of-rita" });
     assert.deepEqual(codes(reader.body), ["FORBIDDEN"]);

@@ -31,7 +31,7 @@ const controllers = [
   "serviceaccount-controller",
 ];
 
-/** For each component, the arguments with which the binary of all components runs it on a state folder. */
+/** For each component, the arguments with which `kube` (main.go) runs the component on a state folder. */
 export function commandLines(folder: string, ports: Ports) {
   const file = (name: keyof typeof files) => join(folder, files[name]);
   const etcd = `http://127.0.0.1:${ports.etcd}`;

@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
 import { type AlertRule, type RuleOptions, rulesFor } from "./alert-rules.ts";
 
-/** The chart replaces these words by its values. */
+/** The chart replaces these words with its values. */
 const chartPlace = { namespace: "$namespace", objective: "$objective", runbooks: "$runbooks", isQuoted: true };
 const plainPlace = { namespace: null, objective: "99.9", runbooks: "docs/reference/alerts.md" };
 

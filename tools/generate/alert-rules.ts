@@ -99,8 +99,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
           "its saved document. The node serves the last valid configuration.",
         cure:
           "`GET /status` of the node's status listener has the reason in `sluice.trouble`, with line and column for a " +
-          "file. Repair the file, the rows or the resource that it names. If all nodes of a new version refuse the " +
-          "documents of an older operator, or the reverse, upgrade the nodes first.",
+          "file. Repair the file, the rows or the resource that it names. If the nodes and the operator have different " +
+          "versions, upgrade the nodes first: an older node refuses a document with a field that it does not know.",
       },
       {
         alert: "SluiceNodeLagging",
@@ -108,7 +108,7 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         for: "5m",
         expr: nodes("lagging"),
         summary: "{{ $value }} nodes do not serve the published configuration.",
-        cause: "The nodes answer the operator, but refuse its document or take very long to apply it.",
+        cause: "The nodes answer the operator, but refuse its document or take a long time to apply it.",
         cure:
           "`GET /status` of the operator names the nodes in `lagging`, with the reason in `trouble`. A node that refuses " +
           "a document is of another version than the operator, or lacks a plugin of `SLUICE_PLUGINS`.",

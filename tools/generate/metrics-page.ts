@@ -35,7 +35,7 @@ function unitOf({ name, type }: RegisteredMetric): string {
   const plain = name.replace(/_total$/, "");
   const matching = units.filter(([suffix]) => plain.endsWith(suffix));
   const [, unit] = matching.toSorted(([one], [other]) => other.length - one.length)[0] ?? [];
-  // A histogram or counter of durations has a unit of time, also if it counts them.
+  // A histogram or counter of durations has a unit of time.
   return unit ?? (type === "counter" ? "count" : "number");
 }
 

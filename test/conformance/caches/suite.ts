@@ -61,7 +61,7 @@ export function cachesSuite(name: string, create: () => Promise<CachesUnderTest>
     );
 
     it(
-      "of different instances are separate, also when one is cleared",
+      "of different instances are separate, even when one is cleared",
       withCaches(async ({ caches, options }) => {
         const [one, other] = [caches.open("a", options), caches.open("b", options)];
         for (let at = 0; at < 2500; at++) await one.set(`k${at}`, "1", 60_000);

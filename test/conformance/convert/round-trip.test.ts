@@ -1,4 +1,4 @@
-/** Property test: entities are unchanged, with their ids, after they were written in any form and read again. */
+/** Property test: entities and their ids are unchanged after they were written in any form and read again. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseResources, printResource } from "@sluice/crds";

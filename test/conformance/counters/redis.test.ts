@@ -145,7 +145,7 @@ describe("Redis counters of concurrent requests", () => {
 });
 
 describe("Redis counters that nodes share", () => {
-  it("together admit exactly as many requests as the limit says", async () => {
+  it("together admit exactly as many requests as the limit allows", async () => {
     const nodes = [1, 2, 3].map(() => new RedisCounters({ warn: silent, connect }));
     const one = counter({ limit: 100 });
     const taken = await Promise.all(

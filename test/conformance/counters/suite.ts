@@ -47,7 +47,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
 
     const take = async (...counters: readonly Counter[]) => under.counters.take(counters, under.config);
 
-    it("admit exactly as many of a thousand concurrent requests as the limit says", async () => {
+    it("admit exactly as many of a thousand concurrent requests as the limit allows", async () => {
       const one = counter({ limit: 300 });
       const taken = await Promise.all(Array.from({ length: 1000 }, () => take(one)));
       const admitted = taken.filter((each) => each.admitted);
@@ -100,7 +100,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       );
     });
 
-    it("apply the given limit, also if it changes within a window", async () => {
+    it("apply the given limit, even if it changes within a window", async () => {
       const one = counter({ limit: 1 });
       await take(one);
       assert.equal((await take(one)).admitted, false);

@@ -195,7 +195,7 @@ export function cachedResponseSuite(engine: Engine): void {
     });
 
     if (engine.name !== "http1") return;
-    it("are served over HTTP/2, also to HEAD but not to a GET with a body, and shared with HTTP/1.1", async (test) => {
+    it("are served over HTTP/2, including to HEAD but not to a GET with a body, and shared with HTTP/1.1", async (test) => {
       const { rig, session } = await startHttp2(test, engine, {
         upstream: counting({ "x-many": ["1", "2"] }),
         plugins: { "proxy-cache": cachePlugin() },

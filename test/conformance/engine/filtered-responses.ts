@@ -65,7 +65,7 @@ export function filteredResponseSuite(engine: Engine): void {
       assert.deepEqual(sources, ["service", "gateway", "service", "gateway"]);
     });
 
-    it("are changed by response-transformer in headers and bodies, also if they are the gateway's own", async (test) => {
+    it("are changed by response-transformer in headers and bodies, even if they are the gateway's own", async (test) => {
       const transformer = pluginInstance(
         "response-transformer",
         filled("response-transformer", {
@@ -180,7 +180,7 @@ export function filteredResponseSuite(engine: Engine): void {
       }
     });
 
-    it("leave the upstream's connection usable, also after a plugin failed", async (test) => {
+    it("leave the upstream's connection usable, even after a plugin failed", async (test) => {
       const sockets = new Set<unknown>();
       const filters: BodyFilter[] = [buffering(9), { ...buffering(9), whole: failing.piece }, upperCase, buffering(9)];
       const { port } = await startRig(test, engine, {

@@ -220,7 +220,7 @@ export function heldResponseSuite(engine: Engine): void {
       assert.deepEqual([status, headers["x-a"]], [500, undefined]);
     });
 
-    it("may be the gateway's own, also for an upstream that cannot be reached", async (test) => {
+    it("may be the gateway's own, even if the upstream cannot be reached", async (test) => {
       const refusing: PluginPhases = { access: () => ({ status: 401, body: "no" }) };
       for (const [plugins, upstream, status, body] of [
         [{ [middle]: quotesBody(99), [inner]: refusing }, sized, 401, "<no>"],

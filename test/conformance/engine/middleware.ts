@@ -232,7 +232,7 @@ export function middlewareSuite(engine: Engine): void {
       assert.equal((await send(port)).body, "outer(inner(inner))");
     });
 
-    it("passes the events of a stream on as they arrive, also with edited headers", async (test) => {
+    it("passes the events of a stream on as they arrive, even if it edits the headers", async (test) => {
       const next = signal();
       const { port } = await startRig(test, engine, {
         upstream(_request, response) {

@@ -20,7 +20,7 @@ const echo: RigOptions["upstream"] = (request, response) => {
   request.resume().on("end", () => response.end(JSON.stringify(request.rawHeaders)));
 };
 
-/** The values of all headers with this name in any case, also with underscores for hyphens, in the received order. */
+/** The values of all headers with this name, in any case and with underscores or hyphens, in the received order. */
 const spelled = (flat: readonly string[], name: string): readonly string[] =>
   flat.filter((_, at) => at % 2 === 1 && flat[at - 1]?.toLowerCase().replaceAll("_", "-") === name);
 

@@ -33,7 +33,7 @@ function timerOf(port: number, clientPort: number): { readonly kind: string; rea
 
 export function vanishedClientSuite(engine: Engine): void {
   describe(`clients that vanish (${engine.name})`, () => {
-    it("have a TCP keep-alive timer of at most 20 s, also on the TLS port", async (test) => {
+    it("have a TCP keep-alive timer of at most 20 s, including on the TLS port", async (test) => {
       const authority = await makeAuthority();
       const certificates = { "*": await authority.issue({ name: "a", sans: ["a"], usage: "server" }) };
       const { port, tlsPort } = await startRig(test, engine, {

@@ -9,7 +9,7 @@ export interface Comparison {
   readonly difference: string | null;
   /** The number of messages that both accepted with equal results. */
   readonly agreed: number;
-  /** The fault for which our parser rejected, by a rule, a message that Node accepted; null if there is none. */
+  /** The fault of a message that Node accepted and our parser rejected according to a rule; null if there is none. */
   readonly stricter: string | null;
 }
 

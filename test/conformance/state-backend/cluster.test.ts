@@ -21,7 +21,7 @@ test("cluster: the operator's account may save and read state in its own objects
   const store = createClusterStateBackend({ ...options, name: "sluice-operator-document" });
   const other = createClusterStateBackend({ ...options, name: "another" });
   try {
-    await waitFor(() => store.key(), { what: "the roles to be in force" });
+    await waitFor(() => store.key(), { what: "the roles to take effect" });
     await store.putManifest("{}", null);
     await store.putPart("abc", Buffer.from("part"));
     assert.deepEqual(await store.parts(), ["abc"]);

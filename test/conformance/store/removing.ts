@@ -72,7 +72,7 @@ export function removing(test: StoreTest): void {
     }
   });
 
-  test("removes an entity by a unique member, also within a parent", async (its) => {
+  test("removes an entity by a unique member, even if the member is unique only within a parent", async (its) => {
     const [one, two] = [
       await its.create("upstreams", upstream("one.example")),
       await its.create("upstreams", upstream("two.example")),

@@ -132,7 +132,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with texts that have a meaning in SQL, YAML, JSON or HTML is stored literally, also in names", async () => {
+    test("with texts that have a meaning in SQL, YAML, JSON or HTML is stored literally, even in names", async () => {
       const writes = hostileTexts.map((text) => ({
         method: "POST",
         path: "/consumers",

@@ -32,7 +32,7 @@ spec: { serviceRef: { name: theirs }, paths: [/hours] }
 `;
 
 const always = "{ from: 0, until: 24 }";
-/** Opening hours that do not contain the present time, also if the next hour begins during the test. */
+/** Opening hours that do not contain the present time, even if the next hour begins during the test. */
 const closedNow = (): string => (new Date().getUTCHours() < 12 ? "{ from: 14, until: 22 }" : "{ from: 1, until: 11 }");
 
 interface PluginStatus {

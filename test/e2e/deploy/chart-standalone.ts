@@ -1,4 +1,4 @@
-/** The image of `sluice start` in a pod without a chart, as a user of `docker run` has it. */
+/** The image of `sluice start` in a pod without a chart, configured as with `docker run`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nameOf } from "../../../tools/images/build.ts";

@@ -48,7 +48,7 @@ if (process.argv.includes("--write")) {
       assert.notDeepEqual(data, second[index]?.data, metadata.name);
   });
 
-  test("the digest of an image replaces its tag, also with a registry", async () => {
+  test("the digest of an image replaces its tag, even if a registry is set", async () => {
     const digest = `sha256:${"0".repeat(64)}`;
     const values = ["--set", `image.registry=images.example.com,operator.image.digest=${digest}`];
     const operator = (await render({ values })).find(

@@ -1,7 +1,7 @@
 /**
- * Stacks beside objects of other owners, with the real engine, provider and Helm on a control plane without pods: an
- * existing object with the name of an object of the stack is neither taken over nor deleted, and the stack's own
- * leftovers are used again.
+ * Stacks in a cluster with objects of other owners, with the real engine, provider and Helm on a control plane without
+ * pods: an existing object with the name of an object of the stack is neither taken over nor deleted, and the objects
+ * that a previous deployment of the stack has left are used again.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";

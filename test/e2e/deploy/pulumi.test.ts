@@ -132,7 +132,7 @@ test('the commands in the section "Use it" of deploy-with-pulumi.md list users w
   await answersWhenPasted(cluster, { page: "deploy-with-pulumi.md", section: "Use it", setUp, cwd: folder.path });
 });
 
-test("a preview after the deployment finds nothing to change, also after a refresh", async () => {
+test("a preview after the deployment finds nothing to change, even after a refresh", async () => {
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
   await pulumi("refresh", "--yes", "--expect-no-changes", "--stack", "dev");
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");

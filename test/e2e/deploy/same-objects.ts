@@ -82,7 +82,7 @@ function normalized(object: KubernetesObject): unknown {
   });
 }
 
-/** Removes the label `app.kubernetes.io/managed-by`, also from pod templates. */
+/** Removes the label `app.kubernetes.io/managed-by`, including from pod templates. */
 function withoutManager(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutManager);
   if (typeof value !== "object" || value === null) return value;

@@ -19,7 +19,7 @@ before(async () => {
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   for (const user of ["operator", "admin"] as const) kubeconfigs[user] = await plane.kubeconfigFor(users[user]);
   const granted = () => plane.kubectl([`--kubeconfig=${kubeconfigs.admin}`, "get", "gwsvc"]);
-  await waitFor(granted, { what: "the roles to be in force", interval: 100 });
+  await waitFor(granted, { what: "the roles to take effect", interval: 100 });
 });
 after(() => plane?.stop());
 

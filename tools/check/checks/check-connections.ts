@@ -62,7 +62,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "src/status/server.ts": "it loads node:http only for `createServer`, without an import",
 };
 
-/** Functions and classes, also as members of objects, that open connections or load modules without an import. */
+/** Functions and classes, including members of objects, that open connections or load modules without an import. */
 const globals = /^(?:fetch|WebSocket|EventSource|getBuiltinModule|require|createRequire)$/;
 
 /** Finds imports and calls with which code of the gateway could open connections that do not pass the guard. */

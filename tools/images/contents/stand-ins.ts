@@ -10,11 +10,11 @@ import { programBase } from "./base.ts";
 
 /**
  * Test images of servers that Sluice's workloads connect to, for clusters that cannot pull images. They contain the
- * programs that other suites start directly. They accept the arguments and variables of Docker's official images, as
- * far as charts use them.
+ * programs that other suites start directly. They accept those arguments and variables of Docker's official images
+ * that charts use.
  */
 
-/** In place of `redis:7`: this machine's redis-server, without an entrypoint: arguments start with `redis-server`. */
+/** Replaces `redis:7`: this machine's redis-server. There is no entrypoint, so arguments start with `redis-server`. */
 export async function redisImage(): Promise<Image> {
   const program = await tool("redis-server");
   const { entries } = programBase([program]);

@@ -1,6 +1,6 @@
 /**
- * The entrypoint of the image test-postgres: creates the data folder at the first start, as the variables of Docker's
- * official image say, and then replaces its own process by Postgres.
+ * The entrypoint of the image test-postgres: creates the data folder at the first start, with the settings in the
+ * variables of Docker's official image, and then replaces its own process with Postgres.
  *
  * The variables are POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE (one is needed at the first start), POSTGRES_USER
  * (default postgres), POSTGRES_DB (default: the user's name) and PGDATA. Arguments are passed to Postgres; a first

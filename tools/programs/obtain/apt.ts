@@ -9,7 +9,7 @@ export interface AptTool {
   /** Names of the executable; the first one found on PATH is used. */
   readonly commands: readonly string[];
   readonly package: string;
-  /** Folders in which to look for the executable instead of PATH, in the form of PATH. */
+  /** Folders that are searched for the executable instead of those on PATH, in the same form as PATH. */
   readonly path?: string;
   /** The size of the download, for the progress line. */
   readonly size: string;

@@ -68,7 +68,7 @@ export const certificates: Table = {
       has: { tags: ["t"], snis: ["*.a.example", "z.example"] },
     },
     {
-      does: "replaces all its server names by those of a PATCH",
+      does: "replaces all its server names with those of a PATCH",
       ask: "PATCH /certificates/z.example",
       json: { snis: ["z.example", "new.example"] },
       status: 200,

@@ -87,7 +87,7 @@ export const changing: Table = {
       },
     },
     {
-      does: "refuses to leave a route with nothing by which it matches requests",
+      does: "refuses to remove the last attribute by which a route matches requests",
       ask: "PATCH /routes/base",
       json: { paths: null },
       status: 400,

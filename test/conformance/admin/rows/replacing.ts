@@ -1,4 +1,4 @@
-/** PUT: creates the entity or replaces it by the body. */
+/** PUT: creates the entity or replaces it with the body. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";

@@ -46,7 +46,7 @@ export const upstreamHeaders: Table = {
       },
     },
     {
-      does: "are replaced completely, also by a form",
+      does: "are replaced completely, even by a form",
       ask: "PATCH /services/headed",
       form: "upstream_headers[1].name=X-Zone&upstream_headers[1].value=blue",
       status: 200,
