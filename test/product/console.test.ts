@@ -211,7 +211,7 @@ test("a credential of a plugin gets its form from the plugin's schema, and its s
   await page.close();
 });
 
-test("the page API keys makes a key for a consumer, shows it once, and deletes it after a plan", async () => {
+test("the API keys page makes a key for a consumer, shows it once, and deletes it after a plan", async () => {
   const page = await rig.open({ at: "#/entities/key-auths" });
   const row = page.getByRole("row").filter({ hasText: "mobile" });
   await page.getByRole("link", { name: "New API key" }).click();
@@ -298,7 +298,7 @@ test("the changes of all revisions are listed with author, members and entity, a
   await page.close();
 });
 
-test("without revisions of the store, the page History shows the reason", async () => {
+test("without revisions of the store, the History page shows the reason", async () => {
   const page = await rig.open();
   const message = "this store keeps no revisions";
   await page.route("**/revisions?*", (route) => route.fulfill({ status: 501, json: { message } }));
@@ -307,7 +307,7 @@ test("without revisions of the store, the page History shows the reason", async 
   await page.close();
 });
 
-test("the page GraphQL leads to the plugin, and then lists operations, which can be sorted and filtered", async () => {
+test("the GraphQL page leads to the plugin, and then lists operations, which can be sorted and filtered", async () => {
   const page = await rig.open({ at: "#/graphql" });
   // Counts are reported after ten seconds; the test does not wait for them.
   await page.route("**/traffic?by=operations*", async (route) => {

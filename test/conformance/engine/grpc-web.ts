@@ -169,7 +169,7 @@ export function grpcWebSuite(engine: Engine): void {
       assert.deepEqual([status, headers["access-control-allow-origin"]], [502, "*"]);
     });
 
-    it("calls the whole path of the request, or with pass_stripped_path the path without the route's prefix", async (test) => {
+    it("calls the whole path of the request, or, with pass_stripped_path, the path without the route's prefix", async (test) => {
       const route = { paths: ["/prefix"], strip_path: true };
       const path = `/prefix${echoService.One.path}`;
       const whole = await startWeb(test, engine, { route });

@@ -141,7 +141,7 @@ export const revisions =
     });
 
     if (ofWrites)
-      test("joins the changes of one author that closely follow more than twenty other changes into one revision", async (its) => {
+      test("joins into one revision the changes of one author that closely follow more than twenty others", async (its) => {
         const { number } = await revise(its, [create("services", service("first"))], { author: "deck" });
         for (let index = 0; index < 40; index++)
           await its.write([create("services", service(`s-${index}`))], { author: "deck" });

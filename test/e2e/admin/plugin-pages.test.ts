@@ -95,7 +95,7 @@ async function configured(): Promise<unknown> {
   return comparable(parse(config));
 }
 
-/** Entities without generated members, which differ between the three forms, and with names as references. */
+/** The entities with names as references, and without generated members, which differ between the three forms. */
 function comparable(lists: unknown): unknown {
   const all = Object.values(Object(lists)).flat().map(Object);
   const names = new Map(all.map(({ id, name, username }) => [id, name ?? username]));

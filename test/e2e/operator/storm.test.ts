@@ -21,8 +21,8 @@ const name = (at: number) => `many-${at}`;
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
 
 /**
- * Returns functions that create the Routes with concurrent requests, that delete all of them with one request, which
- * the API server executes as fast as it can, and that close the connection.
+ * Returns three functions: one creates the Routes with concurrent requests, one deletes all of them with one request,
+ * which the API server executes as fast as it can, and one closes the connection.
  */
 function storm() {
   const api = connectApi(environment.plane.kubeconfig);
