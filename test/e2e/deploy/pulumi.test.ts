@@ -2,8 +2,8 @@
  * The real Pulumi engine and provider on a cluster of one node with real pods. The tests depend on each other, in
  * order.
  *
- * Features that this cluster cannot enforce are compared as objects in same-objects.test.ts: NetworkPolicies, the
- * autoscaler's metrics. The suite sets the address of the LoadBalancer.
+ * Features that this cluster cannot enforce, NetworkPolicies and the autoscaler's metrics, are compared as objects in
+ * same-objects.test.ts. The suite sets the address of the LoadBalancer.
  */
 import assert from "node:assert/strict";
 import { join, resolve } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * A proxy between an operator and the real API server that injects faults: it answers in the server's place, delays
+ * A proxy that injects faults between an operator and the real API server: it answers in the server's place, delays
  * requests, or falls silent without closing a connection. It speaks plain HTTP to the operator, so that it can read
  * the requests.
  */

@@ -14,7 +14,7 @@ export interface Manifest {
  * Compares imports with the dependencies of the nearest package.json: each package that a workspace's code imports must
  * be a dependency of the workspace, and each dependency must be imported.
  *
- * Suites, tools, and imports of types only may also use the devDependencies of the workspace and of the root. Files
+ * Suites, tools and type-only imports may also use the devDependencies of the workspace and of the root. Files
  * below `test` and `tools` may also import the gateway, the operator, the user API and the dependencies of any
  * workspace: npm installs all dependencies together, and a suite uses the same library as the code.
  */
