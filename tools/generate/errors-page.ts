@@ -14,10 +14,12 @@ Plugins answer with statuses of their own; the page of the [plugin](plugins.md) 
 
 | status | plugins |
 |---|---|
-| 400 | [request-validator](plugins/request-validator.md) (the body or a parameter is invalid), [standard-webhooks](plugins/standard-webhooks.md), [bot-detection](plugins/bot-detection.md), [grpc-web](plugins/grpc-web.md) |
+| 400 | [request-validator](plugins/request-validator.md) (the body or a parameter is invalid), [standard-webhooks](plugins/standard-webhooks.md), [bot-detection](plugins/bot-detection.md), [grpc-web](plugins/grpc-web.md), [request-transformer](plugins/request-transformer.md), [openid-connect](plugins/openid-connect.md) (an invalid logout token) |
 | 401 | the authentication plugins, such as [key-auth](plugins/key-auth.md) and [jwt](plugins/jwt.md): no credential, or an invalid one. [acl](plugins/acl.md): no plugin has identified a consumer |
-| 403 | [acl](plugins/acl.md), [ip-restriction](plugins/ip-restriction.md), [bot-detection](plugins/bot-detection.md), [openid-connect](plugins/openid-connect.md): the client is known, but not admitted. Behind a load balancer, ip-restriction sees the address of the balancer unless \`SLUICE_TRUSTED_IPS\` lists it ([symptoms](../how-to/troubleshoot.md)) |
-| 411, 413, 417 | [request-size-limiting](plugins/request-size-limiting.md) |
+| 403 | [acl](plugins/acl.md), [forward-auth](plugins/forward-auth.md), [ip-restriction](plugins/ip-restriction.md), [bot-detection](plugins/bot-detection.md), [openid-connect](plugins/openid-connect.md): the client is not admitted. Behind a load balancer, ip-restriction sees the address of the balancer unless \`SLUICE_TRUSTED_IPS\` lists it ([symptoms](../how-to/troubleshoot.md)) |
+| 411, 417 | [request-size-limiting](plugins/request-size-limiting.md) |
+| 413 | [request-size-limiting](plugins/request-size-limiting.md); [forward-auth](plugins/forward-auth.md), [grpc-web](plugins/grpc-web.md), [request-transformer](plugins/request-transformer.md), [request-validator](plugins/request-validator.md) and [standard-webhooks](plugins/standard-webhooks.md), if the body is larger than the plugin may read |
+| 421 | [mtls-auth](plugins/mtls-auth.md): the connection was opened when no plugin required a certificate for its server name |
 | 429 | [rate-limiting](plugins/rate-limiting.md), [response-ratelimiting](plugins/response-ratelimiting.md) |
 | 503 | [forward-auth](plugins/forward-auth.md), [openid-connect](plugins/openid-connect.md), [basic-auth](plugins/basic-auth.md): a server that the plugin asks does not answer, or the node is overloaded. The node's log has the \`reason\` |
 | 504 | [proxy-cache](plugins/proxy-cache.md): \`Cache-Control: only-if-cached\`, and nothing is cached |
