@@ -27,7 +27,7 @@ const withEveryChange: readonly (readonly [what: string, stage: string, test: st
   [
     "Helm and kubeconform: the objects of the charts against the API server's own schemas",
     "`npm run test:e2e`",
-    "test/e2e/deploy/chart.test.ts",
+    "test/e2e/deploy/chart-api.test.ts",
   ],
   [
     "the plugin openid-connect with a provider written in Go with the library zitadel/oidc",
