@@ -54,7 +54,7 @@ export function thirdPartyLicenses(lock: Lockfile = readLock()): GeneratedFile {
 const readLock = (): Lockfile =>
   JSON.parse(readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8")).packages;
 
-/** The paths of the packages that a workspace needs, also through other workspaces, resolved as npm does. */
+/** The paths of the packages that a workspace needs itself or through other workspaces, resolved as npm does. */
 function packagesOf(lock: Lockfile, workspace: string): readonly string[] {
   const seen = new Set<string>();
   const follow = (path: string) => {

@@ -18,7 +18,7 @@ const RECORD = /^docs\/decisions\/(\d{4})-[^/]*\.md$/;
  * records, TypeScript files, pages and headings that do not exist. Pages and headings are looked for in comments only:
  * `checkLinks` checks the links of Markdown pages. Also decision records with a wrong or a shared number.
  *
- * @param paths The paths of all files of the repository, also those that are not texts.
+ * @param paths The paths of all files of the repository, including those that are not texts.
  */
 export function checkCitations(files: readonly CheckedFile[], paths: readonly string[]): readonly Fault[] {
   const existing = new Set(paths);

@@ -8,7 +8,7 @@ const LINK = /\[[^\]]*\]\(([^()\s]+)\)((?:[:,] "[^"]+")*)/g;
  * Links of Markdown pages to files and headings that do not exist, and texts that a page quotes after a link to a
  * source file (`[path](path): "name of a test", "another"`) and that the file does not contain.
  *
- * @param paths The paths of all files of the repository, also those that are not texts.
+ * @param paths The paths of all files of the repository, including those that are not texts.
  */
 export function checkLinks(files: readonly CheckedFile[], paths: readonly string[]): readonly Fault[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));

@@ -54,7 +54,7 @@ export interface ProcessIdentity {
 /** The process that has this pid now, or undefined when there is none. A zombie counts as none. */
 export function identity(pid: number): ProcessIdentity | undefined {
   try {
-    // The process's name, which is in parentheses, may contain any character, also parentheses.
+    // The process's name, which is in parentheses, may contain any character, including parentheses.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
