@@ -74,7 +74,7 @@ async function startNode(plugins: string) {
 const upstream = createServer((_request, response) => response.end("upstream"));
 after(() => upstream.close());
 
-test("while a plugin is enabled, a node without it answers 503 in its scope and is named in a condition, and all other resources are programmed", async () => {
+test("while a plugin is enabled, a node without the plugin answers 503 in the plugin's scope and is named in a condition, and all other resources are programmed", async () => {
   await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
   const { port } = upstream.address() as AddressInfo;
   resource("Service", "up", { url: `http://127.0.0.1:${port}` });

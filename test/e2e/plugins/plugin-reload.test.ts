@@ -266,7 +266,7 @@ describe("a reload that fails leaves the earlier code active, and the log names 
     });
 });
 
-test("a worker that ends while the files of a plugin are broken is replaced once they are repaired; until then, the log and the status report that it is missing", async (context) => {
+test("a worker that ends while the files of a plugin are broken is replaced once the files are repaired; until then, the log and the status report the missing worker", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, proxy, workers, body } = await start("gateway", { SLUICE_WORKERS: "2" });
