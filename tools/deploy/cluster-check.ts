@@ -87,7 +87,9 @@ export async function checkCluster(kubeconfig: string, read: () => Promise<Confi
     missing.push(`create ${kind}${namespace === undefined ? "" : ` in the namespace ${namespace}`}`);
   }
   if (missing.length === 0) return;
-  throw new StartError(["the cluster does not grant you the permissions that the stack needs:", ...missing].join("\n  "));
+  throw new StartError(
+    ["the cluster does not grant you the permissions that the stack needs:", ...missing].join("\n  "),
+  );
 }
 
 /** The tool that installed Sluice's CRDs: `pulumi`, `helm` or another one (`others`); `none` if no CRD exists. */

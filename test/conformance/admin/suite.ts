@@ -86,7 +86,8 @@ async function check({ ask }: AdminHolder, row: Row, kept: Map<string, string>):
   if (has !== undefined) assert.partialDeepStrictEqual(reply.body, has);
   for (const [member, value] of Object.entries(matches))
     assert.match(String(Object(reply.body)[member]), value, member);
-  for (const member of lacks) assert.ok(!Object.hasOwn(Object(reply.body), member), `the body has the member ${member}`);
+  for (const member of lacks)
+    assert.ok(!Object.hasOwn(Object(reply.body), member), `the body has the member ${member}`);
   const actual = (reply.body as { message?: string } | undefined)?.message ?? "";
   if (typeof message === "string") assert.equal(actual, message);
   if (message instanceof RegExp) assert.match(actual, message);

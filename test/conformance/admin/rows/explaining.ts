@@ -69,7 +69,11 @@ export const explaining: Table = {
       "must not have a Content-Length other than the length of its body",
     ),
     invalid({ url, size: 0 }, { size: "value should be between 1 and 1000" }, "must ask for at least one candidate"),
-    invalid({ url: `${url}${"x".repeat(8192)}` }, { url: "length must be at most 8192" }, "must not have a URL of more than 8,192 characters"),
+    invalid(
+      { url: `${url}${"x".repeat(8192)}` },
+      { url: "length must be at most 8192" },
+      "must not have a URL of more than 8,192 characters",
+    ),
     { does: "must not be a form", ask: "POST /explain", form: `url=${url}`, status: 415 },
     { does: "must be JSON", ask: "POST /explain", json: "{", status: 400, body: { message: "Cannot parse JSON body" } },
     { does: "must not be a list", ask: "POST /explain", json: [url], status: 400 },
