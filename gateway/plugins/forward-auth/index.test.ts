@@ -216,7 +216,7 @@ describe("with consumer_header", () => {
     });
   }
 
-  test("with anonymous too, the server is not asked about a request that another plugin has authenticated", async (test) => {
+  test("with an anonymous consumer, the server is not asked about a request that another plugin has authenticated", async (test) => {
     const { asked, address } = await startServer(test);
     const plugin = { ...config, address, anonymous: "guest", auth_response_headers: ["Remote-User"] };
     const gateway = await startProxyWith(

@@ -91,7 +91,7 @@ const readable: readonly (readonly [what: string, request: FakeRequest, operatio
     }),
     ["query Users"],
   ],
-  ["a document of its own media type", post(USERS, { "content-type": "application/graphql" }), ["query Users"]],
+  ["a document sent as application/graphql", post(USERS, { "content-type": "application/graphql" }), ["query Users"]],
   ["the parameters of a GET request", get({ query: BOTH, operationName: "Users" }), ["query Users"]],
   ["each operation of a batch", post([{ query: USERS }, { query: "{ a }" }]), ["query Users", "query (unnamed)"]],
   [
@@ -139,9 +139,9 @@ const unreadable: readonly (readonly [what: string, request: FakeRequest])[] = [
   ["a body that is not UTF-8", post(Buffer.from([0x22, 0xff, 0x22]))],
   ["a form with files", post("--a--", { "content-type": "multipart/form-data; boundary=a" })],
   ["a body without a media type", { method: "POST", body: JSON.stringify({ query: USERS }) }],
-  ["a body of JSON that is no object", post("7")],
-  ["a query that is no text", post({ query: ["{a}"] })],
-  ["a name that is no text", post({ query: USERS, operationName: 7 })],
+  ["a JSON body that is not an object", post("7")],
+  ["a query that is not a string", post({ query: ["{a}"] })],
+  ["a name that is not a string", post({ query: USERS, operationName: 7 })],
   ["a name with other characters", post({ operationName: 'Users"\n', extensions: persisted(digest) })],
   ["a name that is too long", post({ query: `query ${"x".repeat(129)} { a }` })],
   ["a name that the document does not have", post({ query: USERS, operationName: "Others" })],
@@ -152,8 +152,8 @@ const unreadable: readonly (readonly [what: string, request: FakeRequest])[] = [
   ["a document with a closing bracket too many", post({ query: "{ a }}" })],
   ["a document without an end", post({ query: "query Users { users" })],
   ["a document with a string without an end", post({ query: 'query Users { users(name: "a) }' })],
-  ["extensions that are no object", post({ extensions: "persisted" })],
-  ["a hash that is no text", post({ extensions: persisted({}) })],
+  ["extensions that are not an object", post({ extensions: "persisted" })],
+  ["a hash that is not a string", post({ extensions: persisted({}) })],
   ["the name of a prototype's member", post({ query: USERS, operationName: "__proto__" })],
   ["the id of a document with other characters", post({ documentId: "a b" })],
 ];
@@ -179,7 +179,7 @@ const results: readonly (readonly [what: string, response: FakeExchangeOptions, 
   ["errors below max_response_size", {}, `{"data":"${"x".repeat(980)}","errors":[1]}`, true],
   ["errors above max_response_size", {}, `{"data":"${"x".repeat(1000)}","errors":[1]}`, false],
   [
-    "errors in the media type of GraphQL",
+    "errors in a response with the media type of GraphQL",
     { responseHeaders: { "content-type": "application/graphql-response+json" } },
     bad,
     true,
@@ -237,13 +237,13 @@ describe("graphql-operations", () => {
     assert.deepEqual(await serve(batch, {}, bad), ["query A!", "query B!", "query C!"]);
   });
 
-  it("with max_response_size 0, errors are those of the status only", async () => {
+  it("with max_response_size 0, only the status decides whether an operation has failed", async () => {
     assert.deepEqual(await startInstance({ max_response_size: 0 }).serve(post({ query: USERS }), {}, bad), [
       "query Users",
     ]);
   });
 
-  it("knows type and name of a persisted query after a client has sent the document", async () => {
+  it("knows the type and the name of a persisted query after a client has sent the document", async () => {
     const { serve } = startInstance();
     await serve(post({ query: USERS, extensions: persisted("0".repeat(64)) }));
     assert.deepEqual(await serve(post({ extensions: persisted(digest.toUpperCase()) })), ["query Users"]);
@@ -251,7 +251,7 @@ describe("graphql-operations", () => {
     assert.deepEqual(await serve(post({ extensions: persisted("0".repeat(64)) })), ["unknown (000000000000)"]);
   });
 
-  it("counts further names as other, until a name was not used for an hour", async () => {
+  it("counts further names as other, until a name has not been used for an hour", async () => {
     const { serve, advance } = startInstance({ max_operations: 2 });
     const named = (name: string) => serve(post({ query: `query ${name} { a }` }));
     const several = async (...names: readonly string[]) => (await Promise.all(names.map(named))).flat();

@@ -87,7 +87,7 @@ describe("http-log", () => {
   const failing: readonly (readonly [what: string, answer: CollectorAnswer, reason: string, config?: object])[] = [
     ["hangs", () => {}, "no complete response within 50 ms", { timeout: 50 }],
     [
-      "closes the connection half way through its response",
+      "closes the connection halfway through its response",
       (response) => response.writeHead(200, { "Content-Length": 9 }).write("x", () => response.destroy()),
       "the server closed the connection",
     ],

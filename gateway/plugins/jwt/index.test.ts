@@ -240,7 +240,7 @@ describe("a token of jwt", () => {
         "Invalid algorithm",
       ],
       [
-        "of a key with another curve than that of the algorithm",
+        "of a key whose curve is not that of the algorithm",
         {
           headers: bearer(tokenOf({ algorithm: "ES256", claims: { iss: "wrong" } })),
           credentials: { jwt_secrets: { wrong: credentialOf("wrong", "ES256", { pem: publicPem("ES384") }) } },

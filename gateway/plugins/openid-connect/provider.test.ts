@@ -62,7 +62,7 @@ describe("a provider of openid-connect", () => {
     ["whose keys are not a key set", "/jwks", () => json([])],
   ];
   for (const [what, path, answer] of bad) {
-    it(`${what} makes the gateway answer 503, also if there is an anonymous consumer`, async (test) => {
+    it(`${what} makes the gateway answer 503, even if there is an anonymous consumer`, async (test) => {
       const provider = await startStubProvider(test);
       provider.answer(path, answer(provider.issuer));
       const { send, warnings } = instanceFor(provider, { timeout: 200, anonymous: "guest" });

@@ -48,7 +48,7 @@ describe("standard-webhooks", () => {
     ["no id", { "webhook-timestamp": String(NOW), "webhook-signature": signature("msg_1", NOW) }],
     ["no timestamp", { "webhook-id": "msg_1", "webhook-signature": signature("msg_1", NOW) }],
     ["no signature", { "webhook-id": "msg_1", "webhook-timestamp": String(NOW) }],
-    ["a timestamp that is no number", { ...signed(), "webhook-timestamp": "now" }],
+    ["a timestamp that is not a number", { ...signed(), "webhook-timestamp": "now" }],
     ["a timestamp older than the tolerance", signed(NOW - 301)],
     ["a timestamp older than the configured tolerance", signed(NOW - 1), body, { tolerance_second: 0 }],
     ["several ids", { ...signed(), "webhook-id": ["msg_1", "msg_2"] }],

@@ -54,7 +54,7 @@ const cases: readonly Case[] = [
     ],
   ],
   [
-    "no metrics of consumers without a consumer, and no upstream latency without an upstream",
+    "no metrics of consumers for a request without a consumer, and no upstream latency without an upstream",
     {},
     { ...exchange, consumer: null, timings: { started: 0, ended: 5 } },
     [

@@ -86,7 +86,7 @@ const faults: readonly (readonly [what: string, members: object, message: string
     "config.headers.a: the environment variable APP_JSON must contain a JSON object with the string member password",
   ],
   [
-    "names a member that is not a text",
+    "names a member that is not a string",
     { headers: { a: "{vault://env/app-json/port}" } },
     "config.headers.a: the environment variable APP_JSON must contain a JSON object with the string member port",
   ],

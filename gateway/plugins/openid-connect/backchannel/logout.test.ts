@@ -279,7 +279,7 @@ describe("the endpoint for logouts", () => {
     ["without a body", () => form("")],
     ["with two tokens", (token) => form(`logout_token=${token}&logout_token=${token}`)],
     ["with the token in another parameter", (token) => form(`id_token=${token}`)],
-    ["with text that is no token", () => form("logout_token=nonsense")],
+    ["with text that is not a token", () => form("logout_token=nonsense")],
     ["with a form of 10 MB", (token) => form(`logout_token=${token}&x=${"x".repeat(10_000_000)}`)],
   ];
   for (const [what, request] of requests) {
