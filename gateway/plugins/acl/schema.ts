@@ -25,8 +25,8 @@ const schema = record(
     deny: groups("Groups whose consumers may not send requests; requests of all other consumers are accepted."),
     hide_groups_header: boolean({
       description:
-        "Do not send the groups to the upstream. By default, the header X-Consumer-Groups has the consumer's groups, " +
-        "or X-Authenticated-Groups has those that an authentication plugin found.",
+        "Do not send the groups to the upstream. By default, the header X-Consumer-Groups contains the consumer's " +
+        "groups. If an authentication plugin found the groups, X-Authenticated-Groups contains them instead.",
       default: false,
     }),
     always_use_authenticated_groups: boolean({

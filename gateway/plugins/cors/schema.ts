@@ -56,7 +56,7 @@ const schema = record(
       default: true,
     }),
   },
-  { description: "Cross-origin resource sharing: which origins may send requests from a browser." },
+  { description: "Cross-origin resource sharing: tells browsers which origins may send requests and read responses." },
 );
 
 export type CorsConfig = Static<typeof schema>;

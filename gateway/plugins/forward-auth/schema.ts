@@ -33,7 +33,7 @@ const schema = record(
     }),
     auth_request_headers: headerNames(
       "Headers of the client's request that are sent to the authorization server. Default: all, except headers of " +
-        "the connection, headers that proxies set, conditions and ranges.",
+        "the connection, headers that proxies set, and headers of conditional and range requests.",
     ),
     auth_response_headers: headerNames(
       "Headers of the server's response that are set in the request to the upstream. They are removed from the " +

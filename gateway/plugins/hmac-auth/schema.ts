@@ -46,7 +46,7 @@ const schema = record(
     }),
     realm: nullable(text({ description: "Realm of the WWW-Authenticate header.", maxLength: 256 })),
   },
-  { description: "Requires that requests are signed with a consumer's secret." },
+  { description: "Requires requests to be signed with a consumer's secret." },
 );
 
 export type HmacAuthConfig = Static<typeof schema>;

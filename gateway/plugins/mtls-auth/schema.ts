@@ -65,7 +65,7 @@ const schema = record(
       default: false,
     }),
     revocation_check_mode: choice(["SKIP", "IGNORE_CA_ERROR", "STRICT"], {
-      description: "Checks of whether certificates are revoked. Sluice supports only SKIP.",
+      description: "How revoked certificates are found. Sluice supports only SKIP: it does not look for them.",
       default: "SKIP",
     }),
     cache_ttl: decimal({

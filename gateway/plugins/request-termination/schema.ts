@@ -20,7 +20,10 @@ const schema = record(
       maximum: 599,
     }),
     message: nullable(
-      text({ description: "Message of the JSON response; unset sends a message for the status.", maxLength: 4096 }),
+      text({
+        description: "Message of the JSON response. If unset, the default message for the status is sent.",
+        maxLength: 4096,
+      }),
     ),
     content_type: nullable(text({ description: "Content-Type of the response with `body`.", maxLength: 256 })),
     body: nullable(text({ description: "Body that is sent unchanged, instead of a message.", maxLength: 65_536 })),

@@ -88,7 +88,8 @@ const schema = record(
   },
   {
     description:
-      "Refuses requests whose JSON body or parameters do not conform to a schema. Bodies are read up to 1 MiB.",
+      "Refuses requests whose JSON body or parameters do not conform to a schema. With `body_schema`, JSON bodies of " +
+      "more than 1 MiB are refused too.",
   },
 );
 

@@ -59,7 +59,8 @@ const schema = record(
     }),
     fault_tolerant: boolean({
       description:
-        "Whether requests pass without a limit while the counters are unreachable. If false, they are answered 500.",
+        "Whether requests pass without a limit while the counters are unreachable. If false, they are answered with " +
+        "500.",
       default: true,
     }),
     redis: redisServer("The Redis server for policy redis."),

@@ -23,7 +23,7 @@ const schema = record(
   {
     description:
       "Accepts only webhooks with a valid signature (Standard Webhooks: HMAC with SHA-256 of id, timestamp and body). " +
-      "Bodies are read up to 1 MiB.",
+      "Webhooks with a body of more than 1 MiB are refused.",
   },
 );
 

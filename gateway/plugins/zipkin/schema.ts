@@ -60,7 +60,7 @@ const schema = record(
       maximum: 1,
     }),
     default_service_name: nullable(
-      text({ description: "Name of remote services that have no name.", maxLength: MAX_TEXT }),
+      text({ description: "Name that spans show for services without a name.", maxLength: MAX_TEXT }),
     ),
     include_credential: boolean({ description: "Whether spans have the id of the credential.", default: true }),
     traceid_byte_count: choice([8, 16], { description: "Bytes of the trace ids of new traces.", default: 16 }),

@@ -9,8 +9,8 @@ export const clientAuthMethods = ["client_secret_basic", "client_secret_post", "
 export const providerMembers = {
   issuer: text({
     description:
-      "The issuer identifier of the provider, or the URL of its discovery document. Without /.well-known/ in it, " +
-      "/.well-known/openid-configuration is added.",
+      "The issuer identifier of the provider, or the URL of its discovery document. If the value does not " +
+      "contain /.well-known/, /.well-known/openid-configuration is appended to it.",
     maxLength: MAX_URL,
   }),
   issuers_allowed: nullable(

@@ -12,7 +12,7 @@ export const tokenMembers = {
   auth_methods: set(choice(authMethods, { description: "A method." }), {
     description:
       "How requests may authenticate: with a JSON Web Token (bearer), with a token that the provider is asked about " +
-      "(introspection), with the cookie of a login (session). With authorization_code, a request without these is " +
+      "(introspection), or with the cookie of a login (session). With authorization_code, a request without these is " +
       "redirected to the provider's login page.",
     default: [...authMethods],
     minItems: 1,

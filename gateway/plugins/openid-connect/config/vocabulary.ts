@@ -30,13 +30,13 @@ export const optionalClaimPath = (description: string) =>
     }),
   );
 
-/** A list of which a token needs at least one item; of an item with several words, it needs all words. */
+/** A list of which a token needs at least one item. If the item has several words, the token needs all of them. */
 export const requirement = (subject: string, claim: string) =>
   nullable(
     array(text({ description: "One or several words, separated by spaces.", maxLength: 1024 }), {
       description:
-        `${subject} that a token must have in the claim that \`${claim}\` names. A token needs one of the items; of an ` +
-        "item with several words, separated by spaces, it needs all words.",
+        `${subject} that tokens need in the claim that \`${claim}\` names. A token needs at least one of the items. ` +
+        "If an item has several words, separated by spaces, the token needs all of them.",
       maxItems: 64,
     }),
   );
