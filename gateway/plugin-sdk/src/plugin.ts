@@ -35,7 +35,10 @@ export interface PluginFacts<
   readonly version: string;
   /** Order of execution, the highest first. Plugins that Kong has too have the same priority as in Kong. */
   readonly priority: number;
-  /** Whether requests must not be served without the plugin: if an instance is invalid, those in its scope get 503. */
+  /**
+   * Whether requests must not be served without the plugin: while an instance is invalid, requests in its scope are
+   * answered with 503.
+   */
   readonly protects: boolean;
   /**
    * The kinds of entities to which this plugin cannot be attached (Kong: `value must be null`). A plugin that refuses
@@ -139,18 +142,18 @@ export interface PluginPhases {
   /**
    * Answers a request to the admin API below `/plugins/{id}/`, if the segment after the id is in `endpoints` of the
    * facts. Each worker of each node calls its own instance. If there are responses with a status of 500 or above, the
-   * admin API sends the one with the highest status, else the one with the lowest status. A GET request may end with
-   * the first node that answers with a status below 400. Undefined: there is no such endpoint.
+   * admin API sends the one with the highest status, else the one with the lowest status. For a GET request, a response
+   * with a status below 400 suffices, even if other nodes do not answer. Undefined: there is no such endpoint.
    */
   endpoint?(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>;
   /**
-   * Called once when the instance becomes active: before its first exchange, which does not wait for a promise. An
-   * instance that a new configuration does not change keeps running.
+   * Called once when the instance becomes active, before its first exchange. Exchanges do not wait for a promise that
+   * this method returns. An instance that a new configuration does not change keeps running.
    */
   start?(): void | Promise<void>;
   /**
-   * Called once: after the last exchange that uses the instance, or when the node ends. A promise is awaited for a few
-   * seconds; then the instance's timers and connections end.
+   * Called once: after the last exchange that uses the instance, or when the node ends. A returned promise is awaited
+   * for a few seconds; then the instance's timers and connections end.
    */
   stop?(): void | Promise<void>;
 }

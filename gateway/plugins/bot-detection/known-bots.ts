@@ -6,7 +6,7 @@ import { compileRegex, type Regex } from "@sluice/plugin-sdk";
 
 /** Names that identify a bot wherever they occur. Names with "spider" or "crawl" need not be listed: see `patterns`. */
 const names = [
-  // HTTP clients of programs
+  // HTTP client libraries
   ...["Google-HTTP-Java-Client", "Apache-HttpClient", "Go-http-client", "scalaj-http", "http%20client"],
   ...["Python-urllib", "HttpMonitor", "TLSProber", "WinHTTP", "JNLP", "okhttp", "aihttp", "reqwest", "axios"],
   ...["unirest-java", "unirest-python", "unirest-ruby", "unirest-nodejs", "unirest-php", "unirest-net"],

@@ -13,8 +13,8 @@ type Headers = Record<string, string>;
 
 /**
  * Headers of the client that are sent to the authorization server only if the config names them: those that the server
- * could take for headers of a proxy, and conditions and ranges (RFC 9110 sections 13 and 14), which it would apply to
- * its own resource.
+ * could take for headers of a proxy, and those of conditional and range requests (RFC 9110 sections 13 and 14), which
+ * the server would apply to its own resource.
  */
 const droppedNames: ReadonlySet<string> = new Set([
   ...["host", "forwarded", "proxy", "via", "x-real-ip", "x-rewrite-url"],

@@ -25,7 +25,7 @@ const none: readonly DefinedOperation[] = [];
 
 /**
  * The operations in the document; none if it cannot be read. Only tokens and brackets are checked, because the service
- * validates the document itself. Unlike a syntax tree, tokens need no recursion, however deep the document nests.
+ * validates the document itself. Unlike a syntax tree, tokens need no recursion, however deeply the document is nested.
  */
 function definedOperations(text: string): readonly DefinedOperation[] {
   const lexer = new Lexer(new Source(text));

@@ -43,7 +43,7 @@ export class FailedResults {
   }
 
   /**
-   * Whether the result of an operation failed. A single result for a batch applies to all its operations.
+   * Whether an operation failed. A single result for a batch applies to all its operations.
    *
    * @param operation Position in the batch; 0 without a batch
    */

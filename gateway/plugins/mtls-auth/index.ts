@@ -99,7 +99,7 @@ export const mtlsAuth = definePlugin({
 
 /**
  * Sends the subject to the upstream in two headers, which the proxy removes from the client's request. Commas in names
- * are escaped, because the list of names has commas between them.
+ * are escaped, because commas separate the names in the list.
  */
 function sendSubject({ upstreamHeaders }: Exchange, { distinguishedName, names }: Subject): void {
   if (distinguishedName !== "") upstreamHeaders.set("X-Client-Cert-Dn", headerValue(distinguishedName));

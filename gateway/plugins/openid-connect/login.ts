@@ -118,9 +118,9 @@ export class Login {
   }
 
   /**
-   * Ends the browser's session. Redirects to the provider's logout page, or if the provider has none to
-   * `logout_redirect_uri`; without both, responds with 200. If this rejects with `ProviderUnavailable`, the session has
-   * ended too.
+   * Ends the browser's session. Redirects to the provider's logout page or, if the provider has none, to
+   * `logout_redirect_uri`; without either, responds with 200. The session has ended even if this method rejects with
+   * `ProviderUnavailable`.
    */
   async logout(exchange: Exchange): Promise<DirectResponse> {
     const session = this.#sessions.peek(exchange);

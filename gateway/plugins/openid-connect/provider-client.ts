@@ -1,7 +1,7 @@
 /**
  * The requests that the gateway makes as a client of the provider, with openid-client. The library is loaded at its
- * first use, because it takes megabytes in every worker. Its requests use the HTTP client of the node, which checks
- * addresses.
+ * first use, because it takes megabytes of memory in every worker. Its requests use the HTTP client of the node, which
+ * checks addresses.
  */
 import type { PluginContext } from "@sluice/plugin-sdk";
 import type { ClientAuth, Configuration, CustomFetch, TokenEndpointResponse } from "openid-client";

@@ -83,7 +83,7 @@ export class Sessions {
   }
 
   /**
-   * A session of new tokens. Rejects with `GrantRefused` if the ID token is missing or invalid, and with
+   * Creates a session from new tokens. Rejects with `GrantRefused` if the ID token is missing or invalid, and with
    * `ProviderUnavailable` or `LogoutsUnavailable` if the provider or the counters of logouts cannot be reached.
    */
   async create(tokens: Tokens): Promise<Session> {

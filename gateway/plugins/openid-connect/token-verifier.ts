@@ -68,8 +68,8 @@ export class ProviderTokenVerifier {
   }
 
   /**
-   * A token that may be a logout token, or why it is none. Its type, signature and issuer are valid, and nothing else
-   * was checked. Rejects with `ProviderUnavailable` if there are no keys.
+   * A token that may be a logout token, or why it is not one. Its type, signature and issuer are valid, and nothing
+   * else was checked. Rejects with `ProviderUnavailable` if there are no keys.
    */
   async verifyLogoutToken(text: string): Promise<VerifiedToken | TokenFault> {
     const state = await this.#provider.get();
@@ -162,7 +162,7 @@ function tokenOf(text: string): JsonWebToken | TokenFault {
 const typeOf = ({ header: { typ } }: JsonWebToken): unknown => (typeof typ === "string" ? typ.toLowerCase() : typ);
 
 function accessTokenFault(token: JsonWebToken): TokenFault | null {
-  // A token with the claim `events` (RFC 8417) is no access token, although many providers send it with the type JWT.
+  // A token with the claim `events` (RFC 8417) is not an access token, even if the provider sends it with the type JWT.
   if (ownMember(token.claims, "events") !== undefined) {
     return new TokenFault("the token is not an access token: it is about an event");
   }

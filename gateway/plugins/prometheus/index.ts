@@ -14,7 +14,7 @@ import { prometheusFacts } from "./schema.ts";
 /** nginx's status for a client that disconnected before the response; Kong counts such requests too. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Records the latencies in milliseconds; a latency whose beginning or end did not happen is left out. */
+/** Records the latencies in milliseconds; a latency without a beginning or an end is left out. */
 function recordLatencies(recorder: RequestRecorder, { started, forwarded, answered, ended }: Timings): void {
   // The gateway's own latency ends when the last attempt to forward begins; without an attempt, with the exchange.
   const left = forwarded ?? ended;

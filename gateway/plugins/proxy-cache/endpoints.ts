@@ -20,7 +20,7 @@ export async function answerEndpoint(
 }
 
 /**
- * A stored response with Kong's members, except the request's body; its own body is shown in Base64 if that is not
+ * A stored response with Kong's members, except the request's body; its own body is shown in Base64 if the body is not
  * UTF-8. `Variants` are shown as the names of the headers.
  */
 function shown(entry: CacheEntry): object {

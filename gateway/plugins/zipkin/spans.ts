@@ -177,7 +177,8 @@ function endpointOf({ serviceName, address, port }: Endpoint, defaultName: strin
 }
 
 /**
- * The spans as JSON texts, as Kong sends them: one of each attempt, one of the proxy's part, and one of the request.
+ * The spans as JSON texts, as Kong sends them: one of each attempt, one of the time in the proxy, and one of the
+ * request.
  *
  * @param now Unix milliseconds of the end of the exchange
  */

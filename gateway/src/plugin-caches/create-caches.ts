@@ -8,7 +8,7 @@ import { RedisCache } from "./redis-cache.ts";
 export interface CreateCachesOptions {
   /** Maximum bytes of the caches in memory. */
   readonly memory: number;
-  /** Called when Redis is lost and when it is back. */
+  /** Called when Redis becomes unreachable and when it can be reached again. */
   readonly warn: Warn;
   /** Opens the connections to Redis. */
   readonly connect: Connect;

@@ -45,7 +45,7 @@ export interface TestGateway {
   configure(config: object): Promise<void>;
   /**
    * Advances the clock that `now()` of the plugin's services shows, and runs the timers of the plugin that are due.
-   * Resolves when their actions have ended. A timer also runs when its time has passed in reality.
+   * Resolves when their actions have ended. A timer also runs when its time has passed in real time.
    */
   advance(milliseconds: number): Promise<void>;
   close(): Promise<void>;

@@ -36,7 +36,7 @@ export interface ServicesLog {
   error(facts: object, message: string): void;
 }
 
-/** Opens a client whose connections pass the guard. Closing it fails requests under way. */
+/** Opens a client that refuses forbidden addresses. Closing it fails requests under way. */
 export type OpenHttpClient = () => HttpClient & { close(): void };
 
 /** The services of a worker, from which those of each instance are made. */
@@ -107,7 +107,7 @@ export class InstanceContext implements PluginContext {
   }
 
   cache<Value>(options: CacheOptions<Value>): PluginCache<Value> {
-    if (this.#cache !== null) throw new Error("the instance has opened its cache before");
+    if (this.#cache !== null) throw new Error("the instance has already opened its cache");
     const cache = this.#services.caches.open(this.scope.id, options);
     this.#cache = cache as InstanceCache<unknown>;
     return cache;

@@ -3,8 +3,8 @@
  * control thread reads this word when the event loop is blocked.
  *
  * JavaScript has no hook for the moment at which the code of a plugin continues after an await. So the number is set
- * when a phase returns a promise, and when a promise of the node's services settles, and is cleared when the microtasks
- * that are due then have run. In these microtasks the plugin continues, unless it awaits a promise that is
+ * when a phase returns a promise, and when a promise of the node's services settles. It is cleared after the microtasks
+ * that are due at that moment have run. In these microtasks the plugin continues, unless it awaits a promise that is
  * neither settled nor from these services.
  */
 import { type PluginWords, TICK } from "../shared-memory/heartbeat.ts";

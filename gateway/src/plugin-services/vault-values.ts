@@ -1,4 +1,4 @@
-/** The values of references to vaults in configs of plugins, from the environment of the node. */
+/** Replaces references to vaults in the configs of plugins by values from the environment of the node. */
 import {
   describeViolation,
   parseVaultReference,
@@ -10,7 +10,7 @@ import {
 } from "@sluice/model/serving";
 import type { PluginDefinition, Violation } from "@sluice/plugin-sdk";
 
-/** The environment of the node, and which of its variables references may name. */
+/** The environment of the node, and the variables in it that references may read. */
 export interface VaultEnvironment {
   /** Names of variables. A name that ends in `*` allows all variables that begin with the text before it. */
   readonly allowed: readonly string[];

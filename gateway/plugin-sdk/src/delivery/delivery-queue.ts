@@ -37,7 +37,7 @@ export class DeliveryQueue {
   readonly #context: DeliveryQueueOptions["context"];
   readonly #deliver: DeliveryQueueOptions["deliver"];
   readonly #memory = new EntryMemory();
-  /** Before `#front`: entries that were taken, as undefined. */
+  /** The items before `#front` are undefined: their entries were dequeued. */
   #waiting: (StoredEntry | undefined)[] = [];
   /** Index of the oldest entry that waits. */
   #front = 0;

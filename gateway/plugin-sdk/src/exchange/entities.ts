@@ -21,8 +21,8 @@ export interface StoredCredential extends ExchangeCredential {
 }
 
 /**
- * The credentials of each collection. Nodes store only hashes of API keys and passwords, because requests contain the
- * values.
+ * The credentials of each collection. Nodes store only hashes of API keys and passwords, which suffice to check the
+ * values in requests.
  */
 export interface ExchangeCredentials {
   readonly keyauth_credentials: StoredCredential;

@@ -1,5 +1,5 @@
 /**
- * The exchange: one request and its response as router and plugins may see and change them.
+ * The exchange: one request and its response as the router and plugins may see and change them.
  *
  * It does not depend on the HTTP engine. For a request from an engine, the pipeline creates an exchange and determines
  * the action (answer or forward). The engine performs the action, and reports the head and the end of the response.
@@ -116,7 +116,7 @@ export interface DirectResponse {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Sent in a format that the client accepts. */
   readonly message?: string;
-  /** Sent unchanged. The bytes of a buffer must not change any more. */
+  /** Sent unchanged. The bytes of a buffer must not be changed afterwards. */
   readonly body?: string | Buffer;
   /**
    * Headers of an upstream's response that a plugin has kept, as a flat list: name, value, name, value. They are sent
@@ -173,7 +173,7 @@ export interface Identities {
   groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
   consumerByCustomId(customId: string): ExchangeConsumer | undefined;
-  /** The CA certificate with this id: the same object until it changes, so that a plugin may keep what it derives. */
+  /** The CA certificate with this id: the same object until it changes, so that plugins may cache derived values. */
   caCertificate(id: string): ExchangeCaCertificate | undefined;
 }
 
@@ -206,8 +206,8 @@ export interface Exchange {
   /** Null when the route has no service: after the plugins have run, the response is 503. */
   readonly service: ExchangeService | null;
   /**
-   * The groups of the route's path by name and by number, where `0` is the whole match; null: the path is no regular
-   * expression.
+   * The capture groups of the route's path by name and by number, where `0` is the whole match; null: the path is not
+   * a regular expression.
    */
   readonly pathCaptures: Readonly<Record<string, string>> | null;
   readonly identities: Identities;

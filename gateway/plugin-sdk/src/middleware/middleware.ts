@@ -7,8 +7,7 @@ import { ResponseBodyTooLongError, WebResponse } from "./web-response.ts";
 
 /**
  * Forwards the method, path, query, headers and body of the given request. Default: the client's request. Resolves when
- * the head of the response has arrived. Rejects if none arrives, because the client has disconnected, and when it is
- * called again.
+ * the head of the response has arrived. Rejects if the client disconnects before that, and whenever it is called again.
  */
 export type Next = (request?: Request) => Promise<Response>;
 

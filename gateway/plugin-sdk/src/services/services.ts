@@ -43,7 +43,7 @@ export interface RecordedOperation {
   readonly exchange: Exchange;
   /** A word of the protocol, such as `query`. */
   readonly type: string;
-  /** The plugin limits the number of names if clients choose them. */
+  /** If clients choose the names, the plugin must limit their number. */
   readonly name: string;
   /** Whether the response reports that the operation failed, by its status or in its body. */
   readonly failed: boolean;

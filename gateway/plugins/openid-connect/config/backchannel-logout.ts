@@ -11,7 +11,7 @@ import {
   type Violation,
 } from "@sluice/plugin-sdk";
 
-/** Seconds for which a session may exist at most if it can be ended by a logout at the provider: 31 days. */
+/** Maximum lifetime in seconds of a session that a logout at the provider can end: 31 days. */
 export const MAX_SESSION = 2_678_400;
 
 export const backchannelLogout = nullable(

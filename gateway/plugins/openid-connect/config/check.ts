@@ -6,7 +6,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 const problem = (name: string, message: string): Violation => ({ path: [name], message });
 
-/** The value as a URL; null: the value is no URL that the gateway can request or redirect to. */
+/** The value as a URL; null: the value is not a URL that the gateway can request or redirect to. */
 function httpUrl(value: unknown): URL | null {
   const url = typeof value === "string" ? URL.parse(value) : null;
   const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === "";
