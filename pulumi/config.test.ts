@@ -144,11 +144,12 @@ for (const { values, fault } of [
   {
     values: { databaseUrl: "mysql://secret@db/users" },
     fault:
-      "sluice:databaseUrl: expected postgres://user:password@host:port/database, as a secret, but it is something else",
+      "sluice:databaseUrl: expected postgres://user:password@host:port/database, as a secret, but its value has another form",
   },
   {
     values: { consumerKey: "short" },
-    fault: "sluice:consumerKey: expected an API key of at least 16 characters, as a secret, but it is something else",
+    fault:
+      "sluice:consumerKey: expected an API key of at least 16 characters, as a secret, but its value has another form",
   },
 ]) {
   test(`the config ${JSON.stringify(values)} is refused`, () => {

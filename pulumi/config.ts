@@ -162,7 +162,7 @@ function faultOf(name: string, key: Key, { config, stack }: Place): readonly str
   if (text === undefined) return key.optional ? [] : fault("but it is not set");
   if (key.example === undefined && !isSecret(full)) return fault("but it is in clear text in the stack's file");
   // The message does not quote a secret.
-  if (!key.accepts(text)) return fault(key.example === undefined ? "but it is something else" : `not '${text}'`);
+  if (!key.accepts(text)) return fault(key.example === undefined ? "but its value has another form" : `not '${text}'`);
   return [];
 }
 

@@ -163,5 +163,5 @@ test("SIGUSR2 sets the log level of all threads of a node to debug, and a second
   await fetch(`http://127.0.0.1:${proxy}/`);
   await node.waitForOutput(/^\S+T\S+Z WARN {2}\S.* worker=[12] /m);
   node.signal("SIGUSR2");
-  await node.waitForOutput(/INFO {2}the log level is that of the settings again now=error$/m);
+  await node.waitForOutput(/INFO {2}the log level of the settings was restored now=error$/m);
 });

@@ -1,6 +1,6 @@
 /**
- * Not tested here is that a stack is refused, because the mock of the engine cannot end a program:
- * test/e2e/deploy/pulumi-others.test.ts tests it.
+ * The refusal of a stack is tested in test/e2e/deploy/pulumi-others.test.ts, because the mock engine of these tests
+ * cannot end a program.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -84,7 +84,7 @@ function makerOf({ metadata: { labels = {}, annotations = {}, managedFields = []
   }
   const managers = managedFields.flatMap(({ manager, subresource }) => (manager && !subresource ? [manager] : []));
   const makers = new Set(managers.map((manager) => madeWith.get(manager) ?? manager));
-  return `already exists, created with ${[...makers].join(", ") || "something else"}`;
+  return `already exists, created with ${[...makers].join(", ") || "an unknown program"}`;
 }
 
 /** Readable names for field managers whose names do not reveal the program. */

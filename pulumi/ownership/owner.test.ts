@@ -24,7 +24,7 @@ describe("an existing object", () => {
     [
       "of an unknown creator, whose status a controller writes,",
       { managedFields: [{ manager: "kube-controller-manager", subresource: "status" }] },
-      "already exists, created with something else",
+      "already exists, created with an unknown program",
     ],
   ] as const)
     test(`${what} is reported: ${expected}`, () =>

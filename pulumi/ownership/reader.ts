@@ -57,7 +57,7 @@ export function createReader(config = new Config("kubernetes")): ReadObject {
 async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: ObjectIdentity): Promise<Found | null> {
   const { name, namespace } = metadata;
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const words = `the API server has not answered within ${PATIENCE / 1000} s whether ${kind} ${name} exists`;
+  const words = `the API server did not answer within ${PATIENCE / 1000} s when asked for ${kind} ${name}`;
   const timer = setTimeout(reject, PATIENCE, new RunError(words));
   try {
     return await Promise.race([api.read({ apiVersion, kind, metadata: { name, namespace } }) as Promise<Found>, late]);
@@ -65,9 +65,7 @@ async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: Ob
     if (error instanceof RunError) throw error;
     // Without a code the server is unreachable, or the cluster does not serve the kind.
     if (!(error instanceof ApiException) || [401, 403, 404].includes(error.code)) return null;
-    throw new RunError(
-      `the API server answered ${error.code} to the question whether ${kind} ${name} exists: try again`,
-    );
+    throw new RunError(`the API server answered ${error.code} when asked for ${kind} ${name}: try again`);
   } finally {
     clearTimeout(timer);
   }

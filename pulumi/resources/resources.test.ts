@@ -120,7 +120,7 @@ export function wrongMembers(service: Service, route: Route) {
   new Plugin<"rate-limiting">("typed", { metadata, plugin: "rate-limiting", config: { minute: 60 } });
   // @ts-expect-error rate-limiting has no member minutes
   new Plugin<"rate-limiting">("a", { metadata, plugin: "rate-limiting", config: { minutes: 60 } });
-  // @ts-expect-error the plugin's name determines the config, also when it is inferred
+  // @ts-expect-error the plugin's name determines the config, even when it is inferred
   new Plugin("b", { metadata, plugin: "cors", config: { minute: 60 } });
   // @ts-expect-error redis has no member hostname
   new Plugin("c", { metadata, plugin: "rate-limiting", config: { redis: { hostname: "redis" } } });

@@ -169,7 +169,7 @@ describe("the user directory", () => {
         else {
           assert.deepEqual(reply.data, { users: null });
           assert.deepEqual(reply.errors?.[0]?.extensions, { code: "LIMIT_EXCEEDED", limit: "page", maximum: page });
-          assert.match(reply.errors?.[0]?.message ?? "", /ask for a page by users\(first: \d+\).*adding after:/);
+          assert.match(reply.errors?.[0]?.message ?? "", /ask for a page with users\(first: \d+\).*adding after:/);
         }
       }
       await own.app.close();

@@ -31,7 +31,7 @@ describe("a request that cannot be executed", () => {
     ["a variable of a wrong type", { query: USER, variables: { id: {} } }, 400, "BAD_USER_INPUT"],
   ] as const;
   for (const [name, payload, status, code] of documents) {
-    it(`with ${name} is answered ${status} ${code}, twice`, async () => {
+    it(`with ${name} is answered with ${status} ${code}, twice`, async () => {
       // Documents within the limits are cached the first time.
       for (let n = 0; n < 2; n++) {
         const reply = await postQuery(app, payload);
@@ -82,14 +82,14 @@ describe("a request that cannot be executed", () => {
     ],
   ];
   for (const [name, request, status, code] of requests) {
-    it(`with ${name} is answered ${status} ${code}`, async () => {
+    it(`with ${name} is answered with ${status} ${code}`, async () => {
       const response = await app.inject(request);
       assert.equal(response.statusCode, status, response.body);
       assert.deepEqual(codesOf(response.json()), [code]);
     });
   }
 
-  it("is answered 400 when its document nests thousands of levels deep", async () => {
+  it("is answered with 400 when its document nests thousands of levels deep", async () => {
     const reply = await postQuery(app, { query: "{a".repeat(50_000) });
     assert.deepEqual([reply.status, codesOf(reply)], [400, ["LIMIT_EXCEEDED"]]);
   });

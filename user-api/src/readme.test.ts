@@ -10,7 +10,7 @@ import { readSettings, variableNames } from "./settings.ts";
 import { testApp } from "./testing.ts";
 
 const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-/** The names in the first cells of a chapter's tables, as far as they match `form`. */
+/** The names in the first cells of a chapter's tables that match `form`. */
 function namesIn(chapter: string, form: RegExp): readonly string[] {
   const [, text = ""] = readme.split(`\n## ${chapter}\n`);
   const [own = ""] = text.split("\n## ");

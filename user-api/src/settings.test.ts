@@ -37,7 +37,7 @@ const readIn = (environment: Record<string, string>) =>
   readSettings({ SLUICE_USER_API_MODE: "development", ...environment });
 
 describe("readSettings", () => {
-  it("has a default for each setting, also if its variable is empty", () => {
+  it("has a default for each setting, even if its variable is empty", () => {
     assert.deepEqual(readIn({}), { settings: defaults, warnings: [] });
     assert.deepEqual(readIn({ SLUICE_USER_API_LISTEN: "", SLUICE_USER_API_DEPTH: "" }), {
       settings: defaults,
@@ -180,7 +180,7 @@ describe("readSettings", () => {
     });
   }
 
-  it("prefers the present name of a setting to its former name, with a warning", () => {
+  it("prefers the current name of a setting to its former name, with a warning", () => {
     const result = readIn({ SLUICE_USER_API_DRAIN_SECONDS: "7", SLUICE_USER_API_DRAIN_TIMEOUT: "8s" });
     assert.ok("settings" in result);
     assert.equal(result.settings.drainMilliseconds, 8_000);

@@ -82,7 +82,7 @@ describe("a certificate of the operator's own authority", () => {
     assert.equal(certificateOf(next).checkHost("localhost"), "localhost");
   });
 
-  test("is still trusted after a renewal with a clock that is a day earlier than its issue", async () => {
+  test("is still trusted if the renewal runs with a clock a day before the time of issue", async () => {
     assert.ok(trusts(await at(first, after(-1)), first));
   });
 });

@@ -14,8 +14,8 @@ describe("the owner of a CRD", () => {
       /release kinds in the namespace sluice: upgrade/,
     ],
     ["Helm even without its annotations", label("Helm"), /Helm's release \?/],
-    ["Pulumi if its provider is a field manager", by("kubectl", "pulumi-kubernetes-7a3f"), /stack of Pulumi/],
-    ["Pulumi if the label names it", label("pulumi"), /stack of Pulumi/],
+    ["Pulumi if its provider is a field manager", by("kubectl", "pulumi-kubernetes-7a3f"), /belongs to a Pulumi stack/],
+    ["Pulumi if the label names it", label("pulumi"), /belongs to a Pulumi stack/],
   ] as const)
     test(`is ${what}`, () => {
       const named = { name: "routes.sluice.dev", ...metadata };

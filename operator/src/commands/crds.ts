@@ -139,6 +139,6 @@ export function crdOwnerOf({ metadata }: ClusterObject): string | null {
   }
   const byPulumi = managedFields.some(({ manager, subresource }) => !subresource && manager?.startsWith(PULUMI));
   return byPulumi || labels[MANAGED_BY_LABEL]?.toLowerCase() === "pulumi"
-    ? "belongs to a stack of Pulumi: run `pulumi up` on that stack"
+    ? "belongs to a Pulumi stack: run `pulumi up` on that stack"
     : null;
 }

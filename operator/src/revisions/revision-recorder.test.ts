@@ -128,7 +128,7 @@ test("the Kubernetes user is the author, or part of it, if the webhook saw the s
   ]);
 });
 
-test("the next leader records changes that no leader saw without their content, and records nothing otherwise", async (t) => {
+test("if resources changed while no operator led, the next leader records a revision without their content; otherwise it records none", async (t) => {
   const kept = createTestStorage();
   const first = startRecorder(t, kept);
   first.route("a", "/a");

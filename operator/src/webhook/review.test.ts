@@ -184,7 +184,7 @@ describe("a review is refused if its body has", () => {
     });
 });
 
-test("reports the user of each allowed write of a resource that is no dry run", () => {
+test("reports the user of each allowed write of a resource, except dry runs", () => {
   const seen: unknown[] = [];
   const reviewed = (request: object, spec: object = { paths: ["/users"] }) => {
     const object = { ...resource("Route", spec), metadata: { name: "tried", generation: 3 } };

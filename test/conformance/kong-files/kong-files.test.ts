@@ -82,7 +82,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
     faults: [
       "4:5: plugins[0].name: plugin 'rate-limiting-advanced' not enabled: it belongs to Kong's paid editions; use rate-limiting",
       "6:5: plugins[1].name: plugin 'request-transformer-advanced' not enabled: it belongs to Kong's paid editions; use request-transformer",
-      "8:5: plugins[2].name: plugin 'opa' not enabled: it belongs to Kong's paid editions; write a plugin for what you use of it (docs/tutorials/your-first-plugin.md)",
+      "8:5: plugins[2].name: plugin 'opa' not enabled: it belongs to Kong's paid editions; write a plugin for the features that you use (docs/tutorials/your-first-plugin.md)",
     ],
   },
   "stream-routes.yml": {

@@ -99,7 +99,7 @@ export function checkPage(
 export const tooMany = (maximum: number): GraphQLError =>
   failure(
     "LIMIT_EXCEEDED",
-    `There are more than ${maximum} users: ask for a page by users(first: ${maximum}), and for the next one by adding ` +
+    `There are more than ${maximum} users: ask for a page with users(first: ${maximum}), and for the next one by adding ` +
       "after: with the id of the last user",
     { limit: "page", maximum },
   );

@@ -1,4 +1,4 @@
-/** Forwarding to a Service, with an API server that has the four endpoints which are needed. */
+/** Forwarding to a Service, with a fake API server that has only the four endpoints that forwarding needs. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -133,7 +133,7 @@ test("the client keeps a file's last content while the file does not parse, logs
     const { held, reported, until } = await following(client);
     const before = await client.get(ref("a"));
     write("a.yaml", `${service("a")}---\n${service("b", '  path: "open\n')}`);
-    await until(() => log.some((line) => /^a\.yaml:14:9: this " is not closed/.test(line)), "the complaint");
+    await until(() => log.some((line) => /^a\.yaml:14:9: this " is not closed/.test(line)), "the error to be logged");
     write("c.yaml", service("c", "  retries: 1\n"));
     await until(() => held.get("c")?.spec?.retries === 1, "the valid file");
     assert.deepEqual(await client.get(ref("a")), before);

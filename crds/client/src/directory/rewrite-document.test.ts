@@ -45,7 +45,7 @@ const contentOf = (text: string, name: string): Resource => {
   return found.content;
 };
 
-test("a rewrite changes only the members that differ, and spaces in flow collections and before comments of changed lines; comments, order and the bytes of all other documents stay", () => {
+test("a rewrite changes only the members that differ and, in changed lines, spaces in flow collections and before comments; comments, order and all other documents stay unchanged", () => {
   const users = contentOf(file, "Service");
   const changed = { ...users, spec: { url: "http://other.example", tags: ["a", "b"], retries: 2, enabled: false } };
   assert.equal(

@@ -34,7 +34,7 @@ test("an invalid id is ignored", () => {
   assert.equal(identityOf(resource("Route", { id: "1" }), "home").id, deriveId("routes", "mine"));
 });
 
-test("a core Service is not of a kind of Sluice, nor is a resource whose kind is called like a property that all objects inherit", () => {
+test("sluiceKindOf returns undefined for a core Service, and for a kind with the name of a property that all objects inherit", () => {
   assert.equal(sluiceKindOf({ apiVersion: "v1", kind: "Service" }), undefined);
   assert.equal(sluiceKindOf({ apiVersion: "sluice.dev/v1alpha1", kind: "toString" }), undefined);
 });

@@ -1,10 +1,10 @@
 /** Changes the level of a process's log while the process runs. */
 
-/** The levels that settings and the admin API know, from the one with the most lines on. */
+/** The levels that settings and the admin API accept, the most verbose one first. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Maximum seconds of a change: a level that was forgotten must not fill a disk. */
+/** Maximum seconds of a change: a verbose level that was left on must not fill a disk. */
 export const MAX_LOG_LEVEL_SECONDS = 86_400;
 
 /** Seconds for which the signal SIGUSR2 sets the level to debug. */
@@ -77,8 +77,8 @@ export class TemporaryLogLevel {
   };
 
   #set(level: string, seconds: number): void {
-    // The level of the settings may hide the line.
-    if (seconds === 0) this.#log.info({ now: level }, "the log level is that of the settings again");
+    // Logged before the level changes, because the level of the settings may suppress the line.
+    if (seconds === 0) this.#log.info({ now: level }, "the log level of the settings was restored");
     this.#log.level = level;
     if (seconds > 0) this.#log.info({ now: level, seconds }, "the log level was changed");
     this.#onChange(level);

@@ -58,19 +58,22 @@ const free = {
   "request-size-limiting": {},
   "request-termination": { differs: "echo leaves out the configuration of the gateway" },
   "request-transformer": { differs: "templates support a subset of Lua; other Lua is refused" },
-  "response-ratelimiting": { differs: "a response without a body, and one of a gRPC call, is not replaced by 429" },
+  "response-ratelimiting": { differs: "a response without a body, or to a gRPC call, is not replaced by 429" },
   "response-transformer": { differs: "bodies over 8 MiB are replaced by a response with status 502" },
-  session: { differs: "needs a secret, keeps sessions in cookies only, and a session ends with its credential" },
+  session: {
+    differs:
+      "needs a secret, keeps sessions in cookies only, and ends a session when its credential is deleted or expires",
+  },
   "standard-webhooks": { differs: "a header may have several signatures" },
   statsd: { differs: "shdict_usage is not sent" },
-  syslog: { differs: "records go to the syslog server in the member host, which the config needs" },
+  syslog: { differs: "records go to the syslog server that the required field `host` names" },
   "tcp-log": { differs: "custom_fields_by_lua is refused, and the log server's certificate is verified" },
   "udp-log": { differs: "custom_fields_by_lua is refused" },
   zipkin: { differs: "only some of the annotations of phases are sent" },
 } satisfies Readonly<Record<string, Omit<KongPlugin, "paid">>>;
 
 const useInstead = (plugin: string) => `use ${plugin}`;
-const WRITE_ONE = "write a plugin for what you use of it (docs/tutorials/your-first-plugin.md)";
+const WRITE_ONE = "write a plugin for the features that you use (docs/tutorials/your-first-plugin.md)";
 
 /**
  * Plugins of the paid editions: what to do without them (null: write one), or how Sluice's plugin of that name differs.
@@ -105,7 +108,8 @@ const paid: Readonly<Record<string, string | null | Pick<KongPlugin, "differs">>
   "oauth2-introspection": useInstead("openid-connect"),
   opa: null,
   "openid-connect": {
-    differs: "has bearer tokens, introspection, and login with sessions in cookies; refuses other grants and stores",
+    differs:
+      "supports bearer tokens, introspection, and login with sessions in cookies; refuses other grants and stores",
   },
   "proxy-cache-advanced": useInstead("proxy-cache"),
   "rate-limiting-advanced": useInstead("rate-limiting"),

@@ -44,7 +44,7 @@ function scene(lastValid: LastValidVersions = createLastValidVersions()) {
 const route = (paths: readonly string[], service = "users") => ({ spec: { serviceRef: { name: service }, paths } });
 
 for (const restarts of [false, true])
-  test(`a route that is made invalid is served in its last valid version${restarts ? ", also after a restart" : ""}`, () => {
+  test(`a route that is made invalid is served in its last valid version${restarts ? ", even after a restart" : ""}`, () => {
     const { put, translated, restart } = scene();
     translated();
     put("Route", "users", route(["/people"]));

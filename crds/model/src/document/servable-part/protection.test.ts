@@ -1,4 +1,7 @@
-/** Leaving out an entity or a member must not let through a request that Kong refuses. Some rows show harmless ones. */
+/**
+ * Leaving out an entity or a member must not let through a request that Kong refuses. Some rows show cases in which it
+ * is harmless.
+ */
 import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
 
 const keyAuth = { name: "key-auth" };
