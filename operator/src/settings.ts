@@ -152,7 +152,7 @@ export const operatorSettings = defineSettings({
     variable: "SLUICE_REVISIONS_AGE",
     kind: "duration",
     default: 90 * 24 * 60 * 60 * 1000,
-    description: "Age at which a revision is deleted, when the next one is recorded. The newest one is always kept.",
+    description: "Revisions older than this are deleted when the next one is recorded. The newest one is always kept.",
   },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",

@@ -65,7 +65,7 @@ export class Certificate extends SluiceResource<"Certificate"> {
 /** Members of the spec, in addition to `metadata`. */
 export type CACertificateArgs = Placed & MembersOf<CACertificateSpec>;
 
-/** The certificate of a certificate authority, by which upstreams or clients are verified. */
+/** The certificate of an authority that signs the certificates of upstreams or clients. */
 export class CACertificate extends SluiceResource<"CACertificate"> {
   constructor(name: string, { metadata, ...spec }: CACertificateArgs, options?: ComponentResourceOptions) {
     super("CACertificate", { name, metadata, spec: () => spec, options });

@@ -1,4 +1,4 @@
-// `helm test`: asks every part from inside the cluster, as its callers do.
+// `helm test`: sends requests to every part from inside the cluster, as the part's clients do.
 // It uses http.request, because Node's fetch cannot set Host.
 import { request } from "node:http";
 

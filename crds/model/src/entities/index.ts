@@ -206,7 +206,7 @@ export const entitySecrets = perCollection((collection): readonly string[] =>
 );
 
 /**
- * Whether requests name the credentials of the collection by their secrets, as in key-auth. Nodes store only the
+ * Whether requests identify the credentials of the collection by their secrets, as in key-auth. Nodes store only the
  * SHA-256 of such a secret.
  */
 export const isSecretLookup = (collection: Collection): boolean =>

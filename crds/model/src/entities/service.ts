@@ -34,7 +34,7 @@ const upstreamHeaders = nullable(
   }),
 );
 
-/** As in Kong, these ids are not references: an id may name no CA certificate, and then adds no trust. */
+/** As in Kong, these ids are not references: an id without a CA certificate is accepted, and adds no trust. */
 const caCertificates = nullable(
   array(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
     description:

@@ -52,7 +52,10 @@ const withNumbers = (parameters: Parameters, ...names: readonly string[]) =>
 
 const numberOr = (text: string): number | string => (/^\d{1,10}$/.test(text) ? Number(text) : text);
 
-/** A request that the gateway refused, that the service failed, or whose response was slow. It holds no query, no body and no header. */
+/**
+ * A request that the gateway refused, that the service answered with an error, or whose response was slow. It contains
+ * no query, no body and no header.
+ */
 export interface RecentRequest {
   /** When the request ended, in ISO 8601. */
   readonly time: string;
@@ -66,12 +69,12 @@ export interface RecentRequest {
   /** A sentence for people. */
   readonly reason: string;
   readonly status: number;
-  /** Null, like method, host and path: the request's head could not be read. */
+  /** Null if the request's head could not be read; then method, host and path are null too. */
   readonly client_address: string | null;
   readonly method: string | null;
   readonly host: string | null;
   readonly path: string | null;
-  /** Null, like service: no route matched. */
+  /** Null if no route matched; then service is null too. */
   readonly route: EntityName | null;
   readonly service: EntityName | null;
   readonly consumer: EntityName | null;
@@ -108,7 +111,7 @@ type LastUseFilter = Static<typeof lastUseFilterSchema>;
 
 /** A worker's or a node's response to a call of `nodePaths.lastUses`, whose body is `{ collection }`. */
 export interface LastUses {
-  /** Unix time in seconds from which on uses are known. */
+  /** Unix time in seconds since which uses have been recorded. */
   readonly since: number;
   /** Unix time in seconds of the minute of the last use, by id. */
   readonly last_uses: Readonly<Record<string, number>>;
@@ -132,26 +135,26 @@ export type TrafficFilter = Static<typeof trafficFilterSchema>;
 
 /** The requests of an entity, or all requests, in one interval. */
 export interface TrafficCounts {
-  /** Null: all requests, with those that matched no route. */
+  /** Null: all requests, including those that matched no route. */
   readonly entity: EntityName | null;
   /** The service of a route; null for a consumer, and for a route without a service. */
   readonly service: EntityName | null;
   readonly requests: number;
   /** Responses with a status from 400 to 499. */
   readonly client_errors: number;
-  /** Responses with a status from 500 on. */
+  /** Responses with a status of 500 or above. */
   readonly server_errors: number;
-  /** Responses of the gateway itself with a status from 400 on; also counted as errors. */
+  /** Responses of the gateway itself with a status of 400 or above; also counted as errors. */
   readonly refused: number;
   /** Durations until the response began, as a histogram: indexes of buckets with counts. */
   readonly latencies: readonly (readonly [bucket: number, count: number])[];
 }
 
-/** The requests with an operation that a plugin has found. Latencies last until the end of the response. */
+/** The requests in which a plugin has recognized this operation. Latencies last until the end of the response. */
 export interface OperationTraffic extends TrafficCounts {
   /** A word of the protocol, such as `query`. */
   readonly type: string;
-  /** Operations that failed, by the status or the body of the response. */
+  /** Operations that failed according to the status or the body of the response. */
   readonly failed: number;
 }
 
@@ -207,7 +210,7 @@ const debugTokenSchema = record(
       maximum: 3600,
     }),
   },
-  { description: "A token with which a client gets the decisions and durations of its requests." },
+  { description: "A token with which a client gets the gateway's decisions about its requests, and their durations." },
 );
 
 /** The body of a call of `nodePaths.debugTokens`. */

@@ -1,4 +1,4 @@
-/** Credentials of mtls-auth: the subject names by which certificates of clients belong to consumers. */
+/** Credentials of mtls-auth: the subject names that assign clients' certificates to consumers. */
 import { owner, record, reference, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, tags } from "../common-members.ts";
 
@@ -23,7 +23,7 @@ export const mtlsAuthSchema = record(
     ),
     tags,
   },
-  { description: "A subject name by which a client's certificate belongs to a consumer." },
+  { description: "A subject name that assigns clients' certificates to a consumer." },
 );
 
 export type MtlsAuthCredential = Static<typeof mtlsAuthSchema>;

@@ -16,7 +16,7 @@ export const pluginCredentialSchema = record(
     key: nullable(
       text({
         description:
-          "The text by which requests name the credential, such as a token or a user name; unique among the " +
+          "The text by which requests identify the credential, such as a token or a user name; unique among the " +
           "credentials of the plugin. Nodes store only its hash.",
         minLength: 1,
         maxLength: 512,

@@ -1,4 +1,4 @@
-/** The certificate of a certificate authority, by which upstreams or clients are verified. */
+/** The certificate of an authority that signs the certificates of upstreams or clients. */
 import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, idFrom, tags, updated_at } from "../common-members.ts";
 import { MAX_PEM } from "./certificate.ts";
@@ -19,7 +19,7 @@ export const caCertificateSchema = record(
     tags,
   },
   {
-    description: "The certificate of a certificate authority, by which upstreams or clients are verified.",
+    description: "The certificate of an authority (CA) that signs the certificates of upstreams or clients.",
     rule: "ca-certificate",
   },
 );
