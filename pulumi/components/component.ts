@@ -22,7 +22,7 @@ export abstract class SluiceComponent extends ComponentResource {
   }
 }
 
-/** The NetworkPolicy and the PodDisruptionBudget of a part, as far as the values enable them. */
+/** The NetworkPolicy and the PodDisruptionBudget of a part, if the values enable them. */
 export function guardsOf(release: Release, component: Component): readonly KubernetesObject[] {
   const { networkPolicies, disruptionBudgets } = release.values;
   const single = component === "postgres" || component === "redis";

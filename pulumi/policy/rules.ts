@@ -52,7 +52,7 @@ const fixedImages: Rule = {
   }),
 };
 
-/** CPU needs only a request: a CPU limit throttles without need. */
+/** CPU needs only a request: a CPU limit throttles needlessly. */
 const memoryLimits: Rule = {
   name: "memory-limits",
   description: "Containers have a memory limit.",

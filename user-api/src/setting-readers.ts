@@ -6,7 +6,7 @@ import { type Demand, parseDemand, type Rules } from "./policy/policy.ts";
 
 /** The value of a setting's text, or a description of the texts that the setting accepts. */
 export type Parsed<Value> =
-  | { readonly value: Value /** For a text in a former form: its present form. */; readonly rewrite?: string }
+  | { readonly value: Value /** For a text in a former form: its current form. */; readonly rewrite?: string }
   | { readonly expected: string };
 
 export type Reader<Value> = (text: string) => Parsed<Value>;

@@ -27,7 +27,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "SLUICE_USER_API_";
 
-/** By present name: the name in version 0.1, which is still read with a warning, and the unit of its number. */
+/** By current name: the name in version 0.1, which is still read with a warning, and the unit of its number. */
 const formerNames: Readonly<Record<string, readonly [suffix: string, unit: string]>> = {
   RECEIVE_TIMEOUT: ["RECEIVE_MILLISECONDS", "ms"],
   TIMEOUT: ["TIMEOUT_MILLISECONDS", "ms"],
@@ -65,8 +65,8 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
   const variables: string[] = [];
 
   /**
-   * The variable to read, and its text in the present form ("" if it is unset). The variable with the former name is
-   * read only if the variable with the present name is unset.
+   * The variable to read, and its text in the current form ("" if it is unset). The variable with the former name is
+   * read only if the variable with the current name is unset.
    */
   function find(suffix: string): readonly [variable: string, text: string] {
     const variable = PREFIX + suffix;

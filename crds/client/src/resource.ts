@@ -174,8 +174,8 @@ export interface MutexHold {
   /** Whether another process may have held the mutex since this process last held it. */
   readonly othersMayHaveWritten: boolean;
   /**
-   * Whether this process still holds the mutex: a process that was suspended for long may have lost it. Absent where
-   * the mutex cannot be lost while its process lives.
+   * Whether this process still holds the mutex: a process that was suspended for a long time may have lost it. Absent
+   * where the mutex cannot be lost while its process lives.
    */
   readonly isHeld?: () => boolean;
 }

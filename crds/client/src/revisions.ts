@@ -96,7 +96,7 @@ export function recordedPart({ apiVersion, kind, metadata, spec }: Resource): Re
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Undefined: the text is no summary. */
+/** Undefined: the text is not a summary. */
 export function parseSummary(text: string | undefined): RevisionSummary | undefined {
   try {
     const { number, time, author, counts, state } = Object(JSON.parse(text ?? "null")) as Partial<RevisionSummary>;

@@ -40,7 +40,7 @@ export interface PluginExtras {
 
 export interface CredentialExtras {
   /**
-   * The `lookupHash` of a secret by which requests name their credential, such as the key of key-auth. A pushed
+   * The `lookupHash` of a secret by which requests identify their credential, such as the key of key-auth. A pushed
    * document contains this hash and never the secret.
    */
   readonly key_hash?: string;

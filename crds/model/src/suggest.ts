@@ -5,7 +5,7 @@ const MAXIMUM_LENGTH = 100;
 
 /**
  * The candidate with the smallest edit distance to `name`, if the distance is small enough for a misspelling. One edit
- * for each three characters of the longer name is allowed (at least one), and never more than half the characters of
+ * for every three characters of the longer name is allowed (at least one), and never more than half the characters of
  * `name`. Insertions, deletions, replacements and transpositions count one each. Case is ignored, and `_` equals `-`.
  * Of equally close candidates the first is returned; undefined if none is close enough.
  */

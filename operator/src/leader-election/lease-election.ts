@@ -181,7 +181,7 @@ function startLeaseElection(
   }
 
   /**
-   * Releases the Lease, also if the response to a claim of it was not received. Otherwise other operators wait until it
+   * Releases the Lease, even if no response to the claim was received. Otherwise other operators wait until it
    * expires, and nodes get no changes until then. While the API server answers, attempts continue for as long as a
    * renewal may take; while it does not, for a shorter time.
    */

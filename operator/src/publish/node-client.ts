@@ -52,7 +52,7 @@ export interface NodeCredentials {
 
 export interface ConnectOptions {
   readonly signal: AbortSignal;
-  /** Called when a connection to the node has closed, also between calls. */
+  /** Called when a connection to the node has closed, even between calls. */
   readonly onDisconnect?: () => void;
 }
 

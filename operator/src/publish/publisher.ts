@@ -74,8 +74,8 @@ export function createPublisher(options: PublisherOptions) {
 
   /**
    * Detects another operator whose term is later than this one's, or equal with a later revision, and is known neither
-   * from the Lease nor from the saved state. A node that accepted
-   * pushes in this term and rejects them now follows another operator; this operator does not compete for the node.
+   * from the Lease nor from the saved state. A node that accepted pushes in this term and rejects them now follows
+   * another operator; this operator does not compete for the node.
    */
   function detectHigherTerm({ status: { state }, hasAcceptedTerm }: TrackedNode): void {
     const ours = term();

@@ -57,7 +57,7 @@ export function* findAuthoredChanges(
   return { authored, digest: next };
 }
 
-/** Resource versions of a cluster increase with time. In a directory they are no numbers, and nothing is known. */
+/** A cluster's resource versions increase with time. In a directory they are not numbers: the order is unknown. */
 function firstVersion(changes: readonly RecordedChange[]): number {
   const versions = changes.map(({ after }) => Number(after?.metadata.resourceVersion));
   return versions.reduce((first, version) => (version < first ? version : first), Number.MAX_SAFE_INTEGER);
@@ -82,7 +82,7 @@ function contentOf(resource: Resource): string {
 
 /**
  * A digest of the resources, by which an operator that begins to lead recognizes changes that no operator recorded. It
- * is the exclusive or of the resources' digests, so that a change of one resource costs the same among thousands.
+ * is the exclusive or of the resources' digests, so the cost of a change does not depend on the number of resources.
  */
 export function* stateDigest(resources: CustomResources, isOwn: ChangesOptions["isOwn"]): TimeSliced<bigint> {
   let digest = 0n;

@@ -1,6 +1,7 @@
 /**
  * The author of a change: the field manager of the last write and, if this operator's webhook saw that write, the
- * Kubernetes user. With several operators the API server calls the webhook of any of them, so users are not always known.
+ * Kubernetes user. With several operators, the API server calls the webhook of any one of them, so the user is not
+ * always known.
  */
 import { type RecordedChange, refKey } from "@sluice/crds";
 
@@ -17,7 +18,7 @@ export interface RevisionAuthors {
   readonly authorOf: (change: RecordedChange) => string;
 }
 
-/** The author of changes of which neither manager nor user is known. */
+/** The author of changes for which neither manager nor user is known. */
 export const UNKNOWN_AUTHOR = "unknown";
 
 /** Maximum number of writes that are remembered; older ones are forgotten. */

@@ -34,7 +34,7 @@ const FIRST_AUTHOR = "sluice-operator";
 const PAUSE = 2000;
 const MAX_DELAY = 30_000;
 
-/** A state that all revisions up to now lead to. */
+/** The state that results from all revisions so far. */
 interface Recorded {
   readonly resources: CustomResources;
   readonly digest: bigint;

@@ -1,6 +1,6 @@
 /**
- * Splits the saved state into parts by resource key, so that a change of one resource changes one part. A part is
- * gzipped lines, one per resource, in key order: equal content gives equal bytes.
+ * Splits the saved state into parts by resource key, so that a change of one resource changes one part. A part consists
+ * of gzipped lines, one per resource, in key order: equal content gives equal bytes.
  */
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";

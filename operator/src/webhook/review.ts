@@ -24,7 +24,7 @@ export interface ReviewOptions {
   readonly homeNamespace: string;
   /** Whether the resource is of this operator's class. */
   readonly isOwn: (resource: Resource) => boolean;
-  /** Called for each allowed write that is no dry run. Default: does nothing. */
+  /** Called for each allowed write that is not a dry run. Default: does nothing. */
   readonly observeWrite?: (write: ReviewedWrite) => void;
 }
 
@@ -33,7 +33,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** Maximum characters of a warning: the API server may truncate longer ones. */
 const LONGEST_WARNING = 256;
 
-/** The reply to a review. `fault`: the body is no valid AdmissionReview of this version, and the caller answers 400. */
+/** The reply to a review. `fault`: the body is not a valid AdmissionReview (v1), and the caller answers with 400. */
 export function review(body: unknown, options: ReviewOptions): AdmissionReview | { readonly fault: string } {
   if (!isRecord(body) || body.kind !== REVIEW.kind) return { fault: "expected an AdmissionReview" };
   if (body.apiVersion !== REVIEW.apiVersion)

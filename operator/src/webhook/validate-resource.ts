@@ -18,7 +18,7 @@ const allReferencesResolve: TranslationLookups = {
 };
 
 /**
- * Returns the violations that would keep the resource from being served. Only without violations it returns warnings:
+ * Returns the violations that would keep the resource from being served. If there are none, it also returns warnings:
  * one sentence for each member that would be stored without effect, and one for each plugin that the operator does not
  * have.
  *

@@ -44,7 +44,7 @@ export function rotateWebhookCertificate(options: WebhookCertificateOptions): Pr
   });
 }
 
-/** One check: writes what the Secret and the configuration lack or have outdated, and returns the certificate. */
+/** One check: writes missing or outdated parts of the Secret and the configuration. Returns the certificate. */
 async function rotateOnce(options: WebhookCertificateOptions): Promise<CertificatePair> {
   const { client, objects, name, secretNamespace, manager, now = () => new Date() } = options;
   const configuration = await objects.get(KIND, name);

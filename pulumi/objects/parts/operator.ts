@@ -67,7 +67,7 @@ function deployment(release: Release): KubernetesObject {
   });
 }
 
-/** Volume, mount and settings of existing push certificates; null: the values name none, the operator creates them. */
+/** Volume, mount and settings of existing push certificates; null: there are none, and the operator creates them. */
 function ownPush({ values }: Release) {
   return values.push.existingSecret === "" ? null : pushVolume(values.push.existingSecret, component);
 }

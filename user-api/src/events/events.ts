@@ -59,10 +59,10 @@ export function openProcessEvents(): Events {
 }
 
 /**
- * Messages that may be in flight at a time. Users beyond that are not sent: the other replicas read them from the
- * store. In such a burst of users the replicas are asked to read only twice: for the first user that is left out, and
- * for the later ones once the burst is over. Asking more often would be costly, because each read starts a while before
- * the given id.
+ * Maximum number of messages in flight. Users beyond that are not sent: the other replicas read them from the store. In
+ * such a burst of users, the replicas are asked to read only twice: for the first user that is left out, and for the
+ * later ones once the burst is over. Asking more often would be costly, because each read starts some time before the
+ * given id.
  */
 const MAX_IN_FLIGHT = 1_000;
 /** Number of delivered ids to remember: a replica receives its own messages too, and repair.ts reads users again. */

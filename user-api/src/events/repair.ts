@@ -41,9 +41,9 @@ export const earlier = (one: string | undefined, other: string): string =>
   one === undefined || other < one ? other : one;
 
 export function makeRepair({ store, log, deliver, announce, reachable }: RepairOptions) {
-  /** The id from which on users are still to be read. */
+  /** The id from which users are still to be read. */
   let toRead: string | undefined;
-  /** The id from which on users are still to be announced. */
+  /** The id from which users are still to be announced. */
   let toAnnounce: string | undefined;
   let lostSince: string | undefined;
   let timer: NodeJS.Timeout | undefined;

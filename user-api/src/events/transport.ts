@@ -24,7 +24,7 @@ export type OpenTransport = (listener: TransportListener) => Transport;
 /** Milliseconds between checks of a connection, because a connection can die without being closed. */
 export const HEARTBEAT = 5_000;
 
-/** A created user, or the id from which on users may have been created without a message. */
+/** A created user, or the id from which users may have been created without a message. */
 export type Message = { readonly created: User } | { readonly missedAfter: string };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -40,7 +40,7 @@ export const limitSettings = {
 
 /** Bounds on the resources that subscribers may hold. */
 export const subscriptionLimitSettings = {
-  /** Sockets and event streams that may be open at a time. */
+  /** Sockets and event streams that may be open at the same time. */
   connections: { suffix: "CONNECTIONS", standard: 20_000, min: 0, max: 1_000_000 },
   /**
    * Sockets and event streams per client; 0: unlimited. All users behind one API key are one consumer, so by default a

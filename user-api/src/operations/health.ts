@@ -12,8 +12,8 @@ export interface HealthOptions {
 }
 
 /**
- * `/healthz` and `/livez`: 200 while the process runs. `/readyz`: 200 when the store responds in time, else 503. All report the
- * events' state, which does not affect readiness: without events users are still created and read.
+ * `/healthz` and `/livez`: 200 while the process runs. `/readyz`: 200 when the store responds in time, else 503. All
+ * report the events' state, which does not affect readiness: without events users are still created and read.
  */
 export function serveHealth(app: FastifyInstance, { store, events, milliseconds = 3_000 }: HealthOptions): void {
   /** Rejects after the time limit, so that the request gets a response even when the store gives none. */

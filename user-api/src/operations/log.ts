@@ -1,4 +1,4 @@
-/** The log: one JSON object or one text per line, and one line for each request except health checks and reads of the metrics. */
+/** The log: JSON or text, with one line for each request except health checks and reads of the metrics. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isatty } from "node:tty";

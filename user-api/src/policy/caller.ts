@@ -97,7 +97,7 @@ export const listed = (value = ""): readonly string[] =>
     .filter((item) => item !== "");
 
 /**
- * The consumer that the gateway's headers name. Null if the client sent no credential, also when the gateway then names
+ * The consumer that the gateway's headers name. Null if the client sent no credential, even if the gateway then names
  * its anonymous consumer.
  */
 export function consumerOf(headers: IncomingHttpHeaders): Consumer | null {

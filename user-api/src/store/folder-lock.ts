@@ -8,7 +8,7 @@ export class FolderInUse extends Error {
 
 /**
  * A process as the lock names it: its pid and, on Linux, its start time. Pids are reused (in a container the pid is
- * the same after every restart), and the lock file of a killed process would otherwise lock the folder for ever.
+ * the same after every restart), and the lock file of a killed process would otherwise lock the folder forever.
  */
 async function identity(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");

@@ -74,8 +74,8 @@ export function updatedAt(metadata: Metadata): number | undefined {
 }
 
 /**
- * A version that changes with every part of the resource on which its entities for the admin listener depend. A change
- * of the status alone does not change it.
+ * A version that changes whenever a change of the resource affects its entities in the admin API. A change of the
+ * status alone does not change the version.
  */
 export const timedVersionOf = ({ metadata }: Resource): string => {
   const { generation, resourceVersion, annotations } = metadata;

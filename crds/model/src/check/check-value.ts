@@ -1,4 +1,4 @@
-/** Checks a value that is no entity, such as a request to a node. */
+/** Checks a value that is not an entity, such as a request to a node. */
 import type { Checked, Static, TypedSchema } from "@sluice/plugin-sdk";
 import { fillDefaults } from "./fill-defaults.ts";
 import { validate } from "./validate.ts";

@@ -4,14 +4,14 @@ import { type CheckedEntity, type CheckOptions, checkEntity } from "./index.ts";
 
 type Path = Violation["path"];
 
-/** Stands for a value that is in a Secret; long enough for plugins that demand a minimum length of a key. */
+/** Stands in for a value that is in a Secret; long enough for plugins that demand a minimum length of a key. */
 const UNSEEN = "a value that is in a Secret, unseen here";
 
 /**
  * Like `checkEntity`, for an entity whose values are partly in Secrets that the caller does not see.
  *
  * @param hidden Paths of members that are set in Secrets, although the given entity may lack them. If the entity is
- * invalid without the members that it lacks, they count as set, and are null in the result.
+ * invalid only because it lacks such members, they count as set, and they are null in the result.
  */
 export function checkWithHidden<Name extends Collection>(
   collection: Name,

@@ -44,8 +44,8 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
  * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs, so it may be unknown to
  * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way
- * keeps its config. A credential that requests name by a key needs this key, or the key's hash in `_sluice`: generating
- * a key is the caller's task.
+ * keeps its config. A credential that requests identify by a key needs this key, or the key's hash in `_sluice`:
+ * generating a key is the caller's task.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,

@@ -146,8 +146,8 @@ const atLeast: Text = (_, { params }) => `length must be at least ${params.limit
 const atMost: Text = (_, { params }) => `length must be at most ${params.limit}`;
 
 /**
- * A text for every keyword by which Ajv reports errors of our schemas. The order is Kong's: if a value fails by several
- * keywords, only the error of the first is reported.
+ * A text for every keyword for which Ajv reports errors with our schemas. The order is Kong's: if a value violates
+ * several keywords, only the error of the first is reported.
  */
 const kongMessages: Readonly<Record<string, Text>> = {
   format: () => "expected a valid UUID",
@@ -169,6 +169,6 @@ const kongMessages: Readonly<Record<string, Text>> = {
 
 const ranks = new Map(Object.keys(kongMessages).map((keyword, index) => [keyword, index]));
 
-/** Of a value's errors, that with the lowest rank is reported. An invalid UUID has rank 0, whatever its length. */
+/** Of a value's errors, the one with the lowest rank is reported. An invalid UUID has rank 0, whatever its length. */
 const rank = ({ keyword, params }: ErrorObject): number =>
   params.rule === "uuid" ? 0 : (ranks.get(keyword) ?? ranks.size);

@@ -11,14 +11,14 @@ export interface OptionDefinition {
   /** Whether the option may be given several times. */
   readonly repeatable?: boolean;
   readonly required?: boolean;
-  /** The other option, and its value, that this option without a value is short for. Only one of them may be given. */
+  /** This option takes no value and is short for this option with this value. Only one of the two may be given. */
   readonly shortFor?: readonly [option: string, value: string];
   readonly description: string;
 }
 
 export interface ArgumentDefinition {
   readonly name: string;
-  /** A required argument may follow: a single word for both is the required argument. */
+  /** A required argument may follow an optional one. If only one word is given, it is the required argument. */
   readonly optional?: boolean;
   readonly choices?: readonly string[];
   /** Further words, each with the choice that it stands for. */

@@ -27,7 +27,7 @@ class ProgramHelp extends Help {
   }
 }
 
-/** A command of commander with this layout. Created commands have the same class. */
+/** A command of the library commander with this layout. Its subcommands have the same class. */
 export class ProgramCommand extends Command {
   override createCommand(name?: string): ProgramCommand {
     return new ProgramCommand(name);

@@ -25,7 +25,7 @@ export function minimalEntity(collection: Collection, entity: Entity): Members {
   if (isDeepStrictEqual(made, entity)) return brief;
   const withId = inOrder({ id, ...brief });
   if (isDeepStrictEqual(checkEntity(collection, withId, anywhere).value, entity)) return withId;
-  // A default depends on another member, so all set members are needed.
+  // The default of some member depends on another member, so all set members are needed.
   return inOrder(withoutUnset({ id, ...others }));
 }
 

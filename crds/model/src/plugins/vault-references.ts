@@ -102,7 +102,7 @@ export function variableOf({ name, prefix }: VaultAddress, vault?: Pick<Vault, "
   return `${before}${name}`.replaceAll("-", "_").toUpperCase();
 }
 
-/** Decodes percent-encoding. A text that is not validly encoded stays as it is; it is no valid name of a variable. */
+/** Decodes percent-encoding. A text with an invalid encoding stays as it is; it is not a valid name of a variable. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -77,7 +77,7 @@ const listed = (headers: RecordMembers): RecordMembers =>
 
 const URL_FORM = /^https?:\/\/[^/?#\s\p{Cc}]+(?:[/?][^#\s\p{Cc}]*)?$/u;
 
-/** Refuses what cannot be sent as one request. All else is answered by the gateway, such as a malformed Host. */
+/** Refuses values that cannot be sent as one request. The gateway answers other faults, such as a malformed Host. */
 function checkTexts(given: ExplainRequest): readonly Violation[] {
   const { url, method, headers, client_address, body, body_size } = given;
   const violations: Violation[] = [];
@@ -131,10 +131,11 @@ export interface ExplainedPlugin extends EntityName {
   /** The entities that the plugin is attached to; empty for all requests. */
   readonly scope: Readonly<Record<string, EntityName>>;
   /**
-   * `ran`, `answered`, `failed` (with an error): in the phase `access`. `applies`: it has no such phase. `unknown`: the
-   * result depends on another server, which is not asked. `not reached`: an earlier plugin answered, its result is
-   * unknown, or the consumer becomes known too late. `overridden`: a plugin of the same name with a more specific scope
-   * applies. `other protocol`: it does not apply to the request's protocol. `disabled`: by its `enabled`.
+   * `ran`, `answered`, `failed` (with an error): in the phase `access`. `applies`: the plugin has no such phase.
+   * `unknown`: the result depends on another server, which is not asked. `not reached`: an earlier plugin answered, its
+   * result is unknown, or the consumer becomes known too late. `overridden`: a plugin of the same name with a more
+   * specific scope applies. `other protocol`: it does not apply to the request's protocol. `disabled`: its `enabled` is
+   * false.
    */
   readonly result: PluginResult;
   readonly reason: string | null;
@@ -170,7 +171,7 @@ export interface ExplainedHandshake {
 export interface Explanation {
   /** Null: the request comes without TLS. */
   readonly handshake: ExplainedHandshake | null;
-  /** Sentences about parts that are probably not as intended, such as a disabled plugin that would protect the route. */
+  /** Sentences about parts that are probably unintended, such as a disabled plugin that would protect the route. */
   readonly warnings: readonly string[];
   readonly request: {
     readonly method: string;
@@ -185,7 +186,7 @@ export interface Explanation {
   readonly route: EntityName | null;
   readonly service: EntityName | null;
   readonly consumer: EntityName | null;
-  /** Those that match, in order of precedence, and then those that are nearest to the request. */
+  /** The candidates that match, in order of precedence, and then those that came closest to a match. */
   readonly candidates: readonly RouteCandidate[];
   /** The number of candidates that are not listed. */
   readonly other_candidates: number;
@@ -210,7 +211,7 @@ export interface Explanation {
     readonly headers: readonly (readonly [name: string, value: string])[];
     readonly body: string;
   } | null;
-  /** Lines that the gateway would log, which say more than a response. */
+  /** Lines that the gateway would log, which contain more detail than a response. */
   readonly log: readonly string[];
   /** Why the explanation ends before the result; null: it is complete. */
   readonly unknown: string | null;

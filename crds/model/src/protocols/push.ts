@@ -41,7 +41,7 @@ export interface NodeReport {
   readonly statusPort?: number;
 }
 
-/** What orders pushes: a higher term is newer; within a term, a higher revision is newer. */
+/** Determines which push is newer: the one with the higher term or, within a term, with the higher revision. */
 export interface PushPosition {
   /** Increases with every new leader. Default 0. */
   readonly term?: number;

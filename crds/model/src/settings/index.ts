@@ -1,6 +1,6 @@
 /** Start-up settings of a process: their declarations, and their values from flags, the environment and a file. */
 
-/** A problem with the settings, or with what they select, that the user must fix; the message says what to change. */
+/** A problem with a setting, or with the file, server or port that it names; the message says what to change. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }

@@ -17,7 +17,7 @@ export interface ParsedSettingsFile {
 interface ParseOptions {
   /** The path of the file, for messages. */
   readonly file: string;
-  /** Variables of the program. Members for other Sluice programs are accepted too, because programs may share a file. */
+  /** Variables of the program. Members of other Sluice programs are accepted, because programs may share a file. */
   readonly own: readonly string[];
 }
 

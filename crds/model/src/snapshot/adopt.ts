@@ -1,4 +1,4 @@
-/** Applies changes that another thread or process has checked, and edits whose entities were checked singly. */
+/** Applies changes that another thread or process has checked, and edits whose entities were checked individually. */
 import { isDeepStrictEqual } from "node:util";
 import type { Change, ServiceEndpoint } from "../document.ts";
 import { type Collection, collections, entityNameOf, type PerCollection, perCollection } from "../entities/index.ts";

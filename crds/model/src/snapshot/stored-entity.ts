@@ -19,8 +19,8 @@ export function toStoredEntity(collection: Collection, { _sluice: extras, ...ent
 }
 
 /**
- * The credential with a SHA-256 (`lookupHash`) in place of the secret by which requests name it. A pushed document is
- * made from this form, so it never contains the secret.
+ * The credential with a SHA-256 (`lookupHash`) in place of the secret by which requests identify it. A pushed document
+ * is made from this form, so it never contains the secret.
  */
 function hashSecret(collection: Collection, credential: StoredEntity): StoredEntity {
   const lookup = entities[collection].credential?.lookup ?? "";

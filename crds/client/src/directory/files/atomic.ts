@@ -1,5 +1,5 @@
 /**
- * Atomic file changes: a reader sees the old or the new content and never a part, also after a power cut. A new file is
+ * Atomic file changes: a reader sees the old or the new content and never a part, even after a power cut. A new file is
  * first written beside its target under a hidden name, and a file to be removed is first renamed to a hidden name.
  *
  * Calls that only touch the system's caches are synchronous: a round trip through the thread pool costs ten times the

@@ -94,7 +94,7 @@ export function createFileSettling<Value>({
       onWait(path, left);
       return undefined;
     },
-    /** Records that the file's present state has taken effect. */
+    /** Records that the file's current state has taken effect. */
     accept({ path, facts }: ObservedFile): void {
       accepted.set(path, facts.ino);
       seen.delete(path);

@@ -11,7 +11,7 @@ import type { ParsedFile, ParsedResource } from "./parse-resources.ts";
 import type { StatusRecord } from "./status-record.ts";
 
 /**
- * A file's last valid resources, and its present faults. If the file is broken, the resources come from its earlier
+ * A file's last valid resources, and its current faults. If the file is broken, the resources come from its earlier
  * text.
  */
 export interface FileContent extends ParsedFile {

@@ -25,7 +25,7 @@ export interface FileProblem extends Position {
 }
 
 export interface ParsedFile {
-  /** Whether the resources in the present text are unknown, for example because it is not valid YAML. */
+  /** Whether the resources in the current text are unknown, for example because it is not valid YAML. */
   readonly broken: boolean;
   readonly resources: readonly ParsedResource[];
   readonly faults: readonly FileProblem[];

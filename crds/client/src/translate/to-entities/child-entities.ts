@@ -142,8 +142,8 @@ function timesPart(
 
 /**
  * The members of a credential that are not in its entry: the namespaces for whose routes it is valid and, from its
- * Secret, the time of creation and the key, secret or password. Nodes get only the hash of a key by which requests name
- * their credential.
+ * Secret, the time of creation and the key, secret or password. Nodes get only the hash of a key by which requests
+ * identify their credential.
  */
 function credentialPart({ from, options }: TranslatorInput, { collection, members, own, path }: Entry): EntityPart {
   const scope = scopeOf(collection, from.namespace, options);

@@ -55,7 +55,7 @@ function backendPart({ namespace, name, port }: BackendService, { from, options 
   return fault("port", `the core Service ${name} has no port ${port}`);
 }
 
-/** Stands for a missing value, so that headers keep their indices; a violation keeps the Service from being served. */
+/** Replaces a missing value, so that headers keep their indices; a violation keeps the Service from being served. */
 const UNKNOWN = "unknown";
 
 /** For the admin listener, headers with values from Secrets are omitted. */

@@ -29,7 +29,7 @@ const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds the control characters to refuse
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
-/** A violation for each header whose name an earlier header of the list has. */
+/** A violation for each header that has the same name as an earlier header in the list. */
 export function repeatedHeaders(list: unknown): readonly Violation[] {
   if (!Array.isArray(list)) return [];
   const seen = new Set<string>();

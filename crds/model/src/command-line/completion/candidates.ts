@@ -12,7 +12,7 @@ export interface CompletedOption extends Candidate {
   /** `-o` for `--output`. */
   readonly short?: string;
   readonly takesValue: boolean;
-  /** The possible values. Empty: any text, so the shell completes names of files. */
+  /** The possible values. Empty: any text, so the shell completes file names. */
   readonly choices: readonly string[];
 }
 

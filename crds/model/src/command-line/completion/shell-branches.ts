@@ -8,15 +8,15 @@ import {
   positionWords,
 } from "./candidates.ts";
 
-/** Branches for the three places at which the scripts decide. Each has its line break. */
+/** The branches of the `case` statements in the scripts. Each branch ends with a line break. */
 export interface ShellBranches {
-  /** Of `$command:$word`, for a word before the current one: sets the variables `option`, `command` and `position`. */
+  /** For `case $command:$word`, with a word before the current one: sets `option`, `command` and `position`. */
   readonly words: string;
-  /** Of `$command:$option`: assigns the values of an option. */
+  /** For `case $command:$option`: assigns the values of an option. */
   readonly values: string;
-  /** Of `$command`: assigns its options. */
+  /** For `case $command`: assigns the command's options. */
   readonly options: string;
-  /** Of `$command:$position`: assigns the subcommands or the values of an argument. */
+  /** For `case $command:$position`: assigns the subcommands or the values of an argument. */
   readonly positions: string;
 }
 

@@ -61,7 +61,7 @@ export class Reduction {
     this.items = items;
   }
 
-  /** Handles the violations from flattening: of the document's own members, references, and members it removed. */
+  /** Handles the violations found by flattening: in the document's own members, references and removed members. */
   takeDocumentFaults(violations: readonly Violation[]): void {
     for (const violation of violations) {
       const item = this.#ownerOf(violation.path);

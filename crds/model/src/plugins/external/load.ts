@@ -91,7 +91,7 @@ const comparedMembers = [
 
 /**
  * The fault if the definition cannot be imported, lacks phases, or differs from the facts, which some processes load
- * alone; undefined if there is none.
+ * without the definition; undefined if there is none.
  */
 async function codeFaultOf(
   { code }: PluginFiles,
