@@ -20,7 +20,7 @@ export interface SubscriptionCounts {
   readonly sockets: number;
   readonly streams: number;
   readonly subscriptions: number;
-  /** The number of sockets, streams and operations that ended because their client was slower than its events. */
+  /** The number of sockets, streams and operations that ended because their client read its events too slowly. */
   readonly slow: number;
 }
 
@@ -99,7 +99,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   });
   new Counter({
     name: "sluice_user_api_slow_consumers_total",
-    help: "Sockets, streams and operations that were ended because their client was slower than its events.",
+    help: "Sockets, streams and operations that were ended because their client read its events too slowly.",
     registers,
     collect() {
       this.reset();
@@ -108,7 +108,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   });
   new Gauge({
     name: "sluice_user_api_events_connected",
-    help: "1 while users created on other replicas are received at once.",
+    help: "1 while this replica receives notifications of users that other replicas create, otherwise 0.",
     registers,
     collect() {
       this.set(events.health().connected ? 1 : 0);

@@ -14,7 +14,7 @@ export interface Connection {
   terminate(): void;
 }
 
-export const SLOW_CLIENT = "This client is slower than its events";
+export const SLOW_CLIENT = "This client reads its events too slowly";
 export const slowClient = (): GraphQLFormattedError => failure("SLOW_CONSUMER", SLOW_CLIENT).toJSON();
 
 export interface Receiver {

@@ -206,7 +206,7 @@ describe("an event stream", () => {
     assert.equal(app.subscriptions.counts().streams, 0);
   });
 
-  it("ends with an error when its client is slower than its events", async () => {
+  it("ends with an error when its client reads its events too slowly", async () => {
     const title = "x".repeat(100_000);
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title }]) });
     const { app, port } = await listening({ store, subscriptionLimits: { connectionBytes: 300_000 } });

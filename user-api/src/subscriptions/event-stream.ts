@@ -7,7 +7,7 @@ export interface EventStreamOptions {
   readonly limits: Pick<SubscriptionLimits, "connectionBytes" | "heartbeatMilliseconds">;
   /** Begins the operation. Returns a function that stops it. */
   readonly begin: (receiver: Receiver) => () => void;
-  /** Called when the client is slower than its events. */
+  /** Called when the client reads its events too slowly. */
   readonly slow: () => void;
   /** Called when the stream has ended, on either side. */
   readonly ended: () => void;

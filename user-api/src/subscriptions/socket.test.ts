@@ -181,7 +181,7 @@ describe("graphql-transport-ws", () => {
     const { session, sent, at, slow } = open();
     session.received(subscribe("1"));
     session.received(subscribe("2"));
-    const message = "This client is slower than its events";
+    const message = "This client reads its events too slowly";
     const long = "x".repeat(1_000);
     at(0).receiver.next(JSON.stringify(long));
     at(0).receiver.next("2");

@@ -29,7 +29,7 @@ export interface SocketOptions {
     receiver: Receiver,
     size: { readonly bytes: number; readonly kept: number },
   ) => () => void;
-  /** Called when the client is slower than its events. */
+  /** Called when the client reads its events too slowly. */
   readonly slow: () => void;
   readonly ended: () => void;
 }

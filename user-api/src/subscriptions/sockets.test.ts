@@ -194,7 +194,7 @@ describe("a socket", () => {
   });
 });
 
-describe("a client that is slower than its events", () => {
+describe("a client that reads its events too slowly", () => {
   const long = "x".repeat(100_000);
   const store = () => arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: long }]) });
 
@@ -232,7 +232,7 @@ describe("a client that is slower than its events", () => {
     const { app, socket } = await slowSocket({ operationBytes: 3_000_000, connectionBytes: 300_000 });
     assert.equal(app.subscriptions.counts().subscriptions, 0);
     socket.resume();
-    assert.deepEqual((await once(socket, "close")).map(String), ["1013", "This client is slower than its events"]);
+    assert.deepEqual((await once(socket, "close")).map(String), ["1013", "This client reads its events too slowly"]);
   });
 
   it("does not get an unlimited number of pongs", async () => {
