@@ -34,7 +34,7 @@ export async function cache(field: Field): Promise<BenchReport> {
   return field.report({
     title: "Hits of a cache",
     method:
-      "GET of a response of the cache, 100 bytes of JSON or 64 KiB: proxy-cache with strategy memory, and nginx with " +
+      "GET of a cached response, 100 bytes of JSON or 64 KiB: proxy-cache with strategy memory, and nginx with " +
       "proxy_cache, whose files are in the page cache.",
     samples: await field.run(),
     ratios: Object.keys(bodies).map((size) => ({

@@ -145,7 +145,7 @@ export async function tokens(field: Field): Promise<BenchReport> {
     method:
       "GET of a 100-byte JSON response; Sluice with jwt, acl, rate-limiting (local), request-transformer and " +
       "correlation-id at 10,000 routes and 1,000 consumers; Envoy with one route and jwt_authn, rbac, local_ratelimit and " +
-      `header_mutation. New tokens: ${NEW_TOKENS} tokens in turn, more than the caches of 2,048 tokens keep.`,
+      `header_mutation. New tokens: ${NEW_TOKENS} tokens in turn, more than a cache holds (2,048 tokens).`,
     samples: await field.run(),
     ratios,
   });
