@@ -31,10 +31,10 @@ export const operatorSettings = defineSettings({
     kind: "duration",
     default: 2000,
     description:
-      "How long a file of the folder must be unchanged before a change in place that may remove protection takes effect, " +
-      "because the file may be half written. Such a change removes a protecting Plugin, a Route, the last items of a " +
-      "list in a Route, or everything in the file. Does not apply to writes of the admin API, or to a file that is " +
-      "renamed into place some milliseconds after it was written.",
+      "A change in place of a file in the folder that may remove protection takes effect only after the file has " +
+      "been unchanged for this time, because the file may be half written. Such a change removes a protecting Plugin, " +
+      "a Route, the last items of a list in a Route, or everything in the file. Does not apply to writes of the admin " +
+      "API, or to a file that is renamed into place some milliseconds after it was written.",
   },
   plugins: {
     variable: "SLUICE_PLUGINS",
@@ -64,8 +64,8 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: "default",
     description:
-      "Home namespace of this installation. Entity names have no namespace prefix there, its API keys open routes " +
-      "of all namespaces, and its Plugins may be global.",
+      "Home namespace of this installation. Entity names have no namespace prefix there, its API keys are valid for " +
+      "routes of all namespaces, and its Plugins may be global.",
   },
   privateNamespace: {
     variable: "SLUICE_PRIVATE_NAMESPACE",

@@ -111,7 +111,7 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         cause: "The nodes answer the operator, but refuse its document or take a long time to apply it.",
         cure:
           "`GET /status` of the operator names the nodes in `lagging`, with the reason in `trouble`. A node that refuses " +
-          "a document is of another version than the operator, or lacks a plugin of `SLUICE_PLUGINS`.",
+          "a document has another version than the operator, or lacks a plugin of `SLUICE_PLUGINS`.",
       },
       {
         alert: "SluiceNodeSilent",
@@ -149,8 +149,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         cause:
           "The operator renews its certificates 30 days before they expire, so a renewal has failed. Without valid push " +
           "certificates, nodes get no configuration. Without a valid webhook certificate, the API server stores " +
-          "resources unchecked. A series of a node is that of its push listener; in a series of the operator, the label " +
-          "`certificate` is `push` or `webhook`.",
+          "resources unchecked. The metric of a node is about the certificate of its push listener. In the metric of " +
+          "the operator, the label `certificate` is `push` or `webhook`.",
         cure:
           "The operator's log has a line `cannot rotate` with the reason, such as a missing permission for the Secret. With " +
           "files (`SLUICE_PUSH_TLS_CERT`), replace the files: the processes read them again. If only a node's " +
@@ -163,9 +163,9 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         expr: burning(burns.fast),
         summary: "So many requests fail that the month's error budget is used up within days.",
         cause:
-          "Requests are answered with a status of 500 or more, by the upstream or the gateway. The limit is 14.4 times " +
-          "the rate that uses up exactly the budget, measured over an hour, or 6 times that rate, measured over six " +
-          "hours. The metric needs the plugin prometheus with `status_code_metrics`.",
+          "Requests are answered with a status of 500 or more, by the upstream or the gateway. The alert fires if " +
+          "the share of such requests is more than 14.4 times the share that the objective allows, over an hour, or more " +
+          "than 6 times that share, over six hours. The metric needs the plugin prometheus with `status_code_metrics`.",
         cure:
           '`sum by (route, service, source, code) (rate(sluice_http_requests_total{code=~"5.."}[5m]))` names the routes. ' +
           "If `source` is `service`, the upstream sent the response. If it is `gateway`, the log of a node or " +
@@ -178,7 +178,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         expr: burning(burns.slow),
         summary: "More requests fail than the objective allows.",
         cause:
-          "The same as SluiceErrorBudgetBurnsFast, with 3 times the allowed rate over a day, or the allowed rate over 3 days.",
+          "The same as SluiceErrorBudgetBurnsFast, with 3 times the allowed share over a day, or the allowed share over " +
+          "3 days.",
         cure: "The same as for SluiceErrorBudgetBurnsFast.",
       },
       {
@@ -188,9 +189,10 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         expr: `increase(${series("sluice_rate_limit_counters_replaced_total")}[10m]) > 0`,
         summary: "Counters of rate limits are replaced before their window has ended.",
         cause:
-          "A node has a million counters of rate limits in its memory, and new ones replace those of the plugin instance " +
-          "with the most counters. Clients whose counter was replaced are admitted again. The usual reason is a limit " +
-          "by header, path or address with long windows, whose values clients make up.",
+          "The memory of a node for rate-limit counters, about a million of them, is full, and new counters replace " +
+          "those of the plugin instance with the most counters. Clients whose counter was replaced are admitted again. The " +
+          "usual reason is a limit with long windows by header, path or address, because clients can invent values " +
+          "for these.",
         cure:
           "Limit by consumer, or use shorter windows for the plugin whose identifiers clients choose; or count in Redis " +
           "(`policy: redis`).",
@@ -219,7 +221,7 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
               summary: "Prometheus gets no metrics of an operator.",
               cause:
                 "No operator runs, or Prometheus cannot reach it: `networkPolicies.metricsFrom` of the chart must allow " +
-                "it. Only the chart's rules have this alert, because there is no operator over a file or a database.",
+                "it. Only the chart's rules have this alert, because nodes over a file or a database need no operator.",
               cure: "Look at the pods of the operator, and at the targets in Prometheus.",
             } as const,
           ]),

@@ -6,13 +6,13 @@ import { operatorProgram } from "../../operator/src/commands/definition.ts";
 
 const introduction = `# Command line
 
-\`--help\` of each command prints its part of this page, and the command's [settings](settings.md), each of which is also a flag. \`--version\` prints the version. Misspelt commands and options are refused with the nearest known name.
+\`--help\` of each command prints its part of this page, and the command's [settings](settings.md), each of which is also a flag unless it is a secret. \`--version\` prints the version. Misspelt commands and options are refused with the nearest known name.
 
 Every command exits with one of these codes, and some with further codes:
 
 ${describeExitCodes()}
 
-\`sluice completion\` prints a script for bash, zsh or fish, which completes commands, options and those values that are a fixed choice. The script itself runs no program.
+\`sluice completion\` prints a script for bash, zsh or fish, which completes commands, options, and the values of options that have a fixed set of values. The script itself runs no program.
 `;
 
 export const commandLinePage = (): GeneratedFile =>

@@ -38,11 +38,11 @@ const withEveryChange: readonly (readonly [what: string, stage: string, test: st
 
 const intro = `# Conformance
 
-This page lists the suites, clients and servers of other projects with which Sluice is tested, and their last results. [Kong compatibility](kong-compatibility.md) lists every feature of Kong with the test that shows it.
+This page lists the suites, clients and servers of other projects with which Sluice is tested, and the last results. [Kong compatibility](kong-compatibility.md) compares Sluice with Kong feature by feature, and names the tests.
 
 ## Suites with kept results
 
-These are too large for every run. \`npm run test:public\` repeats them and keeps the results in [test/public](../../test/public/results.md); \`npm run generate\` writes them to this page. A skipped test counts as failed.`;
+These suites are too large to run with every change. \`npm run test:public\` runs them and keeps the results in [test/public](../../test/public/results.md); \`npm run generate\` writes them to this page. A skipped test counts as failed.`;
 
 const absent = `## Not tested
 

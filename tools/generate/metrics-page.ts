@@ -9,7 +9,7 @@ const listeners: Readonly<Record<MeasuredComponent, { readonly title: string; re
       "`GET /metrics` of the status listener (`SLUICE_STATUS_LISTEN`). `GET /metrics` of the admin API " +
       "(`SLUICE_ADMIN_LISTEN`) returns the same metrics of all nodes: counters and histograms are added up, gauges " +
       "have the label `node_id`. Only the admin API has `sluice_node_scraped`.\n\n" +
-      "Metrics of requests need the plugin [prometheus](plugins/prometheus.md), which selects them. " +
+      "Metrics of requests need the plugin [prometheus](plugins/prometheus.md), whose config selects them. " +
       "`<plugin>` stands for the name of a plugin, with `_` instead of `-`. Plugins of your own may have further " +
       "metrics. With `SLUICE_COMPAT=kong`, metrics have the names of the last column.",
   },

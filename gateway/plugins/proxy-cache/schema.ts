@@ -110,7 +110,7 @@ const schema = record(
       "cached response was too old) or Bypass (not cached). Bodies of at most 1 MiB are stored, after they have " +
       "arrived completely; longer ones pass unchanged. Responses with Set-Cookie or `Vary: *` are never stored. " +
       "Requests that miss at the same time are all forwarded, and the last response is kept. The admin API shows and " +
-      "removes entries below `/proxy-cache` and `/plugins/{id}/caches`, if its process also runs a node.",
+      "removes the entries of all nodes, below `/proxy-cache` and `/plugins/{id}/caches`.",
   },
 );
 

@@ -57,7 +57,7 @@ export const gatewayErrors = {
     transport: true,
     cause:
       "A segment of the path is `.` or `..` with parameters, such as `/a/..;x/b`. Some upstreams remove the parameters " +
-      "and then leave the folder, which would bypass routes and plugins.",
+      "and then resolve the dot segment, which would bypass routes and plugins.",
     evidence: "the URL that the client sends",
     cure: "Send the normalised path, without dot segments.",
   },
@@ -65,7 +65,8 @@ export const gatewayErrors = {
     status: 408,
     message: "Request timeout",
     transport: true,
-    cause: "The client was too slow: its head did not arrive in time, or its body paused or arrived too slowly.",
+    cause:
+      "The client was too slow: the request's head did not arrive in time, or its body paused or arrived too slowly.",
     evidence: `${accessLog}: the bytes of the request and the duration`,
     cure:
       "Check the client's network. For clients that are slow by nature, raise `SLUICE_CLIENT_HEADER_TIMEOUT` or " +
@@ -84,7 +85,9 @@ export const gatewayErrors = {
     message: "Non-gRPC request matched gRPC route",
     cause: "The route's `protocols` are `grpc` or `grpcs`, and the request's Content-Type is not `application/grpc`.",
     evidence: explanation,
-    cure: "Add `http` or `https` to the route's `protocols`, or give the route a path that ordinary requests do not match.",
+    cure:
+      "If the route is for ordinary requests, set its `protocols` to `http` and `https`. Otherwise give it a path " +
+      "that ordinary requests do not match.",
   },
   unknownExpectation: {
     status: 417,
@@ -102,7 +105,7 @@ export const gatewayErrors = {
     evidence: explanation,
     cure:
       "Use an `https` URL. To redirect clients, set the route's `https_redirect_status_code` to 301. If a proxy in front " +
-      "of the gateway ends TLS, list it in `SLUICE_TRUSTED_IPS` and let it send `X-Forwarded-Proto`.",
+      "of the gateway terminates TLS, list it in `SLUICE_TRUSTED_IPS` and let it send `X-Forwarded-Proto`.",
   },
   needsHttp2: {
     status: 426,
@@ -127,7 +130,7 @@ export const gatewayErrors = {
     transport: true,
     cause: "The client disconnected before its response began. The status is in logs and metrics only.",
     evidence: `${accessLog}: the duration`,
-    cure: "Compare the duration with the client's timeout: usually the upstream is slower than the client waits.",
+    cure: "Compare the duration with the client's timeout: usually the upstream takes longer than the client waits.",
   },
   unexpected: {
     status: 500,
@@ -154,7 +157,7 @@ export const gatewayErrors = {
     transport: true,
     cause:
       "The upstream refused or closed the connection, its certificate failed verification, or its response is not valid " +
-      "HTTP or too large for a plugin that holds it.",
+      "HTTP or too large for a plugin that buffers it.",
     evidence: reasonInLog,
     cure:
       "Check that the upstream runs and listens at the service's host and port, that `protocol` is right (`http` or " +

@@ -241,7 +241,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     ),
     gauge(
       "sluice_push_certificate_expiry_timestamp_seconds",
-      "Unix time at which the certificate expires with which the node authenticates to the operator",
+      "Unix time at which the node's certificate for the push listener expires",
       [],
       () => sampleOf(now.pushCertificate?.()),
     ),

@@ -25,7 +25,7 @@ export const accessSettings = defineSettings({
     default: null,
     description:
       "File with the token for the admin API, for example a mounted secret. If the file does not exist, it is created " +
-      "with a random token. Not used if SLUICE_ADMIN_TOKEN is set, unless only the file is given as a flag.",
+      "with a random token. Not used if SLUICE_ADMIN_TOKEN is set, unless the file is given as a flag.",
   },
   tlsCert: {
     variable: "SLUICE_ADMIN_TLS_CERT",

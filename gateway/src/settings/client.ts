@@ -26,7 +26,8 @@ export const clientSettings = defineSettings({
   tokenFile: {
     ...accessSettings.tokenFile,
     description:
-      "File with the token for the admin API. Not used if SLUICE_ADMIN_TOKEN is set, unless only the file is given as a flag.",
+      "File with the token for the admin API. Not used if SLUICE_ADMIN_TOKEN is set, unless the file is given as " +
+      "a flag.",
   },
 });
 

@@ -23,8 +23,8 @@ export const fileSettings = defineSettings({
     kind: "duration",
     default: 2000,
     description:
-      "How long a file must be unchanged before a change in place that removes protection takes effect, because " +
-      "the file may be half written. Such a change removes a protecting plugin, or lets an unprotected route " +
+      "A change in place that removes protection takes effect only after the file has been unchanged for this time, " +
+      "because the file may be half written. Such a change removes a protecting plugin, or lets an unprotected route " +
       "match requests of a protected one. Applies to declarative files and, with store `directory`, to files of " +
       "custom resources. Does not apply to writes of the admin API, or to a file that is renamed into place some " +
       "milliseconds after it was written.",

@@ -103,7 +103,7 @@ export const serviceKind: KindFacts = {
       },
       {
         rule: "!has(self.url) || !(has(self.protocol) || has(self.port) || has(self.path))",
-        message: "url contains protocol, port and path: remove them, or set host instead of url",
+        message: "url already contains the protocol, port and path: remove these members, or set host instead of url",
       },
       {
         rule: "!has(self.backendRef) || !has(self.port)",

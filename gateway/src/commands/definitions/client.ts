@@ -82,7 +82,10 @@ const describe: SluiceCommand = {
   options: clientOptions("text", "yaml", "json"),
   examples: [
     { line: "sluice describe routes shop", effect: "also shows the file and line, or the custom resource" },
-    { line: "sluice describe plugins shop/keys", effect: "shows the plugin of the custom resource keys in shop" },
+    {
+      line: "sluice describe plugins shop/keys",
+      effect: "shows the plugin of the custom resource `keys` in the namespace `shop`",
+    },
   ],
   load: async () => (await import("../client/get.ts")).describeCommand,
 };

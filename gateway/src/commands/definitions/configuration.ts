@@ -90,7 +90,8 @@ const migrate: SluiceCommand = {
       value: "PATH",
       description:
         "Write the part that can be served: custom resources into the folder PATH, or a declarative file (--format). " +
-        "A plugin that is absent and may protect is written so that requests in its scope are answered with 503.",
+        "A plugin that Sluice lacks and that may protect its scope is written so that requests there are answered " +
+        "with 503.",
     },
     format: {
       value: "FORM",
@@ -113,7 +114,7 @@ const load = async () => (await import("../migrations.ts")).migrationsCommand;
 
 /** Kong's subcommands all have both options. */
 const options = {
-  yes: { short: "y", description: "Do not ask for confirmation ('reset')." },
+  yes: { short: "y", description: "Do not ask for confirmation (only 'reset' asks)." },
   quiet: { short: "q", description: "Print only errors." },
 };
 
@@ -169,7 +170,7 @@ const migrations: SluiceCommand = {
       name: "reset",
       summary: "drops all tables and their contents",
       options,
-      examples: [{ line: "sluice migrations reset --yes", effect: "without a question" }],
+      examples: [{ line: "sluice migrations reset --yes", effect: "without asking for confirmation" }],
       load,
     },
   ],

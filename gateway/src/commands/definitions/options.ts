@@ -7,8 +7,11 @@ export const connectionOptions: Readonly<Record<string, OptionDefinition>> = {
   cert: { value: "FILE", description: "PEM file of a client certificate (mutual TLS)." },
   key: { value: "FILE", description: "PEM file of the private key of --cert." },
   context: { value: "NAME", description: "Reach the admin API in the cluster of this context of the kubeconfig." },
-  kubeconfig: { value: "FILE", description: "Reach it in the cluster of this kubeconfig (default: KUBECONFIG)." },
-  namespace: { short: "n", value: "NAME", description: "Reach it in this namespace of the cluster." },
+  kubeconfig: {
+    value: "FILE",
+    description: "Reach the admin API in the cluster of this kubeconfig (default: KUBECONFIG).",
+  },
+  namespace: { short: "n", value: "NAME", description: "Reach the admin API in this namespace of the cluster." },
   insecure: { short: "k", description: "Do not verify the certificate of the admin API." },
 };
 

@@ -39,7 +39,7 @@ export const processCommands: readonly SluiceCommand[] = [
   {
     name: "dev",
     summary: "runs a node with a plugin, and loads the plugin again after each save",
-    description: "If a saved plugin has a fault, the fault is printed, and the earlier code stays active.",
+    description: "If a saved plugin has an error, the error is printed, and the previous code stays active.",
     options: {
       plugin: {
         value: "FOLDER",

@@ -17,9 +17,9 @@ export const service: readonly Row[] = [
   ["url and host", { ...url, host: "users" }, /set exactly one of url, host and backendRef/],
   ["host and backendRef", { host: "users", backendRef }, /set exactly one of/],
   ["url and backendRef", { ...url, backendRef }, /set exactly one of/],
-  ["url and port", { ...url, port: 80 }, /url contains protocol, port and path: remove them/],
-  ["url and protocol", { ...url, protocol: "http" }, /url contains protocol, port and path/],
-  ["url and path", { ...url, path: "/api" }, /url contains protocol, port and path/],
+  ["url and port", { ...url, port: 80 }, /url already contains the protocol, port and path: remove these members/],
+  ["url and protocol", { ...url, protocol: "http" }, /url already contains the protocol, port and path/],
+  ["url and path", { ...url, path: "/api" }, /url already contains the protocol, port and path/],
   ["backendRef and port", { backendRef, port: 80 }, /backendRef contains the port/],
 
   ["a url without protocol", { url: "users:4000" }, /must have the form <protocol>:\/\/<host>\[:<port>\]\[\/<path>\]/],
