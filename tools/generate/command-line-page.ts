@@ -8,7 +8,7 @@ const introduction = `# Command line
 
 \`--help\` of each command prints its part of this page, and the command's [settings](settings.md), each of which is also a flag unless it is a secret. \`--version\` prints the version. Misspelt commands and options are refused with the nearest known name.
 
-Every command exits with one of these codes, and some with further codes:
+These exit codes are common to all commands; the section of a command lists the codes that differ:
 
 ${describeExitCodes()}
 

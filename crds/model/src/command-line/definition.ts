@@ -42,7 +42,7 @@ export interface CommandDefinition<Loaded extends LoadedCommand = LoadedCommand>
   /** By long name. */
   readonly options?: Readonly<Record<string, OptionDefinition>>;
   readonly examples?: readonly CommandExample[];
-  /** Codes in addition to 0, 1 and 2. */
+  /** Codes other than 0, 1 and 2, and codes of these with another meaning. */
   readonly exitCodes?: Readonly<Record<number, string>>;
   readonly subcommands?: readonly CommandDefinition<Loaded>[];
   /** Loads the modules of the command. Absent: only its subcommands can run. */

@@ -35,7 +35,7 @@ function sectionsOf(definition: CommandDefinition, names: readonly string[]): re
     ),
     examples.length > 0 &&
       `\`\`\`sh\n${examples.map(({ line, effect }) => `# ${effect}\n${line}`).join("\n\n")}\n\`\`\``,
-    codes && `Exit codes in addition to 0, 1 and 2:\n\n${codeList(codes)}`,
+    codes && `Exit codes that differ from the common ones:\n\n${codeList(codes)}`,
   ];
   const section = `${parts.filter(Boolean).join("\n\n")}\n`;
   return [section, ...subcommands.flatMap((one) => sectionsOf(one, [...names, one.name]))];
