@@ -34,7 +34,7 @@ function candidateOf(candidate: ExplainedRoute, chosen: ExplainedRoute | undefin
   const route = nameOf(candidate.route);
   if (mismatch !== null) return { route, path, result: "no match", ...mismatch };
   if (candidate === chosen)
-    return { route, path, result: "chosen", attribute: null, reason: "it matches, and none before it does" };
+    return { route, path, result: "chosen", attribute: null, reason: "it matches, and no route before it does" };
   const reason = `it matches, but the route ${chosen?.route.name ?? chosen?.route.id} takes precedence: ${lostBecause}`;
   return { route, path, result: "lost", attribute: null, reason };
 }

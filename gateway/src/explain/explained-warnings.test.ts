@@ -36,7 +36,7 @@ const withCertificate = ({ certificate: cert, key }: KeyPair, ...names: readonly
   certificates: [{ cert, key, snis: names.map((name) => ({ name })) }],
 });
 
-describe("a warning says that the certificate", () => {
+describe("the warnings of an explanation, if the certificate", () => {
   const rows: readonly (readonly [
     what: string,
     host: string,
@@ -80,7 +80,7 @@ describe("a warning says that the certificate", () => {
       assert.deepEqual([explanation.handshake?.sni, explanation.warnings], [sni, warnings]);
     });
 
-  test("is valid: no warning, and the details of the certificate without its key", async () => {
+  test("is valid, are empty, and the explanation has the details of the certificate without its key", async () => {
     serve(withCertificate(valid, "*.shop.example"));
     const { handshake, warnings } = await rig.explain({ url: "https://a.shop.example/" });
     assert.deepEqual(warnings, []);
@@ -101,11 +101,11 @@ describe("a warning says that the certificate", () => {
     );
   });
 
-  test("is self-signed", () => {
+  test("is self-signed, say so", () => {
     const certificate = { id: "1", ...(certificateDetails(selfSigned) ?? assert.fail()), alternative_names: [portal] };
     const now = Date.parse(certificate.not_before);
     assert.deepEqual(handshakeWarnings({ server_name: portal, sni: portal, certificate }, now).slice(-1), [
-      "the certificate CN=sluice test authority is self-signed: only clients that trust it itself accept it",
+      "the certificate CN=sluice test authority is self-signed: only clients that trust this very certificate accept it",
     ]);
   });
 });

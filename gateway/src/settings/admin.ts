@@ -67,7 +67,7 @@ export const adminSettings = defineSettings({
     secret: true,
     description:
       "Token that the operator requires for requests to endpoints of plugins below /plugins/{id}/, such as those that " +
-      "purge caches. Unset: over custom resources the admin API answers such requests with 503.",
+      "purge caches. Unset: with custom resources, the admin API answers such requests with 503.",
   },
   ...databaseSettings,
   ...fileSettings,

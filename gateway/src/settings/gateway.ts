@@ -29,7 +29,7 @@ export const allowedUpstreams = {
   description:
     "Addresses and CIDR blocks, such as 127.0.0.0/8, to which nodes may connect although they are refused by " +
     "default (loopback, link-local, multicast and metadata addresses). Applies to upstreams, health checks, and " +
-    "the Redis of a plugin. `address:port` also allows one of the gateway's own listeners. The admin listener " +
+    "the connections of plugins, such as to Redis. `address:port` also allows one of the gateway's own listeners. The admin listener " +
     "uses its own value for its warnings: give it the same value as the nodes.",
 } as const;
 
@@ -303,8 +303,8 @@ export const gatewaySettings = defineSettings({
     description:
       "Environment variables of the node whose values configs of plugins may use, by references such as " +
       "{vault://env/NAME} or through a Vault. A name that ends in `*`, such as SECRET_*, allows all variables that " +
-      "begin with the text before it. Every author of a plugin's config can use the values, also to send them to a " +
-      "server. Unset: none.",
+      "begin with the text before it. Every author of a plugin's config can use the values, and can for example send " +
+      "them to a server. Unset: none.",
   },
   allowedUpstreams,
   trustedCertificates: {

@@ -10,7 +10,7 @@ export const revisionSettings = defineSettings({
     maximum: 10_000,
     description:
       "Maximum number of revisions that a database or a declarative file keeps, for GET /revisions and rollbacks. " +
-      "All commands that write to one database need the same value. Over custom resources, the operator's setting of " +
+      "All commands that write to one database need the same value. With custom resources, the operator's setting of " +
       "the same name applies.",
   },
   revisionsAge: {

@@ -43,7 +43,7 @@ export function keepToken(token: string | null): void {
   else sessionStorage.setItem(KEY, token);
 }
 
-/** Calls the listener whenever the admin API refuses the token. Returns a function that ends this. */
+/** Calls the listener whenever the admin API refuses the token. Returns a function that removes the listener. */
 export function onUnauthorized(listener: Listener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
@@ -90,6 +90,6 @@ export const encodedPath = (...segments: readonly string[]): string => segments.
 export const describeFailure = (error: unknown): string => {
   if (error instanceof ApiError) return error.message;
   if (error instanceof TypeError)
-    return "The admin listener does not respond. Check that it runs and that this machine reaches it.";
+    return "The admin listener does not respond. Check that it runs and that this machine can reach it.";
   return String(error);
 };

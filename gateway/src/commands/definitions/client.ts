@@ -45,7 +45,7 @@ const collection: ArgumentDefinition = {
   choices: Object.keys(collections),
   // Every name is a plural with `s`. The model, which has the singulars, would be loaded at the start of each command.
   synonyms: new Map(Object.keys(collections).map((name) => [name.slice(0, -1), name])),
-  description: "The kind of entities, also in the singular.",
+  description: "The kind of entity, in the plural or the singular.",
 };
 
 const get: SluiceCommand = {
@@ -159,8 +159,8 @@ const history: SluiceCommand = {
   name: "history",
   summary: "lists the revisions of the configuration, shows the changes of one, or compares two",
   description:
-    "A revision is a recorded change of the configuration, with its time and author. Every store keeps revisions; for " +
-    "custom resources, the leading operator records them. Values of secrets are redacted.",
+    "A revision is a recorded change of the configuration, with its time and author. Databases and declarative files " +
+    "have revisions; for custom resources, the leading operator records them. Values of secrets are redacted.",
   arguments: [
     { name: "N", optional: true, description: "Number of a revision: its changes are shown." },
     { name: "M", optional: true, description: "Number of a second revision: the changes from N to M are shown." },

@@ -17,7 +17,7 @@ const explain: SluiceCommand = {
     "body-size": { value: "BYTES", description: "Size of the body, instead of a body." },
     "http-version": { value: "VERSION", choices: ["1.1", "2"], description: "Version of HTTP (default 1.1)." },
     "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
-    size: { value: "NUMBER", description: "List this many routes, also those that do not match." },
+    size: { value: "NUMBER", description: "List this many routes, including those that do not match." },
     ...clientOptions("text", "yaml", "json"),
   },
   exitCodes: {
@@ -41,7 +41,7 @@ const requestOptions: Readonly<Record<string, OptionDefinition>> = {
   data: { short: "d", value: "TEXT", description: "Body of the request; @FILE for the content of a file." },
   "proxy-url": {
     value: "URL",
-    description: "URL of the proxy, if it is not at the host of the URL; the request keeps the host of the URL.",
+    description: "URL of the proxy, if it is not at the host and port of the request's URL. The request keeps its host.",
   },
   "proxy-cacert": {
     value: "FILE",

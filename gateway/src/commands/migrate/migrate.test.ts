@@ -118,7 +118,7 @@ test("migrate names the routes that get the requests of omitted routes, and the 
   assert.deepEqual(
     output.split("\n").filter((line) => line.includes("->")),
     [
-      "    -> left out; entities that refer to it and are left out too: 1; requests such as GET /a go to the route look, which answers 503; requests of its routes are answered 503: closed",
+      "    -> left out; entities that refer to it and are left out too: 1; requests such as GET /a go to the route look, which answers 503; these of its routes answer 503: closed",
       "    -> left out; requests such as PUT /b go to the route open; requests such as PUT /b/ go to the route open",
       "    -> left out",
       "    -> requests of the route are answered 503",

@@ -89,7 +89,7 @@ function consequencesIn(part: Reported): (one: Unserved) => string {
       "left out",
       ...(dependents === 0 ? [] : [`entities that refer to it and are left out too: ${dependents}`]),
       ...leftOutRoutes.flatMap(routesInsteadOf),
-      ...(closedRoutes.length === 0 ? [] : [`requests of its routes are answered 503: ${closedRoutes.join(", ")}`]),
+      ...(closedRoutes.length === 0 ? [] : [`these of its routes answer 503: ${closedRoutes.join(", ")}`]),
     ].join("; ");
   };
 }

@@ -10,7 +10,7 @@ interface NewSecretsProps {
 
 export function NewSecrets({ secrets, singular, onClose }: NewSecretsProps) {
   return (
-    <Dialog title={`The ${singular} is made`} onClose={onClose}>
+    <Dialog title={`The ${singular} has been created`} onClose={onClose}>
       <p>Copy it now: the console does not show it again.</p>
       {secrets.map(([member, value]) => (
         <CopyField key={member} id={`secret-${member}`} label={member} value={value} />

@@ -2,7 +2,7 @@
 import type { FleetGauges } from "../../metrics/node-gauges.ts";
 
 interface StatusNode {
-  /** The node's id. Over custom resources it is absent until the node has answered the operator. */
+  /** The node's id. With custom resources, it is absent until the node has answered the operator. */
   readonly node?: string;
   readonly address?: string;
   readonly version?: string;

@@ -100,7 +100,7 @@ export function OverviewPage() {
         </section>
       )}
       <p class="next">
-        Why does a request get its answer? <Link to={["explain"]}>Explain it.</Link>
+        Why does a request get a certain response? <Link to={["explain"]}>Explain it.</Link>
       </p>
     </>
   );

@@ -28,7 +28,7 @@ export interface ProblemList {
   readonly total: number;
 }
 
-/** More problems are counted only. */
+/** Maximum number of problems that are shown; the others are only counted. */
 const MAX_SHOWN = 50;
 
 export const loadStoreProblems = async (signal: AbortSignal): Promise<readonly SystemProblem[]> =>
@@ -66,5 +66,5 @@ const furtherProblems = (count: number): SystemProblem => ({
   severity: "warning",
   title: `${count.toLocaleString("en")} further problems are not shown`,
   detail: "The list ends here.",
-  cure: "Run sluice status, which lists all of them.",
+  cure: "Run sluice status, which lists the first 1,000.",
 });

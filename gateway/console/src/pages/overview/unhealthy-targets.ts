@@ -3,15 +3,15 @@ import { encodedPath } from "../../api/client.ts";
 import { loadEntities } from "../../api/load-entities.ts";
 import type { SystemProblem } from "./fleet-status.ts";
 
-/** Upstreams that are asked for: the admin API asks every node about each. The topology shows the others. */
+/** Maximum number of upstreams that are checked: for each, the admin API asks every node. Topology shows the others. */
 const MAX_UPSTREAMS = 50;
 
 /** Requests at a time. */
 const CONCURRENCY = 5;
 
 const reasons: Readonly<Record<string, string>> = {
-  UNHEALTHY: "A node's health checks of it fail, so it gets no requests.",
-  DNS_ERROR: "A node cannot resolve its name, so it gets no requests.",
+  UNHEALTHY: "It fails the health checks of at least one node, which sends it no requests.",
+  DNS_ERROR: "At least one node cannot resolve its name, and sends it no requests.",
 };
 
 export async function loadTargetProblems(signal: AbortSignal): Promise<readonly SystemProblem[]> {

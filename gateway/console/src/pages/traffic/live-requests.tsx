@@ -75,11 +75,11 @@ export function LiveRequests() {
         columns={columnsOf(setTraced)}
         rows={list.requests}
         keyOf={({ node, request_id }) => `${node} ${request_id}`}
-        empty={isWatching ? "Waiting for requests…" : "Start shows the requests that end from then on."}
+        empty={isWatching ? "Waiting for requests…" : "Press Start to list requests as they end."}
       />
       <p class="hint">
         The newest {MAX_LISTED} requests, without queries. The list pauses while the tab is hidden.
-        {list.missed > 0 && ` ${list.missed.toLocaleString("en")} more were too many to be listed.`}
+        {list.missed > 0 && ` ${list.missed.toLocaleString("en")} more are not listed, because there were too many.`}
       </p>
       {traced && <TraceDialog request={traced} onClose={() => setTraced(undefined)} />}
     </section>

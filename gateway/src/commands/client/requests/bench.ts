@@ -51,7 +51,7 @@ export const benchCommand = defineCommand({
     const { url, tls } = request;
     if (!isLoopbackHost(url.hostname.replace(/^\[|\]$/g, "")))
       log.warn(
-        `${url.origin} is not on this machine: the latencies include the network; load only servers that you operate`,
+        `${url.origin} is not on this machine: the latencies include the network; send load only to servers that you operate`,
       );
     const pool = new Pool(url.origin, {
       connections,

@@ -72,7 +72,7 @@ export function failureOf(error: RequestError, { origin }: URL): CommandError | 
       `the certificate of ${origin} cannot be verified (${error.code}): name a file with its CA by --proxy-cacert`,
     );
   return new CommandError(
-    `the request to ${origin} failed: ${reasonOf(error)}. If the proxy has another address than the URL, name it with ` +
+    `the request to ${origin} failed: ${reasonOf(error)}. If the proxy is not at the host and port of the URL, name it with ` +
       "--proxy-url",
   );
 }

@@ -90,7 +90,7 @@ test("bench sends the given request, and counts responses and broken connections
     if (++count % 5 === 0) request.socket.destroy();
     else answer.writeHead(count % 2 === 0 ? 404 : 200).end("x".repeat(100_000));
   });
-  // The same server by an address that is not loopback.
+  // The same server under an address that is not loopback.
   const proxyUrl = url.replace("127.0.0.1", "0.0.0.0");
   const request = ["http://a.example/", "--proxy-url", proxyUrl, "-H", "X-A: b", "--data", "{}"];
   const load = ["--rate", "20", "--seconds", "1", "--connections", "2", "--json"];
@@ -108,6 +108,6 @@ test("bench sends the given request, and counts responses and broken connections
   assert.ok(measured.latencies.p50 > 0 && measured.latencies.max >= measured.latencies.p99);
   assert.match(
     warnings.join("\n"),
-    /^http:\/\/0\.0\.0\.0:\d+ is not on this machine: the latencies include the network; load only/,
+    /^http:\/\/0\.0\.0\.0:\d+ is not on this machine: the latencies include the network; send load only/,
   );
 });

@@ -30,7 +30,7 @@ export async function recoverBatches(
     const complete = isBatchComplete(batch);
     log.warn(
       { batch: first?.mark.id, resources: batch.length, of: first?.mark.size },
-      `a writer that died left an unfinished batch: it is ${complete ? "finished" : "undone"}`,
+      `${complete ? "finishing" : "undoing"} a batch that a crashed writer left behind`,
     );
     if (complete || (await undoBatch(client, batch))) await finishBatch(client, batch);
   }
