@@ -97,7 +97,7 @@ describe("the reason why a route does not match", () => {
     });
 });
 
-test("routes that match are chosen or lose to the chosen one, and each path of a route competes by itself", async () => {
+test("routes that match are chosen or lose to the chosen one, and each path of a route is a candidate of its own", async () => {
   rig.serve({
     routes: [
       { name: "wide", paths: ["/", "/a"] },

@@ -15,7 +15,7 @@ const report = (requests: number, ...ids: readonly string[]): TrafficReport => (
   unanswered: [],
 });
 
-test("the memory has one point for reports of one time, and the last entries of each subject", () => {
+test("the memory has one point for reports of the same time, and the last entries of each subject", () => {
   const memory = new TrafficMemory();
   memory.add(
     new Map([

@@ -25,7 +25,7 @@ const document = { _format_version: "3.0", services: [users] };
 const names = async (rig: FileRig, list: string) =>
   ((await rig.ask("GET", `/${list}`)).body as { data: { name: string }[] }).data.map(({ name }) => name).sort();
 
-describe("a document sent to POST /config over a read-only file", () => {
+describe("a document sent to POST /config, with a read-only file as the store,", () => {
   let rig: FileRig;
   before(async () => {
     rig = await startFileRig(first);
@@ -342,7 +342,7 @@ test("a loaded document is written to a writable file, which keeps its comment",
   }
 });
 
-test("over custom resources, the plan of a document is applied once, and refused after another change", async (context) => {
+test("with custom resources, the plan of a document is applied once, and refused after another change", async (context) => {
   const rig = await startAdminRig();
   context.after(() => rig.close());
   const send = (path: string) => rig.ask("POST", path, { json: document });

@@ -94,7 +94,7 @@ describe("the console of a listener with a token", () => {
     [".br", brotliDecompressSync],
     [".gz", gunzipSync],
   ] as const) {
-    test(`has at most 200 kB in files that end in ${extension}, each with the content of the file`, () => {
+    test(`has at most 200 kB of ${extension} files, each of which decompresses to the file beside it`, () => {
       const files = [...consoleFiles()].filter(([name]) => name.endsWith(extension));
       const compressed = files.map(([, path]) => readFileSync(path));
       assert.ok(compressed.reduce((sum, { length }) => sum + length, 0) <= 200_000);

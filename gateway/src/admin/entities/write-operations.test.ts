@@ -58,7 +58,7 @@ spec:
     assert.partialDeepStrictEqual((await ask("GET", path)).body, { config: { session_secret } });
   });
 
-  test("gets no violation of this member if PATCH sets another member to an invalid value", async (context) => {
+  test("gets no violation for this member if PATCH sets another member to an invalid value", async (context) => {
     const { ask, path } = await start(context);
     const { status, body } = await ask("PATCH", path, { json: { config: { leeway: -1 } } });
     assert.deepEqual(

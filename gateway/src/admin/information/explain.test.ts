@@ -57,18 +57,18 @@ test("while the store cannot be read, the explanation is that of the node", asyn
 
 const rows: readonly (readonly [what: string, status: number, problems: readonly object[], warning?: string])[] = [
   [
-    "one, whose conditions are two",
+    "one consumer once, even if it has two conditions",
     401,
     [problem("Consumer", "app"), problem("Consumer", "app")],
     "1 consumer has a credential that cannot be read: shop/app",
   ],
   [
-    "the first five",
+    "the first five of many",
     401,
     ["a", "b", "c", "d", "e", "f"].map((name) => problem("Consumer", name)),
     "6 consumers have credentials that cannot be read: shop/a, shop/b, shop/c, shop/d, shop/e and 1 more",
   ],
-  ["none with another problem", 401, [problem("Route", "app"), problem("Consumer", "app", "Invalid")]],
+  ["none whose problem is a different one", 401, [problem("Route", "app"), problem("Consumer", "app", "Invalid")]],
   ["none if the request is not refused for its credential", 403, [problem("Consumer", "app")]],
 ];
 for (const [what, status, problems, warning] of rows)

@@ -31,7 +31,7 @@ const rows: readonly (readonly [
   message: RegExp | null,
   remedy: RegExp,
 ])[] = [
-  ["a node that is heard has no problem", () => ({ revision: 53, status: urlOf("/lost/status") }), {}, null, /./],
+  ["a node that is neither silent nor late has no problem", () => ({ revision: 53, status: urlOf("/lost/status") }), {}, null, /./],
   [
     "a silent node that lost its database reports its revision and the reason",
     () => ({ revision: 51, status: urlOf("/lost/status") }),
@@ -89,7 +89,7 @@ const rows: readonly (readonly [
     /^Correct the cause\./,
   ],
   [
-    "a late node without an error is to be waited for",
+    "the remedy for a late node without an error is to wait",
     () => ({ revision: 52, status: null }),
     { lagging: ["n1"] },
     /^It serves revision 52 of 53\.$/,
@@ -108,7 +108,7 @@ for (const [what, node, of, message, remedy] of rows)
     }
   });
 
-test("of a store that does not report a revision, the newest is that of the node that serves most", async () => {
+test("if the store reports no revision, the newest is the highest revision that a node serves", async () => {
   const nodes = [
     { address: "n1", revision: 2 },
     { address: "n2", revision: 3 },

@@ -9,7 +9,7 @@ const plugin = (name: string) => ({ id: name, name }) as Plugin;
 const storeOf = (list: Store["list"], failure: readonly string[] = []) =>
   ({ list, unready: () => failure }) as unknown as Store;
 
-test("each plugin in use is listed once, also if the store has a problem but can still be read", async () => {
+test("each plugin in use is listed once, even if the store has a problem but can still be read", async () => {
   const list = async () => ({ entities: [plugin("key-auth"), plugin("cors"), plugin("key-auth")], more: false });
   const store = storeOf(list as unknown as Store["list"], ["resources cannot be read at the moment: watch closed"]);
   assert.deepEqual(await pluginsInUse(store), ["cors", "key-auth"]);

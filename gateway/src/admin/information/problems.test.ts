@@ -34,7 +34,7 @@ async function reported(problems: readonly StoreProblem[], store: string) {
   };
 }
 
-test("conditions of a resource that are false for one reason are one problem, with the longest message", async () => {
+test("conditions of a resource that are false for the same reason are one problem, with the longest message", async () => {
   const { data, total } = await reported([route, programmed, { ...route, reason: "Conflicted" }], "cluster");
   assert.equal(total, 2);
   assert.deepEqual(
@@ -54,7 +54,7 @@ for (const [what, problem, store, remedy] of [
   ["an invalid resource", { reason: "Invalid" }, "directory", /^Correct the resource, in its file\.$/],
   ["an invalid line of a file", line, "file", /the last valid version of the file/],
 ] as const)
-  test(`the remedy of ${what} in a ${store} is what to change`, async () => {
+  test(`the remedy for ${what} in a ${store} says what to change`, async () => {
     const { data } = await reported([{ ...route, ...problem }], store);
     assert.match(data[0]?.remedy ?? "", remedy);
   });

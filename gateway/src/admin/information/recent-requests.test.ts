@@ -4,7 +4,7 @@ import type { WatchedRequests } from "@sluice/model";
 import type { AdminContext } from "../context.ts";
 import { recentRequestRoutes } from "./recent-requests.ts";
 
-/** The body of GET /access-log if the nodes answer so. */
+/** The body of GET /access-log if the nodes return these requests. */
 async function accessLogOf(nodes: Readonly<Record<string, WatchedRequests>>): Promise<unknown> {
   const answered = Object.entries(nodes).map(([node, body]) => ({ node, response: { status: 200, body } }));
   const fleet = { askPlugin: async () => ({ answered, unanswered: [] }) };

@@ -147,19 +147,19 @@ describeTable("the admin API for schemas", [
     },
   },
   {
-    does: "returns the schema of a kind of vaults",
+    does: "returns the schema of a kind of vault",
     ask: "GET /schemas/vaults/env",
     status: 200,
     has: { fields: [{ config: { type: "record", fields: [{ prefix: { type: "string" } }] } }], entity_checks: [] },
   },
   {
-    does: "has no schema for an unknown kind of vaults",
+    does: "has no schema for an unknown kind of vault",
     ask: "GET /schemas/vaults/hcv",
     status: 404,
     body: { message: "No vault named 'hcv'" },
   },
   {
-    does: "lists the plugins that declare credentials, on one of which the config of a credential depends",
+    does: "shows that the config of a credential depends on its plugin, and lists the plugins that declare credentials",
     ask: "GET /schemas/plugin_credentials",
     status: 200,
     has: {

@@ -70,7 +70,7 @@ const rows: readonly (readonly [
     /404 Not Found: no route matches\n[\s\S]*\nno match +shop +- +the host other\.example is not shop\.example\n/,
   ],
   [
-    "explain gives a logged line as the reason of a 503",
+    "explain gives a logged line as the reason for a 503",
     ["explain", "GET", "http://a.example/stock"],
     3,
     /^The gateway answers 503 Service Unavailable: the upstream failed: no target accepts requests\n/,

@@ -148,7 +148,7 @@ test("top names the nodes whose figures are missing", async () => {
   assert.match(printed, /^The last complete 10 seconds on 1 of 2 nodes:\n[\s\S]*\nNo answer from n2: it sends no /);
 });
 
-test("describe lists the ids of the plugins that have one name", async () => {
+test("describe lists the ids of the plugins that have the same name", async () => {
   await assert.rejects(run("describe", "plugins", "key-auth"), {
     message: "there are 2 plugins 'key-auth': name one by its id",
     faults: [`${keys}  all requests`, `${auth}  all requests`],

@@ -106,7 +106,7 @@ for (const [what, text, readByItself] of edits) {
   });
 }
 
-test("an edit keeps the objects of unchanged entities, also of those inside the edited item", async () => {
+test("an edit keeps the objects of unchanged entities, even of those inside the edited item", async () => {
   const served = servedOf(before);
   assert.ok(served);
   const edited = await afterEdit(served, before.replace("http://a.test", "http://other.test"));
@@ -147,7 +147,7 @@ const text = fc
         .join(""),
   );
 
-test("applying consecutive edits gives the same result as reading each text as a whole, or falls back to that", async () => {
+test("applying consecutive edits gives the same result as reading each whole text, or requires that the whole text is read", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(text, { minLength: 2, maxLength: 6 }), async (texts) => {
       let served: ServedText | null = null;

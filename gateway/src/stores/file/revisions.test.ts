@@ -71,7 +71,7 @@ test("an edit of the file is a revision with the author 'file', which has the en
   );
 });
 
-test("of a large file, which another process reads, a revision has only the entities that an edit changed", async (context) => {
+test("a revision of a large file, which the reader process reads, has only the entities that an edit changed", async (context) => {
   const { file } = folderOf(context);
   const services = Array.from({ length: 600 }, (_, index) => `- name: s-${index}\n  host: one.example\n`).join("");
   writeFileSync(file, `${head}services:\n${services}`);

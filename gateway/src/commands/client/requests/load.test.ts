@@ -7,7 +7,7 @@ import { generateLoad, LoadCounts, type LoadResponse } from "./load.ts";
 
 const response = (headers: LoadResponse["headers"] = {}, status = 200): LoadResponse => ({ status, headers });
 
-/** A clock that timers move at once. */
+/** A clock on which each timer moves the time forward at once, instead of waiting. */
 function mockClock({ mock }: TestContext): { now: number } {
   const clock = { now: 0 };
   mock.method(performance, "now", () => clock.now);
@@ -39,7 +39,7 @@ test("requests are due at the rate, and those that wait for a connection are mea
   assert.ok(counts.latencies.percentile(80) >= 90_000, String(counts.latencies.percentile(80)));
 });
 
-test("requests of a rate that the connections cannot reach are counted as not sent", async (context) => {
+test("at a rate that the connections cannot reach, the requests that they did not send are counted", async (context) => {
   const clock = mockClock(context);
   const { promise, resolve } = Promise.withResolvers<LoadResponse>();
   const counts = new LoadCounts();
