@@ -27,8 +27,8 @@ export interface Invocation {
 }
 
 /**
- * Runs a command, and sets the exit code: 1 for a failure, 2 for invalid arguments, else the number that the command
- * returns, if any. A command that keeps running stops at the first SIGTERM or SIGINT.
+ * Runs a command, and sets the exit code: 1 or the code that the command declares for a failure, 2 for invalid
+ * arguments, else the number that the command returns, if any. A command that keeps running stops at the first SIGTERM or SIGINT.
  */
 export async function runCommand(command: Command, { name, given, flags }: Invocation): Promise<void> {
   const progress = progressFor(process.stderr, { ends: command.ends === true, output: given.options.output });

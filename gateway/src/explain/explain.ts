@@ -1,7 +1,7 @@
 /**
  * Explains a request: how the node would route and answer it, and why. The request passes the pipeline of the proxy with
- * the node's runtime, so an explanation cannot differ from what the proxy does; only plugins have services that change
- * and send nothing.
+ * the node's runtime, so an explanation cannot differ from what the proxy does. The only exception: the services of
+ * plugins change and send nothing.
  */
 import type { ExplainedCounter, ExplainRequest, Explanation } from "@sluice/model";
 import type { DirectResponse } from "@sluice/plugin-sdk";
@@ -175,7 +175,7 @@ async function passPhases(
 const hasTarget = ({ upstream: { parts, targets } }: ForwardPlan): boolean =>
   targets.length > 0 && (parts.balancer === null || parts.balancer.isUp);
 
-/** Why every target that may get the request is refused; null: one of them is not. */
+/** Why every target that may get the request is refused; null: at least one is not refused. */
 function refusalOf({ upstream: { parts, targets } }: ForwardPlan, reasonToRefuse: ReasonToRefuse): string | null {
   const eligible = targets.filter((_target, at) => parts.balancer === null || parts.balancer.isEligible(at));
   const refusals = eligible.map(({ host, port }) => reasonToRefuse(host, port));

@@ -214,7 +214,7 @@ function scopeOf(snapshot: Snapshot, id: string): ExplainedPlugin["scope"] {
   );
 }
 
-/** Why the plugin closes its routes; null: it does not. Requests that get past the earlier plugins meet it. */
+/** Why the plugin closes its routes; null: it does not. Requests that earlier plugins let pass get this response. */
 function closedReason(snapshot: Snapshot, id: string): string | null {
   const unavailable = snapshot.plugins.get(id)?._sluice?.unavailable;
   return unavailable === undefined ? null : `when it is reached, it answers 503: ${unavailable}`;

@@ -93,7 +93,7 @@ function certainTarget({ upstream }: ForwardPlan, exchange: LiveExchange): Upstr
   const { request, match, consumer, credential } = exchange;
   const responseHeaders = new HeaderEditList();
   const view = { request, match, consumer, credential, responseHeaders };
-  // Without a hash, the target depends on the requests before, and choosing one would affect those after. A client
+  // Without a hash, the target depends on earlier requests, and choosing one would affect later requests. A client
   // without a cookie gets a random one.
   if (hashInputOf(balancer.upstream, view) === null || responseHeaders.lines !== "") return null;
   const attempts = upstream.attempts(view);
@@ -115,7 +115,7 @@ const identityNames: ReadonlySet<string> = new Set([
 
 interface ShownValueOptions {
   readonly exchange: LiveExchange;
-  /** The values of Host by which the targets are called. */
+  /** The values of the header Host that are sent to the targets. */
   readonly hosts: ReadonlySet<string>;
 }
 

@@ -9,7 +9,7 @@ import type { ServicesLog, WorkerServices } from "../plugin-services/instance-co
 
 /** What the plugins of one explanation have done. */
 export interface ReadOnlyActivity {
-  /** Called for every counter that a plugin would take. */
+  /** Called for every counter that a plugin would increase. */
   counted(counter: Counter, count: number): void;
   /** Called when a plugin would send something. The result of its phase is unknown then. */
   sending(what: string): void;
@@ -22,7 +22,7 @@ export interface ReadOnlyOptions {
   readonly cacheOf: (instance: string) => InstanceCache<unknown> | null;
 }
 
-/** The error that a plugin gets in place of a connection, in the way in which connections fail. */
+/** The error that a plugin gets instead of a connection. It arrives like the error of a failed connection. */
 class NothingSent extends Error {
   override readonly name = "NothingSent";
 }

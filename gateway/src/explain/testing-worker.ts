@@ -28,8 +28,8 @@ export interface ExplainRig extends AsyncDisposable {
   /** Port of the proxy. */
   readonly port: number;
   /**
-   * Port of the upstream, which listens on all addresses of 127.0.0.0/8. It responds after the milliseconds of the header
-   * `x-delay`.
+   * Port of the upstream, which listens on all addresses of 127.0.0.0/8. It responds after as many
+   * milliseconds as the header `x-delay` says.
    */
   readonly upstreamPort: number;
   /** Lines of the worker's log. */

@@ -73,7 +73,7 @@ export interface Effect {
 }
 
 export interface StoreWriteOptions {
-  /** Who writes, as revisions name the author. Default: unknown. */
+  /** The author of the writes, as revisions show it. Default: unknown. */
   readonly author?: string;
   /** Also changes fields of other managers. */
   readonly force?: boolean;
@@ -133,7 +133,7 @@ export type WriteOutcome =
 export interface Store {
   list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>>;
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
-  /** Does all writes in order, each seeing the earlier ones; or does none of them. */
+  /** Performs all writes in order, each seeing the earlier ones; or performs none of them. */
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<WriteOutcome>;
   /** Absent: the store keeps no revisions. */
   readonly revisions?: Revisions;
@@ -201,7 +201,7 @@ export interface Fleet {
   status(): Promise<Readonly<Record<string, unknown>> | null>;
   nodes(): Promise<readonly FleetNode[]>;
   /**
-   * Lets every node answer a request to an endpoint of a plugin.
+   * Sends a request to an endpoint of a plugin to every node, and returns the responses.
    *
    * @throws NodesUnreachable when this process cannot ask any node.
    */

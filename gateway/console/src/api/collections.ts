@@ -8,9 +8,9 @@ export interface CollectionView {
   readonly path: string;
   readonly title: string;
   readonly singular: string;
-  /** The members by which an entity is called, in this order. */
+  /** The members that may name an entity: the first one that is set is shown. */
   readonly names: readonly string[];
-  /** The members in the list, besides the name. */
+  /** The members that the list shows as columns, besides the name. */
   readonly columns: readonly string[];
   /** Lists below an entity. */
   readonly children?: readonly ChildView[];

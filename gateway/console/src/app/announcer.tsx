@@ -1,4 +1,4 @@
-/** Messages that a screen reader speaks: the result of an action, and the page after a change of the address. */
+/** Messages that a screen reader speaks: the result of an action, and the title of the page that a link opens. */
 import { useEffect, useState } from "preact/hooks";
 
 let speak: (message: string) => void = () => {};

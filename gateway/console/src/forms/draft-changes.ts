@@ -27,7 +27,7 @@ export function errorTexts(error: unknown): readonly string[] {
   if (error === undefined || error === null) return [];
   if (typeof error !== "object") return [String(error)];
   return Object.entries(error).flatMap(([key, inner]) => {
-    // The keys of lists are positions, from 1 in objects.
+    // The keys of list items are positions: counted from 0 in an array, and from 1 in an object.
     const place = /^\d+$/.test(key) ? `item ${Array.isArray(error) ? Number(key) + 1 : key}: ` : `${key}: `;
     return errorTexts(inner).map((text) =>
       Array.isArray(error) && key === "0" && error.length === 1 ? text : `${place}${text}`,

@@ -14,12 +14,12 @@ interface ReferenceInputProps {
   readonly "aria-describedby": string | undefined;
 }
 
-/** Names beyond these are not suggested; they can be typed. */
+/** Maximum number of names that are suggested; the others can be typed. */
 const MAX_SUGGESTED = 1000;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The member by which the admin API finds an entity that is named instead of identified. */
+/** The member by which the admin API finds an entity if the reference has a name instead of an id. */
 const nameMember = (collection: string): string => (collection === "consumers" ? "username" : "name");
 
 export function ReferenceInput({ collection, value, onChange, ...input }: ReferenceInputProps) {

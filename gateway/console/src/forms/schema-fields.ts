@@ -80,7 +80,7 @@ export async function loadFields(
   return (
     own
       .map((one) => ({ ...one, field: replaced.get(one.name) ?? one.field }))
-      // A plugin may refuse a target, such as a consumer: its only allowed value is null.
+      // A plugin may refuse a target, such as a consumer: the only allowed value of this reference is null.
       .filter(({ field }) => !(field.type === "foreign" && "eq" in field))
   );
 }

@@ -6,7 +6,7 @@ export interface MetricLine {
   readonly value: number;
 }
 
-/** With a prefix of Sluice, or of Kong (SLUICE_COMPAT=kong), which is removed. */
+/** A metric. The prefix of its name, `sluice_` or `kong_` (SLUICE_COMPAT=kong), is removed. */
 const LINE = /^(?:sluice_|kong_)?([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 

@@ -34,7 +34,7 @@ export interface TrafficReport {
   readonly unanswered: readonly { readonly node: string; readonly reason: string }[];
 }
 
-/** Points of the charts: ten minutes at one point each five seconds. */
+/** Points of the charts: ten minutes with one point every five seconds. */
 const MAX_POINTS = 120;
 
 /** In the memory of the tab. */

@@ -18,7 +18,7 @@ interface LineChartProps {
 const WIDTH = 600;
 const HEIGHT = 120;
 
-/** Milliseconds that the chart covers at least: a new chart would otherwise stretch two points over its width. */
+/** Minimum milliseconds that the chart covers: a new chart would otherwise stretch two points over its width. */
 const SPAN = 120_000;
 
 export function LineChart({ title, points, lines, format }: LineChartProps) {
@@ -65,7 +65,7 @@ export function LineChart({ title, points, lines, format }: LineChartProps) {
                   `${index === 0 ? "M" : "L"}${x(point.at).toFixed(1)} ${y(value(point) ?? 0).toFixed(1)}`,
               )
               .join(" ");
-            // The dot shows the last value, also before there are two points for a line.
+            // The dot shows the last value, even before there are two points for a line.
             const dot = last ? ` M${x(end).toFixed(1)} ${y(value(last) ?? 0).toFixed(1)}h0` : "";
             return <path key={label} class={`line ${tone}`} d={path + dot} />;
           })}

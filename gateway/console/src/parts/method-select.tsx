@@ -4,7 +4,7 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 interface MethodSelectProps {
   readonly id: string;
-  /** May be another method: clients choose those of listed requests. */
+  /** May be a method that the list does not offer, if the page explains a request that a client sent. */
   readonly value: string;
   readonly onChange: (method: string) => void;
 }

@@ -47,7 +47,7 @@ const publicUrls: ReadonlySet<string | undefined> = new Set(["/status", ...probe
 const isPublic = ({ method, url }: AuthorizationRequest): boolean =>
   (method === "GET" || method === "HEAD") && publicUrls.has(url);
 
-/** There is one token. */
+/** The name of every caller that sends the token: all callers share one token. */
 const TOKEN_NAME = "admin token";
 
 export function createAuthorizer(options: AuthorizerOptions): Authorizer {

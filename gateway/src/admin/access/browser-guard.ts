@@ -49,14 +49,14 @@ export function browserRefusal(
   return undefined;
 }
 
-/** Whether a page could have rebound the host name to this machine. */
+/** Whether the host name may belong to a web page and have been rebound to this machine (DNS rebinding). */
 export const isForeignHost = (host: string | undefined, policy: BrowserPolicy): boolean =>
   !policy.anyHost && !isOwnHost(host, policy);
 
 export const isAllowedOrigin = (origin: string, origins: readonly string[]): boolean =>
   origins.some((one) => one.toLowerCase() === origin.toLowerCase());
 
-/** Unless the listener is on loopback, any IP address is accepted as host: a page cannot rebind an IP address. */
+/** Unless the listener is on loopback, any IP address is accepted as host: an IP address cannot be rebound. */
 function isOwnHost(host: string | undefined, { listenHost: own, hosts }: BrowserPolicy): boolean {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host ?? "") ?? [];
   const name = (bracketed ?? plain ?? "").toLowerCase();

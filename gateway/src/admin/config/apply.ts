@@ -1,6 +1,6 @@
 /**
- * POST /config/apply?plan_id=...: carries out the plan that `POST /config?plan=1` has shown, over every store. Kong has
- * no such endpoint: there, a document can only replace the configuration of a node without a database.
+ * POST /config/apply?plan_id=...: carries out the plan that `POST /config?plan=1` has shown, with every kind of store.
+ * Kong has no such endpoint: there, a document can only replace the configuration of a node without a database.
  */
 import { entitiesOf } from "../../stores/read-all.ts";
 import { badRequest, HttpError } from "../http/errors.ts";

@@ -1,4 +1,4 @@
-/** Makes the entities of a store equal to those of a document, or plans it. */
+/** Makes the entities of a store equal to those of a document, or only plans the writes for that. */
 import { hash } from "node:crypto";
 import { canonicalJson, documentPassword, type Entities, type Entity } from "@sluice/model";
 import { adoptIds, writesBetween } from "../../stores/difference.ts";

@@ -1,4 +1,4 @@
-/** The operations in which single collections differ from the general operations. */
+/** The operations in which some collections differ from the general operations. */
 import { randomInt, randomUUID } from "node:crypto";
 import {
   type Collection,

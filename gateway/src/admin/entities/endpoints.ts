@@ -22,7 +22,7 @@ export interface ReferenceEndpoint {
 }
 
 /**
- * Collections for which Kong has no URLs of references: the certificate of a server name is found as
+ * Collections for which Kong has no URLs for references: the certificate of a server name is found as
  * `/certificates/:entity`, where `:entity` is the server name.
  */
 const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);

@@ -30,7 +30,7 @@ export const isId = (segment: string): boolean => UUID.test(segment);
  * The lookup of the entity that a URL's segment names: by id for a UUID, otherwise by name; for a certificate, by the
  * id of the certificate to which a server name belongs.
  *
- * @throws HttpError 400 for an impossible name; 404 for an unknown server name.
+ * @throws HttpError 400 for a name that no entity of the collection can have; 404 for an unknown server name.
  */
 export async function lookupForSegment(store: EntityReader, collection: Collection, segment: string): Promise<Lookup> {
   if (isId(segment)) return { id: segment.toLowerCase() };

@@ -30,7 +30,7 @@ const includes = (tags: EntityTags, tag: string | null): boolean =>
 /**
  * Checks the preconditions of a write.
  *
- * @param what Named in the error.
+ * @param what The kind of thing that has the ETag, for the message of the error.
  * @param tagOf Returns the current ETag; null: the entity does not exist. Only called if there is a condition.
  * @throws HttpError 412.
  */

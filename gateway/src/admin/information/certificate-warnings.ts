@@ -84,7 +84,7 @@ const chainsOf = ({ cert, cert_alt }: Certificate): readonly string[] => [
   ...(cert_alt === null ? [] : [cert_alt]),
 ];
 
-/** Server names in the subject of a warning. */
+/** Maximum number of server names in the subject of a warning. */
 const MAX_NAMES = 5;
 
 function validityWarnings(

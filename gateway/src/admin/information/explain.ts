@@ -53,7 +53,7 @@ async function addStoreFacts(
   return { ...explanation, plugins, warnings: [...explanation.warnings, ...unread] };
 }
 
-/** Consumers that are named in a warning. */
+/** Maximum number of consumers that a warning names. */
 const MAX_NAMED = 5;
 
 /** A credential may be unknown because its Secret is missing. */

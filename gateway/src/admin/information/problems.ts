@@ -1,7 +1,7 @@
 /**
  * `GET /problems`: resources and files that are not served as written, each with its remedy, and certificates that
  * clients refuse. `GET /certificate-details/{id}`: the names and the validity of a certificate.
- * `GET /origins/{collection}/{id}`: the place in which an entity is written.
+ * `GET /origins/{collection}/{id}`: where an entity is written.
  */
 import { type Collection, collections } from "@sluice/model";
 import type { AdminSettings } from "../../settings/admin.ts";
@@ -62,8 +62,8 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
 };
 
 /**
- * Conditions of a resource that are false for one reason are one problem: a resource whose reference is missing is not
- * programmed either. The longest message is kept, because it contains the others.
+ * Conditions of a resource that are false for the same reason are one problem: a resource whose reference is missing is
+ * not programmed either. The longest message is kept, because it contains the others.
  */
 function withoutRepetition(problems: readonly StoreProblem[]): readonly StoreProblem[] {
   const groups = Map.groupBy(problems, ({ resource, place, reason, message }) =>
@@ -74,7 +74,7 @@ function withoutRepetition(problems: readonly StoreProblem[]): readonly StorePro
   );
 }
 
-/** What to change, by the reason of the condition; other `…NotFound` reasons have one remedy. */
+/** What to change, by the reason of the condition; the other `…NotFound` reasons share one remedy. */
 const remedies: Readonly<Record<string, string>> = {
   Conflicted: "Rename one of the two resources, or delete the one that is not needed.",
   NotAllowed: "Move the resource to a namespace in which this is allowed, or correct the field.",

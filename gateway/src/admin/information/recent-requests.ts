@@ -1,6 +1,6 @@
 /**
  * `GET /requests`, `GET /access-log` and `POST /debug-tokens`: which requests were refused, failed or slow, the requests
- * since the last call, and tokens for the durations of one request.
+ * since the last call, and tokens with which a client learns how long the steps of its request took.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import {

@@ -1,5 +1,5 @@
 /**
- * Plans: the effects of writes, done or not.
+ * Plans: the effects of writes, whether the writes are carried out or only planned.
  *
  * | member | content |
  * |---|---|

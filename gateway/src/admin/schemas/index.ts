@@ -62,7 +62,7 @@ export function kongPluginSchema(plugin: string): KongSchema | null {
   };
 }
 
-/** Null: there is no such kind of vaults. */
+/** Null: there is no such kind of vault. */
 export function kongVaultSchema(kind: string): KongSchema | null {
   const { config } = entities.vaults.schema.properties ?? {};
   if (!vaultKinds.includes(kind) || config === undefined) return null;

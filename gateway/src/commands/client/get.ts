@@ -55,7 +55,7 @@ interface Listed {
 async function listText(admin: AdminConnection, collection: Collection, { found, wide }: Listed): Promise<string> {
   const references = await referencesOf(admin, collection, found);
   const origins = wide ? await Promise.all(found.map(({ id }) => originOf(admin, collection, id))) : [];
-  // Several plugins have one name: the id is what `describe` needs.
+  // Several plugins can have the same name, so `describe` may need the id.
   const isPlugin = collection === "plugins";
   const columns: readonly ListColumn[] = [
     { title: "NAME", cell: (entity) => entityLabel(collection, entity) },
@@ -67,7 +67,7 @@ async function listText(admin: AdminConnection, collection: Collection, { found,
     ...only(wide, { title: "WRITTEN IN", cell: (_, index) => origins[index] ?? "-" }),
   ];
   const filled = columns.map(({ title, cell }) => [title, ...found.map(cell)]);
-  // Columns without a value in any row.
+  // Columns that are empty in every row are left out.
   const shown = filled.filter((column, at) => at === 0 || column.slice(1).some((text) => text !== "-"));
   return formatTable(
     [0, ...found.keys().map((index) => index + 1)].map((row) => shown.map((column) => column[row] ?? "")),
@@ -123,7 +123,7 @@ interface Description {
   readonly origin: EntityOrigin | null;
   readonly references: readonly string[];
   readonly entity: EntityMembers;
-  /** Plugins whose scope has the entity. */
+  /** Plugins whose scope includes the entity. */
   readonly plugins: readonly AppliedPlugin[];
   /** Of a certificate only. */
   readonly certificate?: CertificateDetailsBody | null;

@@ -1,4 +1,4 @@
-/** `sluice plan`, `diff` and `apply`: change the configuration to that of a file or folder. */
+/** `sluice plan`, `diff` and `apply`: compare the configuration with a file or folder, or change it to match. */
 import { type ClientFileSettings, clientFileSettings } from "../../settings/client.ts";
 import { type CommandCall, defineCommand, Misused } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";

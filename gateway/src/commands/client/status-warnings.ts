@@ -9,7 +9,7 @@ export interface StatusWarning {
   readonly message: string;
 }
 
-/** Upstreams that are asked for: the admin API asks every node about each. */
+/** Maximum number of upstreams whose targets are read: for each, the admin API asks every node. */
 const MAX_UPSTREAMS = 50;
 
 const targetMessages: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const targetMessages: Readonly<Record<string, string>> = {
   DNS_ERROR: "has a name that a node cannot resolve",
 };
 
-/** Targets that get no requests. */
+/** Targets to which at least one node sends no requests. */
 export async function targetWarnings(admin: AdminConnection): Promise<readonly StatusWarning[]> {
   const warnings: StatusWarning[] = [];
   for (const { id, name } of (await readEntities(admin, "upstreams")).slice(0, MAX_UPSTREAMS)) {

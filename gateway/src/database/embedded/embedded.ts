@@ -16,7 +16,7 @@ import { dataFolder, lockFolder } from "./folder.ts";
 import { batchPerTurn, type EmbeddedCall, type EmbeddedReply, type EmbeddedStart } from "./protocol.ts";
 
 export interface EmbeddedOptions {
-  /** The folder of the files; created if missing. Unset: in memory, and the data ends with the process. */
+  /** The folder of the files; created if missing. Unset: in memory, and the data is lost when the process ends. */
   readonly folder?: string;
   readonly schema?: string;
   /** Milliseconds between checks whether maintenance is needed. Default 60,000. */
@@ -168,7 +168,7 @@ export async function openEmbedded({
 
 /** Milliseconds between checks whether maintenance is needed. */
 const INTERVAL = 60_000;
-/** A vacuum takes too long for every check that finds writes: it runs in the first of every `VACUUM` such checks. */
+/** A vacuum is too slow to run at each check that finds writes: it runs at the first of every `VACUUM` such checks. */
 const VACUUM = 10;
 
 /**

@@ -156,7 +156,7 @@ begin
   return null;
 end $$;
 
--- These name the author of the transaction's changes, in the same statement as the changes.
+-- These functions set the author of the transaction, in the same statement as its changes.
 create function take_revision_as(author text) returns bigint language plpgsql as $$
 begin
   perform set_config('sluice.author', author, true);

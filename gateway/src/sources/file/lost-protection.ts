@@ -66,7 +66,7 @@ function lostMembership(before: Snapshot, now: Snapshot): string | null {
   return null;
 }
 
-/** The protecting plugins of a route, also those for single consumers and groups. */
+/** The protecting plugins of a route, including those for one consumer or group. */
 type Protection = (route: SnapshotRoute) => readonly SnapshotPlugin[];
 
 function protectionOf({ plugins }: Snapshot): Protection {

@@ -1,4 +1,4 @@
-/** Through the database, lets all nodes answer a request to an endpoint of a plugin. */
+/** Sends a request to an endpoint of a plugin to all nodes, through the database, and collects the responses. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   isEndpointFound,

@@ -30,7 +30,7 @@ export interface SharedDatabase extends OpenedStore {
 }
 
 /**
- * A node: `status` returns the address of its status listener, and is called only once that listener listens;
+ * A node: `status` returns the address of its status listener, and is called only after that listener has opened;
  * `askPlugin` calls one of its plugins.
  */
 export type DatabaseNode = Pick<NodeStatusSource, "status" | "askPlugin">;

@@ -1,4 +1,4 @@
-/** Does many writes in one transaction, with as few statements as possible (migrations/base-write.ts). */
+/** Performs many writes in one transaction, with as few statements as possible (migrations/base-write.ts). */
 import type { Collection, Entity } from "@sluice/model";
 import { type Database, type DatabaseConnection, DatabaseFault } from "../../database/driver.ts";
 import { type EntityRow, entityOfRow, rowOf } from "../../database/rows.ts";

@@ -47,7 +47,7 @@ function takenBy({ constraint, message }: DatabaseFaultRow, write: Write): Write
   return { kind: "unique", members: Object.fromEntries(members.map((name) => [name, member(write.entity, name)])) };
 }
 
-/** The fault of a removal that a reference to the entity, or to one of its dependents, prevents. */
+/** The fault of a removal that is prevented by a reference to the entity, or to one of its dependents. */
 function holderOf({ constraint }: DatabaseFaultRow, collection: Collection): WriteFault {
   for (const by of collections)
     for (const { member: name, to } of references[by])

@@ -3,10 +3,10 @@ import { type Collection, readYaml } from "@sluice/model";
 import type { FileSource } from "../../sources/file/file-source.ts";
 import type { EntityOrigin, StoreProblem } from "../store.ts";
 
-/** Characters. Finding a line in a longer text would stop the node of this process for too long. */
+/** Characters. Finding a line in a longer text would block the node of this process for too long. */
 const MAXIMUM_LENGTH = 1_000_000;
 
-/** The errors of a file that is not served, of which `failure` has one in each line. */
+/** The errors of a file that is not served. Each line of `failure` is one error. */
 export const fileProblems = (failure: string | null): readonly StoreProblem[] =>
   (failure ?? "")
     .split("\n")

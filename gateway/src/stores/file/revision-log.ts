@@ -1,7 +1,7 @@
 /**
  * The revisions of a declarative file. They are in memory and, if the file is writable, in an append-only file beside
  * it, with one line for each change: a write adds one line, whereas a file for each revision would add an entry to the
- * folder. The file is written again without the deleted revisions when half of its lines are theirs.
+ * folder. The file is written again without the deleted revisions when more than half of its lines are theirs.
  *
  * A line has the hash of the configuration after its change. If the declarative file has another hash at the start, it
  * was edited while no process recorded it, so a revision without changes marks the gap.
@@ -64,7 +64,7 @@ interface Entry {
 const STREAK = 20;
 const PAUSE = 2000;
 
-/** The file may have this number of lines more than twice the number that is kept. */
+/** The file is written again when it has more than twice the lines that are kept, plus this number. */
 const SPARE_LINES = 100;
 
 /** Maximum length of all lines; older revisions are deleted. */

@@ -19,7 +19,7 @@ export interface OperatorClient {
   /** The body of the operator's GET /status; null when the operator sends no valid response in time. */
   status(): Promise<Readonly<Record<string, unknown>> | null>;
   /**
-   * Lets every node answer a request to an endpoint of a plugin.
+   * Sends a request to an endpoint of a plugin to every node, and returns the responses.
    *
    * @throws NodesUnreachable when there is no token, or the operator refuses or sends no valid response in time.
    */

@@ -1,6 +1,6 @@
 /**
- * The revisions that the operator has recorded, as changes of entities. A resource is translated among the resources of
- * its time: these are the present ones with all later changes undone.
+ * The revisions that the operator has recorded, as changes of entities. A resource is translated together with the
+ * resources of its time: these are the present ones with all later changes undone.
  */
 import {
   decodeChanges,

@@ -11,7 +11,7 @@ export type TableWriteResult =
   | { readonly fault: WriteFault; readonly index: number; readonly tables?: undefined };
 
 /**
- * Does all writes, each on the result of the writes before it, or returns the first fault. The previous tables are
+ * Performs all writes, each on the result of the writes before it, or returns the first fault. The previous tables are
  * unchanged.
  *
  * @param now Milliseconds; keys that have expired at that time do not conflict and are removed. Default: the current

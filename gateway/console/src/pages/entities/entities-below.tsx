@@ -21,7 +21,7 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
   const { canWrite } = useConsoleSession();
   const { segment, collection, title, member } = child;
   const path = `${view.path}/${encodedPath(entity.id, segment)}`;
-  // The health of targets is the worst that a node reports; without it, the list has the same targets.
+  // This list has the same targets with their health. If it cannot be read, the targets are shown without health.
   const { data, failure } = useLoaded(
     async (signal) =>
       collection === "targets"

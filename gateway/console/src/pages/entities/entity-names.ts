@@ -37,7 +37,7 @@ export function useNames(rows: readonly EntityRecord[], columns: readonly string
   return names;
 }
 
-/** Columns that are not called like their member. */
+/** The titles of columns that differ from the name of their member. */
 const columnTitles: Readonly<Record<string, string>> = { created_at: "created", ttl: "expires" };
 
 export const columnTitle = (member: string): string => columnTitles[member] ?? member;

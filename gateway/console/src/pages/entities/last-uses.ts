@@ -4,7 +4,7 @@ import { useLoaded } from "../../api/use-loaded.ts";
 
 interface UsageBody {
   readonly data: readonly { readonly id: string; readonly last_used_at: number | null }[];
-  /** Unix time in seconds from which on uses are known; null: no node has answered. */
+  /** Unix time in seconds since which uses are known; null: no node has answered. */
   readonly since: number | null;
 }
 

@@ -81,7 +81,7 @@ export function scopeText({ scope }: ExplainedPlugin): string {
   return parts.length === 0 ? "all requests" : parts.join(", ");
 }
 
-/** Reads `name: value` lines; a name may stand on several lines. Returns the error as a sentence. */
+/** Reads `name: value` lines; a name may occur on several lines. Returns the error as a sentence. */
 export function headersFromText(text: string): Readonly<Record<string, readonly string[]>> | string {
   const headers: Record<string, string[]> = {};
   for (const line of text.split("\n")) {

@@ -1,4 +1,4 @@
-/** An explanation, drawn as the way of the request through the gateway. */
+/** An explanation, drawn as the path of the request through the gateway. */
 import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model";
 import type { ComponentChildren, RefObject } from "preact";
 import { Link } from "../../app/navigation.tsx";
@@ -216,7 +216,7 @@ const PluginItem = ({ plugin }: { readonly plugin: ExplainedPlugin }) => {
 
 const outcomes = { chosen: "good", lost: "warning", "no match": "idle" } as const;
 
-/** Candidates that are shown at once if none matches. */
+/** Number of candidates that are shown at first if none matches. */
 const FIRST = 5;
 
 /** The candidates that match, and the others on demand. */

@@ -103,10 +103,10 @@ export function filterGroups(groups: readonly TopologyGroup[], text: string): re
 export const ROW = 46;
 export const GAP = 14;
 
-/** Routes of a group that are drawn before the user asks for more. */
+/** Number of routes that are drawn for a group before the user asks for more. */
 export const FEW = 6;
 
-/** Routes that one group draws at most: a search finds the others. */
+/** Maximum number of routes that are drawn for a group: a search finds the others. */
 export const MOST = 200;
 
 export interface DrawnGroup {

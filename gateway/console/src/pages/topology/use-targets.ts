@@ -13,7 +13,7 @@ export interface TopologyTarget {
   readonly failure: number | null;
 }
 
-/** Targets that a group draws at most. */
+/** Maximum number of targets that are drawn for a group. */
 export const MAX_TARGETS = 12;
 
 const states: Readonly<Record<string, TopologyTarget["health"]>> = {

@@ -7,7 +7,7 @@ interface CommandedRequest {
   readonly token: string;
 }
 
-/** Single quotes keep every character of a POSIX shell's word: methods, hosts and paths come from clients. */
+/** Quotes a word for a POSIX shell, because methods, hosts and paths come from clients. */
 const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The command prints the head of the response only. */

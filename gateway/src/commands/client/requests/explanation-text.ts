@@ -4,7 +4,7 @@ import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model/ser
 import { formatTable, styled } from "../../output.ts";
 
 interface TextOptions {
-  /** Whether all candidates are listed, also those that do not match. */
+  /** Whether all candidates are listed, including those that do not match. */
   readonly all: boolean;
 }
 
@@ -63,7 +63,7 @@ function verdictOf({ route, upstream, response, unknown, plugins, log }: Explana
 const answerOf = (plugin: ExplainedPlugin): string =>
   `the plugin ${nameOf(plugin)} ${plugin.result}${plugin.reason === null ? "" : `: ${plugin.reason}`}`;
 
-/** Candidates that are listed if no route matches. */
+/** Maximum number of candidates that are listed if no route matches. */
 const NEAREST = 5;
 
 function candidatesText({ candidates, other_candidates: others }: Explanation, all: boolean): string {

@@ -58,7 +58,7 @@ export const traceCommand = defineCommand({
     const sent = await givenProxyRequest(call.given);
     const granted = await withAdmin(call, (admin) => admin.post<GrantedToken>("/debug-tokens", { lifetime: LIFETIME }));
     const traced = await sendTraced(granted, sent);
-    // If the token was not accepted, the output names them.
+    // If the token was not accepted, the output itself names the nodes that do not know it.
     if (traced.token_accepted) reportUnanswered(call.log, "it does not know the token")(granted.unanswered);
     call.print(output === "yaml" || output === "json" ? formatData(output, traced) : traceText(traced));
     return traced.token_accepted ? 0 : NOT_ACCEPTED;
@@ -76,7 +76,7 @@ async function sendTraced(
     // A redirect is not followed: its response is the one that the gateway explains.
     const response = await request(url, { method, headers, body, dispatcher, headersTimeout: TIMEOUT });
     const milliseconds = performance.now() - started;
-    // Without reading, the gateway would log that the client disconnected. A stream may never end.
+    // If the body were not read, the gateway would log that the client disconnected. A stream may never end.
     await response.body.dump({ limit: BODY_LIMIT, signal: AbortSignal.timeout(BODY_TIMEOUT) }).catch(() => {});
     const traceId = [response.headers["x-sluice-trace-id"]].flat().at(-1);
     return {
