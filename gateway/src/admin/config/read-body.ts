@@ -54,7 +54,7 @@ export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: A
  * Reads Kong's options as Kong does: `flatten_errors` accepts the usual spellings of true, `check_hash` only `1`.
  * `dry_run`, the option of other writes, means the same as `plan`.
  *
- * @throws HttpError 400 if `plan` or `dry_run` is neither true nor false.
+ * @throws HttpError 400 if `plan`, `dry_run`, `keep` or `force` is neither true nor false.
  */
 function optionsOf(members: Members, query: AdminRequest["query"]): ConfigRequestOptions {
   const optionValue = (name: string): unknown => members[name] ?? query.get(name);

@@ -30,7 +30,7 @@ interface OwnReport {
 /** Milliseconds for the response of a node. */
 const TIMEOUT = 1000;
 
-/** The number of nodes that are asked, so that many stopped nodes do not cause many connections. */
+/** Maximum number of nodes that are asked, so that many stopped nodes do not cause many connections. */
 const MAX_ASKED = 20;
 
 /** The state of the nodes as the store knows it, and for each node its problem; null: it has none. */

@@ -293,7 +293,7 @@ function alreadyExists(step: ResourceStep): WriteFault {
 }
 
 /**
- * Calls `run` for all items, for several at the same time. After an error, no further call starts, and the function
+ * Calls `run` for all items, several at a time. After an error, no further call starts, and the function
  * rejects with the error when the calls under way have ended.
  */
 export async function inParallel<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {
