@@ -38,7 +38,9 @@ export function handshakeWarnings(
   const faults = [
     server_name === null ? null : coverageFault(server_name, certificate),
     validityFault(certificate, now),
-    certificate.issuer === certificate.subject ? "is self-signed: only clients that trust this very certificate accept it" : null,
+    certificate.issuer === certificate.subject
+      ? "is self-signed: only clients that trust this very certificate accept it"
+      : null,
   ];
   return faults.flatMap((fault) => (fault === null ? [] : [`the certificate ${certificate.subject} ${fault}`]));
 }

@@ -31,7 +31,13 @@ const rows: readonly (readonly [
   message: RegExp | null,
   remedy: RegExp,
 ])[] = [
-  ["a node that is neither silent nor late has no problem", () => ({ revision: 53, status: urlOf("/lost/status") }), {}, null, /./],
+  [
+    "a node that is neither silent nor late has no problem",
+    () => ({ revision: 53, status: urlOf("/lost/status") }),
+    {},
+    null,
+    /./,
+  ],
   [
     "a silent node that lost its database reports its revision and the reason",
     () => ({ revision: 51, status: urlOf("/lost/status") }),

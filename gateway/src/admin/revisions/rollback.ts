@@ -30,7 +30,9 @@ export async function revisionNumbered(revisions: Revisions, text: string | unde
 export async function newestOf(revisions: Revisions): Promise<StoreRevision> {
   const [newest] = (await revisions.list({ size: 1 })).revisions;
   if (newest) return newest;
-  throw new HttpError(404, { message: "there is no revision yet: with custom resources, the operator records the revisions" });
+  throw new HttpError(404, {
+    message: "there is no revision yet: with custom resources, the operator records the revisions",
+  });
 }
 
 /**

@@ -41,7 +41,8 @@ const requestOptions: Readonly<Record<string, OptionDefinition>> = {
   data: { short: "d", value: "TEXT", description: "Body of the request; @FILE for the content of a file." },
   "proxy-url": {
     value: "URL",
-    description: "URL of the proxy, if it is not at the host and port of the request's URL. The request keeps its host.",
+    description:
+      "URL of the proxy, if it is not at the host and port of the request's URL. The request keeps its host.",
   },
   "proxy-cacert": {
     value: "FILE",
