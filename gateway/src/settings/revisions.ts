@@ -17,7 +17,7 @@ export const revisionSettings = defineSettings({
     variable: "SLUICE_REVISIONS_AGE",
     kind: "duration",
     default: 90 * 24 * 60 * 60 * 1000,
-    description: "Age at which a revision is deleted. The newest one is always kept.",
+    description: "Revisions older than this are deleted when the next one is recorded. The newest one is always kept.",
   },
 });
 
