@@ -15,7 +15,7 @@ export interface GatewayError {
   readonly transport?: true;
   /** When the gateway sends this response. */
   readonly cause: string;
-  /** Where an operator finds the reason for a single response. */
+  /** Where an administrator finds the reason for a single response. */
   readonly evidence: string;
   /** What to change. */
   readonly cure: string;
@@ -39,7 +39,8 @@ export const gatewayErrors = {
     transport: true,
     cause:
       "The request violates HTTP, or could be read in two ways: a malformed head or chunk, a missing, repeated or " +
-      "invalid Host, contradictory lengths. The connection is closed, because the start of the next request is unknown.",
+      "invalid Host, or contradictory lengths. The connection is closed, because the start of the next request is " +
+      "unknown.",
     evidence: clientBytes,
     cure: "Correct the client, or the proxy in front of the gateway that wrote the request.",
   },
@@ -93,7 +94,7 @@ export const gatewayErrors = {
     status: 417,
     message: "Expectation failed",
     transport: true,
-    cause: "The header Expect has another value than `100-continue`.",
+    cause: "The header Expect has a value other than `100-continue`.",
     evidence: clientBytes,
     cure: "Remove the header Expect from the client's requests.",
   },
@@ -147,7 +148,7 @@ export const gatewayErrors = {
     status: 501,
     message: "Not implemented",
     transport: true,
-    cause: "Transfer-Encoding has another value than `chunked`.",
+    cause: "Transfer-Encoding has a value other than `chunked`.",
     evidence: clientBytes,
     cure: "Send the body with Content-Length or with `chunked` alone, and compress with Content-Encoding.",
   },
@@ -167,7 +168,7 @@ export const gatewayErrors = {
     status: 404,
     message: "no Route matched with those values",
     cause: "No route matches the request by host, path, method, headers and server name.",
-    evidence: `${explanation}, which names for the nearest routes the first attribute that does not match`,
+    evidence: `${explanation}, which names, for each of the nearest routes, the first attribute that does not match`,
     cure:
       "Correct the request or the route. In a cluster, also check that the Route is Accepted and Programmed " +
       "(`kubectl get gwroute -o wide`).",
@@ -229,7 +230,7 @@ export const gatewayErrors = {
     status: 505,
     message: "HTTP version not supported",
     transport: true,
-    cause: "The request line names another version than HTTP/1.0 or HTTP/1.1.",
+    cause: "The request line names a version other than HTTP/1.0 and HTTP/1.1.",
     evidence: clientBytes,
     cure: "Use HTTP/1.1, or HTTP/2 from the first byte of the connection or by ALPN.",
   },
