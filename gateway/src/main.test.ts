@@ -138,7 +138,7 @@ for (const [words, line] of [
     assert.equal(code, 0);
   });
 
-test("SIGUSR2 sets the log level of all threads of a node to debug, and a second one restores it; with the setting, lines are text", async (context) => {
+test("SIGUSR2 sets the log level of all threads of a node to debug, and a second one restores it; with SLUICE_LOG_FORMAT=text, lines are text", async (context) => {
   const folder = temporaryFolder("log-level");
   context.after(() => folder.remove());
   const closed = await freePort();
@@ -159,7 +159,7 @@ test("SIGUSR2 sets the log level of all threads of a node to debug, and a second
   context.after(() => node.stop());
   node.signal("SIGUSR2");
   await node.waitForOutput(/^\S+T\S+Z INFO {2}the log level was changed now=debug seconds=600$/m);
-  // The warning of a worker that its Redis cannot be reached.
+  // The request makes a worker log the warning that Redis cannot be reached.
   await fetch(`http://127.0.0.1:${proxy}/`);
   await node.waitForOutput(/^\S+T\S+Z WARN {2}\S.* worker=[12] /m);
   node.signal("SIGUSR2");

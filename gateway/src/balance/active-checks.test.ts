@@ -39,7 +39,7 @@ interface Check {
   readonly answer: (result: ProbeResult) => Promise<unknown>;
 }
 
-/** A probe whose checks end when the test calls their `answer`, the checks that it has started, and their signals. */
+/** Returns a probe whose checks end when the test calls their `answer`, and lists of these checks and their signals. */
 function handChecks() {
   const open: Check[] = [];
   const signals: AbortSignal[] = [];

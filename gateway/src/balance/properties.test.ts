@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { BalancedAttempts } from "./target-attempts.ts";
 import { attemptsOf, balancerOf, request } from "./testing.ts";
 
-/** Pseudo-random integers from 0 to below the limit, the same in every run. */
+/** Pseudo-random integers that are at least 0 and less than the limit, the same in every run. */
 function numbers(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {

@@ -117,7 +117,7 @@ test("a credential is valid in its namespaces until it expires; a consumer is fo
   assert.equal(identities.consumer(demo.id), demo);
 });
 
-test("the reason why a credential is not valid for a route is known", () => {
+test("whyInvalid returns the reason why a credential is not valid for a route", () => {
   const demo = consumerNamed("demo");
   const expiring = credentialOf(demo, "a", { ttl: 10 });
   const scoped = credentialOf(demo, "b", { namespaces: ["team", "lab"] });

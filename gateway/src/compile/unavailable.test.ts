@@ -51,7 +51,7 @@ const demo = { ...consumerNamed("demo"), id: id(6) };
 /** The priority of key-auth, which identified the consumer. */
 const AFTER = 1250;
 
-/** The scope of an unknown plugin, and path and consumer of the requests that it answers 503. Only /r has a service. */
+/** The scope of an unknown plugin, and path and consumer of each request that it answers 503. Only /r has a service. */
 const scopes: readonly (readonly [
   what: string,
   attached: object,

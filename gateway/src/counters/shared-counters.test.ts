@@ -97,7 +97,7 @@ test("threads that flood their own instance do not displace another instance's c
   const counters = new SharedCounters({ memory, owner: 0 });
   const kept = many(200, (at) => counter(`kept ${at}`, { scope: "kept", period: "minute", expires: expires - 1 }));
   for (const one of kept) counters.take([one]);
-  // Every two threads use the same identifiers, so that they also compete for slots.
+  // The two threads of each pair use the same identifiers, so that they also compete for slots.
   const flood = (thread: number) =>
     many(capacity, (at) => [counter(`flood ${thread >> 1} ${at}`, { scope: `flood ${thread % 2}`, limit: 1e9 })]);
   await hammer(memory, many(THREADS, flood));

@@ -110,7 +110,7 @@ test("a plugin of a consumer group replaces the global instance for the consumer
   assert.deepEqual([await limitOf("demo-key"), await limitOf("other-key")], ["100", "5"]);
   const services = [{ url: "http://127.0.0.1:1", ...service }];
   write(JSON.stringify({ _format_version: "3.0", services, ...content(demo) }));
-  await waitFor(async () => (await limitOf("demo-key")) === "5", { what: "the limit of a consumer without group" });
+  await waitFor(async () => (await limitOf("demo-key")) === "5", { what: "the limit of a consumer without a group" });
 });
 
 test("a plugin with protocols applies only to requests with one of these protocols", async (context) => {

@@ -83,7 +83,7 @@ describe("the ranges that configured connections must not reach", () => {
     );
   });
 
-  it("contain an IPv6 address exactly if they contain the IPv4 address that it embeds", () => {
+  it("contain an IPv6 address if and only if they contain the IPv4 address that it embeds", () => {
     fc.assert(
       fc.property(ipv4, (bytes) => {
         const [a, b, c, d] = bytes;

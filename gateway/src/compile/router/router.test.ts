@@ -134,7 +134,7 @@ test("the router returns the length of the matched part of the path, and the cap
   assert.equal(match([routeNamed("r", { methods: ["GET"] })], { path: "/ab" }).length, 0);
 });
 
-test("a changed router does not affect the previous router, and a change of nothing returns the same router", () => {
+test("a changed router does not affect the previous router, and an empty change returns the same router", () => {
   const [a, b] = [routeNamed("a", { paths: ["/abc"] }), routeNamed("b", { paths: ["/abd"] })];
   const first = Router.empty.with({ removed: [], added: [a] });
   const second = first.with({ removed: [], added: [b] });

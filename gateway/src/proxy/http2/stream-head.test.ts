@@ -24,7 +24,7 @@ function headOf(fields: readonly string[], changes: Pseudo = {}, hasBody = false
   return new StreamHead([...first.flat(), ...fields], { peer, limits: defaultHeadLimits, body });
 }
 
-test("a head has its headers, with the host first and one cookie, and takes method and target from pseudo-headers", () => {
+test("a head lists Host first and a single Cookie header, and takes method and target from pseudo-headers", () => {
   const head = headOf(["cookie", "a=1", "x-a", "b", "cookie", "c=2"]);
   assert.deepEqual(head.rawHeaders, ["host", "a.example", "cookie", "a=1; c=2", "x-a", "b"]);
   const {

@@ -57,7 +57,7 @@ test("the last uses of routes, consumers and credentials are known to the minute
   assert.deepEqual(uses.lastUses("credentials").last_uses, { "key of ann": first });
 });
 
-test("an interval ends with a ten-second step of the clock, so the first use in it was in the minute of the last", (context) => {
+test("intervals end at multiples of ten seconds, so all uses in an interval are in the same minute", (context) => {
   context.mock.timers.enable({ apis: ["Date"], now: 60_000_000 + 53_000 });
   const now = performance.now();
   const uses = new TrafficLog();
@@ -144,7 +144,7 @@ test("at most 1,000 routes are counted separately in an interval; the total coun
   assert.equal(Object.keys(log.lastUses("routes").last_uses).length, 1500);
 });
 
-test("operations are counted by service, type and name, with their failures, until the end of the response", (context) => {
+test("operations are counted by service, type and name, with their failures and the time until the end of the response", (context) => {
   context.mock.timers.enable({ apis: ["Date"], now: 0 });
   const now = start();
   const exchange = exchangeOf(now, { route: "a", latency: 40 });

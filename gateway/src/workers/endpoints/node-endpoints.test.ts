@@ -152,7 +152,7 @@ for (const engine of ["http1", "reply-from"] as const)
       assert.equal((await recent({ route: "dead" }))[0]?.status, 502);
     });
 
-    test("routes that matched, and consumers and keys that were accepted, are used", async () => {
+    test("routes that matched, and consumers and keys that were accepted, are reported as used", async () => {
       await send("/open");
       await send("/keyed?apikey=unknown");
       await send("/limited?apikey=ann-key");

@@ -17,6 +17,6 @@ test("each error has its own code, a status and a reason", () => {
   for (const code of codes) assert.ok(parseErrorOf(code).reason.length > 0);
 });
 
-test("parseErrorOf throws for a number that stands for no error", () => {
+test("parseErrorOf throws for a number that is not the number of a fault", () => {
   for (const result of [0, 1, -codes.length - 1]) assert.throws(() => parseErrorOf(result), RangeError);
 });

@@ -109,7 +109,7 @@ test("headers have lower-case names; several values are joined, except cookies a
 });
 
 const failing: readonly (readonly [what: string, response: string, message: RegExp])[] = [
-  ["is no HTTP", "SMTP\r\n\r\n", /response is unusable/],
+  ["is not HTTP", "SMTP\r\n\r\n", /response is unusable/],
   ["has the status 700", "HTTP/1.1 700 No\r\nContent-Length: 0\r\n\r\n", /invalid status 700/],
   ["switches protocols", "HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", /switches to a protocol/],
   ["has two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", /response is unusable/],
@@ -140,7 +140,7 @@ const invalid: readonly (readonly [string, Partial<HttpRequest>, RegExp])[] = [
 ];
 
 for (const [what, more, message] of invalid) {
-  test(`${what} that HTTP does not allow is refused before anything is sent`, async (context) => {
+  test(`${what} that the client does not allow is refused before anything is sent`, async (context) => {
     const { origin, sockets } = await startServer(context, (socket) => socket.write(OK));
     const sent = openClient(context).send(get(origin, more));
     await assert.rejects(sent, (error: Error) => message.test(error.message) && !error.message.includes("secret"));
