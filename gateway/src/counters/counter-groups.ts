@@ -49,8 +49,8 @@ const SIZE_CLASSES = 31;
 const COMPARED = 16;
 
 /**
- * All groups, with at most `capacity` counters together. Keeps every group that is not empty in a class: class n has
- * the sizes from 2 ** n to 2 ** (n + 1) - 1. So a change of size only costs something when it changes the class.
+ * All groups, with at most `capacity` counters together. Every group that is not empty is in a class: class n has the
+ * groups of 2 ** n to 2 ** (n + 1) - 1 counters. So a change of size costs something only when it changes the class.
  */
 export class BoundedGroups<Value> {
   readonly #capacity: number;

@@ -30,7 +30,7 @@ interface Entry {
   readonly counter: Counter;
   /** The value in Redis when it was last read. */
   known: number;
-  /** The number of requests that this worker has admitted since the last exchange. */
+  /** The number of requests that this worker has admitted and not yet added to Redis. */
   added: number;
 }
 

@@ -1,4 +1,4 @@
-/** Counters of `policy: local` in a node with one worker. A take is synchronous, which makes it exact. */
+/** Counters of `policy: local` for a single worker in the control thread. A take is synchronous, so it is exact. */
 import type { Counter, Counters, Period, Taken } from "@sluice/plugin-sdk";
 import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Opens every configured connection (to upstreams, for health checks, and by plugins), subject to the guard. `npm run
- * check` rejects code that opens one in another way (tools/check/checks/check-connections.ts).
+ * Opens every configured connection (those to upstreams, of health checks and of plugins), subject to the guard. `npm
+ * run check` rejects code that opens one in another way (tools/check/checks/check-connections.ts).
  */
 import { connect as connectPlain, type OnReadOpts, type Socket } from "node:net";
 import {

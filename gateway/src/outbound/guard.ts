@@ -1,7 +1,7 @@
 /**
- * Checks the destination of every configured connection (to upstreams, by health checks, to a plugin's Redis). It
- * refuses the ranges in address-ranges.ts, such as this machine and metadata services of clouds, unless
- * SLUICE_ALLOWED_UPSTREAMS allows the address, and the gateway's own listeners, unless that setting contains the
+ * Checks the destination of every configured connection, such as that of an upstream, of a health check, or of a
+ * plugin's Redis. It refuses the ranges in address-ranges.ts, such as this machine and metadata services of clouds,
+ * unless SLUICE_ALLOWED_UPSTREAMS allows the address, and the gateway's own listeners, unless that setting contains the
  * address with the port. It makes no difference whether an address is configured or returned by DNS. Use it through
  * `connect.ts`.
  */

@@ -119,7 +119,7 @@ export class Pipeline {
   /**
    * Builds a response of the gateway itself.
    *
-   * @param cause The upstream's error that is answered; default null: none is
+   * @param cause The error of the upstream that led to this response; default null: none did
    */
   createAnswer(
     exchange: LiveExchange,

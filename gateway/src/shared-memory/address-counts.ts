@@ -6,7 +6,7 @@
 import { keyedHash } from "./keyed-hash.ts";
 
 export interface SharedAddressCountsOptions {
-  /** As long as `addressBytes` returns. */
+  /** Its length is the result of `addressBytes`. */
   readonly buffer: SharedArrayBuffer;
   readonly key: Uint32Array;
   readonly workers: number;

@@ -46,7 +46,7 @@ const VOID = 3;
 const DOOMED = 4;
 const STATE = 7;
 
-/** Rounds for which a slot that is TAKEN for the same key is awaited; after them its owner counts as dead. */
+/** Rounds of waiting for a slot that is TAKEN for the same key; after them its owner is considered dead. */
 const PATIENCE = 200;
 
 const MOST = 0xffffffff;

@@ -1,6 +1,6 @@
 /**
  * A keyed hash of 128 bits: two HalfSipHash-1-3 (Aumasson and Bernstein, https://github.com/veorq/SipHash) with
- * separate keys. The key is random for every process; a client that does not know it cannot construct collisions.
+ * separate keys. The key is random for every node; a client that does not know it cannot construct collisions.
  */
 
 export const HASH_KEY_WORDS = 4;

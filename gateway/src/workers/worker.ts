@@ -49,7 +49,7 @@ export interface WorkerPlan {
   readonly authorities: readonly string[];
   /** Environment variables that references to vaults may read. */
   readonly vaultVariables: readonly string[];
-  /** Milliseconds from which on a response is slow; such requests are remembered. */
+  /** A request is slow, and is remembered, if its response takes at least this many milliseconds to begin. */
   readonly slowRequest: number;
   /** Maximum bytes of the worker's plugin caches in memory. */
   readonly cacheMemory: number;

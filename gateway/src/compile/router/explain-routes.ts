@@ -20,8 +20,8 @@ export interface ExplainEntriesOptions {
 
 /**
  * The entries that match, in order of precedence, and then those that match the most attributes, with the reasons why
- * they are not chosen. Yields after each entry, because
- * there may be many thousands: the caller lets other requests run in between.
+ * they are not chosen. Yields after each entry, because there may be many thousands: the caller lets other requests run
+ * in between.
  *
  * @param entries The entries of each route
  */
@@ -62,8 +62,8 @@ const ranks: readonly (RouteAttribute | null)[] = ["host", "path", "method", "he
 function rankedEntry(entry: RouteEntry, lookup: Lookup): RankedEntry {
   const other = mismatchBesidesHost(entry, lookup);
   if (hasHost(entry, lookup)) return { entry, attribute: other, nearness: ranks.indexOf(other) };
-  // With many hosts, nearly all entries differ in the host. One that is misspelt differs in nothing else. The numbers
-  // are below those of the other attributes.
+  // With many hosts, nearly all entries differ in the host. These are ranked by their other attributes, and an entry
+  // whose host is probably misspelt ranks first. All of them rank below the entries that match the host.
   const isMisspelt = other === null && suggestionFor(lookup.request.host, entry.hosts) !== "";
   return { entry, attribute: "host", nearness: (ranks.indexOf(other) + (isMisspelt ? 0.5 : 0)) / ranks.length };
 }

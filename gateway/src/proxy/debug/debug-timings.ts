@@ -35,7 +35,7 @@ interface PluginTiming {
 }
 
 const TIMING_HEADER = "Server-Timing";
-/** Names the trace, or without tracing the request, whose decisions `Server-Timing` shows. */
+/** Header with the id of the request's trace, or, if it has no trace, with the id of the request. */
 const TRACE_ID_HEADER = "X-Sluice-Trace-Id";
 /** Maximum characters of a description. */
 const MAX_DESCRIPTION = 100;
@@ -49,7 +49,7 @@ export class DebugTimings {
     this.#snapshot = snapshot;
   }
 
-  /** The chains with plugins whose phases are timed. */
+  /** The same chains, with the phases of all plugins timed. */
   timed(chains: RouteChains): RouteChains {
     return withSteps(chains, (step) => ({ ...step, phases: this.#timedPhases(step) }));
   }
@@ -61,7 +61,7 @@ export class DebugTimings {
     responseHeaders.set(TRACE_ID_HEADER, traceId ?? traceIdOf(request.header("traceparent")) ?? id);
   }
 
-  /** The value of `Server-Timing`. Durations are in milliseconds; a plugin's is that of its phases so far. */
+  /** The value of `Server-Timing`. Durations are in milliseconds; that of a plugin is the sum of its phases so far. */
   serverTiming({ route, service, consumer, timings, attempts }: TimedExchange, now = performance.now()): string {
     const { started, forwarded, answered } = timings;
     const failed = attempts.filter((attempt) => attempt.failed);
@@ -99,7 +99,7 @@ export class DebugTimings {
       return known;
     };
     return {
-      // Bound: a plugin's phases may be methods of an object.
+      // Bound, because a phase may be a method that uses `this`.
       ...(phases.responseBody && { responseBody: phases.responseBody.bind(phases) }),
       ...(phases.log && { log: phases.log.bind(phases) }),
       ...(access && {

@@ -14,7 +14,7 @@ const MAX_TOKENS = 100;
 const MAX_LENGTH = 128;
 
 export class DebugTokens {
-  /** By hash, when the token expires, by `performance.now()`. */
+  /** The time by `performance.now()` at which each token expires, keyed by the token's hash. */
   readonly #expiries = new Map<string, number>();
 
   /** False while there are no tokens, so that the header of a request need not be read. */

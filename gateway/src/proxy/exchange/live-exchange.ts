@@ -81,13 +81,13 @@ export class LiveExchange implements Exchange {
   convertsGrpc = false;
   status = 0;
   source: "service" | "gateway" = "gateway";
-  /** Why the gateway answered itself, for people; null: it did not. */
+  /** The human-readable reason for a response of the gateway itself; null: the gateway has not responded itself. */
   ownReason: string | null = null;
   /** Whether the client disconnected before a response began. The status is 499 then. */
   isAbandoned = false;
   /**
-   * When the response began, by the clock of `timings`, if it is the gateway's own or plugins held the upstream's.
-   * Undefined: it began when the upstream's head arrived, or it has not begun.
+   * When the response began, by the clock of `timings`, if it is one of the gateway's own, or if it passed through
+   * plugins that act on responses. Undefined: it began when the upstream's head arrived, or it has not begun.
    */
   responseBegan: number | undefined = undefined;
   /** The plugin whose phase runs, or that answered or failed in it; null: none. */

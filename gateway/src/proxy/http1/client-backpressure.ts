@@ -26,7 +26,7 @@ export class ClientBackpressure {
   readonly #pace: MinRateTimer;
   readonly #memory: ClientMemory;
   readonly #close: () => void;
-  /** Null until the client leaves data unread or sends requests ahead of time, or a tunnel needs it. */
+  /** Null until the client leaves data unread or pipelines requests, or a tunnel needs the account. */
   #account: MemoryAccount | null = null;
   /** Pipelined bytes, as counted in the account. */
   #ahead = 0;

@@ -1,6 +1,6 @@
 /**
  * After an upgrade, bytes flow in both directions, no faster than the recipient reads them, until one side closes or
- * both are silent for `silence`, as in Kong. Without this limit, a half-closed tunnel would count as a
+ * both are silent for `silence`, as in Kong. Without the limit on silence, a half-closed tunnel would count as a
  * connection of its target forever. Peers that can be silent for longer must send pings.
  */
 import type { Socket } from "node:net";

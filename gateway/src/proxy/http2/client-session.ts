@@ -54,8 +54,8 @@ export class ClientSession {
     socket.once("end", () => socket.destroy());
     socket.once("close", this.#onClose);
     this.#idle.start(context.headersTimeout);
-    // Deferred: in the next tick Node consumes the unshifted bytes, and throws if the session has been destroyed
-    // before.
+    // Deferred: in the next tick Node consumes the unshifted bytes, and throws if the session has been destroyed by
+    // then.
     if (!this.#account.admit(CONNECTION_BYTES)) setImmediate(() => this.#closeCostly());
   }
 

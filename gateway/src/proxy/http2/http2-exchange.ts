@@ -26,7 +26,7 @@ export interface Http2ExchangeContext extends EngineExchangeContext {
 export interface Http2ExchangeOptions {
   readonly exchange: LiveExchange;
   readonly writer: StreamWriter;
-  /** Called once when the response has been written. Not called if the stream closes before. */
+  /** Called once when the response has been written. Not called if the stream closes earlier. */
   readonly onOver: () => void;
 }
 

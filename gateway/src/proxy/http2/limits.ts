@@ -1,6 +1,6 @@
 /**
- * Resource limits of one HTTP/2 connection, set explicitly instead of relying on Node's defaults: each limit answers a
- * known attack.
+ * Resource limits of one HTTP/2 connection, set explicitly instead of relying on Node's defaults: each limit protects
+ * against a known attack.
  */
 import type { ClientSessionOptions, ServerSessionOptions } from "node:http2";
 import type { HeadLimits } from "../http1/parse/head-parser.ts";

@@ -137,8 +137,8 @@ interface RememberedLine extends HeaderMember {
 }
 
 /**
- * Lines of earlier heads with their JSON, by position. Most heads repeat most lines of the head before, and recognizing
- * a line takes less time than splitting it, looking up its name and checking its value.
+ * Lines of earlier heads with their JSON, by position. Most heads repeat most lines of the previous head, and
+ * recognizing a line takes less time than splitting it, looking up its name and checking its value.
  */
 class RememberedLines {
   /** The names of keys when the lines were remembered: with other names, a line may have to be redacted. */

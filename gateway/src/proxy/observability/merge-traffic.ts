@@ -26,7 +26,7 @@ function sumByOperation(counts: readonly OperationTraffic[]): readonly Operation
   }));
 }
 
-/** The sum, with the names of the last. */
+/** The sum of the counts, with the names of the last entry. */
 export function sumCounts(counts: readonly TrafficCounts[]): TrafficCounts {
   const sum = (member: "requests" | "client_errors" | "server_errors" | "refused") =>
     counts.reduce((total, each) => total + each[member], 0);

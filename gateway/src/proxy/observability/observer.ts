@@ -26,7 +26,7 @@ export interface RejectedRequest {
   readonly duration: number;
 }
 
-/** Is told of the events of requests. None of its methods throws. */
+/** Receives the events of requests. None of its methods throws. */
 export interface RequestObserver extends AttemptObserver {
   /** Called when the route was matched, before checks and plugins run. */
   opened?(exchange: LiveExchange): void;

@@ -39,7 +39,7 @@ interface Group {
 }
 
 export interface RecentRequestsOptions {
-  /** Milliseconds from which on a response is slow; counted until it begins, or until the client disconnects. */
+  /** A request is slow if this many milliseconds pass before its response begins, or before its client disconnects. */
   readonly slowAfter: number;
 }
 

@@ -17,13 +17,13 @@ const INTERVAL = 10_000;
 const MINUTE = 60_000;
 /** Maximum number of entities whose last use is remembered; those whose last use is the oldest are forgotten. */
 const MAX_ENTITIES = 100_000;
-/** Maximum number of routes, of consumers, and of operations, whose requests are counted in an interval. */
+/** Maximum number of routes, of consumers, and of operations, that are counted separately in an interval. */
 const MAX_COUNTED = 1000;
 const FIRST_CLIENT_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
 class Counts {
-  /** Null: all requests, or those of all entities that are not counted by themselves. */
+  /** Null: all requests, or those of all entities that are not counted separately. */
   readonly entity: EntityName | null;
   readonly service: EntityName | null;
   readonly latencies = new LatencyHistogram();
@@ -76,7 +76,7 @@ class OperationCounts extends Counts {
 class Interval {
   /** Requests without a route. */
   readonly unrouted = new Counts();
-  /** Routes, and consumers, that are not counted by themselves. */
+  /** Sums over the routes, and over the consumers, that are not counted separately. */
   readonly others = { routes: new Counts(), consumers: new Counts() };
   /** By id. */
   readonly routes = new Map<string, Counts>();
@@ -98,8 +98,8 @@ export class TrafficLog implements RequestObserver, OperationRecorder {
   /** The last complete interval. */
   #complete = new Interval();
   /**
-   * When the current interval ends, by `performance.now()`. Intervals end with those of other workers and nodes, so that
-   * their counts can be added, and none extends over two minutes.
+   * When the current interval ends, by `performance.now()`. The intervals of all workers and nodes end at the same
+   * times, so that their counts can be added, and every interval lies within one minute of the clock.
    */
   #end = performance.now() + INTERVAL - (Date.now() % INTERVAL);
 

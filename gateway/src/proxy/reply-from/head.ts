@@ -11,7 +11,7 @@ import { gatewayErrorInHead } from "./malformed-head.ts";
 /** Fastify keeps the request target in `originalUrl` when `rewriteUrl` returns a different target. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
 
-/** One peer object per connection, on which plugins rely. Node's socket does not have the members of a peer. */
+/** One peer object per connection, which plugins may use as a key. Node's socket lacks the members of a peer. */
 const peers = new WeakMap<Socket, ConnectionPeer>();
 
 function cachedPeerOf(socket: Socket): ConnectionPeer {

@@ -172,7 +172,7 @@ export class ReplyFromExchange
     if (trailers !== null && this.exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
     this.exchange.body?.drop();
-    // At most this many unsent bytes fit into the kernel's buffer, unless the client already reads slowly.
+    // Up to SMALL unsent bytes fit into the kernel's buffer, unless the client already reads slowly.
     if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#wait();
   }
 
@@ -240,7 +240,7 @@ export class ReplyFromExchange
   }
 }
 
-/** After the end of a response, a client is watched if more bytes are unsent: fewer fit into the kernel's buffer. */
+/** Unsent bytes at a response's end above which the client's reading is timed; fewer fit into the kernel's buffer. */
 const SMALL = 16_384;
 
 const pairs = (flat: RawHeaders): [string, string][] => {

@@ -65,9 +65,9 @@ export function createGatewayResponse(
 }
 
 /**
- * Why the gateway answers itself, for people: the reason of the answer, else its message.
+ * The human-readable reason for one of the gateway's own responses: the `reason` of the answer, else its message.
  *
- * @param cause The upstream's error that is answered; null: none is
+ * @param cause The error of the upstream that led to this response; null: none did
  */
 export function responseReason(answer: DirectResponse | GatewayErrorName, cause: Error | null): string {
   if (typeof answer === "string") {

@@ -41,8 +41,8 @@ export class ResponseBrokenError extends Error {
 }
 
 /**
- * Returns the response by which the plugin replaces the held one; undefined: it keeps that one. Rejects with the errors
- * of the plugin, and if the plugin holds the response for too long.
+ * Returns the response with which the plugin replaces the held one; undefined: the plugin keeps the held response.
+ * Rejects with the errors of the plugin, and if the plugin holds the response for too long.
  */
 export async function runResponsePhase(
   phases: PluginPhases,

@@ -5,7 +5,7 @@ import type { EndpointResponse } from "@sluice/plugin-sdk";
 const MAX_BODY = 8 * 1024 * 1024;
 
 /**
- * The response with the highest status from 500 on, else the one with the lowest status; null: there are no responses.
+ * The response with the highest status of at least 500, else the one with the lowest status; null: no responses.
  * The result is shared (`isShared`) only if all responses are.
  */
 export function mergeEndpointResponses(responses: readonly EndpointResponse[]): EndpointResponse | null {

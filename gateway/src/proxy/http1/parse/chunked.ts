@@ -236,7 +236,7 @@ export class ChunkedScanner {
 }
 
 /**
- * Marks trailers that route, authenticate or negotiate with DROP: such fields must arrive with the head (RFC 9110
+ * Marks with DROP the trailers that route, authenticate or negotiate: such fields must arrive with the head (RFC 9110
  * section 6.5.1). Trailers with a known name, in any spelling, are marked. A framing field is a fault. Returns 0 or the
  * fault.
  */

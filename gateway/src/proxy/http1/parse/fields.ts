@@ -62,7 +62,7 @@ export class FieldSection {
     this.valueStart = NOT_YET;
   }
 
-  /** Adjusts all offsets to bytes that have moved by `distance`. */
+  /** Adjusts all offsets after the bytes have moved by `distance`. */
   move(distance: number): void {
     this.start += distance;
     this.line += distance;

@@ -139,8 +139,8 @@ function readOptions(section: FieldSection, start: number, end: number): number 
 }
 
 /**
- * Marks the fields with a name that Connection lists with DROP, except fields that every recipient needs: Connection
- * must not list them (RFC 9110 section 7.6.1).
+ * Marks with DROP the fields whose names Connection lists, except fields that every recipient needs: Connection must
+ * not list them (RFC 9110 section 7.6.1).
  */
 function dropNamed({ bytes, offsets, kinds, count }: FieldSection, start: number, end: number): void {
   for (let index = 0; index < count; index++) {

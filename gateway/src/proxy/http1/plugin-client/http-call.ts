@@ -12,7 +12,7 @@ import { responseHeaders } from "./request-text.ts";
 const MAX_RESPONSE = 1024 * 1024;
 /** The highest valid status code. */
 const LAST_STATUS = 599;
-/** Milliseconds by which a connection is kept for less than the server's keep-alive time, as in node:http. */
+/** Milliseconds by which a connection is closed before the server's keep-alive time ends, as in node:http. */
 const KEEP_ALIVE_MARGIN = 1000;
 
 const NOTHING = Buffer.alloc(0);

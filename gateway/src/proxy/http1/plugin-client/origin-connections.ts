@@ -40,7 +40,7 @@ export class OriginConnections implements ConnectionOwner {
   readonly #expiry = new IdleTimer(() => this.#dropOld());
   /** Number of connections that are being opened. */
   #dialing = 0;
-  /** Milliseconds for which the server keeps a connection while it is idle, if it has said so. */
+  /** Milliseconds for which a connection may stay idle, by the server's Keep-Alive header. */
   readonly #lifetimes = new WeakMap<UpstreamConnection, number>();
 
   constructor(options: OriginConnectionsOptions) {
@@ -71,12 +71,12 @@ export class OriginConnections implements ConnectionOwner {
     };
   }
 
-  /** @param milliseconds For how long the server keeps the connection while it is idle, by its Keep-Alive header */
+  /** @param milliseconds For how long the connection may stay idle, by the server's Keep-Alive header */
   limitLifetime(connection: UpstreamConnection, milliseconds: number): void {
     this.#lifetimes.set(connection, milliseconds);
   }
 
-  /** Closes the idle connections, without calls of listeners. */
+  /** Closes the idle connections, without calling listeners. */
   closeIdle(): void {
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
@@ -103,7 +103,7 @@ export class OriginConnections implements ConnectionOwner {
     this.#dialNext();
   }
 
-  /** Closes all connections, without calls of their listeners. */
+  /** Closes all connections, without calling their listeners. */
   close(): void {
     this.#expiry.close();
     for (const connection of this.#open) connection.destroy();
@@ -154,7 +154,7 @@ export class OriginConnections implements ConnectionOwner {
     return Math.min(this.#options.keepAlive, this.#lifetimes.get(connection) ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Closes the connections that have been idle for their lifetime, and comes back for the next one. */
+  /** Closes the connections that have been idle for their lifetime, and starts the timer for the next one. */
   #dropOld(): void {
     const now = performance.now();
     let next = Number.POSITIVE_INFINITY;

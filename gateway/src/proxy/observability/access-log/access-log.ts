@@ -25,7 +25,7 @@ export interface AccessLogOptions {
 
 export type AccessLog = Required<Pick<RequestObserver, "finished" | "rejected" | "reopen" | "close">>;
 
-/** Milliseconds that a line is buffered at most. */
+/** Maximum milliseconds for which a line is buffered. */
 const FLUSH_INTERVAL = 1000;
 /** Maximum bytes buffered while the destination is blocked; further lines are dropped. */
 const MOST_WAITING = 16 * 1024 * 1024;
