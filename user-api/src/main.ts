@@ -52,7 +52,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ],
 ]);
 
-/** The command and its number according to the arguments, or the error in them. */
+/** The command that the arguments name, with its numeric argument (`given`), or a message about invalid arguments. */
 function commandOf([name = "serve", first, second]: readonly string[]):
   | (Command & { readonly name: string; readonly given: number })
   | string {

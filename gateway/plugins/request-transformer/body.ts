@@ -157,7 +157,8 @@ class Parts implements NamedMembers {
     let at = 0;
     let start = -1;
     for (const part of multipartParts(text, boundary)) {
-      // `multipartParts` repeats a part that has several names: the upstream's parser might choose another name.
+      // `multipartParts` returns a part once for each of its names. Such a part is refused, because the upstream's
+      // parser might choose another name.
       if (part.start === start) throw new InvalidBodyError();
       if (part.start > at) parts.push({ name: null, value: "", text: text.slice(at, part.start) });
       parts.push({ name: part.name, value: part.value, text: text.slice(part.start, part.end) });

@@ -76,7 +76,7 @@ export class RedisConnections {
     return (await this.#connection(config)).client;
   }
 
-  /** The batch in which simultaneous takes of a config are combined. */
+  /** The batch that combines simultaneous `take` calls for the Redis server of this config. */
   async batch(config: RedisConfig): Promise<RedisBatch> {
     return (await this.#connection(config)).batch;
   }

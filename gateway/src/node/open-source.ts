@@ -55,7 +55,7 @@ async function openPushSource(
   return createPushSource({ ...options, token: pushToken });
 }
 
-/** Throws an error in the PEM files, which the user must fix, as a SettingsError: one line without a stack. */
+/** Rethrows the error. A PemError becomes a SettingsError, one line without a stack, because the user must fix the file. */
 function settingsError(error: Error): never {
   throw error instanceof PemError ? new SettingsError(error.message) : error;
 }

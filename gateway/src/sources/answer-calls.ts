@@ -16,8 +16,8 @@ export interface AnswerCallsOptions {
 export async function answerCalls({ database, log, node, askPlugin }: AnswerCallsOptions) {
   /**
    * The calls that this node answers or has answered, by id. `readCalls` returns a call until its result is in the
-   * database, and a read that began earlier may return it even later. So a call stays in this map until it has expired
-   * for all nodes: the node runs each call only once.
+   * database; a read that began before then may return it afterwards. So that the node runs each call only once, a call
+   * stays in this map until it has expired for all nodes.
    */
   const answering = new Map<string, { readonly answered: Promise<void>; readonly until: number }>();
   let reading: Promise<void> = Promise.resolve();

@@ -208,8 +208,8 @@ function effectiveVersion({ before, resource, mark }: BatchMember): Resource | n
 }
 
 /**
- * Whether any version of the resource was published before this process first read it: an earlier version or, if the
- * batch was already complete, the current one. The `Accepted` condition shows this, or the earlier version that the
+ * Whether any version of the resource was published before this process first read it. That is an earlier version
+ * or, if the batch was complete by then, the current one. The `Accepted` condition shows this, or the earlier version that the
  * writer of the batch recorded.
  */
 function wasPublished({ metadata, status }: Resource): boolean {

@@ -33,7 +33,7 @@ const refused: readonly [file: string, specifier: string, target: string][] = [
 for (const [file, specifier, target] of refused) {
   test(`the order check refuses an import of ${specifier}, even of a type only, in ${file}`, () => {
     assert.deepEqual(checkOrder(importsOf({ [file]: specifier }), stagesOf(page)).map(show), [
-      `${file}:1: imports ${target}, which belongs to a later stage of ARCHITECTURE.md: move what both need to an earlier stage`,
+      `${file}:1: imports ${target}, which comes later in the table of the gateway's stages in ARCHITECTURE.md: move what both need to an earlier stage`,
     ]);
   });
 }

@@ -29,7 +29,7 @@ export function checkOrder(imports: readonly Import[], stages: readonly string[]
     .map(({ file, line, target }) => ({
       file,
       line,
-      message: `imports ${target}, which belongs to a later stage of ${page}: move what both need to an earlier stage`,
+      message: `imports ${target}, which comes later in the table of the gateway's stages in ${page}: move what both need to an earlier stage`,
     }));
 }
 

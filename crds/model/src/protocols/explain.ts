@@ -47,7 +47,11 @@ export const explainRequestSchema = record(
     ),
     body: nullable(text({ description: "The request's body.", minLength: 0, maxLength: 32_768 })),
     body_size: nullable(
-      integer({ description: "Bytes of the body, instead of a body.", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+      integer({
+        description: "Size of the body in bytes, if `body` is not given.",
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+      }),
     ),
     size: integer({
       description: "Maximum number of routes that are listed as candidates.",

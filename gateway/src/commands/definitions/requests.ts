@@ -14,7 +14,7 @@ const explain: SluiceCommand = {
     header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
     "client-address": { value: "ADDRESS", description: "Address of the client (default 127.0.0.1)." },
     body: { value: "TEXT", description: "The body of the request; @FILE for the content of a file." },
-    "body-size": { value: "BYTES", description: "Size of the body, instead of a body." },
+    "body-size": { value: "BYTES", description: "Size of the body, if no body is given." },
     "http-version": { value: "VERSION", choices: ["1.1", "2"], description: "Version of HTTP (default 1.1)." },
     "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
     size: { value: "NUMBER", description: "List this many routes, including those that do not match." },

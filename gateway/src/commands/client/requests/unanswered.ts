@@ -7,7 +7,7 @@ export interface UnansweredNode {
 }
 
 /**
- * Returns a function that warns of a node once, until the node answers again.
+ * Returns a function that warns that a node does not answer. It warns again of the same node only after that node has answered.
  *
  * @param effect What is missing because the node did not answer.
  */

@@ -22,7 +22,7 @@ import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../parse/framing.ts";
 import { methodId } from "../parse/head-parser.ts";
 import { ResponseHeadParser } from "../parse/response-head.ts";
 
-/** Receives the response. The connection no longer belongs to the listener after `end`, `upgraded` and `failed`. */
+/** Receives the response. After `end`, `upgraded` or `failed`, the listener must not use the connection any more. */
 export interface Http1ResponseListener
   extends Omit<UpstreamCallListener<ResponseHeadParser, FieldSection>, "failed" | "broken"> {
   /**

@@ -60,7 +60,7 @@ export interface ResourceView {
   readonly isContested: boolean;
 }
 
-/** The part of each resource in a view: the state for the next incremental update. */
+/** What each resource contributes to a view, kept for the next incremental update. */
 export interface ViewParts {
   /** By `refKey`. */
   readonly byResource: BucketMap<ViewPart>;
