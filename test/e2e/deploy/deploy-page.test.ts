@@ -61,10 +61,10 @@ test('the commands in the section "Production" configure a stack, and store the 
   await type(blocks[0] ?? "");
 });
 
-test('the command in the section "Change it" sets one value and keeps the others', async () => {
+test('the command in the section "Change the stack" sets one value and keeps the others', async () => {
   // On the page, `npm run deploy -- dev` has already created the stack.
   await type("pulumi stack select --create dev");
-  const [block = ""] = blocksOf(page, "Change it");
+  const [block = ""] = blocksOf(page, "Change the stack");
   const [line = "", ...others] = block.split("\n");
   await type(line);
   assert.deepEqual(others, ["pulumi preview --diff --stack dev", "pulumi up --stack dev", ""]);
