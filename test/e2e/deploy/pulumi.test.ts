@@ -123,13 +123,13 @@ test("`npm run deploy` installs the CRDs and the dev stack in an empty cluster: 
   assert.equal(namespace.metadata.labels["pod-security.kubernetes.io/enforce"], "restricted");
 });
 
-test('the commands in the section "Use it" of deploy-with-pulumi.md list users when they are pasted together', async () => {
+test('the commands in the section "Use the stack" of deploy-with-pulumi.md list users when they are pasted together', async () => {
   const { PATH, KUBECONFIG: _outside, ...env } = project.env;
   const settings = Object.entries({ ...env, PATH: `${PATH}:$PATH` }).map(
     ([name, value]) => `export ${name}="${value}"`,
   );
   const setUp = settings.join("\n");
-  await answersWhenPasted(cluster, { page: "deploy-with-pulumi.md", section: "Use it", setUp, cwd: folder.path });
+  await answersWhenPasted(cluster, { page: "deploy-with-pulumi.md", section: "Use the stack", setUp, cwd: folder.path });
 });
 
 test("a preview after the deployment finds nothing to change, even after a refresh", async () => {
