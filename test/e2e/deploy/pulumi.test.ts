@@ -129,7 +129,12 @@ test('the commands in the section "Use the stack" of deploy-with-pulumi.md list 
     ([name, value]) => `export ${name}="${value}"`,
   );
   const setUp = settings.join("\n");
-  await answersWhenPasted(cluster, { page: "deploy-with-pulumi.md", section: "Use the stack", setUp, cwd: folder.path });
+  await answersWhenPasted(cluster, {
+    page: "deploy-with-pulumi.md",
+    section: "Use the stack",
+    setUp,
+    cwd: folder.path,
+  });
 });
 
 test("a preview after the deployment finds nothing to change, even after a refresh", async () => {
