@@ -4,7 +4,7 @@ import { Balancer, type BalancerOptions } from "./balancer.ts";
 import type { BalancingRequest } from "./hash-source.ts";
 import { BalancedAttempts } from "./target-attempts.ts";
 
-/** With the model's defaults; healthchecks may be partial. */
+/** An upstream with the model's defaults; `healthchecks` may be partial. */
 export function upstreamNamed(name: string, members: object = {}): Upstream {
   const { value, violations } = checkEntity("upstreams", { name, ...members });
   if (value === undefined) throw new Error(JSON.stringify(violations));

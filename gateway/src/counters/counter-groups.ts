@@ -99,8 +99,8 @@ export class BoundedGroups<Value> {
   }
 
   /**
-   * The largest of the first COMPARED groups in the highest class; undefined: every group is empty. With more groups in
-   * that class, the result has at least half the size of the largest.
+   * The largest of the first COMPARED groups in the highest class; undefined: every group is empty. If that class has
+   * more groups, the result is at least half as large as the largest group.
    */
   largest(): CounterGroup<Value> | undefined {
     const groups = this.#classes.findLast(({ size }) => size > 0);

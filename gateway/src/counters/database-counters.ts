@@ -1,7 +1,7 @@
 /**
- * Counters in the database, shared by all nodes: every take is one statement, so limits are exact over all nodes. While
- * the database does not respond, takes reject: by default, one take per second tries the database and rejects after up
- * to a second; the others reject at once.
+ * Counters in the database, shared by all nodes: every call of `take` is one statement, so limits are exact over all
+ * nodes. While the database does not respond, `take` rejects: by default, one call per second tries the database and
+ * rejects after up to a second; the other calls reject at once.
  */
 import { hash } from "node:crypto";
 import type { Counter, Counters, Taken, Warn } from "@sluice/plugin-sdk";
@@ -18,7 +18,7 @@ export interface DatabaseCountersOptions {
   readonly warn: Warn;
   /** Milliseconds between removals of expired counters; default 1000. */
   readonly tidying?: number;
-  /** Milliseconds that a take waits for the database, and between attempts after a failure; default 1000. */
+  /** Milliseconds that a call of `take` waits for the database, and between attempts after a failure; default 1000. */
   readonly patience?: number;
 }
 
@@ -83,7 +83,7 @@ export class DatabaseCounters implements Counters {
     if (this.#lost && performance.now() < this.#triedAgain) throw new Error("the database cannot be reached");
     // Only one statement at a time checks whether the database is back.
     this.#triedAgain = performance.now() + this.#patience;
-    // The first statement starts the removal of expired counters: only nodes that count take part in it.
+    // The first statement starts the removal of expired counters, so that only nodes that use counters remove them.
     if (!this.#closed) this.#timer ??= setInterval(() => this.#tidy(), this.#tidying).unref();
     try {
       const rows = await this.#soon(this.#query(text, values));
@@ -111,6 +111,9 @@ export class DatabaseCounters implements Counters {
   }
 }
 
-/** A counter's key, in a form that Postgres reads as a UUID: 128 bits of a hash are enough to distinguish counters. */
+/**
+ * A counter's key: the first 128 bits of a hash, which are enough to distinguish counters, and which Postgres reads as
+ * a UUID.
+ */
 const keyOf = ({ name, period, windowStart }: Counter): string =>
   hash("sha256", `${period} ${windowStart} ${name}`).slice(0, 32);

@@ -1,14 +1,14 @@
 /**
- * Combines the takes of one turn of the event loop into one script for one Redis: one round trip and one command for
- * many takes. ioredis' pipelines need a command and a promise per take, and the next pipeline waits for the
- * response to the previous one.
+ * Combines the calls of `take` in one turn of the event loop that use the same Redis into one script: one round trip
+ * and one command for many calls. ioredis' pipelines need a command and a promise per call, and the next pipeline waits
+ * for the response to the previous one.
  */
 
 import type { Counter, Taken } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
 import { counterKey, isOfSeveralSlots, lifetime, runScript, takeScript } from "./redis-scripts.ts";
 
-/** Maximum number of takes per script. Redis is blocked while it runs a script: about a microsecond per take. */
+/** Maximum number of `take` calls per script. Redis is blocked while it runs a script: about a microsecond per call. */
 const MOST = 500;
 
 interface Waiting {
@@ -21,7 +21,7 @@ export class RedisBatch {
   readonly #client: Redis;
   readonly #now: () => number;
   #waiting: Waiting[] = [];
-  /** False once a Redis Cluster has refused a script, because its keys are in different slots. */
+  /** False once a Redis Cluster has refused a script because the script's keys are in different slots. */
   #together = true;
 
   constructor(client: Redis, now: () => number) {

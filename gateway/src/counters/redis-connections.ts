@@ -52,7 +52,7 @@ export class RedisConnections {
   readonly #messages: { readonly lost: string; readonly back: string };
   readonly #now: () => number;
   readonly #connections = new Map<string, Connection>();
-  /** Caches the key of each config object, because computing it takes as long as a take. */
+  /** Caches the key of each config object, because computing the key takes as long as a call of `take`. */
   readonly #keys = new WeakMap<RedisConfig, string>();
   #closed = false;
 
@@ -174,7 +174,7 @@ export function redisOptions(config: RedisConfig): RedisOptions {
   return {
     db: database,
     ...(password === null ? {} : { password, ...(username === null ? {} : { username }) }),
-    // Decides which event marks the connection as open; the TLS options are in `destinationOf`.
+    // `tls` only tells ioredis which event marks the connection as open; the TLS options are in `destinationOf`.
     ...(config.ssl ? { tls: {} } : {}),
     // The connection to an unresponsive server is closed after this time, so that later requests do not wait for it.
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),

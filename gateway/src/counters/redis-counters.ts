@@ -1,8 +1,8 @@
 /**
- * Counters in Redis, shared by all nodes. With `sync_rate: -1` every take is made in Redis (redis-batch.ts): limits are
- * exact over all nodes while Redis responds. With any other sync_rate, each worker counts its takes in memory and adds
- * them to Redis once per `sync_rate` seconds (redis-synced-counters.ts). `add` always counts in Redis; with the amount
- * 0 it returns the values in memory if there are any.
+ * Counters in Redis, shared by all nodes. With `sync_rate: -1` every call of `take` runs in Redis (redis-batch.ts), so
+ * limits are exact over all nodes while Redis responds. With any other sync_rate, each worker counts requests in memory
+ * and adds the counts to Redis once per `sync_rate` seconds (redis-synced-counters.ts). `add` always counts in Redis;
+ * with the amount 0 it returns the values in memory if there are any.
  */
 import type { Counter, CounterOptions, Counters, Taken, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";

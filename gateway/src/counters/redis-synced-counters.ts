@@ -16,8 +16,7 @@ export interface SyncedCountersOptions {
   readonly now: () => number;
   /**
    * Maximum number of counters in memory; default 100,000. When it is reached, a new counter replaces the oldest
-   * counter of the plugin instance with the most counters. If that instance itself needs a new counter, its take
-   * rejects.
+   * counter of the plugin instance with the most counters. If that instance itself needs a new counter, `take` rejects.
    */
   readonly capacity?: number;
 }
@@ -65,7 +64,7 @@ export class SyncedCounters {
     return { admitted, counts: entries.map(countOf) };
   }
 
-  /** The values of counters that are all in memory; undefined: another one must be read from Redis. */
+  /** The values of the counters if all of them are in memory; undefined: at least one must be read from Redis. */
   known(counters: readonly Counter[]): readonly number[] | undefined {
     return this.#found(counters)?.map(countOf);
   }

@@ -18,7 +18,10 @@ const counter = (name: string, members: Partial<Counter> = {}): Counter => ({
   ...members,
 });
 
-/** Starts a thread for each list of takes; all begin at the same time. Resolves to the results of each thread. */
+/**
+ * Starts a thread for each list of `take` calls; all threads begin at the same time. Resolves to the results of each
+ * thread.
+ */
 async function hammer(
   memory: CountersMemory,
   takes: readonly (readonly (readonly Counter[])[])[],

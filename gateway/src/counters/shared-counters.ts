@@ -2,10 +2,10 @@
  * Counters in memory that all workers of a node share, so that a limit applies to the whole node. They outlive
  * documents and workers.
  *
- * The number of counters is fixed. When all possible slots of a new counter are in use, it replaces the counter in
- * these slots whose group is the largest (a group is the counters of one plugin instance in one time window). So a
- * flood of made-up identifiers replaces its own counters first, and no request is rejected for lack of memory. A limit
- * above 4,294,967,295 counts as no limit.
+ * The number of slots is fixed. When all possible slots of a new counter are in use, the new counter replaces the
+ * counter in these slots whose group is the largest (a group is the counters of one plugin instance in one time
+ * window). So a flood of made-up identifiers replaces its own counters first, and no request is rejected for lack of
+ * memory. A limit above 4,294,967,295 counts as no limit.
  */
 import { getRandomValues } from "node:crypto";
 import { type Counter, type Counters, type Period, periods, StringCache, type Taken } from "@sluice/plugin-sdk";
@@ -59,8 +59,8 @@ export class SharedCounters implements Counters {
   }
 
   /**
-   * Exact over any number of workers for a request with one counter. With several counters, an increment is undone if
-   * another counter turns out to be at its limit: until then other workers see the increment.
+   * For a request with one counter, the limit is exact over any number of workers. With several counters, an increment
+   * is undone if another counter turns out to be at its limit; until then, other workers see the increment.
    */
   take(counters: readonly Counter[]): Taken {
     const slots = counters.map((counter) => this.#slots.find(this.#keyOf(counter)));

@@ -8,7 +8,7 @@ export interface Hammering {
   readonly owner: number;
   /** One word: the number of threads that must still arrive before all begin. */
   readonly gate: Int32Array;
-  /** The counters of each take. */
+  /** The counters of each call of `take`. */
   readonly takes: readonly (readonly Counter[])[];
 }
 

@@ -1,4 +1,6 @@
-/** Counters of `policy: local` for a single worker in the control thread. A take is synchronous, so it is exact. */
+/**
+ * Counters of `policy: local` for a single worker in the control thread. `take` is synchronous, so limits are exact.
+ */
 import type { Counter, Counters, Period, Taken } from "@sluice/plugin-sdk";
 import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 
@@ -91,7 +93,7 @@ export class ThreadCounters implements Counters {
   }
 
   #add(counter: Counter, group: Group | undefined, amount: number): number {
-    // Another counter of the same take may have replaced this counter.
+    // Another counter of the same call may have replaced this counter.
     const before = group?.get(counter.name);
     if (group === undefined || before === undefined) {
       this.#all.add(this.#group(counter), counter.name, amount);

@@ -34,8 +34,8 @@ const refused: readonly (readonly [what: string, addresses: readonly string[]])[
   ],
   ["a link-local address in IPv6 form", ["64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2002:A9FE:A9FE::1"]],
   ["an address of a cloud's metadata service in IPv6 form", ["64:ff9b::6464:64c8", "2002:a83f:8110::"]],
-  // The kernel connects to the IPv4 address in an IPv4-mapped address, so the latter counts as the IPv4 address itself,
-  // and not as an address "in IPv6 form".
+  // The kernel connects to the IPv4 address that an IPv4-mapped address contains. So a mapped address counts as that
+  // IPv4 address, and not as an address "in IPv6 form".
   ["a loopback address", ["::ffff:127.0.0.1", "::ffff:7f00:1", "0:0:0:0:0:ffff:7f00:0001", "::FFFF:127.1.2.3"]],
   ["a link-local address", ["::ffff:169.254.169.254"]],
   ["an unspecified address", ["::ffff:0.0.0.0", "::ffff:0:0"]],

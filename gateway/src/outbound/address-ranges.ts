@@ -10,7 +10,7 @@ interface Range {
   readonly addresses: BlockList;
 }
 
-/** In order of precedence: the first range that contains an address names it. */
+/** In order of precedence: an address is named after the first range that contains it. */
 const ranges: readonly Range[] = (
   [
     ["a loopback address", ["127.0.0.0/8", "::1"]],
@@ -19,13 +19,14 @@ const ranges: readonly Range[] = (
     ["a link-local address", ["169.254.0.0/16", "fe80::/10"]],
     [
       "an address of a cloud's metadata service",
-      // Alibaba Cloud, Azure, Oracle Cloud (two), AWS and Google Cloud; the IPv4 address of most is link-local.
+      // Alibaba Cloud, Azure, Oracle Cloud (two), AWS and Google Cloud. Most clouds also use a link-local IPv4 address.
       ["100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:c1::a9fe:a9fe", "fd00:ec2::254", "fd20:ce::254"],
     ],
     ["a multicast address", ["224.0.0.0/4", "ff00::/8"]],
     ["the broadcast address", ["255.255.255.255"]],
     ["an IPv4-compatible IPv6 address", ["::/96"]],
-    // RFC 8215: only the local network knows the position of the IPv4 address in the IPv6 address.
+    // RFC 8215: only the local network knows where an address contains the IPv4 address, so the whole prefix is
+    // refused.
     ["an address of a local NAT64 prefix", ["64:ff9b:1::/48"]],
   ] as const
 ).map(([what, addresses]) => ({ what, addresses: addressSet(addresses) }));

@@ -4,7 +4,10 @@ import { BlockList, isIP, isIPv4, isIPv6, SocketAddress } from "node:net";
 /** An address with an optional prefix length. */
 const ADDRESS_OR_BLOCK = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i;
 
-/** A set of addresses and CIDR blocks. Throws on invalid entries; those of settings were validated at the start. */
+/**
+ * A set of addresses and CIDR blocks. Throws on an invalid entry; entries from settings were validated when the process
+ * started.
+ */
 export function addressSet(entries: readonly string[]): BlockList {
   const set = new BlockList();
   for (const entry of entries) {

@@ -1,6 +1,6 @@
 /**
- * Opens every configured connection (those to upstreams, of health checks and of plugins), subject to the guard. `npm
- * run check` rejects code that opens one in another way (tools/check/checks/check-connections.ts).
+ * Opens every configured connection (to upstreams, for health checks, and for plugins), subject to the guard. `npm run
+ * check` rejects code that opens a connection in another way (tools/check/checks/check-connections.ts).
  */
 import { connect as connectPlain, type OnReadOpts, type Socket } from "node:net";
 import {
@@ -30,8 +30,8 @@ export interface OutboundConnectOptions {
 export type Connect = (options: OutboundConnectOptions) => Socket | TLSSocket;
 
 /**
- * @param authorities PEM certificates of CAs that are trusted in addition to Node's default ones, on connections that
- * verify certificates and name no CAs themselves. Default: none.
+ * @param authorities PEM certificates of CAs that are trusted in addition to Node's default CAs, on TLS connections
+ * without a `ca` option. Default: none.
  */
 export function connectBehind(guard: Guard, authorities: readonly string[] = []): Connect {
   let context: SecureContext | undefined;

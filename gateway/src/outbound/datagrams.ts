@@ -8,7 +8,10 @@ export type OpenDatagrams = (destination: Destination) => Datagrams;
 
 /** Milliseconds after which a name is resolved again. */
 const RESOLVED_FOR = 30_000;
-/** Maximum number of datagrams that wait for the name or the socket; further ones are refused. */
+/**
+ * Maximum number of datagrams that are not sent yet (the name is being resolved, or the socket is busy); more are
+ * refused.
+ */
 const MAX_PENDING = 1000;
 
 interface Resolved {

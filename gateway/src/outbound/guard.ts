@@ -1,9 +1,9 @@
 /**
  * Checks the destination of every configured connection, such as that of an upstream, of a health check, or of a
  * plugin's Redis. It refuses the ranges in address-ranges.ts, such as this machine and metadata services of clouds,
- * unless SLUICE_ALLOWED_UPSTREAMS allows the address, and the gateway's own listeners, unless that setting contains the
- * address with the port. It makes no difference whether an address is configured or returned by DNS. Use it through
- * `connect.ts`.
+ * unless SLUICE_ALLOWED_UPSTREAMS allows the address. It also refuses the gateway's own listeners, unless an entry of
+ * that setting has the listener's address and port. Addresses that DNS returns are checked like configured addresses.
+ * Connections use the guard through `connect.ts`.
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";

@@ -32,7 +32,7 @@ export class RefusedDestinations {
     this.#destinations.delete(oldest);
   }
 
-  /** Forgets a destination: its name now has an address that is allowed. */
+  /** Forgets a destination whose name now has an allowed address. */
   remove(host: string, port: number): void {
     if (this.#destinations.size > 0) this.#destinations.delete(keyOf({ host, port }));
   }

@@ -10,11 +10,11 @@
  * may end at a FREE slot.
  *
  * After the slots come the sizes of groups: the number of READY slots in each. A group is the counters of one plugin
- * instance in one window. When no possible slot of a new key is FREE, VOID or expired, it replaces the counter whose
- * group is the largest, so that an instance with many identifiers replaces its own counters first.
+ * instance in one window. When no possible slot of a new key is FREE, VOID or expired, the key takes the slot of the
+ * counter whose group is the largest, so that an instance with many identifiers replaces its own counters first.
  *
- * Only the worker that claimed a slot may make it VOID; otherwise its late write could corrupt a reused slot. So a
- * worker that dies leaks at most the slot that it had claimed.
+ * Only the worker that claimed a slot may make it VOID; otherwise a late write of this worker could corrupt a reused
+ * slot. So a worker that dies leaks at most the slot that it had claimed.
  *
  * Two workers may miss the same key at the same time and claim one slot each. So a worker searches the other slots
  * again before it makes its slot READY: of two workers that see each other's slots, one makes its slot VOID.
@@ -46,7 +46,7 @@ const VOID = 3;
 const DOOMED = 4;
 const STATE = 7;
 
-/** Rounds of waiting for a slot that is TAKEN for the same key; after them its owner is considered dead. */
+/** Rounds of waiting for a slot that is TAKEN for the same key. Then the owner of the slot is considered dead. */
 const PATIENCE = 200;
 
 const MOST = 0xffffffff;
@@ -57,7 +57,7 @@ export interface CounterKey {
   readonly hash: Int32Array;
   /** The lower 32 bits of the window's start. */
   readonly window: number;
-  /** 16 bits: the upper bits of the window's start, and the number of the period's length (second, minute …). */
+  /** 16 bits: the upper bits of the window's start, and the number of the period (0: second, 1: minute …). */
   readonly period: number;
   readonly instance: string;
   /** Unix seconds. */
@@ -131,7 +131,10 @@ export class CounterTable {
     return Atomics.load(this.#words, slot + COUNT) >>> 0;
   }
 
-  /** Increments the count and returns it; 0 if it would exceed the limit. */
+  /**
+   * Increments the count and returns the new count. Returns 0, and changes nothing, when the count has reached the
+   * limit.
+   */
   add(slot: number, limit: number): number {
     const words = this.#words;
     const at = slot + COUNT;
@@ -238,7 +241,8 @@ export class CounterTable {
       const at = ((home + probe) & this.#mask) * WORDS;
       if ((Atomics.load(words, at) & STATE) !== READY) continue;
       const group = this.#groupAt(at);
-      // Not read again for the group of the slot found so far, because other workers change sizes concurrently.
+      // For the group of the slot found so far, the size is not read again, because other workers change sizes
+      // concurrently.
       const own = group === largest ? size : Atomics.load(this.#sizes, group);
       if (found >= 0 && (own < size || (own === size && this.#expires(at) >= this.#expires(found)))) continue;
       found = at;
@@ -270,7 +274,10 @@ export class CounterTable {
     return -1;
   }
 
-  /** Whether no other worker has, or may get, a slot for the same key. Makes a later TAKEN slot for the key DOOMED. */
+  /**
+   * Whether no other worker has, or may get, a slot for the same key. If a slot after this one is TAKEN for the key,
+   * makes that slot DOOMED.
+   */
   #isAlone(key: CounterKey, { at: own, home, ready }: Omit<Claim, "head">): boolean {
     const words = this.#words;
     let isBefore = true;

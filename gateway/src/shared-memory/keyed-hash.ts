@@ -27,7 +27,8 @@ function lane(text: string, [k0, k1]: readonly [number, number], into: Int32Arra
   let v2 = 0x6c796765 ^ k0;
   let v3 = 0x74656462 ^ k1;
   const { length } = text;
-  // Two UTF-16 code units per block, then the length, then finalization with three rounds and three more.
+  // Two UTF-16 code units per block, then the length, then finalization: three rounds for each of the two words of the
+  // result.
   const pairs = (length + 1) >>> 1;
   for (let at = 0; at < pairs + 7; at++) {
     let word = 0;
