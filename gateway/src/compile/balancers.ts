@@ -116,8 +116,8 @@ type Trust = Pick<Balancer, "authorities" | "trustsMachine">;
 
 /**
  * The CAs that the health checks of an upstream trust: the CA certificates of all services that use the upstream, and
- * the machine's CAs if one of the services names no CA certificates, or no service uses the upstream. So the CA
- * certificates of one service do not make targets unhealthy that another service trusts.
+ * the machine's CAs if one of the services names no CA certificates, or no service uses the upstream. So a target that
+ * one service trusts does not become unhealthy because another service names CA certificates.
  */
 function trustOf(services: readonly Service[], snapshot: Pick<Snapshot, "ca_certificates">): Trust {
   const named = services.map(({ ca_certificates }) => ca_certificates ?? []);

@@ -22,7 +22,7 @@ export interface CertificateRequest {
 interface Sources {
   /** Enabled plugins that need certificates of clients, under the key `REQUESTING`. */
   readonly plugins: GroupIndex<SnapshotPlugin>;
-  /** Empty without such plugins, so that no earlier snapshot is kept. */
+  /** Empty if there are no such plugins, so that no earlier snapshot stays in memory. */
   readonly snapshot: Pick<Snapshot, "routes" | "ca_certificates">;
 }
 
@@ -55,7 +55,7 @@ export class CertificateRequests {
     this.#known = known;
   }
 
-  /** Returns the previous object if nothing changes that requests depend on. */
+  /** Returns the previous object if nothing that certificate requests depend on has changed. */
   static of(
     snapshot: Snapshot,
     options: {
@@ -107,7 +107,10 @@ export class CertificateRequests {
     );
   }
 
-  /** Names authorities only if every plugin does: a client may have no certificate of the named authorities. */
+  /**
+   * The request names authorities only if every plugin names some: otherwise a client without a certificate of the
+   * named authorities would send none.
+   */
   #requestOf(plugins: readonly SnapshotPlugin[]): CertificateRequest {
     const lists = plugins.map((plugin) => authoritiesOf(plugin, this.#definitions));
     const ids = lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())].sort();

@@ -4,8 +4,8 @@
  * applies.
  *
  * Plugins are indexed by scope. A route remembers the plugins of its four scopes. Its chains are valid until one of
- * these plugins, or any plugin of a consumer or of a consumer group, changes; while a plugin is attached to a group,
- * also until a membership changes. So a plugin change does not visit routes.
+ * these plugins, or any plugin of a consumer or of a consumer group, changes. While a plugin is attached to a group, a
+ * changed membership makes the chains invalid too. So a plugin change does not visit routes.
  */
 import {
   BucketMap,

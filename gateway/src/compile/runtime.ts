@@ -52,7 +52,7 @@ export interface RouteMismatch {
   readonly reason: string;
 }
 
-/** A route with one of its paths, which compete one by one. */
+/** A route with one of its paths. Each path of a route has its own place in the order of precedence. */
 export interface ExplainedRoute {
   readonly route: SnapshotRoute;
   /** As configured; null: the route has no paths. */
@@ -231,7 +231,7 @@ export interface Runtime {
    * @param size Maximum number of routes in the result
    */
   explainRoutes(request: RoutableRequest, size: number): Generator<undefined, ExplainedRoutes>;
-  /** The plugin instances in which this runtime differs from a previous one; all instances if that is null. */
+  /** The plugin instances in which this runtime differs from a previous one; all instances if `previous` is null. */
   instancesSince(previous: Runtime | null): InstanceChanges;
   /** The compiled route; null: there is no such route, or its service is disabled or missing. */
   compiledRoute(routeId: string): CompiledRoute | null;

@@ -1,6 +1,6 @@
 /**
- * An index of groups: the items with the same key. It is immutable: `with` returns a changed index, which shares all
- * unaffected groups with the index before the change.
+ * An index of items by key; the items with the same key are a group. The index is immutable: `with` returns a changed
+ * index, which shares all unaffected groups with the index before the change.
  */
 import { BucketMap, byHash, type Difference } from "@sluice/model/serving";
 import { insertSorted } from "../router/radix.ts";

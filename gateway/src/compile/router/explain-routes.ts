@@ -56,14 +56,14 @@ interface RankedEntry {
   readonly nearness: number;
 }
 
-/** Attributes that are examined later are nearer to a match. */
+/** The later the mismatching attribute is in this list, the nearer is the entry to a match. */
 const ranks: readonly (RouteAttribute | null)[] = ["host", "path", "method", "header", "sni", "service", null];
 
 function rankedEntry(entry: RouteEntry, lookup: Lookup): RankedEntry {
   const other = mismatchBesidesHost(entry, lookup);
   if (hasHost(entry, lookup)) return { entry, attribute: other, nearness: ranks.indexOf(other) };
   // With many hosts, nearly all entries differ in the host. These are ranked by their other attributes, and an entry
-  // whose host is probably misspelt ranks first. All of them rank below the entries that match the host.
+  // whose host the request probably misspells ranks first. All of them rank below the entries that match the host.
   const isMisspelt = other === null && suggestionFor(lookup.request.host, entry.hosts) !== "";
   return { entry, attribute: "host", nearness: (ranks.indexOf(other) + (isMisspelt ? 0.5 : 0)) / ranks.length };
 }
