@@ -36,9 +36,9 @@ export interface ProxyOptions extends PipelineOptions {
   readonly listenTls?: ListenAddress;
   /** Whether other threads listen on the same addresses, so that the kernel distributes connections. Default false. */
   readonly reusePort?: boolean;
-  /** Connection slots for clients. Default: the listener's own, limited by the settings. */
+  /** Connection slots for clients. Default: slots of this listener only, limited by the settings. */
   readonly connectionSlots?: ConnectionSlots;
-  /** Default: the listener's own, built from the settings. The listener adds its own addresses to it. */
+  /** Default: a guard that the listener creates from the settings. The listener adds its own addresses to the guard. */
   readonly guard?: Guard;
 }
 

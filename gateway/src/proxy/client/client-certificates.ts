@@ -3,10 +3,16 @@ import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 
-/** A chain of a public hierarchy has three or four certificates. OpenSSL limits their total size to 100 kB. */
+/**
+ * Maximum number of certificates that are read from a chain; chains from public CAs have three or four. OpenSSL limits
+ * the total size of a chain to 100 kB.
+ */
 const MAX_CERTIFICATES = 20;
 
-/** Connections whose handshake requests a certificate, with the certificates; undefined: not parsed yet. */
+/**
+ * Connections whose handshake requests a certificate, with the certificates that the client sent; undefined: not parsed
+ * yet.
+ */
 const requesting = new WeakMap<Socket, readonly X509Certificate[] | undefined>();
 
 /** Marks a connection whose handshake will request a certificate. Called before the handshake. */

@@ -20,7 +20,7 @@ interface ReceivedRequest {
   header(name: string): string | undefined;
 }
 
-/** An exchange whose response gets the headers. */
+/** An exchange whose response gets `Server-Timing` and the id of the trace. */
 interface DebuggedExchange extends TimedExchange {
   readonly id: string;
   readonly request: ReceivedRequest;
@@ -61,7 +61,10 @@ export class DebugTimings {
     responseHeaders.set(TRACE_ID_HEADER, traceId ?? traceIdOf(request.header("traceparent")) ?? id);
   }
 
-  /** The value of `Server-Timing`. Durations are in milliseconds; that of a plugin is the sum of its phases so far. */
+  /**
+   * The value of `Server-Timing`. Durations are in milliseconds; a plugin's duration is the time that all its phases
+   * have taken so far.
+   */
   serverTiming({ route, service, consumer, timings, attempts }: TimedExchange, now = performance.now()): string {
     const { started, forwarded, answered } = timings;
     const failed = attempts.filter((attempt) => attempt.failed);

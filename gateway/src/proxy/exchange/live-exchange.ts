@@ -86,11 +86,12 @@ export class LiveExchange implements Exchange {
   /** Whether the client disconnected before a response began. The status is 499 then. */
   isAbandoned = false;
   /**
-   * When the response began, by the clock of `timings`, if it is one of the gateway's own, or if it passed through
-   * plugins that act on responses. Undefined: it began when the upstream's head arrived, or it has not begun.
+   * When the response began, by the clock of `timings`. Set only for the gateway's own responses, and for responses
+   * that passed through plugins that act on responses. Undefined: the response began when the upstream's head arrived,
+   * or it has not begun.
    */
   responseBegan: number | undefined = undefined;
-  /** The plugin whose phase runs, or that answered or failed in it; null: none. */
+  /** The plugin whose phase is running, or whose phase answered the request or failed; null: none. */
   currentStep: PluginStep | null = null;
   body: ClientBody | null;
   /** The upstream's protocol version, for Via. */

@@ -20,7 +20,10 @@ export interface RequestHead {
   readonly fault: GatewayErrorName | null;
   /** Flat list in received order: name, value, name, value. */
   readonly rawHeaders: readonly string[];
-  /** The same headers as lines, with one space after each colon, and their line ends. Null or absent: not available. */
+  /**
+   * The same headers as lines, each with one space after the colon and with its line end. Null or absent: not
+   * available.
+   */
   readonly headerLines?: string | null;
   readonly peer: ConnectionPeer;
   /** Null when the request has none. */

@@ -117,7 +117,10 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
-  /** Closes after the response in progress; without one, at once unless `keepIdle`. Tunnels close only by `destroy`. */
+  /**
+   * Closes the connection after the response in progress. If there is none, closes it at once, unless `keepIdle` is
+   * true. Tunnels are closed only by `destroy`.
+   */
   drain(keepIdle: boolean): void {
     // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;

@@ -58,8 +58,9 @@ export class HeadText implements HeaderSink {
   }
 
   /**
-   * Appends the forwarded lines and then those that plugins set, because clients use the later of two cookies with the
-   * same name. Appended lines include their line ends. Returns the head without the empty line that ends it.
+   * Appends the forwarded lines, and after them the lines that plugins set: of several cookies with the same name,
+   * clients use the last one. Appended lines include their line ends. Returns the head without the empty line that ends
+   * it.
    */
   end(passed: string): string {
     const text = `${this.#text}\r\n${passed}`;

@@ -79,7 +79,9 @@ export async function startEngine(
   });
   const { server } = engine;
 
-  /** Takes a slot for a connection, also before its TLS handshake. Returns false if it was reset instead. */
+  /**
+   * Takes a slot for a connection; with TLS, before its handshake. Returns false if the connection was reset instead.
+   */
   function admit(socket: Socket): boolean {
     accepted++;
     const address = peerAddressOf(socket);

@@ -2,10 +2,10 @@
  * TLS in front of an HTTP engine: it performs handshakes and passes connections on.
  *
  * The certificate is selected for every handshake, so a changed certificate applies to new connections, and existing
- * connections stay open. It is selected from the ClientHello before OpenSSL reads it: for a resumed session OpenSSL
- * does not call SNICallback, and decrypts the ticket with the keys of the connection's initial context. Each
- * certificate has its own context with its own ticket keys, so no session outlives its certificate. Within one context,
- * sessions are separated by server name.
+ * connections stay open. The listener selects the certificate from the ClientHello before OpenSSL reads this message:
+ * for a resumed session OpenSSL does not call SNICallback, and decrypts the ticket with the keys of the connection's
+ * initial context. Each certificate has its own context with its own ticket keys, so no session outlives its
+ * certificate. Within one context, sessions are separated by server name.
  *
  * A handshake that requests a certificate of the client uses a context without tickets, so it is never resumed: a
  * ticket contains the client's own certificate, but not the intermediate certificates that verify it.

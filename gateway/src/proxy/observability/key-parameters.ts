@@ -41,7 +41,7 @@ export const withoutKeys = (query: string, names: ReadonlySet<string>, hidden: s
     ? query
     : `?${query.slice(1).replace(PAIR, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair))}`;
 
-/** The same for the query of a request target or a URL. */
+/** Like `withoutKeys`, for the query of a request target or a URL. */
 export function withoutKeysOfTarget(target: string, names: ReadonlySet<string>, hidden: string): string {
   const at = target.indexOf("?");
   return at < 0 ? target : target.slice(0, at) + withoutKeys(target.slice(at), names, hidden);

@@ -1,12 +1,12 @@
 /**
- * A histogram of durations. A bucket covers a quarter of a power of two of microseconds, so a percentile is at most 25 %
- * above the true one. Histograms are merged by adding their counts.
+ * A histogram of durations. A bucket covers a quarter of the range from one power of two (in microseconds) to the next,
+ * so a percentile is at most 25 % above the exact percentile. Histograms are merged by adding their counts.
  */
 
 /** A bucket's index, and the number of durations in it. */
 export type BucketCount = readonly [bucket: number, count: number];
 
-/** Quarters of a power of two: the two bits after the leading one. */
+/** Buckets per power of two. The two bits after a duration's highest 1 bit select one of them. */
 const QUARTERS = 4;
 /** Durations from about 71 minutes on are in the last bucket. */
 const BUCKETS = 32 * QUARTERS;

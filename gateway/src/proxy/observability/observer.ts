@@ -38,7 +38,9 @@ export interface RequestObserver extends AttemptObserver {
   close?(): Promise<void>;
 }
 
-/** Combines observers into one. Except for `close`, it has only the methods that one of them has. */
+/**
+ * Combines observers into one. The result has `close`, and each other method that at least one of the observers has.
+ */
 export function combineObservers(
   observers: readonly RequestObserver[],
 ): RequestObserver & Required<Pick<RequestObserver, "close">> {

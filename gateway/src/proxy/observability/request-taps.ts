@@ -1,6 +1,6 @@
 /**
  * Records requests while a caller of the admin API watches them. A watcher reads its records every second or so; each
- * read returns the records since the last one. Without a watcher, a request costs one comparison.
+ * read returns the records since the previous read. Without a watcher, a request costs one comparison.
  */
 import type { RequestWatch, WatchedRequest, WatchedRequests } from "@sluice/model";
 import { isNamed } from "../../exchange/entity-name.ts";

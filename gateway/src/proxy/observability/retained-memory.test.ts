@@ -59,6 +59,6 @@ for (const [what, start] of [
     collectGarbage();
     const kept = process.memoryUsage().heapUsed - before;
     assert.ok(kept < HEAD * (COUNT / 10), `${kept} bytes`);
-    // Used, so that the observer is not collected before.
+    // Used here, so that the observer is not garbage-collected before the measurement.
     assert.ok(observer);
   });

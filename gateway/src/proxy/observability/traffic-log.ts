@@ -82,7 +82,7 @@ class Interval {
   readonly routes = new Map<string, Counts>();
   readonly consumers = new Map<string, Counts>();
   readonly credentials = new Set<string>();
-  /** By the id of the service, or of a route without one, the type and the name. */
+  /** By the id of the service (or of the route if it has no service), and the type and name of the operation. */
   readonly operations = new Map<string, OperationCounts>();
 }
 

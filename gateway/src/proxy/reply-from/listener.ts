@@ -98,7 +98,7 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
 
   // Without a listener Node answers with its own message and continues to read.
   server.on("checkExpectation", (incoming: IncomingMessage, response) => server.emit("request", incoming, response));
-  // One more than allowed: Node silently drops fields beyond this number.
+  // One more than allowed, so that an excess is noticed: Node silently drops fields beyond this number.
   server.maxHeadersCount = defaultHeadLimits.count + 1;
 
   // Without a listener Node closes the connection without a response.

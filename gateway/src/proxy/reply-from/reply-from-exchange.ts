@@ -142,7 +142,7 @@ export class ReplyFromExchange
     return trailers;
   }
 
-  /** Node determines the framing from the headers. */
+  /** Takes no framing, because Node determines it from the headers. */
   sendHead(response: UndiciResponse): void {
     this.#response = response;
     this.#answered?.(null, { statusCode: 200, headers: {}, body: this });

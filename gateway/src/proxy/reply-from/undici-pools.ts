@@ -67,7 +67,10 @@ export class UndiciPools {
     return pool !== undefined && (this.#connected.get(pool) ?? Number.NEGATIVE_INFINITY) >= time;
   }
 
-  /** Receives the runtime of every new request: after a swap, unused pools close once they are idle. */
+  /**
+   * Receives the runtime of every new request: after a swap, pools of targets that the new runtime does not use close
+   * once they are idle.
+   */
   follow(runtime: Runtime): void {
     this.#retirement.follow(runtime);
   }

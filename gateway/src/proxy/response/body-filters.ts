@@ -73,7 +73,8 @@ export class BodyFilters {
       if (filter !== null && "status" in filter) throw new ReplacedResponseError(filter);
       if (filter !== null && "observe" in filter) {
         if (isDelimited) observers.push(filter);
-        // The declared length is that of the body before any filter, so it counts only for the first one.
+        // The declared length is that of the body before any filter, so it counts only while no earlier filter changes
+        // the body.
       } else if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, Number(length ?? 0)))) {
         const stage = "whole" in filter ? new BufferingStage(filter) : new StreamingStage(filter);
         stages.push({ step, stage });

@@ -19,8 +19,8 @@ export interface SuspendedResponseTarget<Head, Trailers> extends FilteredRespons
   /** A copy of trailers that stays valid when their memory is used again. */
   copyOfTrailers(trailers: Trailers): Trailers;
   /**
-   * Runs the phase. `onEnd` is called at its end with the response that replaces the held one, or null if none does. It
-   * is not called if the exchange has ended or been answered during the phase.
+   * Runs the phase. `onEnd` is called at its end with the response that replaces the held one, or null if none does.
+   * `onEnd` is not called if the exchange has ended or been answered during the phase.
    */
   hold(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void;
   /** Cancels the call, and sends this response. */

@@ -9,7 +9,10 @@ import type { ByteView, HeldBytes } from "./byte-view.ts";
 import { ClientInput } from "./client-input.ts";
 import { ReadBuffer } from "./read-buffer.ts";
 
-/** A peer that accepts no bytes before `accept`, and then checks that they equal the bytes that were sent to it. */
+/**
+ * A peer that accepts bytes only when `accept` is called, and then checks that they equal the bytes that were sent to
+ * it.
+ */
 class SlowPeer extends Writable {
   /** Copies of the pieces that are on their way. */
   readonly #expected: Buffer[] = [];

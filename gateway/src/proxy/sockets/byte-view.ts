@@ -1,8 +1,8 @@
 /**
  * Bytes that were read from a socket, without a copy. They may lie in memory that the next read overwrites, so a view
  * is valid only during the call that passes it. A receiver that needs them for longer either copies them (`keep`) or
- * holds them until a stream has written them (`hold`). Receivers outside
- * this folder need not count or release references to the memory.
+ * holds them until a stream has written them (`hold`). Receivers outside this folder need not count or release
+ * references to the memory.
  */
 import type { Writable } from "node:stream";
 import { type Slab, sharedSlab, takeSlab, WORTHWHILE } from "./slab.ts";

@@ -41,8 +41,8 @@ VALUE[HTAB] = 1;
 VALUE[0x7f] = 0;
 
 /**
- * Bytes allowed in a request target: visible ASCII except `#`, and bytes above ASCII. More than RFC 3986 allows,
- * because browsers send `|`, `{` and `"` unescaped and curl sends UTF-8 in a query. The upstream receives such
+ * Bytes allowed in a request target: visible ASCII except `#`, and bytes above ASCII. This is more than RFC 3986
+ * allows, because browsers send `|`, `{` and `"` unescaped and curl sends UTF-8 in a query. The upstream receives such
  * characters of a path as %XX; in a query, only bytes above ASCII are escaped. `#` is refused, because servers disagree
  * on fragments.
  */

@@ -76,7 +76,7 @@ export class ChunkedScanner {
   #digits = 0;
   #extension = 0;
   #extensions = 0;
-  /** Trailers may span several pieces; only this copy keeps them. */
+  /** A copy of the trailers that have arrived, because trailers may span several pieces. */
   #kept: Buffer | null = null;
   #keptEnd = 0;
 

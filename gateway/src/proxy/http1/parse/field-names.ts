@@ -99,7 +99,10 @@ export const LAST_HOP = known["http2-settings"];
  */
 export const LOOKALIKE = 0x100;
 
-/** Both prefixes begin with "x-c"; few complete names do. */
+/**
+ * Both prefixes begin with "x-c". Few complete names do, so only names with this third character are compared with the
+ * prefixes.
+ */
 const PREFIX_MARK = "c".charCodeAt(0);
 const PREFIX_SHORTEST = "x-consumer-".length;
 

@@ -1,6 +1,6 @@
 /**
- * Forms of a request target, and the methods that may use each (RFC 9112 section 3.2); uri-host [":" port] (RFC 9110
- * section 7.2, RFC 3986 section 3.2).
+ * Checks whether a request target has a form that its method may use (RFC 9112 section 3.2), and whether its host and
+ * port are valid (`uri-host [":" port]`, RFC 9110 section 7.2, RFC 3986 section 3.2).
  */
 import {
   ASTERISK,

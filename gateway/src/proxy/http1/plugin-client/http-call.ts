@@ -136,7 +136,7 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
   }
 
   drained(): void {
-    // The request was written completely.
+    // Nothing is left to write: the request is written as a whole.
   }
 
   silent(): void {

@@ -57,7 +57,7 @@ const get = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
   ...more,
 });
 
-test("a request has the path, the query and its headers, and requests use one connection after the other", async (context) => {
+test("a request has the given path, query and headers, and successive requests share one connection", async (context) => {
   const { origin, heads, sockets } = await startServer(context, (socket) => socket.write(OK));
   const client = openClient(context);
   const headers = { "X-A": "1", "x-a": "2", Host: "other.test", "Transfer-Encoding": "chunked", TE: "trailers" };
@@ -185,7 +185,7 @@ for (const [what, keepAlive, response] of lifetimes) {
 test("a connection is closed if the response arrives before the body was sent, and no further request waits behind the body", async (context) => {
   const requests: string[] = [];
   const sockets: Socket[] = [];
-  // It reads only the beginning of each request.
+  // This server reads only the beginning of each request.
   const server = createServer((socket) => {
     sockets.push(socket);
     socket
@@ -252,7 +252,7 @@ test("at most 32 requests are sent to a server at a time, the others wait, and f
   while (sockets.filter(({ readableEnded }) => !readableEnded).length > 4) await new Promise(setImmediate);
 });
 
-test("a request that waits is sent on a new connection if another one breaks", async (context) => {
+test("a request that waits is sent on a new connection if a busy connection breaks", async (context) => {
   const { origin, heads, sockets } = await startServer(context, (socket, count) => {
     if (count === 32) for (const each of sockets) each.destroy();
     if (count > 32) socket.write(OK);
@@ -295,7 +295,10 @@ const { certificate: cert, key } = await authority.issue({
 });
 const other = await authority.issue({ name: "up", sans: ["other.test"], usage: "server" });
 
-/** The server and its certificate, whether the client trusts its authority and verifies it, and the outcome. */
+/**
+ * The host and the certificate of the server, whether the client trusts the certificate's authority and verifies the
+ * certificate, and the outcome.
+ */
 const secure: readonly (readonly [what: string, options: SecureOptions, outcome: RegExp])[] = [
   ["with a trusted certificate for the name", { host: "localhost" }, /^200$/],
   ["with a trusted certificate for the address", { host: "127.0.0.1" }, /^200$/],

@@ -289,8 +289,9 @@ export class UpstreamConnection {
     const { keepAlive } = this.#head;
     listener.end(trailers);
     this.#head.fields.release();
-    // After an early response the rest of the request would be read as another request, and bytes that wait in the
-    // socket would be read from memory that is used again.
+    // The connection is reused only if the request was written completely. After an early response, the upstream would
+    // read the rest of the request as another request, and bytes that still wait in the socket are in memory that is
+    // about to be used for other data.
     if (clean && keepAlive && this.#sent && this.socket.writableLength === 0 && !this.socket.destroyed) {
       this.socket.resume();
       this.#owner.release(this);
@@ -381,7 +382,7 @@ export function dialConnection(
 /** Removes and returns the last idle connection that has not closed; null: there is none. */
 export function popUsable(idle: UpstreamConnection[] | undefined): UpstreamConnection | null {
   let last = idle?.pop();
-  // A connection leaves the list by itself only when its socket has closed.
+  // A destroyed connection stays in the list until its socket has emitted "close".
   while (last?.socket.destroyed) last = idle?.pop();
   return last ?? null;
 }

@@ -106,7 +106,10 @@ export class UpstreamPool implements ConnectionOwner {
     if (at >= 0) idle?.splice(at, 1);
   }
 
-  /** Receives the runtime of every new request. Connections to targets outside it close once they are idle. */
+  /**
+   * Receives the runtime of every new request. Connections to targets that this runtime does not use close once they
+   * are idle.
+   */
   follow(runtime: Runtime): void {
     this.#retirement.follow(runtime);
   }

@@ -10,7 +10,7 @@ import { unreadable } from "../../upstream/failure.ts";
 import { TargetSweeper } from "../../upstream/target-sweeper.ts";
 import { CONNECTION_WINDOW, upstreamSessionOptions } from "../limits.ts";
 
-/** Receives the result of a session attempt. */
+/** Receives the result of an attempt to open a session. */
 export interface SessionWaiter {
   opened(session: UpstreamSession): void;
   refused(error: Error): void;
@@ -127,7 +127,10 @@ export class UpstreamSessions {
     };
   }
 
-  /** Receives the runtime of every new request. Connections to targets outside it close once they are idle. */
+  /**
+   * Receives the runtime of every new request. Connections to targets that this runtime does not use close once they
+   * are idle.
+   */
   follow(runtime: Runtime): void {
     this.#retirement.follow(runtime);
   }
