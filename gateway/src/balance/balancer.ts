@@ -105,8 +105,8 @@ export class Balancer {
   }
 
   /**
-   * Whether requests can be sent to targets; if not, they are answered with 503. As in Kong, the percentage of the
-   * weight that is healthy must exceed the threshold.
+   * Whether requests can be sent to targets; if not, the requests are answered with 503. As in Kong, the percentage of
+   * the weight that is healthy must exceed the threshold.
    */
   get isUp(): boolean {
     if (this.#total === 0) return false;

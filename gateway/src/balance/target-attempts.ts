@@ -84,7 +84,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     this.#current = null;
   }
 
-  /** Prefers targets not yet tried, then any target except the last, and then the last target again. */
+  /** Prefers targets not yet tried, then any target except the one tried last, and then that one again. */
   #pick(): number {
     for (const tried of [this.#tried, this.#tried.slice(-1), []]) {
       this.#tried = tried;

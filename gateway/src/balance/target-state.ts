@@ -30,7 +30,7 @@ export class TargetState {
 /** Port of a target that has no port, as in Kong. */
 const DEFAULT_PORT = 8000;
 
-/** Parses `name:1`, `1.2.3.4:1` or `[::1]:1`, also without a port; the model has validated the form. */
+/** Parses `name:1`, `1.2.3.4:1` or `[::1]:1`, or the same without the port; the model has validated the form. */
 export function parseTargetAddress(target: string): { readonly host: string; readonly port: number } {
   if (isIP(target) === 6) return { host: target, port: DEFAULT_PORT };
   const [, bracketed, plain = "", port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(target) ?? [];

@@ -87,7 +87,7 @@ test("changed and added targets do not reset the state of the targets that an up
   assert.equal(next.balancers.get(pool.id)?.entries[1]?.member.inFlight, 0);
 });
 
-test("a target has the client certificate of its service, else of its upstream, and its key depends on the certificate without revealing it", () => {
+test("a target has the client certificate of its service, or else that of its upstream, and the target's key depends on the certificate without revealing it", () => {
   const certificate = (id: string, key = "secret"): Certificate => ({
     id,
     created_at: 0,

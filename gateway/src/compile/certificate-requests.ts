@@ -76,7 +76,10 @@ export class CertificateRequests {
     return new CertificateRequests(sources, definitions, new Map(known));
   }
 
-  /** The request in a handshake with or without a server name. Null: the handshake requests no certificate. */
+  /**
+   * The certificate request in a handshake with this server name (null: without a server name). Returns null if the
+   * handshake requests no certificate.
+   */
   find(serverName: string | null): CertificateRequest | null {
     if (this.#sources.plugins.isEmpty) return null;
     this.#byName ??= this.#requestsByName();

@@ -64,9 +64,9 @@ export interface ExplainedRoute {
 }
 
 export interface ExplainedRoutes {
-  /** The routes that match, in order of precedence, and then those that match the most attributes. */
+  /** The routes that match, in order of precedence, and then the other routes, the nearest to a match first. */
   readonly nearest: readonly ExplainedRoute[];
-  /** The number of the other routes; a route with several paths counts once for each. */
+  /** The number of the other routes; a route with several paths counts once for each path. */
   readonly others: number;
 }
 

@@ -33,7 +33,7 @@ export class VaultIndex {
     return this.#byPrefix.of(prefix)[0];
   }
 
-  /** The ids of the plugins that refer to a changed vault, by its prefix before or after the change. */
+  /** The ids of the plugins that refer to a changed vault, either by its old prefix or by its new prefix. */
   usersOf(changes: readonly Difference<Vault>[]): readonly string[] {
     const prefixes = new Set(
       changes.flatMap(({ before, after }) => [before, after].flatMap((one) => one?.prefix ?? [])),

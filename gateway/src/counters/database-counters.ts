@@ -106,7 +106,7 @@ export class DatabaseCounters implements Counters {
   }
 
   #tidy(): void {
-    // The next take will report that the database does not respond.
+    // The next call of `take` will report that the database does not respond.
     this.#query(TIDY, [SKEW]).catch(() => undefined);
   }
 }

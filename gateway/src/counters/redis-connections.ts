@@ -179,7 +179,8 @@ export function redisOptions(config: RedisConfig): RedisOptions {
     // The connection to an unresponsive server is closed after this time, so that later requests do not wait for it.
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),
     lazyConnect: true,
-    // All commands of a turn of the event loop are sent together, except scripts: RedisBatch combines takes itself.
+    // All commands of a turn of the event loop are sent together, except scripts: RedisBatch itself combines the calls
+    // of `take`.
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ["evalsha", "eval"],
     // A command that is sent twice would count twice, and a request must not wait for a lost server.

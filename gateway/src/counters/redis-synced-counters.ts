@@ -25,7 +25,7 @@ export interface SyncedCountersOptions {
 const TOGETHER = 500;
 
 interface Entry {
-  /** The counter as first requested. Its limit may change later; its other members are its key. */
+  /** The counter as it was first requested. The limit of later requests may differ; the other members form the key. */
   readonly counter: Counter;
   /** The value in Redis when it was last read. */
   known: number;
@@ -57,7 +57,7 @@ export class SyncedCounters {
 
   async take(counters: readonly Counter[]): Promise<Taken> {
     const entries = this.#found(counters) ?? (await this.#load(counters));
-    // Synchronous from here on: no other take can interfere.
+    // Synchronous from here on: no other call can interfere.
     const admitted = counters.every(({ limit }, index) => countOf(entries[index]) < limit);
     if (admitted) for (const entry of entries) entry.added += 1;
     this.#arm();
@@ -98,7 +98,7 @@ export class SyncedCounters {
     const client = await this.#client();
     const values = await client.mget(counters.map(counterKey));
     return counters.map((counter, index) => {
-      // Another take may have loaded and changed the entry in the meantime.
+      // Another call may have loaded and changed the entry in the meantime.
       const found = this.#groups.get(counter.scope)?.get(counterKey(counter));
       if (found !== undefined) return found;
       const entry = { counter, known: Number(values[index] ?? 0), added: 0 };
@@ -136,7 +136,7 @@ export class SyncedCounters {
     for (const group of this.#groups.values()) {
       for (const entry of group.values()) {
         if (entry.added > 0 && entry.counter.expires > now) changed.push(entry);
-        // Expired, or not incremented since the last exchange: a later take reads the counter from Redis.
+        // Expired, or not incremented since the last exchange: the next call of `take` reads the counter from Redis.
         else this.#forget(entry);
       }
     }

@@ -148,7 +148,7 @@ export class CompiledIdentities {
   ): PluginIdentity<Schema> | undefined {
     const credential = this.credential("plugin_credentials", lookupHash(key, name), route);
     const consumer = credential && this.#indexes.snapshot.consumers.get(credential.consumer.id);
-    // The credential's config was validated by the schema of the plugin's facts.
+    // The credential's config was validated by the credential schema that the plugin declares.
     return consumer && ({ consumer, credential } as unknown as PluginIdentity<Schema>);
   }
 

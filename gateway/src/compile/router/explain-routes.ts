@@ -19,9 +19,9 @@ export interface ExplainEntriesOptions {
 }
 
 /**
- * The entries that match, in order of precedence, and then those that match the most attributes, with the reasons why
- * they are not chosen. Yields after each entry, because there may be many thousands: the caller lets other requests run
- * in between.
+ * The entries that match, in order of precedence, and then the other entries, the nearest to a match first, each with
+ * the reason why it is not chosen. Yields after each entry, so that the caller can let other requests run in between:
+ * there may be many thousands of entries.
  *
  * @param entries The entries of each route
  */

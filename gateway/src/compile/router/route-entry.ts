@@ -1,6 +1,6 @@
 /**
  * Entries: the units that the router sorts and tries. A route has one entry for each of its paths, so that each path
- * takes precedence, or not, on its own.
+ * has its own place in the order of precedence.
  */
 import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serving";
 import { lowerCase } from "@sluice/plugin-sdk";

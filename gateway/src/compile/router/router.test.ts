@@ -16,7 +16,7 @@ const request = (members: Partial<RoutableRequest> & { readonly headers?: Record
 const match = (routes: readonly SnapshotRoute[], sent: Parameters<typeof request>[0]) =>
   Router.empty.with({ removed: [], added: routes }).match(request(sent));
 
-/** In each row, the first route wins, whichever is added first. */
+/** In each row, the first route wins, in whatever order the two routes are added. */
 const contests: readonly (readonly [rule: string, winner: Members, loser: Members, Parameters<typeof request>[0]])[] = [
   ["more kinds of attributes", { paths: ["/"], methods: ["GET"] }, { hosts: ["a.com"] }, {}],
   ["a host rather than a path", { hosts: ["a.com"] }, { paths: ["/a"] }, { path: "/a" }],
