@@ -3,7 +3,7 @@
  *
  *     open (match) -> access (checks, plugins) -> a direct response or a forward plan -> respond -> finish (log)
  *
- * It is synchronous unless a plugin is asynchronous.
+ * The pipeline is synchronous unless a plugin is asynchronous.
  */
 
 import { type DirectResponse, escapePath } from "@sluice/plugin-sdk";
@@ -35,7 +35,7 @@ export type OpenResult =
   | {
       readonly exchange?: undefined;
       readonly refusal: GatewayResponse;
-      /** Null: its head is invalid. */
+      /** Null: the head is invalid. */
       readonly request: IncomingRequest | null;
       /** True when the head is invalid: the connection must close, as the start of the next request is unknown. */
       readonly last: boolean;
@@ -119,7 +119,7 @@ export class Pipeline {
   /**
    * Builds a response of the gateway itself.
    *
-   * @param cause The error of the upstream that led to this response; default null: none did
+   * @param cause The error of the upstream that led to this response. Default null: there was none
    */
   createAnswer(
     exchange: LiveExchange,
@@ -167,8 +167,8 @@ export class Pipeline {
   }
 
   /**
-   * Runs the phases `responseHeaders` and `responseBody` for one of the gateway's own responses, and returns it as it
-   * is sent.
+   * Runs the phases `responseHeaders` and `responseBody` for one of the gateway's own responses, and returns the
+   * response in the form in which it is sent.
    */
   complete(exchange: LiveExchange, own: GatewayResponse): GatewayResponse {
     if (exchange.chain.bodySteps !== null) return this.#filtered(exchange, own);
@@ -318,7 +318,7 @@ export class Pipeline {
     this.#log.warn({ ...details, ...(unlogged > 0 && { unlogged }) }, `a request was answered ${status}`);
   }
 
-  /** Runs the phase `responseHeaders`, in which a plugin's bug is only logged; the request continues. */
+  /** Runs the phase `responseHeaders`. If a plugin throws, the error is only logged, and the request continues. */
   #respond(exchange: LiveExchange, head: ResponseHead): void {
     exchange.status = head.status;
     exchange.responseHead = head;
@@ -388,7 +388,7 @@ const finalResponse = (response: DirectResponse): DirectResponse =>
     ? response
     : errorAnswer("unexpected", `a plugin answered with the status ${response.status}, not one from 200 to 599`);
 
-/** After this step, the consumer's own plugins apply too. */
+/** Once this step has set a consumer, the plugins of the consumer and of its groups apply too. */
 function applyConsumerPlugins(exchange: LiveExchange, { priority }: PluginStep): void {
   if (exchange.consumer !== null) exchange.chain = exchange.chains.identified(exchange.consumer, priority);
 }

@@ -40,7 +40,7 @@ const DOT_SEGMENT_PARAMETER = /\/\.\.?;/;
 
 /**
  * Parses origin form (`/a?b`) and absolute form (`http://host/a?b`), in time linear in the length. A fragment is not
- * part of a target (RFC 9112 section 3.2), and servers disagree on its meaning: a target with one is refused.
+ * part of a target (RFC 9112 section 3.2), and servers disagree on its meaning, so a target with a fragment is refused.
  */
 export function parseRequestTarget(target: string): RequestTarget | GatewayErrorName {
   if (target.charCodeAt(0) === SLASH) return parseOrigin(target, null);

@@ -117,7 +117,8 @@ export const HOST =
   /^(?:(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})+)(?::0*(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])?)?)?$/i;
 
 /**
- * False if an absolute-form target has no valid host, or if the Host header names another one (RFC 9112 section 3.2.2).
+ * False if an absolute-form target has no valid host, or if the Host header names another host (RFC 9112 section
+ * 3.2.2).
  */
 function isOnlyHost(head: RequestHead, authority: string): boolean {
   if (!HOST.test(authority)) return false;

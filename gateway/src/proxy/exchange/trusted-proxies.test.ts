@@ -99,7 +99,7 @@ for (const [says, header, peer, value, client] of cases) {
   });
 }
 
-/** Entries appended by trusted proxies; entries of the client before them must not count. */
+/** Entries that trusted proxies append. The entries before them, which the client sent, must not count. */
 const appended = fc.record({
   stop: fc.oneof(
     fc.ipV4().filter((address) => !address.startsWith("10.")),

@@ -35,14 +35,14 @@ export interface ConnectionContext extends Http1ExchangeContext, ClientConnectio
 const HEAD = 0;
 /** An exchange is under way or over, and the body of its request is incomplete. */
 const BODY = 1;
-/** The request is complete; its response is not, or still waits for the client. */
+/** The request is complete; its response is incomplete, or still waits for the client. */
 const RESPONSE = 2;
 const TUNNEL = 3;
 /** The last response has been written; further input is discarded. */
 const CLOSING = 4;
 const GONE = 5;
 
-/** Milliseconds that a client may continue to send a body that is discarded, so that it can read its response. */
+/** Milliseconds that a client may go on sending a body that is discarded. Closing earlier could lose the response. */
 const LINGER = 30_000;
 /** Milliseconds that a client may continue to send after an error, or after the last response. */
 const CLOSING_LINGER = 2000;
@@ -117,10 +117,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
-  /**
-   * Closes the connection after the response in progress. If there is none, closes it at once, unless `keepIdle` is
-   * true. Tunnels are closed only by `destroy`.
-   */
+  /** Closes after the response in progress, or at once if there is none and `keepIdle` is false. Tunnels stay open. */
   drain(keepIdle: boolean): void {
     // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;

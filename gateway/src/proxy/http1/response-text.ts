@@ -72,7 +72,7 @@ function trailerLine({ fields }: ResponseHeadParser): string {
 const statusLine = (status: number, reason: string): string =>
   `HTTP/1.1 ${status} ${reason === "" ? (STATUS_CODES[status] ?? "") : reason}`;
 
-/** A complete response that the gateway itself generated. `bodiless`: the response to a HEAD request. */
+/** A complete response that the gateway itself generated. `bodiless`: true for a HEAD request. */
 export function gatewayResponseText(
   response: GatewayResponse,
   { connection, bodiless }: { readonly connection: Framing; readonly bodiless: boolean },

@@ -1,7 +1,8 @@
 /**
- * After an upgrade, bytes flow in both directions, no faster than the recipient reads them, until one side closes or
- * both are silent for `silence`, as in Kong. Without the limit on silence, a half-closed tunnel would count as a
- * connection of its target forever. Peers that can be silent for longer must send pings.
+ * After an upgrade, bytes flow in both directions, no faster than the recipient reads them. The tunnel ends when one of
+ * the connections has closed, or, as in Kong, when both sides are silent for `silence`. Without the limit on silence, a
+ * half-closed tunnel could count as a connection of its target forever. Peers that can be silent for longer must send
+ * pings.
  */
 import type { Socket } from "node:net";
 import type { MemoryAccount } from "../listener/client-memory.ts";

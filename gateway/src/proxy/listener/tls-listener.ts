@@ -31,7 +31,7 @@ export interface TlsListenerOptions {
   readonly admit?: (raw: Socket) => boolean;
   /** Receives connections after their handshake. */
   readonly onConnection: (socket: TLSSocket) => void;
-  /** The certificate for a server name (null: no SNI); undefined fails the handshake. */
+  /** The certificate for a server name (null: no SNI). Undefined: the handshake fails. */
   readonly certificate: (serverName: string | null) => Certificate | undefined;
   /** The request for the client's certificate; null: none is requested. Clients without a certificate are admitted. */
   readonly certificateRequest: (serverName: string | null) => CertificateRequest | null;
@@ -128,7 +128,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     const found = certificate(serverName);
     const request = certificateRequest(serverName);
     const context = found === undefined ? nothing : contextOf(found, request);
-    // The connection copies the context's session id context when it is created.
+    // A TLSSocket copies the session id context of its TLS context at its creation.
     context.context.setSessionIdContext(hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
     const socket = new TLSSocket(raw, {
       isServer: true,

@@ -5,7 +5,7 @@ import { pluginNamed, type Snapshot } from "@sluice/model/serving";
 const PAIR = /[^&;]+/g;
 const COOKIE = /[^;\s][^;]*/g;
 
-/** Most names: neither encoded nor with brackets. */
+/** Matches most names, which are not encoded and have no brackets. */
 const UNENCODED = /^[\w.-]*$/;
 
 const known = new WeakMap<Snapshot, ReadonlySet<string>>();
@@ -55,7 +55,8 @@ const nameOf = (pair: string): string => (pair.split("=", 1)[0] ?? "").trimEnd()
 
 /**
  * Whether a pair may hold a key. Case is ignored, and so are brackets after the name: key-auth does not read such a
- * parameter, but a client may have sent its key in it. A name with a malformed escape may be that of a key too.
+ * parameter, but a client may have sent its key in it. A parameter whose name has a malformed escape may hold a key
+ * too.
  */
 function isKey(pair: string, names: ReadonlySet<string>): boolean {
   const sent = nameOf(pair);

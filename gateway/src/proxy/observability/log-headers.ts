@@ -206,7 +206,7 @@ export function requestHeadersText(request: IncomingRequest, keyNames: ReadonlyS
       members.add(name, escapedValue(value));
       return true;
     }
-    // One value, also for several headers: those of Cookie are joined (RFC 9113 section 8.2.3).
+    // Several Cookie headers are recorded as one joined value (RFC 9113 section 8.2.3).
     if (!members.has(lower)) members.add(name, isSecret ? REDACTED : escapedCookies(request, keyNames));
     return false;
   };

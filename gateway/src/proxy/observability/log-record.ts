@@ -93,7 +93,7 @@ function credentialText(credential: ExchangeCredential | null): string {
   return `,"authenticated_entity":${JSON.stringify({ id: credential.id, consumer_id: credential.consumer?.id })}`;
 }
 
-/** The entities as JSON, without members that only Sluice has: upstream headers may be secret. */
+/** The entities as JSON, without members that only Sluice has, such as upstream headers, which may be secret. */
 const entityTexts = new WeakMap<object, string>();
 
 function entityText(entity: SnapshotRoute | Service | Consumer): string {

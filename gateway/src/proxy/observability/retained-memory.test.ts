@@ -12,7 +12,7 @@ import { RequestTaps } from "./request-taps.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Bytes of a head; Node keeps texts from about a MiB on outside the heap. */
+/** Bytes of a head; Node keeps texts of about 1 MiB or more outside the heap. */
 const HEAD = 256 * 1024;
 const COUNT = 50;
 const names: readonly GatewayErrorName[] = ["noRoute", "badRequest", "headTooLarge", "targetTooLong", "requestTimeout"];

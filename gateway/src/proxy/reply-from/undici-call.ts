@@ -59,8 +59,8 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    // Otherwise undici derives the SNI from the Host header, which the client controls with preserve_host. An address
-    // is not a valid SNI; it is set only to keep undici from keying connections by that header.
+    // Without `servername`, undici derives the SNI from the Host header, which the client controls with preserve_host.
+    // An address is not a valid SNI; it is set only to keep undici from keying connections by that header.
     const serverName = target.serverName ?? (target.scheme === "https" ? target.host : null);
     if (serverName !== null) request.servername = serverName;
     pools.of(target).dispatch(request, this);

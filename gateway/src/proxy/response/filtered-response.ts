@@ -132,7 +132,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     }
   }
 
-  /** Sends the head, if it is still held. `length` is that of the body; null: not known, or trailers follow. */
+  /** Sends the head, if it is still held. `length` is the length of the body; null: not known, or trailers follow. */
   #release(length: number | null): void {
     const head = this.#held;
     if (head === null) return;

@@ -67,7 +67,7 @@ export function createGatewayResponse(
 /**
  * The human-readable reason for one of the gateway's own responses: the `reason` of the answer, else its message.
  *
- * @param cause The error of the upstream that led to this response; null: none did
+ * @param cause The error of the upstream that led to this response; null: there was none
  */
 export function responseReason(answer: DirectResponse | GatewayErrorName, cause: Error | null): string {
   if (typeof answer === "string") {

@@ -35,7 +35,10 @@ function among(characters: string): Uint8Array {
 /** tchar: methods, field names, codings. */
 export const TOKEN = among(`!#$%&'*+-.^_\`|~${DIGITS}${LETTERS}`);
 
-/** field-vchar, SP and HTAB: allowed in field values and reason phrases. No other control character, no DEL. */
+/**
+ * field-vchar, SP and HTAB: allowed in field values and reason phrases. All other control characters, including DEL,
+ * are refused.
+ */
 export const VALUE = new Uint8Array(256).fill(1, SP);
 VALUE[HTAB] = 1;
 VALUE[0x7f] = 0;

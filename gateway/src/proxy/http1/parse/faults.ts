@@ -1,4 +1,4 @@
-/** Reasons to refuse a message: one negative number each, so that a scan returns it without allocating an object. */
+/** Reasons to refuse a message. Each has a negative number, which a scan can return without allocating an object. */
 
 export interface ParseFault {
   /**

@@ -74,7 +74,7 @@ export function findFraming(section: FieldSection): number {
       kinds[index] = kind | DROP;
       if (id === known["transfer-encoding"]) {
         codings++;
-        // Trailing whitespace hides a coding from some parsers.
+        // Trailing whitespace is refused, because it hides a coding from some parsers.
         const misfit = bytes[end] === CR ? codingFault(bytes, start, end) : fault.codingSyntax;
         if (misfit < 0) return misfit;
         foundFraming.chunked = true;

@@ -155,7 +155,7 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
   }
 }
 
-/** The headers are converted only when they are read. */
+/** The headers are converted to an object only when they are first read. */
 class ReceivedResponse implements HttpResponse {
   readonly status: number;
   readonly body: Buffer;

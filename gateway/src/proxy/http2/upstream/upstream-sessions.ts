@@ -51,7 +51,10 @@ export class UpstreamSession {
     return !closed && !destroyed && !this.#isRetired && this.requests < MOST_REQUESTS;
   }
 
-  /** Whether at most one request was sent so far. If so, its failure does not mean that the connection was stale. */
+  /**
+   * Whether at most one request was sent so far. If so, a failure of this request does not mean that the connection was
+   * stale.
+   */
   get isFresh(): boolean {
     return this.requests <= 1;
   }

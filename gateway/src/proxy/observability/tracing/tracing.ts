@@ -32,7 +32,9 @@ import type { RequestObserver } from "../observer.ts";
 import { clientAttributes, serverAttributes } from "./attributes.ts";
 
 export interface TracingPlan {
-  /** Sampled fraction, from 0 to 1, of requests without a valid `traceparent`; with one, the sender decides. */
+  /**
+   * Sampled fraction, from 0 to 1, of requests without a valid `traceparent`. For other requests, the sender decides.
+   */
   readonly sampling: number;
   /** URL for the export of spans. */
   readonly url: string;
