@@ -5,7 +5,9 @@
  */
 import { ByteView } from "../sockets/byte-view.ts";
 
-/** The rest of the body will not arrive, because the client's connection or stream was closed. */
+/**
+ * The rest of the body will not arrive, because the client's connection or stream was closed, or the body is too long.
+ */
 export class BodyLostError extends Error {
   override readonly name = "BodyLostError";
 
@@ -175,7 +177,7 @@ export class ClientBody {
     this.#sink?.finish(trailers);
   }
 
-  /** Called when the client has disconnected: the rest of the body will not arrive. */
+  /** Called when the rest of the body will not arrive: the client has disconnected, or the body is too long. */
   lose(): void {
     this.#lost = true;
     this.#sink = null;

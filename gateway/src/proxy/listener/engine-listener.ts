@@ -123,7 +123,7 @@ export async function startEngine(
     return tls;
   }
 
-  /** Resolves when no connection is left. */
+  /** Stops listening. Resolves when no connection is left. */
   const stop = () => {
     stopped ??= Promise.all([tls?.close(), closeServer(server)]);
     return stopped;

@@ -68,8 +68,8 @@ export class UndiciPools {
   }
 
   /**
-   * Receives the runtime of every new request: after a swap, pools of targets that the new runtime does not use close
-   * once they are idle.
+   * Receives the runtime of every new request: after a swap, the pools of targets that are not in the new runtime are
+   * closed once they are idle.
    */
   follow(runtime: Runtime): void {
     this.#retirement.follow(runtime);

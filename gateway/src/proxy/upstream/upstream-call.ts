@@ -109,7 +109,7 @@ export abstract class UpstreamCall<
     this.resumeReading();
   }
 
-  /** Called when the client has disconnected: cancels the request to the upstream. */
+  /** Cancels the request to the upstream, because its response is no longer wanted. */
   abort(): void {
     if (this.isOver) return;
     this.settle();

@@ -107,7 +107,7 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   /**
-   * Receives the runtime of every new request. Connections to targets that this runtime does not use close once they
+   * Receives the runtime of every new request. Connections to targets that are not in this runtime are closed once they
    * are idle.
    */
   follow(runtime: Runtime): void {
