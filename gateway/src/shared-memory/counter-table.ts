@@ -275,8 +275,8 @@ export class CounterTable {
   }
 
   /**
-   * Whether no other worker has, or may get, a slot for the same key. If a slot after this one is TAKEN for the key,
-   * makes that slot DOOMED.
+   * Whether no other worker has, or may get, a slot for the same key. A slot that is TAKEN for the key and comes later
+   * in the search is made DOOMED.
    */
   #isAlone(key: CounterKey, { at: own, home, ready }: Omit<Claim, "head">): boolean {
     const words = this.#words;

@@ -56,7 +56,7 @@ interface RankedEntry {
   readonly nearness: number;
 }
 
-/** The later the mismatching attribute is in this list, the nearer is the entry to a match. */
+/** The later the mismatching attribute is in this list, the nearer the entry is to a match. */
 const ranks: readonly (RouteAttribute | null)[] = ["host", "path", "method", "header", "sni", "service", null];
 
 function rankedEntry(entry: RouteEntry, lookup: Lookup): RankedEntry {
