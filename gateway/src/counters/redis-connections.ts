@@ -76,7 +76,7 @@ export class RedisConnections {
     return (await this.#connection(config)).client;
   }
 
-  /** The batch that combines simultaneous `take` calls for the Redis server of this config. */
+  /** The batch that combines the `take` calls of one turn of the event loop for the Redis server of this config. */
   async batch(config: RedisConfig): Promise<RedisBatch> {
     return (await this.#connection(config)).batch;
   }

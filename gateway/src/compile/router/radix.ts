@@ -94,7 +94,8 @@ export interface ItemsVisitor<Item> {
 }
 
 /**
- * Visits the items of every inserted text that `text` begins with, the shortest first, with the inserted text's length.
+ * Visits the items of every inserted text that is a prefix of `text`, the shortest first. The visitor also gets the
+ * length of the inserted text.
  */
 export function visitPrefixes<Item>(root: RadixNode<Item>, text: string, visitor: ItemsVisitor<Item>): void {
   let node: RadixNode<Item> | undefined = root;

@@ -325,7 +325,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     if (this.#context.closesIdle() && this.isIdle) this.#close();
   }
 
-  /** Answers and closes: the framing of later bytes on the connection cannot be trusted. */
+  /** Answers and closes the connection, because the start of the next request is unknown. */
   #reject(fault: GatewayErrorName, bodiless = false): void {
     this.#refuse(this.#context.pipeline.refuse(fault, this.#peer), { isLast: true, bodiless });
   }

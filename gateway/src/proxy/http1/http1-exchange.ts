@@ -77,7 +77,7 @@ export class Http1Exchange
     this.#client = client;
   }
 
-  /** Also closes the connection, because later bytes on it cannot be framed. */
+  /** Also closes the connection, because the start of the next request is unknown. */
   override reject(answer: DirectResponse | GatewayErrorName): void {
     this.#last = true;
     super.reject(answer);

@@ -1,7 +1,7 @@
 /**
- * Detects HTTP/1.1, or HTTP/2 with prior knowledge, from the first bytes of a connection (RFC 9113 section 3.4). It
- * reads no more bytes than the HTTP/2 preface has. If it read and unshifted more, Node would parse all of them before
- * it emits the first stream, and a client could open all its streams before one can be refused.
+ * Detects HTTP/1.1, or HTTP/2 with prior knowledge, from the first bytes of a connection (RFC 9113 section 3.4). The
+ * detector reads no more bytes than the HTTP/2 preface has. If it read and unshifted more, Node would parse all these
+ * bytes before emitting the first stream, and a client could open all its streams before one could be refused.
  */
 import type { Socket } from "node:net";
 import { readInto } from "../sockets/accepted-socket.ts";

@@ -52,7 +52,10 @@ const faultNames: Readonly<Record<string, GatewayErrorName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "requestTimeout",
 };
 
-/** Answers a request that Node's parser rejected, and closes the connection: later bytes on it cannot be framed. */
+/**
+ * Answers a request that Node's parser rejected, and closes the connection, because the start of the next request is
+ * unknown.
+ */
 export function rejectHead(error: Error, socket: Socket, refuse: (fault: GatewayErrorName) => GatewayResponse): void {
   if (!socket.writable || isAnswering(socket)) {
     socket.destroy();

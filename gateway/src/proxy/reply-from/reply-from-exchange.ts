@@ -206,7 +206,7 @@ export class ReplyFromExchange
     this.call?.abort();
   }
 
-  /** Also closes the connection, because later bytes on it cannot be framed. */
+  /** Also closes the connection, because the start of the next request is unknown. */
   override reject(answer: DirectResponse | GatewayErrorName): void {
     this.#isLast = true;
     super.reject(answer);

@@ -149,7 +149,7 @@ const xml: MessageFormat = {
 `,
 };
 
-/** gRPC clients read the status from headers; the codes are gRPC's own mapping from HTTP. */
+/** gRPC clients read the status from headers. The codes follow gRPC's own mapping of HTTP statuses. */
 const grpc: MessageFormat = {
   contentType: "application/grpc",
   headers: ({ status, text }) => ({

@@ -356,7 +356,7 @@ export interface DialConnectionOptions {
   readonly connect: Connect;
   readonly sessions: TlsSessionCache;
   readonly owner: ConnectionOwner;
-  /** Whether its socket may be handed to another owner. */
+  /** Whether the connection's socket may be handed to another owner. */
   readonly isGivenAway: boolean;
 }
 

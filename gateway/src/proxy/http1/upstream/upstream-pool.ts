@@ -66,7 +66,7 @@ export class UpstreamPool implements ConnectionOwner {
   /**
    * Opens a connection. Returns a function that cancels the attempt.
    *
-   * @param isGivenAway Whether its socket may be handed to another owner
+   * @param isGivenAway Whether the connection's socket may be handed to another owner
    */
   connect(target: UpstreamTarget, waiter: ConnectionWaiter, isGivenAway: boolean): () => void {
     const listener = {
