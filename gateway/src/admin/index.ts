@@ -27,7 +27,8 @@ export interface Admin {
 }
 
 /**
- * Listens at once: while entities cannot be read yet, requests wait some seconds and are then answered with 500.
+ * Listens at once. While entities cannot be read yet, requests for entities wait for up to five seconds, depending on
+ * the store, and are then answered with 500.
  *
  * @throws SettingsError when the access settings are invalid, or would let other machines in without authentication.
  */
@@ -38,7 +39,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const access = await openAccess(settings, log);
   const { store, fleet, hash } = opened;
   const closing = new AbortController();
-  // Each write that waits for the nodes listens for the signal.
+  // Each write that waits for the nodes adds a listener to the signal, so their number is not limited.
   setMaxListeners(0, closing.signal);
   let address = listen;
   const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [listen, ...proxies] });

@@ -93,7 +93,7 @@ export function createListener(context: AdminContext, { access, closing }: Admin
   });
   return app;
 
-  /** Resolves to the awaited value; null when the listener stops first, and the value is unknown. */
+  /** Resolves to the awaited value, or to null if the listener stops before the value is known. */
   function untilClosing<Value>(waited: Promise<Value>): Promise<Value | null> {
     return new Promise((resolve, reject) => {
       const stop = () => resolve(null);
@@ -146,7 +146,7 @@ function certificateSubject(socket: Socket): string | null {
 
 const MAX_NAME = 256;
 
-/** The name without characters that a store cannot hold. */
+/** The first characters of the name; characters that a store cannot hold are replaced. */
 const storableName = (name: string): string =>
   name
     .slice(0, MAX_NAME)

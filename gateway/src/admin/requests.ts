@@ -40,7 +40,8 @@ export interface EntityRequest {
   readonly path: string;
   readonly query: Query;
   /**
-   * Decodes the body. `before` is the entity that a form changes: it names the plugin of a config if the form does not.
+   * Decodes the body. `before` is the entity that a form changes: if the form does not name a plugin, its config is
+   * decoded for the plugin that `before` names.
    *
    * @throws HttpError when the body cannot be decoded.
    */
@@ -67,7 +68,7 @@ export interface PreparedWrite {
   respond(effects: readonly Effect[]): Promise<AdminResponse>;
   /** Used in the error of a read-only store. */
   readonly attempt: WriteAttempt;
-  /** Whether preparing the write again may succeed, for example because another client was faster. */
+  /** Whether the write may succeed if it is prepared again, for example after another client was faster. */
   isRetryable(fault: WriteFault): Promise<boolean>;
 }
 
@@ -79,7 +80,7 @@ export interface EntityOperations {
   upsert(call: EntityRequest): Promise<PreparedWrite>;
   change(call: EntityRequest): Promise<PreparedWrite>;
   remove(call: EntityRequest): Promise<PreparedWrite>;
-  /** The entity in the form for clients. */
+  /** The entity as responses show it. */
   present(entity: Entity, store: EntityReader): Promise<object>;
   /** The ETag, from the entity and its shown form. */
   tag(entity: Entity, shown: object): string;

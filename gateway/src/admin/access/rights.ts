@@ -99,8 +99,8 @@ export function requiredRights(method: string, url: string, home: string): reado
   }
   if (unrestrictedUrls.has(url)) return [];
   if (url.startsWith("/upstreams/")) return rightsTo("upstreams", [reading ? "get" : "update"], home);
-  // With custom resources, POST /config only reports the changes that it would make. POST /explain changes nothing, and
-  // a debug token reveals what an explanation reveals.
+  // The right to read is enough: with custom resources, POST /config only reports the changes that it would make;
+  // POST /explain changes nothing; and a debug token reveals the same facts as an explanation.
   if (reading || url === "/config" || url === "/explain" || url === "/debug-tokens") return rightsToAll(["list"], home);
   return rightsToAll(["create", "update", "patch", "delete"], home);
 }

@@ -4,7 +4,7 @@ import { readCollection } from "../../stores/read-all.ts";
 import type { EntityPage, ListOptions, Lookup, Write } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
 
-/** Covers only the reads that handlers do: the store itself detects faulty writes. */
+/** Supports only the reads of handlers, and checks no writes: the store checks them when they are carried out. */
 export function createOverlay(base: EntityReader) {
   /** Entities by id; null: the entity was removed. */
   const written = new Map<Collection, Map<string, Entity | null>>();
@@ -14,7 +14,7 @@ export function createOverlay(base: EntityReader) {
     return known;
   };
 
-  /** The id of the entity that was last written under each name. It may have a different name by now. */
+  /** The id of the entity that was last written under each name. The entity may have been renamed since then. */
   const names = new Map<string, string>();
   const put = (collection: Collection, entity: Entity): void => {
     of(collection).set(entity.id, entity);
@@ -49,7 +49,7 @@ export function createOverlay(base: EntityReader) {
   }
 
   /**
-   * Reads all pages of the base store. They are few for the children of one parent. Only the removal of a CA
+   * Reads all pages of the base store: the children of one parent fill few pages, and only the removal of a CA
    * certificate lists whole collections.
    */
   async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>> {

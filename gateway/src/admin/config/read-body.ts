@@ -12,7 +12,7 @@ export interface ConfigRequestOptions {
   readonly plan: boolean;
   /** Keeps entities that the document does not contain. */
   readonly keep: boolean;
-  /** Also changes fields of other managers. */
+  /** Also changes fields that other field managers own. */
   readonly force: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface ReplaceOptions {
   readonly author: string;
   /** Keeps entities that the document does not contain. */
   readonly keep: boolean;
-  /** Also changes fields of other managers. */
+  /** Also changes fields that other field managers own. */
   readonly force?: boolean;
   /** Hashes new passwords as Kong does without a database (documentPassword). */
   readonly fastHash: boolean;
@@ -46,8 +46,8 @@ export const replaceAll = (
   );
 
 /**
- * A fast hash, as in Kong without a database: Kong's ingress controller reads the passwords as plain text from Secrets,
- * and sends all of them at each change.
+ * A fast hash, as in Kong without a database. Kong's ingress controller sends all passwords as plain text at each
+ * change, so slow hashes would delay each change.
  */
 const hashOfDocument = ({ consumer, password }: Entities["basicauth_credentials"]): string =>
   documentPassword(consumer.id, password);

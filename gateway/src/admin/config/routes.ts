@@ -9,8 +9,8 @@
  *
  * With `plan=1&keep=1`, entities that the document does not contain are kept. `POST /config/apply` carries out a plan.
  *
- * The header X-Sluice-Warning reports parts of the document without effect, such as the first of two equal keys: the
- * response body has Kong's format, in which there is no place for warnings.
+ * The header X-Sluice-Warning reports parts of the document that have no effect, such as the first of two equal keys.
+ * The response body has Kong's format, in which there is no place for warnings.
  */
 import {
   collections,

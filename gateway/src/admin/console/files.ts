@@ -17,7 +17,7 @@ export interface ConsoleFile {
 /** By path below /console/. */
 type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
-/** The same path from the sources and from the built form of this file. */
+/** This relative path is valid both from the source and from the built form of this file. */
 const folder = join(import.meta.dirname, "../../../console/build");
 
 const types: Readonly<Record<string, string>> = {

@@ -64,7 +64,7 @@ async function withNames(
   return {
     ...step,
     writes: [...step.writes, ...writes],
-    // The id derived from a server name may be in use.
+    // The id derived from a server name may be in use: another attempt uses a random id.
     isRetryable: async (fault) => (fault.kind === "primary-key" && fault.id !== id) || step.isRetryable(fault),
     async respond(effects) {
       const answer = await step.respond(effects);

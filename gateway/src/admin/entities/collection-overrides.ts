@@ -126,7 +126,7 @@ const plugins = (): Partial<EntityOperations> => ({
 });
 
 /**
- * Kong's clients replace whole services without knowing `upstream_headers`: a body without the member leaves it
+ * Kong's clients replace whole services and do not know `upstream_headers`, so a body without this member leaves it
  * unchanged. Null and [] remove the headers.
  */
 const services = ({ prepare }: EntityOperations): Partial<EntityOperations> => ({

@@ -79,7 +79,7 @@ async function resolveMembership(call: EntityRequest) {
     collection,
     await lookupForSegment(store, collection, params.child ?? ""),
   );
-  // A consumer belongs to few groups, but a group may have many consumers.
+  // Lists the memberships of the consumer: a consumer belongs to few groups, but a group may have many consumers.
   const ids = { [parent.member]: parent.id, [member]: other?.id ?? "" };
   const ofConsumer = other
     ? await readCollection(store, MEMBERSHIPS, { where: { member: "consumer", id: ids.consumer ?? "" } })

@@ -22,8 +22,8 @@ export interface ReferenceEndpoint {
 }
 
 /**
- * Collections for which Kong has no URLs for references: the certificate of a server name is found as
- * `/certificates/:entity`, where `:entity` is the server name.
+ * Collections whose references Kong has no URLs for. Instead of `/snis/:entity/certificate`, clients use
+ * `/certificates/:entity`, where `:entity` may be a server name.
  */
 const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 

@@ -27,8 +27,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isId = (segment: string): boolean => UUID.test(segment);
 
 /**
- * The lookup of the entity that a URL's segment names: by id for a UUID, otherwise by name; for a certificate, by the
- * id of the certificate to which a server name belongs.
+ * The lookup of the entity that a segment of a URL names: by id if the segment is a UUID, otherwise by name. The name
+ * of a certificate is one of its server names; the lookup then has the id of the certificate.
  *
  * @throws HttpError 400 for a name that no entity of the collection can have; 404 for an unknown server name.
  */

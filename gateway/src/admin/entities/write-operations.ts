@@ -110,7 +110,7 @@ export async function removeEntity(operations: EntityOperations, call: EntityReq
   const { endpoint, preconditions: conditions, store, params } = call;
   const { collection } = endpoint;
   const isConditional = conditions.match !== undefined || conditions.noneMatch !== undefined;
-  // Looked up only when necessary: an invalid entity is not found but can still be removed.
+  // No lookup unless it is necessary: lookups do not find invalid entities, which can be removed nevertheless.
   if (endpoint.kind === "one" && !endpoint.parent && !isConditional) {
     return removal(collection, await lookupForSegment(store, collection, params.entity ?? ""));
   }
@@ -134,7 +134,7 @@ const removal = (collection: Collection, by: Lookup): PreparedWrite => ({
 export const timestampFor = (collection: Collection): number =>
   collection === "targets" ? Date.now() / 1000 : Math.floor(Date.now() / 1000);
 
-/** The member `updated_at` with the present time, for collections that have the member: credentials do not. */
+/** The member `updated_at` with the present time; no member for credentials, which do not have `updated_at`. */
 export const updatedAtNow = (collection: Collection): { readonly updated_at?: number } =>
   "updated_at" in (entities[collection].schema.properties ?? {}) ? { updated_at: timestampFor(collection) } : {};
 

@@ -19,7 +19,8 @@ export interface ReceivedBody {
 const ENTITY_LIMITS: JsonLimits = { depth: 64, values: 10_000 };
 
 /**
- * `before` is the entity that a form changes: it names the plugin of a config if the form does not.
+ * @param hint.before The entity that a form changes. If the form does not name a plugin, its config is decoded for the
+ * plugin that this entity names.
  *
  * @throws HttpError 400 or 415.
  */

@@ -102,7 +102,7 @@ const writeErrors: ErrorsByKind = {
       fields: { id },
     }),
   unique({ members: { consumer_group, ...rest } }) {
-    // Kong 3.9's free edition does not have this member of a plugin.
+    // Left out if it is null, because plugins of Kong 3.9's free edition do not have this member.
     const members = (consumer_group ?? null) === null ? rest : { ...rest, consumer_group };
     return codedError(409, 5, "unique constraint violation", {
       message: `UNIQUE violation detected on '${luaTable(members)}'`,

@@ -1,4 +1,4 @@
-/** Asks every node for state of its own. */
+/** Asks every node for facts that only the node itself knows. */
 import { NODE } from "@sluice/model";
 import type { AdminContext } from "../context.ts";
 import { HttpError, noNodeKnown } from "../http/errors.ts";

@@ -58,7 +58,7 @@ export function createCertificateWarnings(store: Pick<Store, "list">, now: () =>
   };
 }
 
-/** The body of GET /certificate-details/{id}. The details are those of the certificate and of its alternative. */
+/** The body of GET /certificate-details/{id}. `data` has the details of `cert` and, if set, of `cert_alt`. */
 export interface CertificateDetailsBody {
   readonly data: readonly CertificateDetails[];
   /** Why clients refuse the certificate, in predicates such as `does not cover …`. */

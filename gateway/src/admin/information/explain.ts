@@ -1,4 +1,4 @@
-/** `POST /explain`: how the nodes would route and answer a request, and why. Nothing is sent. */
+/** `POST /explain`: how the nodes would route and answer a request, and why. No upstream gets the request. */
 import { type Explanation, firstNames, NODE, nodePaths, readExplainRequest } from "@sluice/model";
 import { type Store, type StoreProblem, StoreUnavailable } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
@@ -30,7 +30,7 @@ export const explainRoutes = ({ fleet, store }: ExplainContext): readonly AdminR
   },
 ];
 
-/** Adds facts about custom resources, which nodes do not know. While the store cannot be read, there are none. */
+/** Adds facts about custom resources, which nodes do not know. Adds none while the store cannot be read. */
 const withStoreFacts = (explanation: Explanation, store: Pick<Store, "origin" | "problems">): Promise<Explanation> =>
   addStoreFacts(explanation, store).catch((error: unknown) => {
     if (error instanceof StoreUnavailable) return explanation;
@@ -56,7 +56,7 @@ async function addStoreFacts(
 /** Maximum number of consumers that a warning names. */
 const MAX_NAMED = 5;
 
-/** A credential may be unknown because its Secret is missing. */
+/** A warning with the consumers whose Secrets are missing: the nodes do not know their credentials. */
 function unreadCredentials(problems: readonly StoreProblem[]): readonly string[] {
   const named = problems.flatMap(({ resource, reason }) =>
     resource?.kind === "Consumer" && reason === "SecretNotFound" ? [`${resource.namespace}/${resource.name}`] : [],

@@ -1,6 +1,6 @@
 /**
- * Kong's endpoints for the log level. `node` is this process, and the node in it, if there is one; `cluster` is this
- * process and every node. After the seconds of `timeout`, the level of the settings applies again.
+ * Kong's endpoints for the log level. In the URL, `node` means this process, including a node that runs in it;
+ * `cluster` means this process and every node. After `timeout` seconds, the level of the settings applies again.
  */
 import {
   LOG_LEVEL_PATH,

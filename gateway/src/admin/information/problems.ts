@@ -28,7 +28,7 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
           const data = problems
             .slice(0, MAXIMUM)
             .map((problem) => ({ ...problem, remedy: remedyOf(problem, settings.store) }));
-          // GET /status reports a store that cannot be read.
+          // No error if the store cannot be read: GET /status reports that.
           const warnings = await certificateWarnings().catch(() => []);
           return {
             status: 200,

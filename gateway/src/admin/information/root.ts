@@ -71,7 +71,8 @@ function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown
 }
 
 /**
- * Milliseconds to wait for the store: the response shows that the listener runs, even if the store does not respond.
+ * Milliseconds to wait for the store. After that, the response is sent without the plugins in use, so that it shows
+ * that the listener runs.
  */
 const PATIENCE = 1000;
 

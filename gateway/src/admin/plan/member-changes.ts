@@ -28,7 +28,7 @@ const secrets: PerCollection<readonly string[]> = {
   services: ["upstream_headers"],
 };
 
-/** The members that differ, without secret values. Both versions must be complete: a default is never a change. */
+/** The members that differ, without secret values. Both versions must include the defaults of unset members. */
 export function changesBetween(collection: Collection, before: object, after: object): readonly MemberChange[] {
   const inConfig = secretMembers(collection, after).map((path) => ["config", ...path].join("."));
   const hidden = [...secrets[collection], ...inConfig];

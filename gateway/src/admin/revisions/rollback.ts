@@ -36,8 +36,8 @@ export async function newestOf(revisions: Revisions): Promise<StoreRevision> {
 }
 
 /**
- * The header If-Match has the ETag of a plan or of GET /revisions, and refuses the rollback if anything was written
- * since.
+ * The header If-Match may have the ETag of a plan or of GET /revisions. The rollback is then refused if anything was
+ * written after that response.
  */
 export async function rollBack(
   { store, warnings }: Pick<AdminContext, "store" | "warnings">,

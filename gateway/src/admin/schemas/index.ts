@@ -1,4 +1,7 @@
-/** Schemas of entities and plugins in Kong's format, derived from Sluice's schemas: decK reads defaults from them. */
+/**
+ * Derives schemas in Kong's format from Sluice's schemas of entities and plugins. decK reads defaults from the derived
+ * schemas.
+ */
 import {
   type Collection,
   credentialFactsOf,

@@ -6,7 +6,7 @@ import type { PreparedWrite } from "../requests.ts";
 type WriteStep = Omit<PreparedWrite, "respond">;
 
 export interface PerformWritesOptions {
-  /** Whether the store also changes fields that other managers own. */
+  /** Whether the store also changes fields that other field managers own. */
   readonly force: boolean;
   readonly plan: boolean;
   /** The author of the revision. */

@@ -91,5 +91,5 @@ export function programmedHeaders(answer: WaitResponse | null): Readonly<Record<
 
 const MAX_VALUE = 512;
 
-/** Messages may contain user input, so the text is cut and all but printable ASCII is replaced, as headers require. */
+/** Shortens a text, which may contain user input, and replaces characters that are not printable ASCII. */
 export const safeHeaderValue = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "?").slice(0, MAX_VALUE);
