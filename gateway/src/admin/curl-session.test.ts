@@ -113,7 +113,7 @@ describe("a first session with curl", () => {
     });
   }
 
-  test("has written custom resources, and the key into a labelled Secret only", async () => {
+  test("writes custom resources, and writes the key only to a labelled Secret", async () => {
     const texts = async (kind: string) => {
       const folder = join(rig.directory, kind);
       return Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));

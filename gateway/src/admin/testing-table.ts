@@ -7,7 +7,7 @@ import { deriveId } from "@sluice/model";
 import { type AdminRig, type RequestOptions, startAdminRig } from "./testing.ts";
 
 export interface Row extends RequestOptions {
-  /** The behaviour: with the name of the table as its subject, it is a sentence. */
+  /** The behaviour, as a predicate. Its subject is the name of the table. */
   readonly does: string;
   /** Method and path: `POST /services`. */
   readonly ask: string;

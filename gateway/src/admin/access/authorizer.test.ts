@@ -57,7 +57,7 @@ describe("the authorizer", () => {
   }
 });
 
-test("the authorizer admits GET /status without authentication, and names the caller that is authenticated or needs no authentication", async () => {
+test("the authorizer admits GET /status without authentication, and returns the name of the caller if the caller is authenticated or no authentication is configured", async () => {
   const away: ClusterAuthorizer = {
     authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
     isAllowed: async () => true,

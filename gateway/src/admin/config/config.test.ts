@@ -92,7 +92,7 @@ describe("a document sent to POST /config, with a read-only file as the store,",
     ["JSON", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "application/json"]] }, `${twice}; ${empty}`],
   ];
   for (const [what, asking, expected] of warned) {
-    test(`is loaded, and a header reports its members without effect, if it is sent as ${what}`, async () => {
+    test(`is loaded, and a header reports the members that have no effect, if it is sent as ${what}`, async () => {
       for (const query of ["?plan=1", ""]) {
         const { status, headers, body } = await post(asking, query);
         assert.equal(status, query === "" ? 201 : 200, JSON.stringify(body));
@@ -355,7 +355,7 @@ test("with custom resources, the plan of a document is applied once, and refused
   assert.equal((await rig.ask("GET", "/services/other")).status, 200);
   assert.equal((await send(`/config/apply?keep=1&plan_id=${id}`)).status, 412);
   const removing = await planId();
-  assert.equal((await send(`/config/apply?plan_id=${removing}`)).status, 412, "the plan kept the other service");
+  assert.equal((await send(`/config/apply?plan_id=${removing}`)).status, 412, "the plan was made with keep=1");
 });
 
 test("if entities are custom resources, a document can only be planned and shown", async () => {

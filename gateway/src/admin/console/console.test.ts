@@ -48,7 +48,7 @@ describe("the console of a listener with a token", () => {
     assert.doesNotMatch(html, /<style|style=|<script(?![^>]*src=)| on\w+=/);
   });
 
-  test("lets browsers keep files whose names have a hash, and asks again for the others", async () => {
+  test("lets browsers keep files whose names have a hash, and makes them request other files again", async () => {
     const [hashed, index] = [await ask("GET", `/console/${script()}`), await ask("GET", "/console/")];
     assert.equal(hashed.headers["content-type"], "text/javascript; charset=utf-8");
     assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
@@ -64,7 +64,7 @@ describe("the console of a listener with a token", () => {
     [undefined, "identity"],
     [undefined, ""],
   ] as const) {
-    test(`is sent ${coding ?? "uncompressed"} to a browser that accepts '${accepted}'`, async () => {
+    test(`is sent with the coding ${coding ?? "identity"} to a browser that accepts '${accepted}'`, async () => {
       const response = await fetch(`http://127.0.0.1:${admin.address.port}/console/`, {
         headers: { "accept-encoding": accepted },
       });

@@ -45,7 +45,7 @@ test("a plugin has the name of its custom resource", async () => {
   );
 });
 
-test("while the store cannot be read, the explanation is that of the node", async () => {
+test("while the store cannot be read, the explanation of the node is returned without additions", async () => {
   const unavailable = async () => {
     throw new StoreUnavailable("the API server does not answer");
   };

@@ -151,7 +151,7 @@ describe("the information of the admin listener", () => {
     context.after(() => full.close());
     const { body } = await full.ask("GET", "/endpoints");
     const lost: string[] = [];
-    // Cached responses are on nodes, and this listener has no node.
+    // Left out: URLs of cached responses, which are on nodes. This listener has no node.
     for (const url of (body as { data: string[] }).data.filter((url) => !url.includes("{cache_key}"))) {
       const path = url
         .replace("plugins/{name}", "plugins/cors")

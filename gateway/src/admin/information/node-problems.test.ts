@@ -74,14 +74,14 @@ const rows: readonly (readonly [
     /^Check its process/,
   ],
   [
-    "a server at the address of a silent node that is not a node is reported",
+    "another server that answers at the address of a silent node is reported",
     () => ({ revision: 50, status: urlOf("/other/status") }),
     { silent: ["n1"] },
     /^Its state is unknown, and http:\S+ is not the status listener of a node\. It may/,
     /^Check its process/,
   ],
   [
-    "a status without facts about the node is not that of a node",
+    "a response without facts about a node is not accepted as the status of a node",
     () => ({ revision: 50, status: urlOf("/empty/status") }),
     { silent: ["n1"] },
     /^Its state is unknown, and http:\S+ is not the status listener of a node\. It may/,

@@ -95,7 +95,7 @@ describe("the revisions of the admin API", () => {
     ["an unclear dry_run", "POST /revisions/1/rollback?dry_run=2", 400, /dry_run: expected true or false/],
   ];
   for (const [does, request, status, message] of refused)
-    test(`are refused for ${does}`, async () => {
+    test(`refuse ${does}`, async () => {
       const [method = "", path = ""] = request.split(" ");
       const reply = await ask(method, path);
       assert.equal(reply.status, status);
@@ -135,6 +135,6 @@ test("custom resources have no revisions until an operator records one", async (
   }
 });
 
-test("a store without revisions is refused", () => {
+test("for a store without revisions, requests for revisions are answered with 501", () => {
   assert.throws(() => revisionsOf({}), { status: 501 });
 });
