@@ -142,7 +142,7 @@ function untangle({ gone, changed, fresh }: Tangle) {
   return { ordered, inTheWay };
 }
 
-/** Adds all entities that refer to the given ones: such referrers would prevent the removal or be removed with it. */
+/** Adds all entities that refer to the given ones: these referrers would prevent the removal or be removed too. */
 function withReferrers(inTheWay: ReadonlySet<Step>, steps: readonly Step[]): ReadonlySet<Step> {
   const found = new Set(inTheWay);
   if (found.size === 0) return found;

@@ -75,7 +75,7 @@ export interface Effect {
 export interface StoreWriteOptions {
   /** The author of the writes, as revisions show it. Default: unknown. */
   readonly author?: string;
-  /** Also changes fields of other managers. */
+  /** Also changes fields that other field managers own. */
   readonly force?: boolean;
   /** Checks everything and returns the effects, but writes nothing. */
   readonly plan?: boolean;
@@ -126,7 +126,8 @@ export type WriteOutcome =
     };
 
 /**
- * Every method sees all writes that this store resolved before the call; writes by other processes follow soon after.
+ * Every method sees all writes that this store completed before the call. Writes of other processes become visible
+ * after a short delay.
  *
  * @throws StoreUnavailable while entities cannot be read or written.
  */
@@ -145,7 +146,7 @@ export interface Store {
   unready(): readonly string[];
   /** Resources and files that are not served as written. Absent: the store holds no invalid entities. */
   problems?(): Promise<readonly StoreProblem[]>;
-  /** Where an entity is written; null: it no longer exists. Absent: in a row of the database. */
+  /** Where an entity is written; null: it no longer exists. Absent: all entities are rows of a database. */
   origin?(collection: Collection, id: string): Promise<EntityOrigin | null>;
 }
 

@@ -30,7 +30,7 @@ export function createDatabaseStore(
   let writesUntilDeletion = 0;
   let deleting = false;
 
-  /** Runs beside the writes: a failure leaves more revisions than necessary, which the next run deletes. */
+  /** No write waits for the deletion. If it fails, the next run deletes the remaining revisions. */
   function deleteRevisionsSometimes(): void {
     writesUntilDeletion -= 1;
     if (writesUntilDeletion > 0 || deleting) return;

@@ -115,7 +115,7 @@ function placeOf({ host, port }: Address): { readonly address: string; readonly 
 function fleetOf(database: Database): Fleet {
   return {
     async status() {
-      // In this order: a node may serve a later revision than the one that was read, which does not count as late.
+      // The revision is read first, so a node that reaches a later revision in the meantime does not count as late.
       const revision = await readNewestRevision(database).catch(() => null);
       const nodes = await readNodes(database).catch(() => null);
       if (nodes === null || revision === null) return null;

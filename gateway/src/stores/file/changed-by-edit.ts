@@ -11,9 +11,9 @@ interface FileVersion {
 }
 
 /**
- * Compares the snapshots, which takes little time for a small edit of a large file, and then reads only the differing
- * entities: snapshots have hashes instead of keys. Null if one of the texts can no longer be read, because the plugins
- * of this process changed meanwhile.
+ * Compares the snapshots, which takes little time for a small edit of a large file. Then reads only the differing
+ * entities from the texts, because snapshots have hashes instead of keys. Null if one of the texts can no longer be
+ * read, because the plugins of this process have changed since then.
  *
  * @param earlier.before Tables of the earlier content, if they exist; null: its document is read.
  */

@@ -66,8 +66,8 @@ function remove(tree: FileTree, touched: TouchedNodes, key: string): void {
 
 /**
  * The parent inside which a new entity is written; null: the entity is written at the top of the file. An entity is
- * nested only if it has exactly one parent. This parent must also be required, be nested itself, already contain
- * entities of the collection, or have no name to refer to.
+ * nested only if it has exactly one parent, and if this parent is required, is nested itself, already contains entities
+ * of the collection, or has no name to refer to.
  */
 function placeFor(tree: FileTree, { collection, entity }: Placed): NodeParent | null {
   const parents = references[collection].flatMap(({ member, to }): NodeParent[] => {

@@ -7,9 +7,9 @@ import { createPrinter } from "./print.ts";
 import { buildFileTree } from "./tree.ts";
 
 /**
- * Format 3.0, children after their parents. Ids that follow from a name are left out. Ids of nameless entities are
- * written, because other software would generate different ids. Passwords in plain text are written as hashes in the
- * form of Kong; `_transform: false` declares that passwords are hashed.
+ * The file has the format 3.0, with children after their parents. Ids that follow from a name are left out. Ids of
+ * nameless entities are written, because other software would generate different ids. Passwords in plain text are
+ * written as hashes in the form of Kong; `_transform: false` declares that passwords are hashed.
  *
  * @param unavailable The reasons why plugins answer 503 (`_sluice.unavailable`), by the id of the plugin.
  */

@@ -61,7 +61,8 @@ export function createFileStore(options: FileStoreOptions): Store {
   }
 
   /**
-   * The tables for readers. Loading a large file again for each reader during a write would leave no time for writes.
+   * The tables for readers; during a write, the tables before the write. If each reader loaded a large file again, no
+   * time would be left for writes.
    */
   const tables = (): Tables => (shown && shown.text === source.content()?.text ? shown : current()).tables;
 
@@ -82,7 +83,7 @@ export function createFileStore(options: FileStoreOptions): Store {
     await revisions.record({ author: FILE_AUTHOR, changes, hash: snapshot.hash });
   }
 
-  /** The first text may have been read before this store existed. */
+  /** Starts the revisions if the file was read before this store listened; otherwise `recordEdit` starts them. */
   async function startRevisions(): Promise<void> {
     const hash = source.hash();
     if (hash !== null) await revisions.start(hash);
@@ -103,7 +104,7 @@ export function createFileStore(options: FileStoreOptions): Store {
   }
 
   async function save(before: State, done: Omit<FileState, "tree">, effects: readonly Effect[]): Promise<void> {
-    // The tree is changed in place: until the file is written, the only state to return to is the file itself.
+    // The tree is changed in place, so if the write fails, the state must be read from the file again.
     state = undefined;
     const { tree } = before;
     const version = tree.head.get("_format_version");
@@ -159,7 +160,7 @@ export function createFileStore(options: FileStoreOptions): Store {
   };
 }
 
-/** Beside the file itself, even if the path is a symbolic link. */
+/** The revisions are beside the file itself, even if the path is a symbolic link. */
 function revisionPath(path: string): string {
   const file = realpathSync(path);
   return join(dirname(file), `.${basename(file)}.revisions`);

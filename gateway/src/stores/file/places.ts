@@ -3,7 +3,7 @@ import { type Collection, readYaml } from "@sluice/model";
 import type { FileSource } from "../../sources/file/file-source.ts";
 import type { EntityOrigin, StoreProblem } from "../store.ts";
 
-/** Characters. Finding a line in a longer text would block the node of this process for too long. */
+/** In characters. Finding a line in a longer text would block the node of this process for too long. */
 const MAXIMUM_LENGTH = 1_000_000;
 
 /** The errors of a file that is not served. Each line of `failure` is one error. */

@@ -1,10 +1,11 @@
 /**
  * The revisions of a declarative file. They are in memory and, if the file is writable, in an append-only file beside
  * it, with one line for each change: a write adds one line, whereas a file for each revision would add an entry to the
- * folder. The file is written again without the deleted revisions when more than half of its lines are theirs.
+ * folder. When more than half of its lines belong to deleted revisions, the file is written again without these lines.
  *
- * A line has the hash of the configuration after its change. If the declarative file has another hash at the start, it
- * was edited while no process recorded it, so a revision without changes marks the gap.
+ * A line has the hash of the configuration after its change. If the configuration has another hash at the start than in
+ * the last line, the declarative file was edited while no process recorded changes. A revision without changes then
+ * marks the gap.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { writeAtomically } from "@sluice/crds/atomic";

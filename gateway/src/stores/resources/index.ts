@@ -206,7 +206,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 
   /**
    * Finishes the batch of a write, and removes the Secrets that are no longer used. Never rejects: marks that remain
-   * are removed when the mutex is held next, Secrets that remain at the next start.
+   * are removed when the mutex is acquired next, and Secrets that remain are removed at the next start.
    */
   async function end(
     { unused }: ResourceWritePlan,

@@ -47,7 +47,7 @@ const PLUGINS_GRACE = 1000;
 const STATUS_TIMEOUT = 2000;
 
 export function createOperatorClient({ url, token, log, signal }: OperatorClientOptions): OperatorClient {
-  // Every write sends a request: fetch with a signal for each timeout costs several times as much.
+  // Every write sends a request, and fetch with a timeout signal would cost several times as much as this dispatcher.
   const dispatcher = new Agent();
   const asking = new Set<AbortController>();
   signal.addEventListener("abort", () => {

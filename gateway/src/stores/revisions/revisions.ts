@@ -7,7 +7,7 @@ import type { RevisionSettings } from "../../settings/revisions.ts";
  * each within two seconds, are joined into one revision: a sync by decK would otherwise displace all earlier revisions.
  */
 export interface StoreRevision {
-  /** Ascending, with gaps. The store's entities after the revision are the state of this number. */
+  /** Ascending, with gaps. The number also stands for the state of the store's entities after the revision. */
   readonly number: number;
   /** Increases with each joined change; equal to `number` at first. */
   readonly last: number;

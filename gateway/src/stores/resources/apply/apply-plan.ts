@@ -281,7 +281,10 @@ export async function undoBatch(client: ResourceClient, batch: readonly MarkedMe
 const removeMarks = (client: ResourceClient, member: MarkedMember): Promise<Resource> =>
   changeResource(client, member, { annotations: {}, without: BATCH_ANNOTATIONS });
 
-/** The fault if the resource exists: its name derives from the entity's name, or from the id of a nameless entity. */
+/**
+ * The fault if the resource exists already. The name of the resource derives from the name of the entity, so this name
+ * is in use; for a nameless entity, the id is.
+ */
 function alreadyExists(step: ResourceStep): WriteFault {
   if (step.op !== "create") return changedFault(step.kind, step.resource.metadata.name);
   const { collection } = kinds[step.kind];
@@ -317,7 +320,7 @@ const recordOf = (kind: Kind, { metadata: { namespace, name, uid } }: Resource):
 
 function writtenRecord(kind: Kind, resource: Resource): WrittenResource {
   const { generation, resourceVersion } = resource.metadata;
-  // Status changes change the resourceVersion; Secrets have no generation.
+  // The generation, if there is one (Secrets have none): changes of the status change the resourceVersion too.
   const version = generation !== undefined ? { generation } : resourceVersion !== undefined && { resourceVersion };
   return { ...recordOf(kind, resource), ...version };
 }

@@ -212,8 +212,8 @@ function withLists(
 }
 
 /**
- * The spec without a name or id that the user left out and that follows from the resource: otherwise the resource would
- * differ from the copy that the user keeps elsewhere.
+ * The spec. A name or id that the user left out, because it follows from the resource, stays left out: otherwise the
+ * resource would differ from a copy that the user keeps elsewhere, for example in Git.
  */
 function withStableIdentity(made: Resource, { id, entity, held, homeNamespace }: DesiredResourceOptions): Members {
   const spec = made.spec ?? {};

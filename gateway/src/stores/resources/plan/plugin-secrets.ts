@@ -61,7 +61,7 @@ export function configFromOf(
   const { configFrom } = made as { readonly configFrom?: unknown };
   const kept = Array.isArray(configFrom) ? (configFrom as readonly ConfigFrom[]) : [];
   const before = Object(Object(held).config) as Members;
-  // Values from the admin listener's own Secrets are shown: they are in the previous entity.
+  // The previous entity has the values of the admin listener's own Secrets: a reference without a value is a user's.
   const theirs = kept.filter(({ path }) => memberAt(before, path.split(".")) === null && !values.has(path));
   if (values.size === 0) return theirs;
   const ours = kept.filter(({ path }) => values.has(path) && secretAt(before, path.split(".")) === values.get(path));

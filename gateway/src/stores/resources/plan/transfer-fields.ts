@@ -27,7 +27,7 @@ export function transferFields(
     (entry) => entry.manager === manager && entry.operation === "Apply" && !entry.subresource,
   );
   const roots = gone.map((path) => ["f:spec", ...rootOf(path, stay)]);
-  // Inner fields come first, because an outer field has an entry of its own in addition to those of its content.
+  // Inner fields come first: the entry `.` of an outer field is only added if its content has entries already.
   const given = gone
     .flatMap((path, index) => withinRoot(["f:spec", ...path], roots[index]?.length ?? 1))
     .sort((one, other) => other.length - one.length)

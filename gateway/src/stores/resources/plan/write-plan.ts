@@ -13,7 +13,7 @@ export interface WritePlanOptions {
   readonly homeNamespace: string;
   /** spec.class of new resources; undefined for the default class. */
   readonly class: string | undefined;
-  /** Also changes fields of other managers. */
+  /** Also changes fields that other field managers own. */
   readonly force: boolean;
 }
 

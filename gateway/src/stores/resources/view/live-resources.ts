@@ -25,7 +25,7 @@ export interface LiveResources {
   readonly resources: Resources;
   /** The namespaces of custom resources that are read; all when empty. */
   readonly namespaces: readonly string[];
-  /** The client. If resource versions are increasing numbers, `resources` contains its own writes immediately. */
+  /** If resource versions are increasing numbers, `resources` contains the writes of this client immediately. */
   readonly client: ResourceClient;
   classOf(resource: Resource): string;
   /** Kinds that have not been read yet, or that the cluster no longer serves. */
