@@ -111,7 +111,7 @@ const nameOf = (text: string): string => hash("sha1", text);
 
 /**
  * The message of an error. If connection attempts at several addresses fail, Node throws an AggregateError without a
- * message of its own: its messages are those of the errors that it contains.
+ * message of its own; the errors that it contains have the messages.
  */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");

@@ -55,7 +55,10 @@ async function openPushSource(
   return createPushSource({ ...options, token: pushToken });
 }
 
-/** Rethrows the error. A PemError becomes a SettingsError, one line without a stack, because the user must fix the file. */
+/**
+ * Rethrows the error. A PemError becomes a SettingsError, which is reported in one line without a stack, because the
+ * user must fix the file.
+ */
 function settingsError(error: Error): never {
   throw error instanceof PemError ? new SettingsError(error.message) : error;
 }

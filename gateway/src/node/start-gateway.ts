@@ -52,7 +52,7 @@ export interface GatewayOptions {
   readonly source?: (node: NodeStatusSource) => Source;
   /**
    * Runs one statement in the database of `source`, for rate-limiting with policy `cluster`. Ignored without `source`:
-   * a database source that the settings choose has its own.
+   * if the settings choose a database source, statements run in the database of that source.
    */
   readonly query?: DatabaseQuery;
   /** Other listeners of this process; upstream addresses must not point to them. */

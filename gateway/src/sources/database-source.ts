@@ -1,7 +1,7 @@
 /**
  * The database source: reads everything at the start, then each change as soon as it is written (LISTEN and NOTIFY).
  * By default, the node sends a heartbeat twice a second with the revision that it serves; the reply reveals changes
- * that it missed.
+ * whose notification was lost.
  */
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { applyChange, applyDocument, describeViolation } from "@sluice/model";

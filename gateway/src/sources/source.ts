@@ -25,7 +25,7 @@ export interface SnapshotSink {
 export interface Source {
   /** Starts to deliver. Rejects when the source can never work (a port in use, a file that is invalid at the start). */
   start(intake: SnapshotSink): Promise<void>;
-  /** Reads the document again, because the schemas of plugins have changed. Absent: the source keeps no text. */
+  /** Reads the document again after the schemas of plugins have changed. Absent: the source has no text to read. */
   reread?(): Promise<void>;
   /** Why the newest document is not served; null without a problem. Shown in /status. */
   failure(): string | null;

@@ -9,7 +9,7 @@ interface Replaced {
 }
 
 export class PluginLifecycle {
-  /** The oldest first: an exchange of a runtime may use instances that several later runtimes still had. */
+  /** The oldest first, because an exchange of an old runtime may use an instance that only a later runtime lacks. */
   readonly #replaced: Replaced[] = [];
   readonly #stopping = new Set<Promise<void>>();
 

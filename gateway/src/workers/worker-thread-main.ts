@@ -102,7 +102,7 @@ function functionsOf(worker: RunningWorker): WorkerFunctions {
 }
 
 try {
-  // What the thread logs about a request depends on the facts of its plugins (`secretParameters`).
+  // Needed for the log: what the thread logs about a request depends on facts of the plugins (`secretParameters`).
   await registerSchemas(start.plan.plugins);
   const worker = await startWorker({
     plan: start.plan,

@@ -36,9 +36,9 @@ export interface Workers {
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
   /**
-   * Calls an endpoint of a plugin instance or of the node (`NODE`) in every worker; a request is explained by one worker
-   * (`isAnsweredByOne`). Resolves to one response per asked worker, without the workers that have no such instance or
-   * endpoint.
+   * Calls an endpoint of a plugin instance or of the node (`NODE`) in every worker. The endpoint that explains
+   * requests is called in one worker only (`isAnsweredByOne`). Resolves to one response per called worker, without the workers
+   * that have no such instance or endpoint.
    */
   askPlugin(pluginId: string, request: EndpointRequest): Promise<readonly EndpointResponse[]>;
   /** The counts and `nodejs_*` metrics of the threads; null when everything is counted in the control thread. */

@@ -187,7 +187,7 @@ function startMaintenance(connection: DatabaseConnection, interval = INTERVAL): 
     rounds += 1;
     if (rounds % VACUUM === 1) await connection.script("vacuum analyze");
     await connection.script("checkpoint");
-    // Checkpoint and vacuum write to the write-ahead log themselves.
+    // Read again, because checkpoint and vacuum write to the write-ahead log themselves.
     kept = await position();
   }
 

@@ -53,8 +53,8 @@ export interface FileSource extends Source {
   /** The content that was last accepted or delivered; null before the start, and without `keepContent`. */
   content(): ServedFileContent | null;
   /**
-   * Calls the listener after each text that was read from the file and accepted, before the next check. Not called for
-   * texts that were delivered. The first text has no previous one.
+   * Calls the listener after each text that was read from the file and accepted, before the next check. The listener is
+   * not called for texts passed to `deliver`. The first text has no previous one.
    */
   onAccepted(listener: (accepted: AcceptedContent) => Promise<void>): void;
   /** Hash of the snapshot that is served; null before the start. */
@@ -153,7 +153,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       text = await fileText.read();
     } catch (error) {
       const reason = `${file}: ${(error as Error).message}`;
-      // At the start, the error that ends the process contains the reason.
+      // Not logged at the start, because the error that ends the process contains the reason.
       if (failure !== reason && hash !== null) log.error({ file }, reason);
       failure = reason;
       return;

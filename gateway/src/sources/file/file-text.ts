@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Milliseconds for which a changed file must stay the same, because it may be half written. */
 const SETTLE = 150;
-/** Repeated attempts before `read` fails because the file keeps changing. */
+/** Maximum number of further attempts; if the file still changes after them, `read` fails. */
 const SETTLE_TRIES = 20;
 
 /**
@@ -64,7 +64,7 @@ export function createFileText(file: string, rest = REST) {
   let observed: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
   /** The metadata when it was last read. */
   let last: Facts | null = null;
-  /** The inode of the file with the served text; null: unknown until the known text is found in a file. */
+  /** The inode of the file that has the served text; null: unknown until a read finds the known text again. */
   let accepted: bigint | null = null;
 
   async function readFacts(): Promise<Facts> {

@@ -93,7 +93,7 @@ export function createReaderProcess() {
 
   return {
     async read(request: ReadRequest): Promise<Checked<FileReading>> {
-      // The first read is usually not followed by an edit.
+      // After the first read the process ends at once, because an edit rarely follows soon.
       return (await call({ read: request }, request.before === null ? 0 : IDLE_TIMEOUT)) as Checked<FileReading>;
     },
     /** Null when the whole text must be read. */

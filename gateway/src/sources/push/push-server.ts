@@ -1,6 +1,6 @@
 /**
- * The HTTP side of the push listener, with plain node:http: on a node with one worker it competes with requests of
- * clients, and Fastify took a fifth longer.
+ * The HTTP side of the push listener. It uses plain node:http, because Fastify took a fifth longer for a push. If the
+ * node has one worker, requests of clients wait during that time.
  */
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import type { PemTexts } from "@sluice/model";
 
-/** Not loaded by an import, which costs memory; see proxy/response/reason-phrases.ts. */
+/** An import of this module would cost memory; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 export type PushMethod = "GET" | "PUT" | "PATCH" | "POST";

@@ -55,7 +55,7 @@ export async function answerForNode(
 /** Whether one worker answers for all. */
 export const isAnsweredByOne = ({ path }: EndpointRequest): boolean => path.join("/") === nodePaths.explain;
 
-/** One response for those of several workers or nodes; null: there are none. */
+/** Combines the responses of several workers or nodes to one; null: there are no responses. */
 export function mergeNodeResponses(
   request: EndpointRequest,
   responses: readonly EndpointResponse[],
