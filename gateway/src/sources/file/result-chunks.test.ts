@@ -34,7 +34,7 @@ for (const [what, text] of texts) {
   });
 }
 
-test("entities with equal lists and references share them", () => {
+test("equal lists and equal references of several entities become one shared object", () => {
   const text = `${head}services: [{name: up, host: up.test}]\nroutes:\n${routes(3).replaceAll("  paths", "  service: {name: up}\n  paths")}`;
   const [first, ...others] = [...splitResult(read(text))].flatMap((message) =>
     "collection" in message && message.collection === "routes" ? (message.entities as readonly Route[]) : [],
