@@ -32,7 +32,7 @@ export function createIntake(options: IntakeOptions): Intake {
   /** Null before the first document; a delivered empty document is not null. */
   let snapshot: Snapshot | null = null;
   let revision = 0;
-  /** The end of the latest update: the next one waits for it, and starts from its result. */
+  /** The end of the latest update: the next update waits until then, and starts from the resulting snapshot. */
   let turn: Promise<unknown> = Promise.resolve();
 
   function state(): NodeReport {

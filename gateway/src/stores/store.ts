@@ -157,7 +157,7 @@ export interface StoreProblem {
   readonly entity: { readonly collection: Collection; readonly id: string } | null;
   /** `sluice.yml:3:5`; null: unknown. */
   readonly place: string | null;
-  /** The condition of the resource that is false, such as `ResolvedRefs`, and its reason; null for a file. */
+  /** The false condition of the resource, such as `ResolvedRefs`, and its reason; null for a file. */
   readonly condition: string | null;
   readonly reason: string | null;
   readonly message: string;

@@ -53,8 +53,8 @@ Reflect.deleteProperty(start, "document");
 let parts = partsOf([]);
 
 /**
- * Returns the next part of the counts; null after the last part. The control thread reports the metrics of the node as
- * a whole, such as the size of its process.
+ * Returns the next part of the counts; null after the last part. The counts include no metrics of the node as a whole,
+ * such as the size of its process, which the control thread reports.
  */
 async function nextPart(isFirst: boolean): Promise<MetricsPart | null> {
   if (isFirst) parts = partsOf(metrics.counted);

@@ -39,7 +39,7 @@ export type Authorizer = (entering: AuthorizationRequest) => Promise<string | nu
 export const CONSOLE_URLS: readonly string[] = ["/console", "/console/*"];
 
 /**
- * URLs that need no authentication to be read. Kong's /status is among them, because probes use it, too; so are the
+ * URLs that can be read without authentication: the paths of probes, Kong's /status, which probes use too, and the
  * console's files, which are read before the sign-in.
  */
 const publicUrls: ReadonlySet<string | undefined> = new Set(["/status", ...probePaths, ...CONSOLE_URLS]);

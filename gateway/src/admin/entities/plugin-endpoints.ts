@@ -62,7 +62,7 @@ const oneOrAll = (values: readonly string[]): string | readonly string[] =>
 const MAX_BODY = 64 * 1024;
 const BODY_LIMITS = { depth: 64, values: 10_000 };
 
-/** @throws HttpError when the body is not JSON, or has more than 64 KiB. */
+/** @throws HttpError when the body is not JSON, has more than 64 KiB, or exceeds BODY_LIMITS or repeats a member. */
 export function jsonBodyOf({ headers, bytes = Buffer.alloc(0) }: AdminRequest): unknown {
   if (bytes.length === 0) return undefined;
   if (mediaTypeOf(headers["content-type"]) !== "application/json") throw unsupportedType();

@@ -157,7 +157,7 @@ export function toHttpError(error: unknown, log: Log): HttpError {
   if (error instanceof StoreUnavailable) {
     const { message, cause } = error;
     log.error({ reason: cause instanceof Error ? cause.message : undefined }, message);
-    // Kong's clients retry after the status 500 only.
+    // Not 503, because Kong's clients retry only after the status 500.
     const isDatabase = error instanceof DatabaseUnavailable;
     return isDatabase ? codedError(500, 8, "database error", { message }) : messageError(500, message);
   }

@@ -12,7 +12,7 @@ import type { Store } from "../../stores/store.ts";
 
 /** A part of the configuration that is served, although clients may see errors. */
 export interface ServedWarning {
-  /** `certificate CN=shop.example (SNI shop.example)` */
+  /** For example `certificate CN=shop.example (SNI shop.example)`. */
   readonly subject: string;
   readonly message: string;
   /** The change that ends the warning. */
@@ -93,7 +93,7 @@ function validityWarnings(
   { names, now }: { readonly names: readonly string[]; readonly now: number },
 ): readonly ServedWarning[] {
   const fault = validityFault(details, now);
-  // Clients get only certificates that an SNI refers to.
+  // No warning without an SNI, because clients get only certificates that an SNI refers to.
   if (fault === null || names.length === 0) return [];
   return [
     {

@@ -1,6 +1,6 @@
 /**
- * `GET /requests`, `GET /access-log` and `POST /debug-tokens`: which requests were refused, failed or slow, the requests
- * since the last call, and tokens with which a client learns how long the steps of its request took.
+ * `GET /requests`: which requests were refused, failed or slow. `GET /access-log`: the requests since the last call.
+ * `POST /debug-tokens`: tokens with which a client learns how long the steps of its request took.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import {

@@ -40,7 +40,7 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   ...trafficRoutes(facts),
 ];
 
-/** @param trusted Whether the response may name what cannot be read, which may include addresses. */
+/** @param trusted Whether the response may say why entities cannot be read: the reasons may include addresses. */
 function readiness(unread: readonly string[], trusted: boolean): AdminResponse {
   if (unread.length === 0) return { status: 200, body: { message: "ready" } };
   const details = trusted ? `: ${unread.join(", ")}` : "";

@@ -85,7 +85,7 @@ export function summaryOf(effects: readonly Effect[]): PlanSummary {
   return { created, changed, deleted };
 }
 
-/** The plan of writes whose effects the store has computed but not written. */
+/** The plan of writes that the store has not carried out, but whose effects it has computed. */
 export async function planOfWrites(store: EntityReader, effects: readonly Effect[]): Promise<ChangePlan> {
   const summary = summaryOf(effects);
   const touched = Object.values(summary)

@@ -1,7 +1,7 @@
 /**
  * Reads a declarative file in a separate process: parsing and checking thousands of entities takes seconds, during
- * which the node must serve requests. The process ends soon after, which frees its memory. V8 and malloc would keep the
- * memory of a thread (for 10,000 routes 90 MB for a while, and 15 MB permanently).
+ * which the node must serve requests. The process ends soon after the last text, which frees its memory. In a thread,
+ * V8 and malloc would keep the memory (for 10,000 routes 90 MB for a while, and 15 MB permanently).
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * The revisions of a declarative file. They are in memory and, if the file is writable, in an append-only file beside
- * it, with one line for each change: a write adds one line, whereas a file for each revision would add an entry to the
- * folder. When more than half of its lines belong to deleted revisions, the file is written again without these lines.
+ * The revisions of a declarative file. They are in memory and, if the declarative file is writable, also in one file
+ * beside it, with one line for each change. New lines are appended. When more than half of the lines belong to deleted
+ * revisions, the file is written again without these lines.
  *
  * A line has the hash of the configuration after its change. If the configuration has another hash at the start than in
  * the last line, the declarative file was edited while no process recorded changes. A revision without changes then
@@ -136,7 +136,7 @@ export function createRevisionLog({ path, limits, log }: RevisionLogOptions): Re
       for (const line of lines) add(line);
       // A damaged last line would make the next one unreadable too, so the file is written again.
       linesInFile = fault === undefined ? lines.length : Number.MAX_SAFE_INTEGER;
-      if (fault !== undefined) log.warn({ path, reason: fault }, "earlier revisions cannot be read; they are deleted");
+      if (fault !== undefined) log.warn({ path, reason: fault }, "some or all saved revisions cannot be read, and are deleted");
       const known = lines.at(-1)?.hash;
       if (known !== hash) await record({ author: FILE_AUTHOR, changes: known === undefined ? [] : null, hash });
     },
@@ -197,7 +197,7 @@ const sumOf = (one: RevisionCounts | null, other: RevisionCounts | null): Revisi
     deleted: one.deleted + other.deleted,
   };
 
-/** The lines of the file; after a line that is not valid, only the lines that follow it. */
+/** The lines of the file; if lines are invalid, only the lines after the last invalid one. */
 function readLines(path: string): { readonly lines: readonly Line[]; readonly fault: string | undefined } {
   let lines: Line[] = [];
   let fault: string | undefined;

@@ -46,7 +46,7 @@ export interface ResourceStoreOptions {
   readonly orphanAge?: number;
 }
 
-/** Milliseconds that a call waits for the first list of all kinds, and a write for its own watch event. */
+/** Milliseconds that a call waits for the first list of all kinds, and that a write waits for its own watch event. */
 const READ_TIMEOUT = 5000;
 
 /** Maximum number of plans for one write, if other writers interfere. */

@@ -9,7 +9,7 @@ import type { RevisionSettings } from "../../settings/revisions.ts";
 export interface StoreRevision {
   /** Ascending, with gaps. The number also stands for the state of the store's entities after the revision. */
   readonly number: number;
-  /** Increases with each joined change; equal to `number` at first. */
+  /** The number of the last change that was joined to this one; equal to `number` if there is none. */
   readonly last: number;
   /** Unix time in milliseconds of its first change. */
   readonly time: number;
@@ -80,7 +80,7 @@ export const MAX_REVISION_BYTES = 16 * 1024 * 1024;
 export const MAX_READ_CHANGES = 100_000;
 
 /**
- * The shared sentences of implementations.
+ * Sentences that all implementations use.
  *
  * @param most The maximum size of the changes of a revision.
  */

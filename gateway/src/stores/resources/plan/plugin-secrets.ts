@@ -47,8 +47,8 @@ export function splitConfig<Of extends Configured>(
 }
 
 /**
- * The new `configFrom`. References that a user wrote stay for members without a value. The values are in one Secret of
- * the admin listener: the previous one if they are unchanged, otherwise a new one.
+ * The new `configFrom`. A reference that a user wrote stays, unless the new config has a value for its member. The
+ * values are in one Secret of the admin listener: the previous one if they are unchanged, otherwise a new one.
  *
  * @param made The new spec or entry.
  * @param held The previous entity.
