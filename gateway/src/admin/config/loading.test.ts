@@ -72,7 +72,7 @@ describe("a document that takes long to load", () => {
   });
 });
 
-/** Sends documents until the response is not 429: the earlier load ends some ticks after the store's write. */
+/** Sends documents until the response is not 429: the first load ends some ticks after the store's write. */
 async function untilTaken(post: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {

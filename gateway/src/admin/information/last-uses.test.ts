@@ -30,7 +30,7 @@ async function namesFor(query: string): Promise<readonly unknown[]> {
 
 for (const [query, expected] of [
   ["", ["never", "b", "a", "ahead"]],
-  // The route b may have been used at the end of its minute, one second ago.
+  // The minute in which the route b was last used ended one second ago.
   ["unused_for=1", ["never", "b"]],
   ["unused_for=2", ["never"]],
   ["unused_for=3153600000", ["never"]],

@@ -1,4 +1,4 @@
-/** Schemas in Kong's format: a client that fills in the defaults from them gets the same entity as the listener. */
+/** Schemas in Kong's format: a client that fills in their defaults gets the entity that the listener would store. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkConfig, checkEntity, collections, pluginNames, registerPlugins } from "@sluice/model";
@@ -9,7 +9,7 @@ import { entitySchema, type KongField, type KongFields, kongPluginSchema } from 
 
 registerPlugins([deviceTokenFacts]);
 
-/** Like go-kong's flattening of a schema: a record has its members, every other field its default or null. */
+/** Like go-kong's flattening of a schema: a record has its members, and every other field has its default or null. */
 const defaultsOf = (fields: KongFields): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap((one) =>

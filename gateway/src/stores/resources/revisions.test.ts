@@ -57,7 +57,7 @@ test("a deleted route is shown with the service that it referred to", async (t) 
   assert.partialDeepStrictEqual(changes, [{ collection: "routes", before: { name: "users" }, after: null }]);
 });
 
-test("changes whose content was deleted after the list was read are missing", async () => {
+test("changes are reported as missing if their content was deleted after the list was read", async () => {
   const counts = { created: 0, changed: 1, deleted: 0 };
   const storage = {
     list: async () => [{ number: 2, time: 2, author: "kubectl", counts, state: "" }],
