@@ -1,4 +1,4 @@
-/** Group commit: writes that arrive while others are being committed are committed together after them. */
+/** Group commit: writes of one author that arrive during a commit are committed together after it. */
 import type { Write } from "./store.ts";
 
 interface Waiting<Outcome> {

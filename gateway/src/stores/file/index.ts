@@ -66,7 +66,7 @@ export function createFileStore(options: FileStoreOptions): Store {
    */
   const tables = (): Tables => (shown && shown.text === source.content()?.text ? shown : current()).tables;
 
-  /** All writes that arrive during a write are written together after it: the disk is slower than the writers. */
+  /** Writes of one author that arrive during a write are written together after it: the disk is the slowest part. */
   const commit = createGroupCommit({
     commit: (group, author) => source.exclusively(() => write(group, author)),
     most: Infinity,
@@ -83,7 +83,7 @@ export function createFileStore(options: FileStoreOptions): Store {
     await revisions.record({ author: FILE_AUTHOR, changes, hash: snapshot.hash });
   }
 
-  /** Starts the revisions if the file was read before this store listened; otherwise `recordEdit` starts them. */
+  /** Starts the revisions, unless `recordEdit` has: the file may have been read before this store listened. */
   async function startRevisions(): Promise<void> {
     const hash = source.hash();
     if (hash !== null) await revisions.start(hash);

@@ -136,7 +136,8 @@ export function createRevisionLog({ path, limits, log }: RevisionLogOptions): Re
       for (const line of lines) add(line);
       // A damaged last line would make the next one unreadable too, so the file is written again.
       linesInFile = fault === undefined ? lines.length : Number.MAX_SAFE_INTEGER;
-      if (fault !== undefined) log.warn({ path, reason: fault }, "some or all saved revisions cannot be read, and are deleted");
+      if (fault !== undefined)
+        log.warn({ path, reason: fault }, "some or all saved revisions cannot be read, and are deleted");
       const known = lines.at(-1)?.hash;
       if (known !== hash) await record({ author: FILE_AUTHOR, changes: known === undefined ? [] : null, hash });
     },
