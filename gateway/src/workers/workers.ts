@@ -36,8 +36,8 @@ export interface Workers {
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
   /**
-   * Calls an endpoint of a plugin instance or of the node (`NODE`) in every worker. The endpoint that explains
-   * requests is called in one worker only (`isAnsweredByOne`). Resolves to one response per called worker, without the workers
+   * Calls an endpoint of a plugin instance or of the node (`NODE`) in every worker. The endpoint that explains requests
+   * is called in one worker only (`isAnsweredByOne`). Resolves to one response per called worker, without the workers
    * that have no such instance or endpoint.
    */
   askPlugin(pluginId: string, request: EndpointRequest): Promise<readonly EndpointResponse[]>;
