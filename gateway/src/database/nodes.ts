@@ -13,7 +13,8 @@ export const CHANGES_CHANNEL = "sluice_changes";
 /** Seconds without a heartbeat after which a node counts as silent: writes that wait for the nodes ignore silent nodes. */
 const SILENT = 2;
 /**
- * Seconds without a heartbeat after which a node is no longer listed. Its record is deleted when any node stops.
+ * Seconds without a heartbeat after which a node is no longer listed. Its record is deleted the next time that a node
+ * stops.
  */
 const FORGOTTEN = 3600;
 

@@ -6,7 +6,7 @@ import type { AdminSettings } from "../../settings/admin.ts";
 
 export interface NodeProblem {
   readonly message: string;
-  /** The steps that solve it. */
+  /** The steps that solve the problem. */
   readonly remedy: string;
 }
 

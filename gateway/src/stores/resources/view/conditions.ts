@@ -33,7 +33,7 @@ export const resourceProblems = (
     ),
   );
 
-/** The first valid one: its children, such as the targets of an upstream, follow it. */
+/** The first valid entity: its children, such as the targets of an upstream, come after it. */
 function entityOf(held: readonly EntityInResource[]): StoreProblem["entity"] {
   const valid = held.find(({ isFaulty }) => !isFaulty);
   return valid ? { collection: valid.collection, id: valid.entity.id } : null;
