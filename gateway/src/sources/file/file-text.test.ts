@@ -19,7 +19,7 @@ function fileIn(context: TestContext) {
   return { file: join(folder.path, "a.yaml"), reads: () => mock.callCount() };
 }
 
-test("a text is reported once, and again when it has changed", async (context) => {
+test("a text is returned once, and a changed text is returned again", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);
@@ -28,7 +28,7 @@ test("a text is reported once, and again when it has changed", async (context) =
   assert.deepEqual([await text.read(), await text.read()], ["two", null]);
 });
 
-test("a text that the caller wrote is not reported", async (context) => {
+test("a text that the caller wrote is not returned", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);
@@ -38,7 +38,7 @@ test("a text that the caller wrote is not reported", async (context) => {
   assert.equal(await text.read(), null);
 });
 
-test("a file that could not be read is reported when it can be read again, although its text is the same", async (context) => {
+test("the text of a file that could not be read is returned when the file can be read again, even if it is the same text", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);
