@@ -10,7 +10,7 @@ export const NODES_CHANNEL = "sluice_nodes";
 /** The payload is the number of a revision that was written. */
 export const CHANGES_CHANNEL = "sluice_changes";
 
-/** Seconds without a heartbeat after which a node counts as silent: writes that wait for the nodes ignore silent nodes. */
+/** Seconds without a heartbeat after which a node counts as silent. Writes do not wait for silent nodes. */
 const SILENT = 2;
 /**
  * Seconds without a heartbeat after which a node is no longer listed. Its record is deleted the next time that a node

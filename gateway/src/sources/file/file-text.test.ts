@@ -19,7 +19,7 @@ function fileIn(context: TestContext) {
   return { file: join(folder.path, "a.yaml"), reads: () => mock.callCount() };
 }
 
-test("a text is returned once, and a changed text is returned again", async (context) => {
+test("a text is returned only once until it changes", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);

@@ -62,7 +62,7 @@ function openResources(
   const { variable } = adminSettings.directory;
   if (!directory) throw new SettingsError(`${variable} must be set: the folder of custom resources`);
   const facts = statSync(directory, { throwIfNoEntry: false });
-  // A folder that is missing at the start is a configuration error. The store waits if the folder disappears after that.
+  // A folder that is missing at the start is a configuration error. If it disappears after that, the store waits.
   if (!facts?.isDirectory()) {
     throw new SettingsError(
       `${variable} is ${directory}: ${facts ? "it is not a folder" : "the folder does not exist"}`,
