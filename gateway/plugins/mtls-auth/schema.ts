@@ -77,12 +77,12 @@ const schema = record(
       maximum: 86_400,
     }),
     cert_cache_ttl: decimal({
-      description: "Without effect: Kong's time in milliseconds between two checks of revocation.",
+      description: "Has no effect. In Kong: milliseconds between two checks of revocation.",
       default: 60_000,
       minimum: 0,
     }),
     http_timeout: integer({
-      description: "Without effect: Kong's timeout in milliseconds for checks of revocation.",
+      description: "Has no effect. In Kong: timeout in milliseconds for checks of revocation.",
       default: 30_000,
       minimum: 0,
     }),

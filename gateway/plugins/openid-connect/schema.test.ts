@@ -133,7 +133,7 @@ describe("the config of openid-connect", () => {
     [{ ...bearer, proof_of_possession_dpop: "strict" }, "proof_of_possession_dpop: not supported: remove it"],
     [
       { ...bearer, backchannel_logout: { path: "/logout", policy: "local" }, client_id: "gateway" },
-      "backchannel_logout: needs authorization_code or session in auth_methods: logouts end sessions",
+      "backchannel_logout: needs authorization_code or session in auth_methods: it ends only sessions",
     ],
     [
       { ...full, auth_methods: ["session"], client_id: null, client_secret: null, backchannel_logout: local },

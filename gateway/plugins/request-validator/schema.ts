@@ -35,7 +35,7 @@ const parameter = record(
   {
     in: choice(["query", "header", "path"], { description: "Where the parameter is." }),
     name: text({
-      description: "Name of the parameter; in `path`, of a named group in the route's path.",
+      description: "Name of the parameter. For a parameter in `path`, the name of a named group in the route's path.",
       maxLength: 256,
     }),
     required: boolean({ description: "Whether a request without the parameter is refused." }),
@@ -47,8 +47,8 @@ const parameter = record(
     explode: nullable(
       boolean({
         description:
-          "Whether items and members are written separately, as in OpenAPI 3.0: in a query, each as a parameter. " +
-          "Needs `style` and `schema`.",
+          "Whether items and members are written separately, as in OpenAPI 3.0; in a query, each is then a parameter " +
+          "of its own. Needs `style` and `schema`.",
       }),
     ),
     schema: nullable(

@@ -122,8 +122,8 @@ const schema = record(
     tag_style: nullable(
       choice(["dogstatsd", "influxdb", "librato", "signalfx"], {
         description:
-          "The format of tags, which replace the names of service and status in the names of metrics. Metrics of users " +
-          "and statuses are then not sent. Unset: no tags.",
+          "The format of tags, which replace service and status in the names of metrics. With tags, metrics of users " +
+          "and statuses are not sent. Unset: no tags.",
       }),
     ),
     queue: queueSettings(),

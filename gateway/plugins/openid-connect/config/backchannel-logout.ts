@@ -57,7 +57,7 @@ export function backchannelViolations(config: RecordMembers): readonly Violation
     { path: ["backchannel_logout", ...(name === "" ? [] : [name])], message },
   ];
   return [
-    ...(usesSessions ? [] : problem("", "needs authorization_code or session in auth_methods: logouts end sessions")),
+    ...(usesSessions ? [] : problem("", "needs authorization_code or session in auth_methods: it ends only sessions")),
     ...(isEmptyValue(client_id)
       ? [{ path: ["client_id"], message: "required by backchannel_logout: logouts are addressed to the client" }]
       : []),

@@ -110,7 +110,8 @@ export const loginMembers = {
   logout_query_arg: nullable(text({ description: "A request with this query parameter logs out.", maxLength: 256 })),
   logout_uri_suffix: nullable(text({ description: "End of the path of a request that logs out.", maxLength: 1024 })),
   logout_redirect_uri: singleValue(
-    "URL of the redirect after the logout: by the provider, or by the gateway if there is no end_session_endpoint.",
+    "URL to which the browser is redirected after the logout: by the provider, or by the gateway if there is no " +
+      "end_session_endpoint.",
     { maxLength: MAX_URL },
   ),
   backchannel_logout: backchannelLogout,

@@ -75,7 +75,9 @@ export const tokenMembers = {
     maxItems: 3,
   }),
   consumer_optional: boolean({
-    description: "Accept tokens whose claim matches no consumer. Otherwise requests with them are answered with 403.",
+    description:
+      "Accept tokens whose `consumer_claim` matches no consumer. If false, requests with such tokens are answered " +
+      "with 403.",
     default: false,
   }),
   credential_claim: claimPath(
