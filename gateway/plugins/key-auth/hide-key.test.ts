@@ -90,7 +90,7 @@ describe("hide_credentials of key-auth", () => {
     assert.equal((await forwarded({ headers, body })).replacedBody, null);
   });
 
-  it("forwards the header and the body unchanged when it is false", async () => {
+  it("forwards the header and the body unchanged if its value is false", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const { upstreamHeaders, replacedBody } = await forwarded({ headers, body: "apikey=demo-key" }, false);
     assert.equal(upstreamHeaders.get("apikey"), "as it came");

@@ -137,7 +137,7 @@ describe("ldap-auth", () => {
     assert.equal((await send(alice, { header_type: ".dap" })).answer?.status, 401);
   });
 
-  it("with hide_credentials, removes both headers after a login, but only the header that contained the password if it is wrong", async () => {
+  it("with hide_credentials, removes both headers after a successful login, but only the header with the password after a failed one", async () => {
     const kept = async (headers: FakeExchangeOptions["headers"], config: object) => {
       const { upstreamHeaders } = (await send(headers, config)).exchange;
       return ["authorization", "proxy-authorization"].map((name) => upstreamHeaders.valuesOver(name, ["sent"]).length);

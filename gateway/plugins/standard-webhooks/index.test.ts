@@ -32,7 +32,8 @@ describe("standard-webhooks", () => {
   });
 
   it("the example of the project Standard Webhooks is signed over id, timestamp and body", () => {
-    // Key, message and signature are those of the tests of the libraries, which decode the secret before use.
+    // Key, message and signature are those of the tests of the project's libraries. Unlike the plugin, these libraries
+    // decode the secret before use, so the test decodes it too.
     const key = Buffer.from("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "base64");
     const hmac = createHmac("sha256", key).update('msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}');
     assert.equal(hmac.digest("base64"), "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
