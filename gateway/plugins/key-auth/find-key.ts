@@ -1,6 +1,6 @@
 /**
- * Finds the key of a request as in Kong: for each name in the header, then in the query, then in the body. Also removes
- * keys from the forwarded request.
+ * Finds the key of a request in Kong's order: tries one name after the other, each in the header, then in the query,
+ * then in the body. Also removes keys from the forwarded request.
  */
 
 import { type BodyMembers, type Exchange, headerValuesOf, pairValues, withDashes } from "@sluice/plugin-sdk";

@@ -64,8 +64,8 @@ export class LdapConnection {
   }
 
   /**
-   * Sends a request, and resolves with the result in the response. If the response is invalid, the connection ends, or
-   * the signal aborts first, closes the connection and rejects.
+   * Sends a request, and resolves with the result in the response. Closes the connection and rejects if the response is
+   * invalid, or if the connection ends or the signal aborts before the response.
    */
   async send(request: LdapRequest, signal: AbortSignal): Promise<LdapResult> {
     this.#id = (this.#id % 127) + 1;
@@ -119,7 +119,7 @@ export class LdapConnection {
   }
 }
 
-/** Waits until a socket is open. If it fails or closes, or the signal aborts first, destroys it and rejects. */
+/** Waits until a socket is open. Destroys the socket and rejects if it fails or closes, or the signal aborts first. */
 async function isOpen(socket: Socket, event: "connect" | "secureConnect", signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onClose = () => reject(new Error("the connection was closed before it was open"));

@@ -20,7 +20,7 @@ export class DirectoryUnavailable extends Error {
   override readonly name = "DirectoryUnavailable";
 }
 
-/** Size of a generation of the cache, which keeps at most twice this number of results. */
+/** Maximum results in one generation of the cache. The cache has two generations. */
 const CACHE_SIZE = 2048;
 /** Maximum concurrent binds. Each uses its own connection, and clients can send any number of passwords. */
 const MAX_PENDING = 256;

@@ -21,7 +21,7 @@ export interface LdapRequest {
   readonly responseTag: number;
 }
 
-/** Maximum bytes of a message from the server. Without the server's explanation, a result has fewer than 100. */
+/** Maximum bytes of a message from the server. A result without the server's explanation has fewer than 100 bytes. */
 const MAX_MESSAGE = 16_384;
 
 const INTEGER = 0x02;
@@ -70,8 +70,8 @@ function element(tag: number, ...contents: readonly Buffer[]): Buffer {
 }
 
 /**
- * The length of the message with which the bytes begin; null: its length is not complete yet. Throws if the bytes do
- * not begin with a message, or if the message is too long.
+ * The length of the message with which the bytes begin; null: the bytes end before the end of its length field. Throws
+ * if the bytes do not begin with a message, or if the message is too long.
  */
 export function messageLength(bytes: Buffer): number | null {
   if (bytes.length > 0 && bytes[0] !== SEQUENCE) throw new Error("it is not an LDAP message");

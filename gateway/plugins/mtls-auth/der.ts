@@ -9,7 +9,7 @@ export const BOOLEAN = 0x01;
 export const INTEGER = 0x02;
 const EXTENSIONS = 0xa3;
 const LONG_LENGTH = 0x80;
-/** Maximum bytes of an encoded length; OpenSSL limits all certificates of a handshake to 100 kB. */
+/** Maximum bytes of an encoded length: enough, because OpenSSL limits all certificates of a handshake to 100 kB. */
 const MOST_LENGTH_BYTES = 3;
 const MULTI_BYTE_TAG = 0x1f;
 

@@ -4,8 +4,9 @@ import type { MtlsAuthConfig } from "./schema.ts";
 import type { VerifiedChain } from "./verify-chain.ts";
 
 /**
- * The identity of a certificate with these subject names: first by credentials for one of the chain's authorities, then
- * by credentials for any authority, then by the members of consumers in `consumerBy`. Null: there is none.
+ * The identity of a certificate with these subject names. Looks first for a credential for one of the chain's
+ * authorities, then for a credential for any authority, then for a consumer that has a subject name in one of the
+ * members `consumerBy`. Null: there is none.
  */
 export function findConsumer(
   { identities }: Exchange,

@@ -24,7 +24,7 @@ export interface CertificateOptions {
   readonly validTo?: number;
   readonly extensions?: readonly x509.Extension[];
   readonly digest?: "SHA-1" | "SHA-256";
-  /** The scheme of the key and the signature, which must be that of the issuer's key. Default: ECDSA. */
+  /** The scheme of the key and of the signature. It must be the scheme of the issuer's key. Default: ECDSA. */
   readonly scheme?: "ECDSA" | "RSA-PSS";
   /** Default: a new key pair. */
   readonly keyPair?: webcrypto.CryptoKeyPair;

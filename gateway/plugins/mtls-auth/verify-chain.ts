@@ -142,7 +142,10 @@ class ChainSearch {
     return validTo < this.#options.now ? "has expired" : null;
   }
 
-  /** The chain if its signatures are valid, verified from the authority down; null: one is invalid, or too many. */
+  /**
+   * The chain if its signatures, verified from the authority down, are valid; null: a signature is invalid, or too many
+   * would have to be verified.
+   */
   #signed(chain: readonly Candidate[]): readonly Candidate[] | null {
     for (let at = chain.length - 1; at > 0; at--) {
       const [child, issuer] = [chain[at - 1], chain[at]];

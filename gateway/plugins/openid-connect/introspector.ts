@@ -73,7 +73,11 @@ export class Introspector {
     return typeof nbf === "number" && nbf - leeway > now ? inactive : null;
   }
 
-  /** Seconds for which the result for these claims may be used again. Null: the token is not active. */
+  /**
+   * Seconds for which the result for these claims may be used again.
+   *
+   * @param claims Null: the token is not active
+   */
   #lifetime(claims: Claims | null): number {
     const { cache_introspection, cache_ttl, cache_ttl_max, cache_ttl_neg, leeway } = this.#config;
     if (!cache_introspection) return 0;

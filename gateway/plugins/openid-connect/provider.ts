@@ -54,8 +54,8 @@ export class Provider {
   }
 
   /**
-   * The state after another request for keys, at most one per `rediscovery_lifetime`. If the request fails, the known
-   * state; without one, rejects with `ProviderUnavailable`.
+   * The state after another request for keys, which is sent at most once per `rediscovery_lifetime`. If the request
+   * fails, resolves with the known state, or rejects with `ProviderUnavailable` if there is none.
    */
   async refreshed(): Promise<ProviderState> {
     try {

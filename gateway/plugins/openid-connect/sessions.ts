@@ -112,8 +112,8 @@ export class Sessions {
   /**
    * The session of the request, refreshed if necessary; null: there is none, it has ended, or it has become too long
    * for cookies. Sets the cookie if the session changes, and removes it if the session has ended. Rejects with
-   * `ProviderUnavailable` if it cannot be refreshed at present, and with `LogoutsUnavailable` if it is not known
-   * whether the provider has ended it.
+   * `ProviderUnavailable` if the session cannot be refreshed at present, and with `LogoutsUnavailable` if it is not
+   * known whether the provider has ended the session.
    */
   async use(exchange: Exchange): Promise<Session | null> {
     const before = this.peek(exchange);

@@ -21,7 +21,7 @@ export const config = {
   session_secret: "a secret for the cookies of this test",
 };
 
-/** The Cookie header of a browser without other cookies after this response. */
+/** The Cookie header that a browser without other cookies sends after this response. */
 export const cookiesOf = (exchange: FakeExchange): string =>
   exchange.responseHeaders
     .valuesOver("set-cookie", [])

@@ -108,8 +108,8 @@ export class ProviderTokenVerifier {
     if (isSymmetric(token)) return this.#secretFault(token) ?? accept(state, null);
     const key = signerOf(state, token);
     if (key !== undefined) return accept(state, key);
-    // An unknown key may be a new one, so the provider's keys are requested again. If the token names a known key, its
-    // signature is wrong.
+    // A token that names a known key has a wrong signature. Any other token may be signed with a new key, so the
+    // provider's keys are requested again.
     if (token.header.kid !== undefined && state.keys.candidates(token).length > 0) return wrongSignature;
     return this.#provider.refreshed().then((refreshed) => {
       const newKey = signerOf(refreshed, token);

@@ -16,7 +16,7 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 /** Records the latencies in milliseconds; a latency without a beginning or an end is left out. */
 function recordLatencies(recorder: RequestRecorder, { started, forwarded, answered, ended }: Timings): void {
-  // The gateway's own latency ends when the last attempt to forward begins; without an attempt, with the exchange.
+  // The gateway's own latency ends with the start of the last attempt or, without an attempt, with the exchange.
   const left = forwarded ?? ended;
   if (left !== undefined) recorder.latency("gatewayLatency", Math.max(0, left - started));
   if (forwarded !== undefined && answered !== undefined)

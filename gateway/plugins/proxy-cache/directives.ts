@@ -26,8 +26,8 @@ export function directivesOf(values: readonly string[]): Directives {
 }
 
 /**
- * A directive's argument in seconds, at most 2³¹ (RFC 9111 section 1.2.2); undefined: no such directive. Text that is not
- * a number counts as 0: stale in `max-age`.
+ * A directive's argument in seconds, at most 2³¹ (RFC 9111 section 1.2.2); undefined: no such directive. Text that is
+ * not a number counts as 0, so a `max-age` with such text makes a response stale.
  */
 export function secondsIn(directives: Directives, name: string): number | undefined {
   const argument = directives.get(name);

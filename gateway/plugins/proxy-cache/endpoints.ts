@@ -20,8 +20,8 @@ export async function answerEndpoint(
 }
 
 /**
- * A stored response with Kong's members, except the request's body; its own body is shown in Base64 if the body is not
- * UTF-8. `Variants` are shown as the names of the headers.
+ * A stored response with the members that Kong shows, except the body of the request. The response's body is shown in
+ * Base64 if it is not UTF-8. Of `Variants`, the names of the headers are shown.
  */
 function shown(entry: CacheEntry): object {
   if ("vary" in entry) return { vary: entry.vary };

@@ -96,7 +96,7 @@ export const proxyCache = definePlugin({
       readonly directives: Directives;
     }
 
-    /** Decides about the entry or, if that is `Variants`, about the entry for the request's headers. */
+    /** Decides about the entry or, if the entry is `Variants`, about the variant for the request's headers. */
     function select(exchange: Exchange, { key, entry, directives }: Found) {
       if (entry === undefined || !("vary" in entry)) return decide(exchange, { key, shown: key, entry, directives });
       const shown = variantKey(key, entry.vary, exchange);

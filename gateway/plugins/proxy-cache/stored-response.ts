@@ -25,7 +25,7 @@ export interface Variants {
 
 export type CacheEntry = StoredResponse | Variants;
 
-/** Changes with the form in Redis, so that entries of other versions are not found. */
+/** To be increased whenever the form in Redis changes, so that entries in another form are not found. */
 const VERSION = 1;
 const LENGTH_BYTES = 4;
 

@@ -30,7 +30,7 @@ const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Iden
       exchange.request.path === path ? path : undefined,
 };
 
-/** Size of a generation of each cache, which keeps at most twice this number of counter names. */
+/** Maximum counter names in one generation of each cache. A cache has two generations. */
 const REMEMBERED = 256;
 
 /**

@@ -1,7 +1,7 @@
 /** The request as JSON, for `echo` in the config. */
 import type { Exchange } from "@sluice/plugin-sdk";
 
-/** Maximum bytes of a body that is echoed: it is kept in memory. Kong echoes 8 KiB. */
+/** Maximum bytes of a body that is echoed, because the whole body is kept in memory. Kong echoes at most 8 KiB. */
 export const MAX_ECHOED_BODY = 64 * 1024;
 
 type Values = string | true | (string | true)[];

@@ -92,7 +92,7 @@ export const requestTransformer = definePlugin({
       return query.text === "" ? "" : `?${query.text}`;
     }
 
-    /** Changes headers and query, after all templates are rendered, because these show both as they were before. */
+    /** Changes headers and query. Called after all templates are rendered, because templates show unchanged values. */
     function applyChanges(exchange: Exchange, headers: ChangedHeaders | null, query: string | null): undefined {
       headers?.apply();
       if (query !== null) exchange.upstreamQuery = query;

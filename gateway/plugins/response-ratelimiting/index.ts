@@ -21,7 +21,7 @@ const exceeded = (name: string): DirectResponse => ({
   message: `API rate limit exceeded for '${name}'`,
 });
 
-/** Replaces a response that reports an amount for a used-up limit. It has no body, as in Kong. */
+/** The replacement for a response that reports an amount for a used-up limit; without a body, as in Kong. */
 const replaced: DirectResponse = { status: 429, body: "" };
 
 /** The use of one limit by the consumer, credential or address for which the request is counted. */

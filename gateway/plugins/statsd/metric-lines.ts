@@ -88,7 +88,7 @@ function untaggedLine(exchange: Exchange, metric: Metric, config: StatsdConfig):
   }
 }
 
-/** Names and values of tags. As in Kong, there are none without a service, or if it lacks the configured member. */
+/** Names and values of tags. As in Kong, there are none if the service is absent or lacks the configured member. */
 function tagsOf(exchange: Exchange, metric: Metric, config: StatsdConfig): readonly (readonly [string, string])[] {
   const service = serviceOf(exchange, metric, config);
   if (service === null) return [];

@@ -1,7 +1,7 @@
 /**
- * The logouts that the provider has reported, as counters that all workers of a node share, and with Redis all nodes. A
- * session contains the values that its counters had when it began. Once the value of a counter differs, the session has
- * ended. So the clock of the provider does not matter, and a login after the logout begins a valid session.
+ * The logouts that the provider has reported, as counters. All workers of a node share them; with Redis, all nodes do.
+ * A session contains the values that its counters had when it began. Once the value of a counter differs, the session
+ * has ended. So the clock of the provider does not matter, and a login after the logout begins a valid session.
  */
 import { hash, randomInt } from "node:crypto";
 import type { Counter, CounterOptions, PluginContext } from "@sluice/plugin-sdk";
