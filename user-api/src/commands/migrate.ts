@@ -7,7 +7,7 @@ import { migrateTables, stepsOf } from "../store/migrations.ts";
 import { databaseFailure, openDatabase } from "./open-database.ts";
 import { messageOf } from "./start-failure.ts";
 
-/** Connection refused or reset, name not found, no route, a time-out, and errors of Postgres that starts or crashes. */
+/** Connection refused or reset, name not found, no route, a time-out, and errors while Postgres starts or crashes. */
 const unreachableCodes: ReadonlySet<unknown> = new Set([
   ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"],
   ...["57P02", "57P03"],

@@ -113,7 +113,7 @@ describe("notifications for other replicas", () => {
     await events.close();
   });
 
-  it("are replaced beyond the limit by one message; later ones are replaced by a second message, which is sent only after all others", async () => {
+  it("are left out beyond the limit: one message for the first user left out, and, after all pending messages, one for all other users left out", async () => {
     const { events, sent, create } = await rig();
     const users = Array.from({ length: 1_001 }, create);
     await settle();

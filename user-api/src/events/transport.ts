@@ -29,8 +29,8 @@ export type Message = { readonly created: User } | { readonly missedAfter: strin
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /**
- * The maximum length of a message, in UTF-16 units. A name has at most 200 characters, and an address 254 bytes; NOTIFY
- * carries less than 8,000 bytes.
+ * The maximum length of a message, in UTF-16 units. It is enough for a name of 200 characters and an address of 254
+ * bytes, the longest ones that are accepted.
  */
 const LONGEST = 4_000;
 

@@ -10,8 +10,8 @@ export class PlanFailure extends Error {}
 type Resolver = GraphQLFieldResolver<unknown, object>;
 
 /**
- * Three items in a row for each call of a resolver: the field node, the source object and the returned value. This list
- * is flat, so that adding is cheap: few plans fail.
+ * Three items in a row for each call of a resolver: the field node, the source object and the returned value. The list
+ * is flat, so that adding is cheap: every plan adds values, but few plans fail, and only then the values are read.
  */
 export type ReturnedValues = unknown[];
 

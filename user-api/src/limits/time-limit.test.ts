@@ -17,7 +17,7 @@ suite("the time limit of operations", () => {
     await assert.rejects(limitTime(Promise.reject(new Error("broken"))), /broken/);
   });
 
-  test("rejects each piece of work that takes too long with TIMEOUT at its own deadline, and no other work", async (t) => {
+  test("rejects with TIMEOUT, at its own deadline, each piece of work that takes too long, and no other work", async (t) => {
     let now = 0;
     t.mock.method(performance, "now", () => now);
     mock.timers.enable({ apis: ["setTimeout"] });

@@ -45,7 +45,7 @@ it("SIGUSR2 sets the level to debug for ten minutes; a second one restores the l
   };
   assert.deepEqual([signalled(), signalled()], ["debug", "error"]);
   assert.deepEqual([signalled(), levelAfter(599), levelAfter(1)], ["debug", "debug", "error"]);
-  assert.equal(signalled(), "debug", "the time that has ended counts no more");
+  assert.equal(signalled(), "debug", "after the ten minutes, a signal is a first signal again");
 });
 
 describe("an error in the log", () => {

@@ -27,10 +27,10 @@ export function makeLog(
   return pino(options, isText ? plainTextLogTo(destination) : destination);
 }
 
-/** Seconds for which SIGUSR2 sets the level to debug: a level that was forgotten must not fill a disk. */
+/** Seconds for which SIGUSR2 sets the level to debug, so that a forgotten debug level does not fill a disk. */
 const DEBUG_SECONDS = 600;
 
-/** At SIGUSR2 sets the level to debug for ten minutes or, if it is changed already, restores that of the settings. */
+/** On SIGUSR2, sets the level to debug for ten minutes. A SIGUSR2 during these restores the level of the settings. */
 export function changeLevelOnSignal(log: Logger): void {
   const configured = log.level;
   let timer: NodeJS.Timeout | undefined;
@@ -49,7 +49,7 @@ export function changeLevelOnSignal(log: Logger): void {
   });
 }
 
-/** The header `traceparent` (W3C Trace Context, section 3.2), of this or a later version. */
+/** The header `traceparent` (W3C Trace Context, section 3.2), of version 00 or a later version. */
 const TRACE_PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:-|$)/;
 
 /** Members of every log line of a request, in addition to its id: the ids of the gateway's trace and span, if any. */
@@ -136,7 +136,7 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): stri
 /** Members that classify errors of Node, Fastify and Postgres. */
 const members = ["code", "errno", "syscall", "address", "port", "statusCode", "severity", "routine"] as const;
 
-/** Redis repeats the arguments of an unknown command: the password, where a server does not know HELLO or AUTH. */
+/** An error of Redis repeats the arguments of an unknown command: the password, if the command is HELLO or AUTH. */
 const ARGUMENTS = /(, with args beginning with: ).*/g;
 
 const withoutArguments = (text: string): string => text.replace(ARGUMENTS, "$1[redacted]");

@@ -40,7 +40,7 @@ export interface UserStore {
    * by email-key.ts.
    */
   add(user: User): Promise<boolean>;
-  /** The posts of many users, in the order of `userIds`; each user's oldest first. */
+  /** The posts of many users: one list for each user, in the order of `userIds`, with the oldest post first. */
   postsOf(userIds: readonly string[]): Promise<readonly (readonly Post[])[]>;
   /** Rejects when the store does not respond. For readiness. */
   ping(): Promise<void>;

@@ -5,8 +5,8 @@ import { failure } from "../errors.ts";
 export interface Connection {
   readonly kind: "socket" | "stream";
   /**
-   * Call this once per heartbeat interval: sends a ping to a socket or a comment to a stream, and instead ends a socket
-   * that sent nothing since the previous ping.
+   * Call this once per heartbeat interval. Sends a ping to a socket or a comment to a stream. A socket that has sent
+   * nothing since the previous ping is ended instead.
    */
   beat(): void;
   /** Ends the connection after its buffered data, because the server shuts down. */

@@ -48,7 +48,8 @@ interface Group {
 const MAX_PENDING = 1_000;
 /**
  * The maximum difference between the clocks of replicas, which make the ids; events/repair.ts reads as far back. Users
- * who were created during an outage of the transport arrive after it, and later subscribers must not get them.
+ * created during an outage of the transport arrive after it, and must not reach subscribers that joined after their
+ * creation.
  */
 const MAX_CLOCK_DIFFERENCE = 20_000;
 /** Ids of another form contain no time of creation. */

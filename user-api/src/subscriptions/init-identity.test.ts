@@ -113,7 +113,7 @@ describe("a socket whose init names its consumer", () => {
   const claim = { ...secret, "X-Consumer-ID": "2", "X-Consumer-Username": "ann" };
   const initWith = (payload: object): string => JSON.stringify({ type: "connection_init", payload });
 
-  it("acts for that consumer, also for its rate and its quota", async () => {
+  it("acts for that consumer, whose rate limit and quota apply to it", async () => {
     const { url } = await listening({ policy, requestsPerMinute: 3, subscriptionLimits: { clientConnections: 1 } });
     const socket = await bareSocket(url);
     socket.send(initWith(claim));

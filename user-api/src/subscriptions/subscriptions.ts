@@ -106,8 +106,8 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
         return null;
       },
       begin(payload, receiver, size) {
-        // The shutdown would not wait for the operation: the client subscribes again elsewhere once its connection is
-        // closed.
+        // The shutdown would not wait for the operation. The connection is closed soon, and the client then subscribes
+        // again at another replica.
         if (shuttingDown) return () => undefined;
         return operations.begin({ request: readRequest(payload), ...size }, sender, receiver);
       },
