@@ -50,8 +50,8 @@ export const labelsOf = (release: Release, component: string): Readonly<Record<s
 });
 
 /**
- * The name of the Secret with the push certificates of operator and nodes. By default the operator creates it, and the
- * Secret of the certificate authority.
+ * The name of the Secret with the push certificates of operator and nodes. By default the operator creates this Secret
+ * and the Secret of the certificate authority.
  */
 export const pushSecret = (release: Release): string =>
   release.values.push.existingSecret || objectName(release, "push");

@@ -10,7 +10,7 @@ import { bareRoutes, isObject, judge } from "./rules.ts";
  *
  * @param isPublic Whether to refuse Routes on which no Plugin acts.
  * @returns a function that throws a RunError with all violations if there are any. Refused Routes are logged as errors
- * later, which fails the program too.
+ * once the names in their references are known, which fails the program too.
  */
 export function enforcePolicies(isPublic: boolean): () => void {
   const seen: KubernetesObject[] = [];
