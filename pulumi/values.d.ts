@@ -22,7 +22,7 @@ export interface Values {
     readonly pullSecrets: readonly string[];
   };
   readonly plugins: {
-    /** Images of plugins of your own, as full references that end with a digest: images.example.com/acme/sluice-plugin-x@sha256:…. Each image has the files of one npm package in the folder /package (docs/how-to/run-plugins-in-kubernetes.md). Nodes load its code; the operator and the admin API load only its schema. */
+    /** Images of plugins of your own, as full references that end with a digest: images.example.com/acme/sluice-plugin-x@sha256:…. Each image has the files of one npm package in the folder /package (docs/how-to/run-plugins-in-kubernetes.md). Nodes load the plugin's code; the operator and the admin API load only its schema. */
     readonly images: readonly string[];
     /** Whether these images are mounted as image volumes. That needs Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime with image volumes, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin, for which the image needs the program cp. */
     readonly imageVolumes: boolean;
@@ -39,7 +39,7 @@ export interface Values {
     /** Number of pods. One leads, elected by a Lease; the others are on standby. */
     readonly replicas: number;
     readonly privateNamespace: {
-      /** Namespace of the Secrets that only the operator may read: signing keys, and the key that encrypts the operator's saved state. The admin API can read every Secret of the release's namespace. Empty: `<namespace>-<release>-keys`; if `namespaces` is set, the release's namespace, because another one requires permissions outside of it. */
+      /** Namespace of the Secrets that only the operator may read: signing keys, and the key that encrypts the operator's saved state. The admin API can read every Secret of the release's namespace. Empty: `<namespace>-<release>-keys`; if `namespaces` is set, the release's namespace, because any other namespace requires permissions outside the release's namespace. */
       readonly name: string;
       /** Whether the chart creates the private namespace. Uninstalling does not remove it. Has no effect if `namespaces` is set: then the namespace must exist. */
       readonly create: boolean;
@@ -54,7 +54,7 @@ export interface Values {
     readonly nodeSelector: Readonly<Record<string, string>>;
     /** Tolerations of the pods. */
     readonly tolerations: readonly object[];
-    /** Affinity of the pods. They are spread over nodes and zones in any case. */
+    /** Affinity of the pods. The pods are spread over machines and zones in any case. */
     readonly affinity: object;
     /** Priority class of the pods. */
     readonly priorityClassName: string;
@@ -123,7 +123,7 @@ export interface Values {
     readonly nodeSelector: Readonly<Record<string, string>>;
     /** Tolerations of the pods. */
     readonly tolerations: readonly object[];
-    /** Affinity of the pods. They are spread over nodes and zones in any case. */
+    /** Affinity of the pods. The pods are spread over machines and zones in any case. */
     readonly affinity: object;
     /** Priority class of the pods. */
     readonly priorityClassName: string;
@@ -161,7 +161,7 @@ export interface Values {
     readonly nodeSelector: Readonly<Record<string, string>>;
     /** Tolerations of the pods. */
     readonly tolerations: readonly object[];
-    /** Affinity of the pods. They are spread over nodes and zones in any case. */
+    /** Affinity of the pods. The pods are spread over machines and zones in any case. */
     readonly affinity: object;
     /** Priority class of the pods. */
     readonly priorityClassName: string;
@@ -215,7 +215,7 @@ export interface Values {
     readonly nodeSelector: Readonly<Record<string, string>>;
     /** Tolerations of the pods. */
     readonly tolerations: readonly object[];
-    /** Affinity of the pods. They are spread over nodes and zones in any case. */
+    /** Affinity of the pods. The pods are spread over machines and zones in any case. */
     readonly affinity: object;
     /** Priority class of the pods. */
     readonly priorityClassName: string;
@@ -287,7 +287,7 @@ export interface Values {
       readonly enabled: boolean;
       /** The share of requests that must succeed, in percent: requests with a status of 500 or more have failed. */
       readonly objective: number;
-      /** The page to which the annotation `runbook_url` of an alert leads, such as the URL of a copy that your team reads. */
+      /** Path or URL of the page to which the annotation `runbook_url` of every alert leads, such as a copy that your team can open. */
       readonly runbooks: string;
       /** Labels by which Prometheus selects the PrometheusRule. */
       readonly labels: Readonly<Record<string, string>>;
