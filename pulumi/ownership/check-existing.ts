@@ -46,8 +46,9 @@ const MAX_LISTED = 10;
 const adviceFor = (stack: string): string =>
   [
     "Nothing was changed. Give the stack its own namespace or name (sluice:namespace, sluice:name), use an existing",
-    "namespace (sluice:ownNamespace false), or continue with the tool that created them. If an object belongs to this stack, but",
-    `the stack was renamed or the object's label was removed: kubectl label --overwrite KIND NAME ${STACK_LABEL}=${stack}`,
+    "namespace (sluice:ownNamespace false), or continue with the tool that created these objects. If an object belongs",
+    "to this stack, but the stack was renamed or the object's label was removed, run:",
+    `kubectl label --overwrite KIND NAME ${STACK_LABEL}=${stack}`,
   ].join("\n  ");
 
 const isNamed = (props: unknown): props is ObjectIdentity & { readonly data?: unknown } => {

@@ -49,8 +49,8 @@ const schema = record(
     ),
     authenticated_group_by: choice(["CN", "DN"], {
       description:
-        "Part of the subject that is the client's group for the plugin acl, with `skip_consumer_lookup`: the common name " +
-        "or the whole distinguished name.",
+        "With `skip_consumer_lookup`, the name in the subject that becomes the client's group for the plugin acl: " +
+        "the common name (CN) or the whole distinguished name (DN).",
       default: "CN",
     }),
     allow_partial_chain: boolean({

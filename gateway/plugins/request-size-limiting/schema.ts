@@ -20,8 +20,8 @@ const schema = record(
   },
   {
     description:
-      "Refuses requests whose body is larger than a limit. A body without Content-Length streams to the upstream; once it " +
-      "exceeds the limit, the request to the upstream is cancelled.",
+      "Refuses requests whose body is larger than a limit. A body without Content-Length streams to the upstream; " +
+      "once it exceeds the limit, the request to the upstream is cancelled.",
   },
 );
 

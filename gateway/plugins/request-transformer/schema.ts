@@ -55,7 +55,8 @@ const schema = record(
     }),
     append: record(lists(VALUE, "Values to append"), {
       description:
-        "Adds a value to a member, or the member if it does not exist. An entry is `name:value`. Multipart bodies are not changed.",
+        "Adds a value to a member; a member that does not exist is added. An entry is `name:value`. Multipart bodies " +
+        "are not changed.",
       default: {},
     }),
   },

@@ -44,7 +44,7 @@ const schema = record(
       default: {},
     }),
     append: record(valueLists("Values to append"), {
-      description: "Adds a value to a member, or the member if it does not exist. An entry is `name:value`.",
+      description: "Adds a value to a member; a member that does not exist is added. An entry is `name:value`.",
       default: {},
     }),
   },

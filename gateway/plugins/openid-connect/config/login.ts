@@ -57,7 +57,7 @@ export const loginMembers = {
     default: "upstream",
   }),
   login_redirect_uri: singleValue(
-    "URL of the redirect after the login. Default: the URL of the request that began it.",
+    "URL to which the browser is redirected after the login. Default: the URL of the request that began the login.",
     {
       maxLength: MAX_URL,
     },
@@ -108,7 +108,9 @@ export const loginMembers = {
     maxItems: 3,
   }),
   logout_query_arg: nullable(text({ description: "A request with this query parameter logs out.", maxLength: 256 })),
-  logout_uri_suffix: nullable(text({ description: "End of the path of a request that logs out.", maxLength: 1024 })),
+  logout_uri_suffix: nullable(
+    text({ description: "A request whose path ends with this text logs out.", maxLength: 1024 }),
+  ),
   logout_redirect_uri: singleValue(
     "URL to which the browser is redirected after the logout: by the provider, or by the gateway if there is no " +
       "end_session_endpoint.",

@@ -98,8 +98,8 @@ export const tokenMembers = {
   upstream_access_token_header: nullable(
     text({
       description:
-        "The header in which the upstream gets the access token. With `:bearer` after the name, its value begins with " +
-        "Bearer.",
+        "The header in which the upstream gets the access token. With `:bearer` after the name, the header's value " +
+        "begins with Bearer.",
       default: "authorization:bearer",
       maxLength: 256,
     }),
