@@ -253,7 +253,8 @@ describe("a chain of certificates", () => {
   ];
   for (const [what, sent] of unverified) {
     it(`is refused before a key that the client sent is used, with certificates ${what}`, ({ mock }) => {
-      // Caches that the root has signed itself, so that the calls counted below do not include this verification.
+      // The first call caches the fact that the root is self-signed, so that the calls counted below do not include the
+      // verification of the root.
       verify({ sent: [leaf] });
       const used = mock.method(X509Certificate.prototype, "verify");
       assert.ok(verify({ sent }).fault);

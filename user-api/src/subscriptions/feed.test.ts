@@ -101,7 +101,7 @@ describe("the feed", () => {
     assert.deepEqual(names[2], ["next"]);
   });
 
-  it("delivers no earlier users to a later subscription, although they are still being sent", async () => {
+  it("delivers to a subscription no users that were created before it, even if they are still being sent", async () => {
     const gate = Promise.withResolvers<void>();
     const { feed, follow, names, tell, executions } = rig(gate.promise);
     const leave = follow("a");

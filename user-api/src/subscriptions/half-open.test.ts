@@ -10,7 +10,7 @@ import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, rawC
 
 afterEach(endAll);
 
-/** More than the system buffers for a connection that its client does not read. */
+/** Longer than the text that the operating system can buffer for a connection that its client does not read. */
 const HUGE = "x".repeat(32 * 1024 * 1024);
 const hugeStore = () => arrayStore({ users: async () => [{ id: "1", name: HUGE, email: "a@example.org" }] });
 const subscriptionLimits = { heartbeatMilliseconds: 50 };
