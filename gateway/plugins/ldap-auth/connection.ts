@@ -50,8 +50,8 @@ export class LdapConnection {
       plain.close();
       throw new Error(`it refused StartTLS with the code ${code}: ${diagnostic}`);
     }
-    // Clear text after the response may come from an attacker (response injection). `#receive` has refused any that
-    // arrived together with the response; later bytes belong to TLS.
+    // Clear text after the response may come from an attacker (response injection). `#receive` has refused clear text
+    // that arrived together with the response; bytes that arrive from now on belong to TLS.
     socket.removeAllListeners("data");
     const secure = network.startTls(socket, { host, tls });
     await isOpen(secure, "secureConnect", signal);

@@ -38,8 +38,8 @@ export class Introspector {
   }
 
   /**
-   * The claims of an active token, or why the token is refused. If the provider cannot be asked or does not answer
-   * validly, throws `ProviderUnavailable` or rejects with it.
+   * The claims of an active token, or why the token is refused. Throws `ProviderUnavailable`, or rejects with it, if
+   * the provider cannot be asked or does not answer validly.
    */
   ask(token: string): Promise<Claims | TokenFault> | Claims | TokenFault {
     if (token.length > MAX_LENGTH) return tooLong;

@@ -3,7 +3,7 @@ import { isRecord, type JsonWebToken, publicKeyVerifier, type TokenVerifier } fr
 
 /** Maximum keys of a set; further keys are ignored. */
 const MAX_KEYS = 64;
-/** Maximum keys that are tried for a token: it may name no key, or several keys may have the same id. */
+/** Maximum keys that are tried for one token. Several keys fit if the token names no key, or if keys share an id. */
 const MAX_TRIED = 4;
 /** Minimum size of RSA keys (RFC 7518 section 3.3). */
 const MIN_RSA_BITS = 2048;
@@ -31,8 +31,8 @@ export class KeySet {
   }
 
   /**
-   * The keys that may have signed the token, at most `MAX_TRIED`: the keys for its algorithm; if it has a `kid`, only
-   * the keys with this id.
+   * The keys that may have signed the token: those for its algorithm and, if the token has a `kid`, with this id. At
+   * most `MAX_TRIED` keys are returned.
    */
   candidates({ header: { alg, kid } }: JsonWebToken): readonly VerificationKey[] {
     const algorithm = String(alg);

@@ -39,7 +39,7 @@ interface Refreshed {
   readonly at: number;
 }
 
-/** A cookie of an instance: that of the session, or that of logins under way. */
+/** The cookie in which an instance keeps the session, or the one in which it keeps the logins under way. */
 export function cookieOf(config: OpenidConnectConfig, kind: "session" | "authorization"): SealedCookie {
   const [redirect] = config.redirect_uri ?? [];
   const cookie: CookieAttributes = {

@@ -13,7 +13,7 @@ import {
 /** `SpanKind` of OpenTelemetry's API. */
 export const spanKinds = { server: 1, client: 2 } as const;
 
-/** A span in the queue, which contains it as JSON. */
+/** A span in the form in which the queue contains it, as JSON. */
 export interface QueuedSpan {
   readonly traceId: string;
   readonly spanId: string;

@@ -68,7 +68,7 @@ export const proxyCache = definePlugin({
       log.warn(message, { reason: (error as Error).message }, exchange);
     }
 
-    /** Waits for what the cache has found. If the cache cannot be read, returns undefined: the request is forwarded. */
+    /** Waits for the cache's answer. Resolves to undefined if the cache cannot be read, so the request is forwarded. */
     async function laterOf(exchange: Exchange, found: Promise<DirectResponse | undefined>) {
       try {
         return await found;

@@ -1,4 +1,4 @@
-/** Which requests may use the cache: it may answer them, and may store the responses to them. */
+/** Which requests may use the cache, that is, be answered from it and have their responses stored in it. */
 import type { Exchange, ExchangeRequest } from "@sluice/plugin-sdk";
 import type { Directives } from "./directives.ts";
 import type { ProxyCacheConfig } from "./schema.ts";

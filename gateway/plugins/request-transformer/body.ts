@@ -128,7 +128,7 @@ interface Part {
   readonly text: string;
 }
 
-/** Parts of a multipart body, parsed once. A changed part loses its headers except for its name, as in Kong. */
+/** Parts of a multipart body, parsed once. As in Kong, a changed part keeps only its name and loses other headers. */
 class Parts implements NamedMembers {
   readonly #boundary: string;
   #parts: Part[];

@@ -16,7 +16,7 @@ export interface CookieSession {
   readonly id: string;
   readonly consumer: string;
   readonly credential: string;
-  /** Whether an entity has the credential's id: then that entity must still exist, and be valid for the route. */
+  /** Whether the credential is an entity. If so, the entity must still exist, and be valid for the route. */
   readonly isEntity: boolean;
   /** The namespace whose routes accept the session; null: all do. */
   readonly namespace: string | null;

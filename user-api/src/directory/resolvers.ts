@@ -80,8 +80,8 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
 
     Subscription: {
       userCreated({ userCreated }: Partial<Created>) {
-        // Without an event, graphql-js would execute a subscription like a query. The transports refuse such requests,
-        // so this error is only a safeguard.
+        // Without an event, graphql-js would execute a subscription like a query. The transports never do this, so the
+        // error is only a safeguard.
         if (userCreated !== undefined) return userCreated;
         throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket or as an event stream");
       },

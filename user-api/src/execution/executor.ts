@@ -77,8 +77,8 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
     check,
     contextOf,
     /**
-     * Executes a query or a mutation. Resolves to errors without data if the variables are missing or invalid: nothing
-     * was executed then. Rejects with TIMEOUT.
+     * Executes a query or a mutation. If the variables are missing or invalid, executes nothing and resolves to errors
+     * without data. Rejects with TIMEOUT.
      */
     execute(
       requested: RequestedOperation,

@@ -30,7 +30,7 @@ export function makeLog(
 /** Seconds for which SIGUSR2 sets the level to debug, so that a forgotten debug level does not fill a disk. */
 const DEBUG_SECONDS = 600;
 
-/** On SIGUSR2, sets the level to debug for ten minutes. A SIGUSR2 during these restores the level of the settings. */
+/** On SIGUSR2, sets the level to debug for ten minutes. Another SIGUSR2 in this time restores the configured level. */
 export function changeLevelOnSignal(log: Logger): void {
   const configured = log.level;
   let timer: NodeJS.Timeout | undefined;

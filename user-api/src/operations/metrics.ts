@@ -151,7 +151,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
       record(operation, took, codes.length === 0 ? "ok" : "error");
       count(codes);
     },
-    /** Counts an operation whose execution failed as a whole, such as by TIMEOUT, without its error (see `refused`). */
+    /** Counts an operation whose execution failed as a whole, such as by TIMEOUT. `refused` counts its error. */
     recordRejection: (operation: Operation, took: number): void => record(operation, took, "error"),
     /** Counts the errors of an operation that was not executed, or that took too long. */
     refused: count,
