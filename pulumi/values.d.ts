@@ -1,7 +1,7 @@
 // Generated from charts/sluice/values.yaml by `npm run generate`. Do not edit.
 
 export interface Values {
-  /** Class of this installation, if several share a cluster: it handles resources with this spec.class. */
+  /** Class of this installation, which handles resources with this spec.class. Change it if several installations share a cluster. */
   readonly class: string;
   /** Namespaces whose resources without spec.class belong to this installation, in addition to the release's namespace, if several installations share a cluster. The chart creates a Lease in each of them, which the other installations read. */
   readonly classlessNamespaces: readonly string[];
@@ -24,7 +24,7 @@ export interface Values {
   readonly plugins: {
     /** Images of plugins of your own, as full references that end with a digest: images.example.com/acme/sluice-plugin-x@sha256:…. Each image has the files of one npm package in the folder /package (docs/how-to/run-plugins-in-kubernetes.md). Nodes load the plugin's code; the operator and the admin API load only its schema. */
     readonly images: readonly string[];
-    /** Whether these images are mounted as image volumes. That needs Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime with image volumes, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin, for which the image needs the program cp. */
+    /** Whether these images are mounted as image volumes. That needs Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime with image volumes, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin with the program cp, which the image must contain. */
     readonly imageVolumes: boolean;
   };
   readonly operator: {

@@ -22,7 +22,7 @@ describe("an existing object", () => {
       "already exists, created with pulumi-kubernetes-7a3f",
     ],
     [
-      "of an unknown creator, whose status a controller writes,",
+      "of an unknown creator, with a status that a controller writes,",
       { managedFields: [{ manager: "kube-controller-manager", subresource: "status" }] },
       "already exists, created with an unknown program",
     ],

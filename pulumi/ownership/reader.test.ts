@@ -25,7 +25,7 @@ function kubeconfig(clusters: Readonly<Record<string, number>>): string {
     kind: "Config",
     clusters: Object.entries(clusters).map(([name, port]) => ({
       name,
-      // The client refuses plain HTTP otherwise.
+      // Without insecure-skip-tls-verify, the client refuses plain HTTP.
       cluster: { server: `http://127.0.0.1:${port}`, "insecure-skip-tls-verify": true },
     })),
     users: [{ name: "me", user: {} }],

@@ -20,7 +20,7 @@ export const isObject = (type: string, props: unknown): props is KubernetesObjec
   "kind" in props &&
   "metadata" in props;
 
-/** The spec of a pod, or that in another object's pod template; undefined if the object has none. */
+/** The spec of the pod, or of the pod template in another object; undefined if the object has neither. */
 function podOf({ kind, spec }: KubernetesObject): PodSpec | undefined {
   const members = spec as { template?: { spec?: PodSpec }; jobTemplate?: { spec?: { template?: { spec?: PodSpec } } } };
   if (kind === "Pod") return spec as PodSpec;

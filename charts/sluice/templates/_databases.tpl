@@ -1,4 +1,7 @@
-{{/* Variables with the servers of the user API. Passwords come from Secrets: Kubernetes replaces $(NAME) in the pod. */}}
+{{/*
+Variables that name the user API's Postgres and Redis servers. Passwords come from Secrets: Kubernetes replaces $(NAME)
+in a variable by the value of the variable NAME.
+*/}}
 
 {{- define "sluice.databaseEnv" -}}
 {{- $secret := include "sluice.postgresSecret" . }}

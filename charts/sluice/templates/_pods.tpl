@@ -18,7 +18,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{- /* Restricted Pod Security for a container, with its image: that of its part, or a full `reference`. */}}
+{{- /* Restricted Pod Security for a container, with its image: the image of its part, or a full `reference`. */}}
 {{- define "sluice.container" -}}
 {{- if .reference -}}
 image: {{ .reference | quote }}

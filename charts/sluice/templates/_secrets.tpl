@@ -1,6 +1,6 @@
 {{/* Secrets: named by the values, or made once by the chart and then kept. */}}
 
-{{- /* If no existing Secret is set, the operator creates this one, and one for the authority. */}}
+{{- /* If no existing Secret is set, the operator creates this Secret and the Secret of the authority. */}}
 {{- define "sluice.pushSecret" -}}
 {{ .Values.push.existingSecret | default (printf "%s-push" .Release.Name) }}
 {{- end }}

@@ -25,7 +25,7 @@ export function redisAddressOf(release: Release): { host: string; port: number; 
   return host === "" ? undefined : { host, port, tls };
 }
 
-/** Variables with the URL of the user API's database. The password comes from a Secret: Kubernetes expands $(NAME). */
+/** Variables with the URL of the user API's database. The password comes from a Secret. */
 export function databaseEnv(release: Release): readonly object[] {
   const name = postgresSecret(release);
   if (!release.values.postgres.enabled) return [secretEnv("SLUICE_USER_API_DATABASE_URL", { name, key: "url" })];

@@ -87,7 +87,7 @@ function settings(release: Release): readonly object[] {
       ? []
       : [{ name: "SLUICE_NAMESPACE_SELECTOR", value: values.namespaceSelector }]),
     { name: "SLUICE_NODE_SERVICE", value: `${namespace}/${name}-gateway-push` },
-    // With the pod's uid as identity, a restarted container still holds the Lease.
+    // The pod's uid stays the same when its container restarts, so the operator still holds the Lease.
     { name: "SLUICE_IDENTITY", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     ...(ownPush(release)?.env ?? [{ name: "SLUICE_PUSH_SECRET", value: pushSecret(release) }]),
     ...(hasWebhook(release)
