@@ -43,8 +43,8 @@ export function mediaTypeOf(accept: string | undefined): MediaType | null {
 const EVENTS = "text/event-stream";
 
 /**
- * Whether the client wants server-sent events: `Accept` must name them, and no other known type with a higher quality,
- * or with the same quality and before them. Clients like urql list all types that they know, JSON first.
+ * Whether the client wants server-sent events: `Accept` must name their type, and must not name another known type with
+ * a higher quality, or earlier with the same quality. Clients like urql list all types that they know, JSON first.
  */
 export function wantsEventStream(accept: string | undefined): boolean {
   if (accept === undefined || !/text\/event-stream/i.test(accept)) return false;

@@ -58,7 +58,7 @@ export const subscriptionLimitSettings = {
   initMilliseconds: { suffix: "INIT_TIMEOUT", standard: 3_000, min: 1, max: 600_000, duration: true },
   /**
    * The interval of pings and comments by which both sides detect a dead connection. The client of a stream that has
-   * ended must read some of the buffered data within twice that time.
+   * ended must read some of the buffered data within two intervals.
    */
   heartbeatMilliseconds: { suffix: "HEARTBEAT_INTERVAL", standard: 20_000, min: 100, max: 600_000, duration: true },
 } as const satisfies Record<string, NumberSetting>;

@@ -125,7 +125,7 @@ export class RequestLogger implements FastifyBaseLogger {
 const thisProcess = randomUUID().slice(0, 13);
 let requests = 0;
 
-/** The gateway's request id, so that its log and this log can be correlated; a new id if it is absent or invalid. */
+/** The gateway's request id, which correlates the gateway's log with this log; a new id if it is absent or invalid. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {
   const given = headers["x-request-id"];
   return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given)

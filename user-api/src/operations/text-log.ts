@@ -1,4 +1,4 @@
-/** Log lines as text for a terminal. The gateway has the same form, which test/conformance/logs compares. */
+/** Log lines as text for a terminal. The gateway's log has the same form; test/conformance/logs compares both. */
 import { levels } from "pino";
 
 export const logOutputFormats = ["auto", "json", "text"] as const;

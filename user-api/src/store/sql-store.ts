@@ -86,7 +86,7 @@ export async function openUserStore(database: Database, { migrate = true }: User
         `insert into users (id, name, email, email_key) select $1::uuid, $2, $3, $4
          where not exists (select from users where email_key = $5)
          on conflict (email_key) do nothing returning id`,
-        // When both keys are equal, the unique index decides; null matches no row, so the check finds none.
+        // If both keys are equal, the unique index is enough, and `$5` is null, which equals no key.
         [id, name, email, key, former === key ? null : former],
       );
       return added.length === 1;

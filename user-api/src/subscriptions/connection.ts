@@ -27,9 +27,9 @@ export interface Receiver {
 }
 
 /**
- * An operation that has been started. Once it has ended, its receiver gets nothing more. It keeps no reference to the
- * request: a subscription may stay open for a long time, and the text and variables of its request must not stay in
- * memory.
+ * An operation that has been started. Once it has ended, its receiver gets nothing more. The operation keeps no
+ * reference to the request: a subscription may stay open for a long time, and the text and variables of its request
+ * must not stay in memory.
  */
 export class ActiveOperation implements Receiver {
   readonly #receiver: Receiver;

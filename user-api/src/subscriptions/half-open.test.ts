@@ -97,7 +97,7 @@ describe("an event stream whose client reads slowly", () => {
     raw.on("data", (chunk: Buffer) => {
       read += chunk.length;
       tail = (tail + chunk.toString("latin1")).slice(-40);
-      // This lasts for longer than an unread stream may stay open: the client reads only a little at each tick.
+      // The client reads only a little at each tick, for longer than an unread stream may stay open.
       if (ticks < 8 && read > ticks * 2 * 1024 * 1024) raw.pause();
     });
     clock.resume();

@@ -39,7 +39,7 @@ const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
  * If the opening request carried the gateway's secret, the gateway has already identified the caller, or left it
  * anonymous. The gateway forwards payloads unread, so their claims come from the client. A secret in them is not even
  * compared, because the result would tell an attacker whether a guess was right. If the opening request did not carry
- * the secret, claims are accepted only together with it.
+ * the secret, claims are accepted only if the payload contains the secret.
  */
 export function callerOfInit(payload: JsonObject, { opener, identifyCaller }: InitOptions): Caller | null {
   const claims = claimsIn(payload);

@@ -22,7 +22,7 @@ export interface SocketOptions {
    * Begins an operation. Returns a function that stops it. The receiver is called neither before `begin` has returned
    * nor after the operation was stopped.
    *
-   * @param size The bytes of the request as received, and the bytes that are kept here: those of its id.
+   * @param size The bytes of the request as received, and the bytes of its id, which is kept here.
    */
   readonly begin: (
     request: OperationRequest,
@@ -172,7 +172,7 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
   };
 }
 
-/** A close frame has room for 123 bytes of reason, and the client chooses the id in it. */
+/** A reason may contain an id of any length, which the client chooses, but a close frame has room for 123 bytes. */
 function limited(reason: string): string {
   if (Buffer.byteLength(reason) <= 123) return reason;
   return `${Buffer.from(reason)
