@@ -100,7 +100,7 @@ export class Directory {
     }
   }
 
-  /** Takes the idle connection that was used last, so that others reach their `keepalive`; null: none is open. */
+  /** Takes the idle connection that was used last, so that the others reach their `keepalive`; null: none is open. */
   #takeIdle(): LdapConnection | null {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
       if (idle.isOpen) return idle;

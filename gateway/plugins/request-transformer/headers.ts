@@ -34,7 +34,7 @@ function headerEntry({ name, template }: Entry): HeaderEntry {
   };
 }
 
-/** Space around a value is not part of it (RFC 9110 5.5), and HTTP/2 forbids it (RFC 9113 8.2.1). */
+/** White space around a value is not part of the value (RFC 9110 5.5), and is forbidden in HTTP/2 (RFC 9113 8.2.1). */
 const trimmed = (value: string): string => value.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, "");
 
 /** The actions on headers, without those on headers of the connection; null: the config has none. */

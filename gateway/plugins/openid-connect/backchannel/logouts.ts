@@ -52,7 +52,7 @@ export class LogoutsUnavailable extends Error {
   override readonly name = "LogoutsUnavailable";
 }
 
-/** Identifies a counter by what it counts. Cut to 132 bits, because session cookies contain the names. */
+/** The name of a counter: a hash of what it counts, cut to 132 bits because session cookies contain the names. */
 const nameOf = (...parts: readonly string[]): string => hash("sha256", JSON.stringify(parts), "base64url").slice(0, 22);
 
 /**

@@ -27,7 +27,7 @@ export const backchannelLogout = nullable(
       policy: choice(["local", "redis"], {
         description:
           "Where logouts are kept: local (in the memory of a node: for installations with one node, because other " +
-          "nodes do not learn of the logout and refuse the sessions of this node), or redis (for all nodes).",
+          "nodes refuse the sessions of this node and do not learn of logouts), or redis (for all nodes).",
       }),
       redis: redisServer("The Redis server for policy redis. It must not evict keys (maxmemory-policy noeviction)."),
     },
