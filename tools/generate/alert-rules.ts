@@ -221,7 +221,7 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
               summary: "Prometheus gets no metrics of an operator.",
               cause:
                 "No operator runs, or Prometheus cannot reach it: `networkPolicies.metricsFrom` of the chart must allow " +
-                "it. Only the chart's rules have this alert, because nodes over a file or a database need no operator.",
+                "Prometheus. Only the chart's rules have this alert, because nodes over a file or a database need no operator.",
               cure: "Look at the pods of the operator, and at the targets in Prometheus.",
             } as const,
           ]),

@@ -27,9 +27,10 @@ export function settingsPage(): GeneratedFile {
   );
   return markdown(
     "docs/reference/settings.md",
-    `# Settings\n\nA process reads its settings once, when it starts. Each setting has three names, which follow ` +
-      `from the first: an environment variable, a flag of the command, and a member of a settings file. A flag ` +
-      `overrides the variable, and the variable overrides the file. An empty variable or member counts as unset. ` +
+    `# Settings\n\nA process reads its settings once, when it starts. Each setting has an environment ` +
+      `variable, a flag of the command, and a member of a settings file; the names of the flag and of the member ` +
+      `follow from that of the variable. A flag overrides the variable, and the variable overrides the file. An ` +
+      `empty variable or member counts as unset. ` +
       `\`sluice settings COMMAND\` prints the settings of a command, with their values and the source of each value; ` +
       `\`--help\` of a command describes them.\n\n` +
       `- A setting with the value true or false has two flags without a value, such as \`--pg-ssl\` and ` +

@@ -74,7 +74,7 @@ const schema = record(
       text({
         description:
           "Id or username of a consumer. Requests that the server answers with 401, or admits without naming a " +
-          "consumer, are attributed to it. Needs `consumer_header`.",
+          "consumer, are attributed to this consumer. Needs `consumer_header`.",
         maxLength: 256,
       }),
     ),

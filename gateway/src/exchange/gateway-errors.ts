@@ -112,7 +112,7 @@ export const gatewayErrors = {
     status: 426,
     message: "Please use HTTP2 protocol",
     headers: upgradeTo("HTTP/2"),
-    cause: "A request over HTTP/1.1 matched a gRPC route, or its service speaks gRPC.",
+    cause: "A request over HTTP/1.1 matched a gRPC route, or a route whose service speaks gRPC.",
     evidence: explanation,
     cure: "Use HTTP/2 in the client. For browsers, add the plugin grpc-web.",
   },

@@ -78,7 +78,8 @@ export const databaseSettings = defineSettings({
     variable: "SLUICE_PG_SSL_CA",
     kind: "text",
     default: null,
-    description: "PEM file of the certificate authorities for the server's certificate. Unset: those that Node trusts.",
+    description:
+      "PEM file of the certificate authorities for the server's certificate. Unset: the authorities that Node trusts.",
   },
 });
 

@@ -9,7 +9,7 @@ export const plugins = {
     "Plugins in addition to those that come with Sluice: folders, such as ./my-plugin, and installed packages, such " +
     "as @acme/sluice-plugin-x. A folder may be an unpacked npm package. Relative paths and packages are resolved from " +
     "the working directory. Nodes load a plugin's code; the admin API and the operator load only its schema. On SIGHUP a " +
-    "node loads them again without a failed request; the admin API and the operator must be restarted. Give all " +
+    "node loads its plugins again, and no request fails; the admin API and the operator must be restarted. Give all " +
     "processes the same value. Plugins are trusted code: they run without a sandbox.",
 } as const;
 

@@ -71,7 +71,9 @@ export const serviceSchema = record(
     ),
     connect_timeout: timeout("to wait for a connection to the upstream"),
     write_timeout: timeout("between two writes to the upstream"),
-    read_timeout: timeout("between two reads from the upstream; for a WebSocket, without data in either direction"),
+    read_timeout: timeout(
+      "between two reads from the upstream; for a WebSocket, maximum milliseconds without data in either direction",
+    ),
     tags,
     client_certificate: reference("certificates", "The client certificate for an https or grpcs upstream.", "restrict"),
     tls_verify: nullable(

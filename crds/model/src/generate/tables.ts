@@ -34,7 +34,7 @@ function defaultOf(node: SpecNode): string {
 
 const references = (node: SpecNode): readonly string[] =>
   node.referenceable || node.items?.referenceable || valuesOf(node)?.referenceable
-    ? ["May be a reference, such as `{vault://env/NAME}`."]
+    ? ["Values may be references, such as `{vault://env/NAME}`."]
     : [];
 
 function limits(node: SpecNode): readonly string[] {

@@ -30,7 +30,8 @@ const free = {
   "ai-response-transformer": { instead: LANGUAGE_MODELS },
   "aws-lambda": { instead: "give the function a function URL, and make it the url of the service" },
   "azure-functions": {
-    instead: "make the function's URL the url of the service, and set x-functions-key with its upstream_headers",
+    instead:
+      "make the function's URL the url of the service, and set x-functions-key with upstream_headers of the service",
   },
   "basic-auth": { differs: "answers 503 while too many passwords of one user wait to be hashed" },
   "bot-detection": {},

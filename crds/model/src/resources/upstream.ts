@@ -65,7 +65,7 @@ export const upstreamKind: KindFacts = {
         rule:
           "!has(self.hashFallback) || self.hashFallback == 'none' || " +
           "(has(self.hashOn) && !(self.hashOn in ['none', 'cookie']))",
-        message: "hashFallback requires a hashOn other than none and cookie: every client gets a cookie",
+        message: "hashFallback requires a hashOn other than none and cookie (a client without the cookie gets one)",
       },
       {
         rule:

@@ -7,8 +7,8 @@ const explain: SluiceCommand = {
   name: "explain",
   summary: "explains how a request would be routed and answered, and why; sends nothing",
   arguments: [
-    { name: "METHOD", optional: true, description: "Method of the request (default GET, with --body POST)." },
-    { name: "URL", description: "URL of the request; its port is that of the listener." },
+    { name: "METHOD", optional: true, description: "Method of the request (default: GET, or POST with --body)." },
+    { name: "URL", description: "URL of the request; its port counts as the port of the listener." },
   ],
   options: {
     header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
@@ -36,7 +36,7 @@ const explain: SluiceCommand = {
 
 /** A request that a command sends through the proxy. */
 const requestOptions: Readonly<Record<string, OptionDefinition>> = {
-  method: { short: "X", value: "METHOD", description: "Method (default GET, with --data POST)." },
+  method: { short: "X", value: "METHOD", description: "Method (default: GET, or POST with --data)." },
   header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
   data: { short: "d", value: "TEXT", description: "Body of the request; @FILE for the content of a file." },
   "proxy-url": {
@@ -86,7 +86,7 @@ const logs: SluiceCommand = {
     consumer: { value: "NAME", description: "Only requests of this consumer." },
     status: { value: "STATUS", description: "Only requests with this status, such as 404, or 4 for 400 to 499." },
     "min-latency": { value: "MILLISECONDS", description: "Only requests that took at least this long." },
-    limit: { value: "NUMBER", description: "End after this many requests (default 100, with --follow no limit)." },
+    limit: { value: "NUMBER", description: "End after this many requests (default: 100, or no limit with --follow)." },
     ...clientOptions("text", "json"),
   },
   examples: [

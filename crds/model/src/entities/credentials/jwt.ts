@@ -43,7 +43,7 @@ export const jwtSchema = record(
     ),
     rsa_public_key: nullable(
       text({
-        description: "The public key in PEM that verifies tokens of the other algorithms.",
+        description: "The public key in PEM that verifies tokens of algorithms other than HS256, HS384 and HS512.",
         maxLength: 16_384,
         rule: "public-key",
       }),
