@@ -47,7 +47,7 @@ These suites are too large to run with every change. \`npm run test:public\` run
 const absent = `## Not tested
 
 - The conformance suite of the Gateway API: Sluice does not implement it yet ([roadmap](../../ROADMAP.md)).
-- h2spec, the suite for HTTP/2, and the interoperability tests of gRPC. HTTP/2 is that of \`node:http2\` ([decision 9](../decisions/0009-http2-on-node-http2.md)); tests of this project cover what the gateway adds.`;
+- h2spec, the suite for HTTP/2, and the interoperability tests of gRPC. HTTP/2 is implemented by \`node:http2\` ([decision 9](../decisions/0009-http2-on-node-http2.md)); tests of this project cover what the gateway adds.`;
 
 const table = (head: readonly string[], rows: readonly (readonly unknown[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

@@ -67,7 +67,7 @@ export function metricsPage(): GeneratedFile {
     "docs/reference/metrics.md",
     "# Metrics\n\nAll metrics are in Prometheus' text format. [Observe the gateway](../how-to/observe-the-gateway.md#metrics) " +
       "explains the most important ones; [Alerts](alerts.md) has rules for them. A histogram has the series `_bucket`, " +
-      `\`_sum\` and \`_count\`. The list is that of Linux; other systems lack some of the \`process_*\` metrics.\n\n${sections.join("\n")}`,
+      `\`_sum\` and \`_count\`. The list shows the metrics on Linux; other systems lack some of the \`process_*\` metrics.\n\n${sections.join("\n")}`,
     "the registration of the metrics",
   );
 }

@@ -96,8 +96,8 @@ const schema = record(
     }),
     remember_cookie_name: cookieName("The name of the second cookie.", "remember"),
     remember_rolling_timeout: timeout(
-      "Seconds for which the second cookie is valid after it was last set. It is set again whenever the session's " +
-        "cookie is.",
+      "Seconds for which the second cookie is valid after it was last set. The second cookie is set again whenever " +
+        "the session's cookie is set.",
       604_800,
     ),
     remember_absolute_timeout: timeout(

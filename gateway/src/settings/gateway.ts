@@ -281,8 +281,8 @@ export const gatewaySettings = defineSettings({
     kind: "addresses",
     default: [],
     description:
-      "Addresses and CIDR blocks of proxies in front of the node whose X-Forwarded-* headers are trusted. " +
-      "The client's address is taken from the header SLUICE_REAL_IP_HEADER that they send, and X-Forwarded-Proto " +
+      "Addresses and CIDR blocks of proxies in front of the node. X-Forwarded-* headers of these proxies are trusted: " +
+      "the client's address is taken from the header SLUICE_REAL_IP_HEADER that they send, and X-Forwarded-Proto " +
       "decides between http and https.",
   },
   realIpHeader: {

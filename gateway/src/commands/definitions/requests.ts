@@ -75,7 +75,7 @@ const trace: SluiceCommand = {
 
 const logs: SluiceCommand = {
   name: "logs",
-  summary: "lists the requests that were refused, failed or slow, or follows the access log of all nodes",
+  summary: "lists the refused, failed and slow requests, or follows the access log of all nodes",
   description:
     "A request has failed if its service answered with a status of 500 or above. Warnings about nodes that did not " +
     "answer and about missed requests are written to standard error. The format json is one line for each request.",

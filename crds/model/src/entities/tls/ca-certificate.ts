@@ -14,7 +14,7 @@ export const caCertificateSchema = record(
       maxLength: MAX_PEM,
     }),
     cert_digest: nullable(
-      text({ description: "SHA-256 of the certificate in hex. It is always computed.", maxLength: 64 }),
+      text({ description: "SHA-256 of the certificate in hex. A given value is ignored.", maxLength: 64 }),
     ),
     tags,
   },
