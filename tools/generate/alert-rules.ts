@@ -189,8 +189,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         expr: `increase(${series("sluice_rate_limit_counters_replaced_total")}[10m]) > 0`,
         summary: "Counters of rate limits are replaced before their window has ended.",
         cause:
-          "The memory of a node for rate-limit counters, about a million of them, is full, and new counters replace " +
-          "those of the plugin instance with the most counters. Clients whose counter was replaced are admitted again. The " +
+          "The memory of a node holds about a million rate-limit counters. It is full, and new counters replace counters " +
+          "of the plugin instance with the most counters. Clients whose counter was replaced are admitted again. The " +
           "usual reason is a limit with long windows by header, path or address, because clients can invent values " +
           "for these.",
         cure:
