@@ -11,7 +11,7 @@ export async function abortableDelay(milliseconds: number, signal: AbortSignal):
 /** Milliseconds. Another operator waits for leadership during this time. */
 const LAST_WRITE_TIMEOUT = 500;
 
-/** Resolves when the last write of an operator that stops has ended, or takes too long. Rejects if it fails in time. */
+/** Waits until the last write of a stopping operator has ended or takes too long. Rejects if the write fails. */
 export async function awaitLastWrite(write: Promise<void>): Promise<void> {
   const late = new AbortController();
   try {

@@ -27,7 +27,7 @@ for (const [when, term, value] of [
     assert.ok(text.includes(`leader_election_master_status{name="sluice-operator-inner"} ${value}`), text);
   });
 
-test("the expiry of each certificate is that of the certificate that was recorded last", async () => {
+test("the expiry metric of a certificate shows the certificate that was recorded last", async () => {
   const registry = new Registry();
   const record = createCertificateMetrics(registry);
   const authority = await makeAuthority();

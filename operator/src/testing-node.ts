@@ -20,7 +20,7 @@ export interface TestNode {
   /** The pushes that the node tried to apply, in order, each as method and revision: `PUT 1`, `PATCH 2`. */
   readonly pushes: readonly string[];
   readonly snapshot: Snapshot | null;
-  /** Answers every request with a valid token with this status from now on; null: answers as a node again. */
+  /** Answers every authenticated request with this status from now on; null: answers as a node again. */
   answerWith(status: number | null): void;
   /** Accepts requests and never answers them. */
   freeze(): void;

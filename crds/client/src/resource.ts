@@ -163,7 +163,7 @@ export class Rejected extends Error {
 
 /**
  * The cluster does not serve the kind (its CRD is missing): earlier results say nothing about existing resources. Reads
- * reject with it; watches pass it to `lost` and `failure`.
+ * reject with this error; watches pass it to `lost` and `failure`.
  */
 export class UnknownKind extends Error {
   override readonly name = "UnknownKind";

@@ -44,13 +44,13 @@ export interface RevisionStorage {
   close(): Promise<void>;
 }
 
-/** Bytes of a content; with base64 and its metadata, an object stays below etcd's limit of about 1.5 MB. */
+/** Maximum bytes of a content: an object with it in base64, and with metadata, stays below etcd's limit of 1.5 MB. */
 export const MAX_CONTENT_BYTES = 512 * 1024;
 
 /** Changes that are encoded in one turn of the event loop. */
 const CHANGES_PER_TURN = 200;
 
-/** Length of the changes of one revision as JSON. */
+/** Maximum length of the changes of one revision as JSON. */
 const MAX_CHANGES_BYTES = 64 * 1024 * 1024;
 
 /** The name under which the revisions of a class are kept. */

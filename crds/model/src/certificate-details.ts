@@ -7,12 +7,12 @@ export interface CertificateDetails {
   readonly issuer: string;
   /** The DNS names and IP addresses for which the certificate is valid. */
   readonly alternative_names: readonly string[];
-  /** ISO 8601, as `not_after`. */
+  /** ISO 8601, like `not_after`. */
   readonly not_before: string;
   readonly not_after: string;
 }
 
-/** Days before its expiry from which a certificate is reported. */
+/** A certificate is reported from this many days before its expiry. */
 const EXPIRES_SOON = 14;
 
 /** The details of the first certificate of a chain in PEM; null: it cannot be read. */

@@ -29,8 +29,8 @@ export const deriveId = (collection: Collection, key: string): string => uuidV5(
 
 /**
  * The id derived from an entity's own members: from its name (and its parent, if names are unique only within parents).
- * Without a name, it is derived from the parent and the content. If the collection has no key but unique members, only
- * these count as content.
+ * Without a name, it is derived from the parent and the content. If the collection has no key, but has unique members,
+ * only these members count as content.
  */
 export function derivedIdOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
   const { within, key, unique, uniqueTogether = unique } = entities[collection];

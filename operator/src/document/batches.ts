@@ -25,8 +25,8 @@ export const BATCH_INCOMPLETE = "BatchIncomplete";
 export const BATCH_REPORT_DELAY = 5000;
 /**
  * Milliseconds by which the last resource of a batch may be seen before the others: watches of different kinds are not
- * synchronized. After that, this operator assumes that the batch was published before it restarted, and that the
- * missing resources were deleted or lost their annotations since.
+ * synchronized. After that, this operator assumes that the batch was published before the operator's restart, and
+ * that the missing resources have been deleted or have lost their annotations since the batch was published.
  */
 export const WATCH_SKEW = 5000;
 
@@ -208,9 +208,9 @@ function effectiveVersion({ before, resource, mark }: BatchMember): Resource | n
 }
 
 /**
- * Whether any version of the resource was published before this process first read it. That is an earlier version
- * or, if the batch was complete by then, the current one. The `Accepted` condition shows this, or the earlier version that the
- * writer of the batch recorded.
+ * Whether any version of the resource was published before this process first read it: an earlier version or, if the
+ * batch was complete by then, the current one. A sign of this is the `Accepted` condition, or an earlier version that
+ * the writer of the batch recorded.
  */
 function wasPublished({ metadata, status }: Resource): boolean {
   if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== BATCH_INCOMPLETE)) return true;

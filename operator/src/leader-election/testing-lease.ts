@@ -67,7 +67,7 @@ export function testLease(): TestLease {
 }
 
 export interface TestClock extends ElectionClock {
-  /** Advances the clock and runs everything that slept until then. */
+  /** Advances the clock, and runs everything whose sleep ends by then. */
   pass(milliseconds: number): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { type RecordedChange, refKey } from "@sluice/crds";
 
 /** A write that the webhook has allowed. */
 export interface ReviewedWrite extends Pick<RecordedChange, "kind" | "namespace" | "name"> {
-  /** Of the resource after the write; null: the write deletes it. */
+  /** The resource's generation after the write; null: the write deletes the resource. */
   readonly generation: number | null;
   readonly user: string;
 }

@@ -152,7 +152,7 @@ test("if resources changed while no operator led, the next leader records a revi
   ]);
 });
 
-test("changes that cannot be recorded are recorded later, before those that follow them", async (t) => {
+test("if changes cannot be recorded, a later attempt records them before the changes that follow", async (t) => {
   const kept = createTestStorage();
   const { flush, route, outcomes } = startRecorder(t, kept);
   await flush();

@@ -16,7 +16,7 @@ const RESOURCES_PER_PART = 1000;
 const MIN_PARTS = 16;
 /** Maximum bytes of a part: a ConfigMap holds at most 1 MiB. */
 export const MAX_PART_BYTES = 900 * 1024;
-/** Maximum bytes of a decompressed part. The operator wrote it, but memory stays bounded nevertheless. */
+/** Maximum bytes of a decompressed part. It bounds the memory even for a part that no operator wrote. */
 const MAX_UNZIPPED = 256 * 1024 * 1024;
 
 /** FNV-1a: fast, and spreads the keys evenly enough. */

@@ -28,7 +28,7 @@ export interface StateSaverOptions {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** Minimum milliseconds between a change and its write, unless the interval is shorter: changes share one write. */
+/** Minimum milliseconds from a change to its write, unless the interval is shorter, so that changes share a write. */
 const SAVE_DELAY = 1000;
 
 export function createStateSaver(options: StateSaverOptions) {

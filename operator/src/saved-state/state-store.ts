@@ -39,8 +39,8 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
   let knownParts: ReadonlySet<string> = new Set();
 
   /**
-   * The cipher with the current key, which may be replaced at any time. If it was, the next write encrypts all parts
-   * again.
+   * The cipher with the current key, which may be replaced at any time. After a replacement, the next write encrypts
+   * all parts again.
    */
   async function currentCipher(): Promise<PartCipher> {
     const current = await store.key();

@@ -1,4 +1,4 @@
-/** Starts complete operators on a directory of resources and one node. Tests choose their store and election. */
+/** Starts complete operators on a directory of resources and one node. Each test chooses the store and the election. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -15,8 +15,8 @@ export interface Problem {
   /** A sentence that says what to change. */
   readonly message: string;
   /**
-   * Used only if this is the resource's first problem: what is served, as the end of a sentence. Absent: the message
-   * says what is served.
+   * What is served, as the end of a sentence. Used only for the first problem of a resource. Absent: the message says
+   * what is served.
    */
   readonly outcome?: string;
 }

@@ -46,8 +46,9 @@ export function createProgrammedTracker(now: () => number = () => performance.no
       const faults = problems.length === 0 ? "" : JSON.stringify(problems);
       const before = entries.get(key);
       if (before?.uid === uid && before?.generation === generation && before?.faults === faults) return false;
-      // After a restart, the resource's own status shows whether it was acknowledged. Later, the status is not
-      // evidence: a resource that reappears, for example with its namespace, may have been served earlier but not now.
+      // After a restart, the resource's own status shows whether it was acknowledged. After the first document, the
+      // status is not evidence: a resource that reappears, for example with its namespace, may have been served before
+      // but not now.
       const programmed = isFirst && faults === "" && hasProgrammedCondition(resource);
       entries.set(key, { uid, generation, faults, revision, since: now(), programmed });
       return true;

@@ -45,7 +45,7 @@ export interface StatusStage {
 const RESYNC_INTERVAL = 10_000;
 /** Milliseconds until the next sync when it is too early to report resources as waiting. */
 const PENDING_RECHECK_INTERVAL = 1000;
-/** Above this number of resources in a full translation, statuses of resources that change later are written first. */
+/** If a full translation has more resources than this, statuses of resources that change after it are written first. */
 const BULK_THRESHOLD = 500;
 
 type Content = Pick<Translation, "owners" | "problems">;

@@ -21,7 +21,7 @@ export interface TranslatorOptions {
   readonly lastValid?: LastValidVersions;
 }
 
-/** More changes than this take too long for one turn of the event loop; a full translation is sliced. */
+/** More changes than this would take too long for one turn of the event loop. A full translation is sliced. */
 const MAX_CHANGED_LIMIT = 1000;
 
 export function createTranslator(options: TranslatorOptions) {

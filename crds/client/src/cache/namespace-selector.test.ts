@@ -114,7 +114,7 @@ test("EndpointSlices are cached from every namespace, so that nodes are found in
   assert.deepEqual([...all.cache.resources.EndpointSlice.keys()], ["two/slice"]);
 });
 
-test("an error that keeps namespaces from being read is reported, and the namespaces read before stay selected", () => {
+test("an error that keeps namespaces from being read is reported, and the selection stays as it was", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([space("one")]);

@@ -88,7 +88,7 @@ test("a Secret that two watches deliver is removed when neither delivers it any 
   assert.deepEqual(names(cache.resources.Secret), []);
 });
 
-test("a kind is synced once all of its watches are, and until the cluster no longer serves it", () => {
+test("a kind becomes synced once all of its watches are, and stays synced until the cluster no longer serves it", () => {
   const { cache, watch } = scene();
   watch("Service").replaced([]);
   watch("Secret", { labels: "sluice.dev/credential" }).replaced([]);

@@ -52,7 +52,7 @@ export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions) {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   let held: Held | undefined;
-  /** The version of the Lease after this process last released it; undefined if it never did or that failed. */
+  /** The version of the Lease after its last release by this process; undefined if there was none, or if it failed. */
   let released: string | undefined;
   let resting: NodeJS.Timeout | undefined;
 

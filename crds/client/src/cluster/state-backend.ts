@@ -10,7 +10,7 @@ export interface ClusterStateBackendOptions extends KubeconfigOptions {
   readonly namespace: string;
   /**
    * The Secret's namespace. Default: `namespace`. If another namespace is set and has no Secret yet, the data of a
-   * Secret in `namespace` is copied to it.
+   * Secret in `namespace` is copied there.
    */
   readonly keyNamespace?: string;
   /** The name of the Secret and of the manifest, and the prefix of the names of parts. */

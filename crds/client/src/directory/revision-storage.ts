@@ -32,7 +32,7 @@ export function createDirectoryRevisionStorage(options: {
     async add(revision, content) {
       ensureFolder(hidden);
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      // The content comes first: a revision that is listed has one.
+      // The content is written first, so that every listed revision has its content.
       await writeAtomically(contentPath(revision.number), content, { mode: 0o600, durable: false });
       try {
         await writeFile(summaryPath(revision.number), JSON.stringify(revision), { flag: "wx", mode: 0o600 });

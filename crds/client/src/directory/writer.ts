@@ -106,7 +106,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     const after = parseResources(text);
     if (after.broken || canonicalJson(after.resources.map((one) => one.content)) !== canonicalJson(expected))
       throw new Rejected(`${path} cannot be rewritten without changing more than requested; edit it by hand`);
-    // The new file has a new birth time: the creation times of its resources must not change.
+    // The new file gets a new birth time, so the creation times of its resources are recorded first.
     for (const one of resources) await recordCreationTime(refOf(one), file.bornAt);
     await writeAtomically(full, text, { after: file.changedAt, replaces: before });
   }

@@ -124,7 +124,7 @@ test("targets are read from their upstream as they were written, with ids and ti
   );
 });
 
-test("a certificate is read with its SNIs from its resource and its Secret, which alone contains PEM; a write that omits both keeps them", () => {
+test("a certificate is read with its SNIs from its resource and its Secret, which alone contains PEM; a write that omits the SNIs and the reference to the Secret keeps both", () => {
   fc.assert(
     fc.property(
       filled("certificates"),

@@ -61,8 +61,8 @@ export const createdAt = ({ annotations, creationTimestamp }: Metadata): number 
 /**
  * The latest of `UPDATED_AT` and the times of writes to anything but the status, or else the time of `createdAt`.
  *
- * The admin listener's own writes are ignored if the annotation `UPDATED_AT` exists. The API server dates these writes
- * later, and some of them, such as the end of a batch, do not change the entity.
+ * The admin listener's own writes are ignored if the annotation `UPDATED_AT` exists. The API server gives these writes
+ * later times than the annotation, and some of them, such as the end of a batch, do not change the entity.
  */
 export function updatedAt(metadata: Metadata): number | undefined {
   const recorded = annotated(metadata.annotations?.[UPDATED_AT]);

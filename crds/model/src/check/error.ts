@@ -28,7 +28,7 @@ export function schemaViolation(violations: readonly Violation[]): SchemaViolati
   };
 }
 
-/** The messages about one member and, in `below`, about its own members, in a Map so that no name is special. */
+/** The messages about one member. `below` has those about its own members, in a Map so that no name is special. */
 class Branch {
   /** Messages whose path ends at this member. */
   readonly own: string[] = [];

@@ -44,8 +44,8 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
  * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs, so it may be unknown to
  * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way
- * keeps its config. A credential that requests identify by a key needs this key, or the key's hash in `_sluice`:
- * generating a key is the caller's task.
+ * keeps its config. If requests identify a credential by a key, the entity must have this key, or the key's hash in
+ * `_sluice`: the caller generates a missing key.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
@@ -84,8 +84,8 @@ export function checkEntity<Name extends Collection>(
 }
 
 /**
- * By collection: returns an entity that this version cannot read, marked as unavailable. Undefined if the entity stays
- * refused.
+ * Functions by collection: each returns an entity that this version cannot read, marked as unavailable, or undefined if
+ * the entity stays refused.
  */
 const closing: {
   readonly [Name in Collection]?: (raw: Members, violations: readonly Violation[]) => Members | undefined;
@@ -175,8 +175,8 @@ interface PluginOptions {
 }
 
 /**
- * The config with defaults, or its violations. Undefined: the entity has no config, its schema reports why the config
- * cannot be checked, or the config of a credential marked as unavailable stays as it is.
+ * The config with defaults, or its violations. Undefined: the entity has no config, the schema of the entity reports
+ * why the config cannot be checked, or the config of a credential marked as unavailable stays as it is.
  */
 function checkConfigOf(collection: Collection, entity: Members, options: PluginOptions): Checked<unknown> | undefined {
   if (collection === "plugins") return checkPluginConfig(entity, options);
@@ -224,7 +224,7 @@ export function checkCredentialKey(plugin: unknown, key: string): readonly Viola
   return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));
 }
 
-/** Whether the violation is that the plugin is unknown: allowed if it is marked as unavailable, as it never runs. */
+/** Whether the violation is to be ignored: a plugin marked as unavailable may be unknown, because it never runs. */
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
   extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 

@@ -14,8 +14,8 @@ const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const anything = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)));
 
 /**
- * A record with some members of the collection, and some that it may not have, such as `__proto__`. The values are
- * arbitrary; some have the right type.
+ * A record with some members that entities of the collection have, and some that they may not have, such as
+ * `__proto__`. The values are arbitrary; some have the right type.
  */
 const nearly = (collection: Collection) => {
   const members = [...Object.keys(entities[collection].schema.properties), "url", "_sluice", "__proto__", "x"];
@@ -37,7 +37,7 @@ const nearly = (collection: Collection) => {
 };
 
 for (const collection of collections) {
-  test(`checking any JSON as an item of ${collection} never throws, leaves it unchanged, and returns violations or an entity that a second check does not change`, () => {
+  test(`checking any JSON as an item of ${collection} never throws, leaves the JSON unchanged, and returns violations or an entity that a second check does not change`, () => {
     fc.assert(
       fc.property(fc.oneof(anything, nearly(collection)), (raw) => {
         const before = JSON.stringify(raw);

@@ -45,7 +45,7 @@ function withoutForeignConfig(members: Members): Members {
   return rest;
 }
 
-/** Removes an empty `ordering`, and refuses any other. Kong's paid editions show it for every plugin, null if unset. */
+/** Removes an empty `ordering`, and refuses any other. Kong's paid editions show the member for every plugin. */
 function withoutOrdering(members: Members): ReplacedMembers {
   if (!Object.hasOwn(members, "ordering")) return { members, violations: [] };
   const { ordering, ...rest } = members;

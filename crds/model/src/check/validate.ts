@@ -89,7 +89,7 @@ function ruleNamed<Rule>(rules: Readonly<Record<string, Rule>>, name: string): R
   return rule;
 }
 
-/** The path of an error: the steps of its JSON pointer, followed by the path below it that the keyword reports. */
+/** The path of an error: the steps of Ajv's JSON pointer, followed by the path that the keyword reports below them. */
 function pathOf({ instancePath, params }: ErrorObject, root: unknown): Violation["path"] {
   const path: (string | number)[] = [];
   let at: unknown = root;

@@ -11,14 +11,14 @@ export interface OptionDefinition {
   /** Whether the option may be given several times. */
   readonly repeatable?: boolean;
   readonly required?: boolean;
-  /** This option takes no value and is short for this option with this value. Only one of the two may be given. */
+  /** The option takes no value, and stands for another option with this value. Only one of the two may be given. */
   readonly shortFor?: readonly [option: string, value: string];
   readonly description: string;
 }
 
 export interface ArgumentDefinition {
   readonly name: string;
-  /** A required argument may follow an optional one. If only one word is given, it is the required argument. */
+  /** A required argument may follow an optional one. If only one word is given, the word is the required argument. */
   readonly optional?: boolean;
   readonly choices?: readonly string[];
   /** Further words, each with the choice that it stands for. */
@@ -42,7 +42,7 @@ export interface CommandDefinition<Loaded extends LoadedCommand = LoadedCommand>
   /** By long name. */
   readonly options?: Readonly<Record<string, OptionDefinition>>;
   readonly examples?: readonly CommandExample[];
-  /** Codes other than 0, 1 and 2, and codes of these with another meaning. */
+  /** Exit codes other than 0, 1 and 2, and those of the three that have another meaning in this command. */
   readonly exitCodes?: Readonly<Record<number, string>>;
   readonly subcommands?: readonly CommandDefinition<Loaded>[];
   /** Loads the modules of the command. Absent: only its subcommands can run. */
@@ -110,7 +110,7 @@ export interface ParseOptions {
   readonly version: string;
 }
 
-/** The settings of a command, and the one that names their file. */
+/** The settings of a command, and the setting that names the settings file. */
 export const flaggedSettings = (settings: Declarations): readonly Declaration[] => {
   const declared = Object.values(settings);
   return declared.length === 0 ? [] : [settingsFile, ...declared];

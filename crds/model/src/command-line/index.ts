@@ -1,6 +1,6 @@
 /**
  * Command lines: definitions of commands, and the parser and completion scripts derived from them. commander is loaded
- * only for command lines that need it: a node that is configured by its environment does not need the library's memory.
+ * only for command lines that need it, so that a node configured by its environment spends no memory on the library.
  */
 import {
   type CommandDefinition,

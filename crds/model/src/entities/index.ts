@@ -176,7 +176,7 @@ const table = {
   },
 } satisfies Readonly<Record<string, EntityFacts>>;
 
-/** The name of a collection, as in the declarative file. URLs of the admin API have it too, except for credentials. */
+/** The name of a collection, as in the declarative file. The admin API's URLs contain it, except for credentials. */
 export type Collection = keyof typeof table;
 export type Entities = { readonly [Name in Collection]: Static<(typeof table)[Name]["schema"]> };
 export type Entity = Entities[Collection];

@@ -32,8 +32,8 @@ export function decodeForm(
 }
 
 /**
- * Members that are accepted but not stored. With their schemas, an empty `url` becomes null and a single server name a
- * list.
+ * Members that are accepted but not stored. With their schemas, an empty `url` becomes null, and a single server name
+ * becomes a list.
  */
 const shorthands: Partial<Record<Collection, Readonly<Record<string, SchemaNode>>>> = {
   services: { url: { type: "string" } },

@@ -46,7 +46,7 @@ test("status is a subresource whose conditions are a map by type", () => {
   assert.deepEqual(schema?.properties?.status?.properties?.conditions?.["x-kubernetes-list-map-keys"], ["type"]);
 });
 
-test("the CRD of Plugin has a rule for each kind of target that some plugins refuse, and one against a consumer with a consumer group", () => {
+test("the CRD of Plugin has a rule for each kind of target that some plugins refuse, and a rule that forbids a consumer together with a consumer group", () => {
   const rules = kinds.Plugin.spec.cel?.map(({ message }) => message);
   const refusing =
     "acl, basic-auth, bot-detection, cors, forward-auth, hmac-auth, jwt, key-auth, ldap-auth, mtls-auth, openid-connect, session and standard-webhooks";

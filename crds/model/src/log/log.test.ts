@@ -19,7 +19,7 @@ function rig(context: TestContext) {
   return { log, level, lines, followed };
 }
 
-test("a changed log level ends after its time, is logged and reported, and can be replaced or ended before", (context) => {
+test("a changed log level ends after the given time, is logged and reported, and can be replaced or ended early", (context) => {
   const { log, level, lines, followed } = rig(context);
   level.change({ level: "debug", seconds: 10 });
   assert.deepEqual([log.level, level.isChanged], ["debug", true]);

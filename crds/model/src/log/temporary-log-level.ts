@@ -70,7 +70,7 @@ export class TemporaryLogLevel {
     this.#set(this.#configured, 0);
   }
 
-  /** Sets the level to debug for ten minutes; if the level is already changed, restores that of the settings. */
+  /** Sets the level to debug for ten minutes; if the level is already changed, restores the settings' level. */
   toggleDebug = (): void => {
     if (this.isChanged) this.restore();
     else this.change({ level: "debug", seconds: SIGNAL_SECONDS });

@@ -42,7 +42,7 @@ const refused: readonly string[] = [
   "{vault://my-env/a?prefix=/}",
 ];
 for (const text of refused)
-  test(`${text} is refused, with the path of the member that has it in the config`, () => {
+  test(`${text} is refused, with the path of the config's member that contains the reference`, () => {
     const { violations } = checkConfig("http-log", { http_endpoint: "http://a.test", headers: { "x-token": text } });
     const message =
       "expected a reference such as {vault://env/NAME}, or {vault://env/NAME/member} for a JSON object, with env or " +

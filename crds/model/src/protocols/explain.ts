@@ -106,14 +106,14 @@ export interface EntityName {
   readonly name: string | null;
 }
 
-/** One of a route's paths, which compete one by one. */
+/** One path of a route: each path is a candidate of its own. */
 export interface RouteCandidate {
   readonly route: EntityName;
   /** As configured; null: the route has no paths. */
   readonly path: string | null;
   /** `lost`: it matches, but a candidate before it is chosen. */
   readonly result: "chosen" | "lost" | "no match";
-  /** The first attribute that does not match; null if it matches. */
+  /** The first attribute that does not match; null if the candidate matches. */
   readonly attribute: string | null;
   readonly reason: string;
 }
@@ -136,10 +136,10 @@ export interface ExplainedPlugin extends EntityName {
   readonly scope: Readonly<Record<string, EntityName>>;
   /**
    * `ran`, `answered`, `failed` (with an error): in the phase `access`. `applies`: the plugin has no such phase.
-   * `unknown`: the result depends on another server, which is not asked. `not reached`: an earlier plugin answered, its
-   * result is unknown, or the consumer becomes known too late. `overridden`: a plugin of the same name with a more
-   * specific scope applies. `other protocol`: it does not apply to the request's protocol. `disabled`: its `enabled` is
-   * false.
+   * `unknown`: the result depends on another server, which is not asked. `not reached`: an earlier plugin answered or
+   * has an unknown result, or the consumer becomes known too late. `overridden`: a plugin of the same name with a more
+   * specific scope applies. `other protocol`: the plugin does not apply to the request's protocol. `disabled`: its
+   * `enabled` is false.
    */
   readonly result: PluginResult;
   readonly reason: string | null;
@@ -194,7 +194,7 @@ export interface Explanation {
   readonly candidates: readonly RouteCandidate[];
   /** The number of candidates that are not listed. */
   readonly other_candidates: number;
-  /** In order of priority, then those that do not apply. */
+  /** The plugins that apply, in order of priority, and then those that do not apply. */
   readonly plugins: readonly ExplainedPlugin[];
   readonly counters: readonly ExplainedCounter[];
   /** The request as it would be sent; null: the gateway answers itself, or the result is unknown. */

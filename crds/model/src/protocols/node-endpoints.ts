@@ -150,7 +150,7 @@ export interface TrafficCounts {
   readonly latencies: readonly (readonly [bucket: number, count: number])[];
 }
 
-/** The requests in which a plugin has recognized this operation. Latencies last until the end of the response. */
+/** The requests in which a plugin has recognized this operation. Latencies are measured until the response ends. */
 export interface OperationTraffic extends TrafficCounts {
   /** A word of the protocol, such as `query`. */
   readonly type: string;
@@ -165,7 +165,7 @@ export interface Traffic {
   readonly total: TrafficCounts;
   readonly routes: readonly TrafficCounts[];
   readonly consumers: readonly TrafficCounts[];
-  /** The `entity` has the name of the operation. Absent: the node has an earlier version of Sluice. */
+  /** The `entity` has the name of the operation. Absent: the node's version of Sluice does not count them. */
   readonly operations?: readonly OperationTraffic[];
 }
 
@@ -210,7 +210,7 @@ const debugTokenSchema = record(
       maximum: 3600,
     }),
   },
-  { description: "A token with which a client gets the gateway's decisions about its requests, and their durations." },
+  { description: "A token. The response to a request with it contains the gateway's decisions and durations." },
 );
 
 /** The body of a call of `nodePaths.debugTokens`. */

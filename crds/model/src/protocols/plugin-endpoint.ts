@@ -28,8 +28,8 @@ export const nodePaths = {
 } as const;
 
 /**
- * The path of a call to the node that reports its log level, and changes it first if the body is a LogLevelChange. The
- * response is LogLevelReport.
+ * The path of a call to the node that reports its log level. If the body is a LogLevelChange, the node changes the
+ * level first. The response is LogLevelReport.
  */
 export const LOG_LEVEL_PATH = "log-level";
 

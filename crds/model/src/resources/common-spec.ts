@@ -123,7 +123,7 @@ export interface ConfigFrom {
   readonly secretRef: SecretRef;
 }
 
-/** The schema of the member `configFrom`, which is beside a `config` of any members. */
+/** The schema of the member `configFrom`, in a spec or an entry that also has a `config`. */
 export const configFrom: SpecNode = {
   type: "array",
   description: "Fields of config whose values are read from Secrets, such as a password.",

@@ -25,7 +25,7 @@ async function load(context: TestContext, text: string) {
   return violations.map(({ path, message }) => `${path[0]}: ${message}`.replaceAll(`${folder.path}/`, ""));
 }
 
-test("a settings file has every kind of setting as a member, also secrets and members of other Sluice programs", async (context) => {
+test("a settings file may contain every kind of setting, secrets, and settings of other Sluice programs", async (context) => {
   const text =
     "proxy_listen: 0.0.0.0:80\npg_port: 99\npg_password: a b\ntrusted_ips: [10.0.0.0/8, '::1']\n" +
     "tracing_sampling: 0.10\notel_endpoint: null\nwebhook_name: x\n";

@@ -66,7 +66,7 @@ function memberValue(node: unknown): Omit<SettingsFileMember, "position"> | unde
   return items.some((item) => item.includes(",")) ? undefined : { text: items.join(","), sequence: true };
 }
 
-/** The text of a number is that of the file: `1.0` stays `1.0`. */
+/** A number keeps its text in the file: `1.0` stays `1.0`. */
 function scalarText({ value, source }: { readonly value: unknown; readonly source?: string }): string {
   if (value === null) return "";
   return typeof value === "string" ? value : (source ?? String(value));

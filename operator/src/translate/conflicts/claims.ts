@@ -26,7 +26,7 @@ interface EntityClaim {
   readonly key: string;
 }
 
-/** A claim within namespaces; null: in all. Claims without a common namespace do not conflict. */
+/** A claim in some namespaces; null: in all namespaces. Claims without a common namespace do not conflict. */
 interface NamespacedClaim extends EntityClaim {
   readonly namespaces: readonly string[] | null;
 }

@@ -39,8 +39,8 @@ export function createListerWatcher(
 }
 
 /**
- * For `catch`: rethrows the error. A 404 that does not concern an object becomes `UnknownKind`, because the kind is not
- * served.
+ * For `catch`: rethrows the error. A 404 that names no object means that the kind is not served, and becomes
+ * `UnknownKind`.
  */
 export function rethrowUnknownKind(kind: Kind): (error: unknown) => never {
   return (error) => {

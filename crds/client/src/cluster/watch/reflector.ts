@@ -57,8 +57,8 @@ export interface ReflectorOptions {
   readonly signal: AbortSignal;
   /**
    * Returns a signal that aborts once the connection is known to work again. The reflector then restarts the open watch
-   * and a hanging list, and ends the delay before the next attempt, unless the server asked for it. Called before each
-   * attempt and each page of a list. Default: returns `signal`.
+   * and a hanging list, and ends the delay before the next attempt, unless the server asked for this delay. Called
+   * before each attempt and each page of a list. Default: returns `signal`.
    */
   readonly reconnect?: () => AbortSignal;
 }
@@ -82,8 +82,8 @@ const healthyAfter = 5_000;
 /**
  * Milliseconds. A page that has been pending this long may have been requested on a dead connection: it is aborted when
  * the connection works again. A younger request is kept until it has been pending this long, so that a long list
- * completes while its pages arrive, however often `reconnect` fires. Longer than the connection's own wait for a
- * Retry-After.
+ * completes while its pages arrive, however often `reconnect` fires. This time is longer than the connection's own
+ * wait for a Retry-After.
  */
 export const LIST_PATIENCE = 6_000;
 /** Milliseconds. Longer Retry-After delays are cut: a proxy may ask for hours and recover in a minute. */

@@ -2,9 +2,9 @@
  * Atomic file changes: a reader sees the old or the new content and never a part, even after a power cut. A new file is
  * first written beside its target under a hidden name, and a file to be removed is first renamed to a hidden name.
  *
- * Calls that only touch the system's caches are synchronous: a round trip through the thread pool costs ten times the
- * call. Calls that flush to disk are asynchronous, and so are frequent calls that change a folder, because the system
- * may first have to flush earlier writes.
+ * Calls that only touch the system's caches are synchronous: a round trip through the thread pool takes ten times as
+ * long as the call. Calls that flush to disk are asynchronous, and so are frequent calls that change a folder, because
+ * the system may first have to flush earlier writes.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -48,7 +48,7 @@ export interface WriteOptions {
   readonly replaces?: string;
 }
 
-/** The file was saved since it was read: people and their editors hold no lock. */
+/** Another program has changed the file since it was read. The lock does not prevent this: editors do not take it. */
 export class EditedConflict extends Conflict {
   constructor(path: string) {
     super("changed", `${path} was edited in the meantime`);

@@ -17,8 +17,8 @@ export interface WatcherOptions {
 }
 
 /**
- * Milliseconds to wait after a file went missing: editors move a file away before they write the new file, and a move
- * shows the old path first.
+ * Milliseconds to wait after a file went missing: editors move a file away before they write the new file, and the
+ * notifications of a move name the old path first.
  */
 const replacementPause = 20;
 /**

@@ -27,7 +27,7 @@ const granularity = 100;
 
 /**
  * The text of a file; undefined if the file does not exist. Synchronous, because for small files a round trip through
- * the thread pool costs ten times the call.
+ * the thread pool takes ten times as long as the call.
  */
 export function readTextIfExists(path: string): string | undefined {
   try {

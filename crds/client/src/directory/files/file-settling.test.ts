@@ -123,7 +123,8 @@ for (const [what, text, waits] of edits)
       }
       await waitFor(isLogged, { what: "the wait to be logged" });
       assert.equal(await isChanged(), false);
-      // The same content (instead of an empty text, another Service) takes effect at once if a rename puts it in place.
+      // The same content takes effect at once if a rename puts it in place. An empty text is never accepted at once, so
+      // another Service is used instead.
       writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
       // The timestamps look as if the file had been written some time before the move.
       utimesSync(join(directory, "web.yaml.new"), 1, 1);

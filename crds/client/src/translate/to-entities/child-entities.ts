@@ -97,7 +97,7 @@ function derivedChildId({ collection, parentId, index, members, own }: Entry): s
       const name = isSecretLookup(collection) ? undefined : entityNameOf(collection, members);
       if (name !== undefined) return deriveId(collection, `${parentId}/${name}`);
       // Derived from the Secret reference, never from the key: ids appear in headers and logs, and an id that is
-      // derived from the key would help to guess it.
+      // derived from the key would help to guess the key.
       const { secretRef } = own as Partial<CredentialEntry>;
       return deriveId(collection, `${parentId}/${secretRef ? placeOf(secretRef) : index}`);
     }
@@ -159,7 +159,7 @@ function credentialPart({ from, options }: TranslatorInput, { collection, member
   const times = created_at === undefined ? {} : { created_at };
   const isHidden = isSecretLookup(collection) && options.audience === "nodes";
   if (!isHidden) return { members: { ...times, [member]: found.value, ...scope }, sourcePaths };
-  // The later check of the entity sees only the key's hash.
+  // The key is checked here, because the check of the entity sees only the key's hash.
   const refused = checkCredentialKey(members.plugin, found.value).length > 0;
   return {
     members: { ...times, _sluice: { key_hash: lookupHash(found.value, members.plugin), ...scope._sluice } },

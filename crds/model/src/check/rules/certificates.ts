@@ -52,7 +52,7 @@ export const certificateRule: RecordRule = (members) => {
 
 /**
  * Requires one certificate of a CA, with Kong's messages. Expiry is not checked here, because the check of an entity
- * must not depend on the time: a CA certificate that expires later must not make a stored configuration invalid. The
+ * must not depend on the time: a stored configuration must stay valid after one of its CA certificates has expired. The
  * admin API refuses expired CA certificates.
  */
 export const caCertificateRule: RecordRule = ({ cert }) => {

@@ -4,8 +4,8 @@ import { conditional, type RecordRule } from "@sluice/plugin-sdk";
 import type { TextRule } from "./rule.ts";
 
 /**
- * Requires a public key or a certificate that contains one; Kong's message does not quote it. A private key is refused:
- * the member is not secret.
+ * Requires a public key or a certificate that contains one; Kong's message does not quote the value. A private key is
+ * refused, because the member is not secret.
  */
 export const publicKeyRule: TextRule = (pem) => {
   if (/PRIVATE KEY/.test(pem)) return "invalid key";

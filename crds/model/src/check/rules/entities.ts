@@ -1,4 +1,4 @@
-/** Rules for combinations of members of services, consumers, plugins, and sources and destinations of routes. */
+/** Rules for combinations of members: of services, consumers and plugins, and of routes' sources and destinations. */
 
 import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type Violation } from "@sluice/plugin-sdk";
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";

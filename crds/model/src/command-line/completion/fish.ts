@@ -43,7 +43,7 @@ function branch(patterns: readonly string[], body: string): string {
   return `            case ${patterns.map(quoted).join(" ")}\n                ${body}\n`;
 }
 
-/** One line for each option; commands that have an equal option share it. */
+/** One line for each option; commands that have an equal option share the line. */
 function optionLines(name: string, commands: readonly CompletedCommand[]): string {
   const lines = commands.flatMap(({ path, options }) =>
     options.map(({ word, short, description, takesValue, choices }): readonly [path: string, rest: string] => {

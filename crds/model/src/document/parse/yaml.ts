@@ -35,7 +35,7 @@ export interface LocatedData {
   readonly data: unknown;
   /** A warning for each repetition of a key, at the position of the repetition. */
   readonly warnings: readonly Violation[];
-  /** Returns the position of a member's name or an item's start; for a missing path, that of its nearest parent. */
+  /** Returns the position of a member's name or an item's start; for a missing path, of the nearest existing parent. */
   readonly positionOf: (path: Path) => Position;
 }
 
@@ -93,7 +93,7 @@ export function readItems(lines: string): readonly unknown[] | undefined {
   return Array.isArray(data) ? data : undefined;
 }
 
-/** The data. Undefined for a text with violations or warnings: their positions must refer to the whole text. */
+/** The data of a part of a text. Undefined for violations or warnings: their positions must be in the whole text. */
 export function readWithoutWarnings(text: string): unknown {
   const { value } = readAsYaml(text);
   return value === undefined || value.warnings.length > 0 ? undefined : value.data;

@@ -1,6 +1,6 @@
 /**
- * Leaving out an entity or a member must not let through a request that Kong refuses. Some rows show cases in which it
- * is harmless.
+ * Leaving out an entity or a member must not let through a request that Kong refuses. Some rows show cases in which
+ * leaving something out is harmless.
  */
 import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
 

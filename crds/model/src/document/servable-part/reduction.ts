@@ -244,7 +244,7 @@ export class Reduction {
 
   /**
    * Removes the entity and the entities that refer to it. Protected routes and protecting plugins answer 503 instead
-   * of being removed, and entities for which the reference is optional only lose it.
+   * of being removed, and entities for which the reference is optional only lose the reference.
    */
   #remove(item: DocumentItem, faults: readonly Violation[], removal: Removal): void {
     const dependents = this.#hasTwin(item) ? [] : dependentsOf(item, this.items);
@@ -293,9 +293,9 @@ export class Reduction {
   }
 
   /**
-   * If a membership in a group is removed, makes acl plugins that deny the group, and plugins of the group, answer 503:
-   * they would no longer act on the consumer. If the consumer is removed too, this is needed only if its requests may
-   * still be admitted.
+   * If a membership in a group is removed, the acl plugins that deny the group and the plugins of the group answer 503,
+   * because they would no longer act on the consumer. If the consumer is removed too, this is needed only if the
+   * consumer's requests may still be admitted.
    */
   #closeWhatOpens(item: DocumentItem, faults: readonly Violation[]): void {
     const { collection, members } = item;

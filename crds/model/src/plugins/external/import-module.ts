@@ -15,7 +15,7 @@ export interface ImportOptions {
 export async function importModule(url: string, { generation = 0, timeout = 10_000 }: ImportOptions = {}) {
   useOwnSdk();
   const late = Promise.withResolvers<never>();
-  const message = `it was not imported within ${timeout / 1000} s: look for an await outside functions that does not end`;
+  const message = `it was not imported within ${timeout / 1000} s: look for a top-level await that does not end`;
   const timer = setTimeout(() => late.reject(new Error(message)), timeout);
   try {
     const module: Readonly<Record<string, unknown>> = await Promise.race([

@@ -87,7 +87,7 @@ test("a module whose import does not end is reported with the entry of the setti
   const { violations } = await load(["./my"], { part: "code", from, importTimeout: 50 });
   assert.match(
     violations?.[0]?.message ?? "",
-    /^\.\/my: .*\/my\/index\.ts cannot be imported: Error: it was not imported within 0\.05 s: look for an await /,
+    /^\.\/my: .*\/my\/index\.ts cannot be imported: Error: it was not imported within 0\.05 s: look for a top-level await /,
   );
 });
 
@@ -305,14 +305,14 @@ const refused: readonly Row[] = [
     { ...plugin, "my/index.ts": code.replace("...facts,", '...facts, version: "2.0.0",') },
     "./my",
     [
-      /FROM\/my\/index\.ts: version differs from that of the plugin's facts: write definePlugin\(\{ \.\.\.facts, phases/,
+      /FROM\/my\/index\.ts: version differs from the value in the plugin's facts: write definePlugin\(\{ \.\.\.facts, phases/,
     ],
   ],
   [
     "code with other endpoints",
     { ...plugin, "my/index.ts": code.replace("...facts,", '...facts, endpoints: ["state"],') },
     "./my",
-    [/FROM\/my\/index\.ts: endpoints differs from that of the plugin's facts: write definePlugin/],
+    [/FROM\/my\/index\.ts: endpoints differs from the value in the plugin's facts: write definePlugin/],
   ],
   faultyManifest(
     "^9.0.0",

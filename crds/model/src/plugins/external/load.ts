@@ -108,7 +108,7 @@ async function codeFaultOf(
   );
   return differing === undefined
     ? undefined
-    : `${at}: ${differing} differs from that of the plugin's facts: write definePlugin({ ...facts, phases })`;
+    : `${at}: ${differing} differs from the value in the plugin's facts: write definePlugin({ ...facts, phases })`;
 }
 
 async function importDefault(
