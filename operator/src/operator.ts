@@ -95,7 +95,7 @@ export async function startOperator(options: OperatorOptions) {
     try {
       await Promise.all([server.close(), publish.close(), status.close(), recorder?.close()]);
     } finally {
-      // Not earlier, because this operator's pushes and writes must not compete with those of the next leader.
+      // Leadership is given up only now: this operator's pushes and writes must not compete with the next leader's.
       await leadership.close();
     }
     await Promise.all([options.store.close(), rotation]);
@@ -126,7 +126,7 @@ interface SecretMaintenance {
 
 /**
  * While this operator leads, moves the private Secrets out of the home namespace and rotates the push credentials.
- * The promise resolves when the rotation has ended, after the signal.
+ * The promise resolves when the signal has aborted and the rotation has ended.
  */
 async function maintainSecrets(
   { client, store, pushCredentials, recordCertificate = () => undefined, log }: OperatorOptions,

@@ -95,14 +95,14 @@ export interface Observer {
   changed(resource: Resource): void;
   removed(resource: Resource): void;
   /**
-   * Called when the kind cannot be read. The client keeps trying, and calls `replaced` when it succeeds. For logs and
-   * readiness. In a cluster, interruptions of a few seconds are not reported.
+   * Called when the kind cannot be read. The client keeps trying, and calls `replaced` when it succeeds. Meant for logs
+   * and readiness. In a cluster, interruptions of a few seconds are not reported.
    */
   lost?(error: Error): void;
   /**
    * Called with the error when a read of the kind fails, and with null when a later read succeeds. The end of a stream
-   * is not reported, nor is an interruption that the next attempt bridges. For status reports, which also count `lost`
-   * as a failure until a read succeeds.
+   * is not reported, nor is an interruption that the next attempt bridges. Meant for status reports, which also count
+   * `lost` as a failure until a read succeeds.
    */
   failure?(error: Error | null): void;
 }
@@ -199,8 +199,8 @@ export interface ResourceClient {
   /** Lists and then follows the kind until the signal aborts. Never throws: errors go to the observer. */
   watch(kind: Kind, observer: Observer, options: WatchOptions): void;
   /**
-   * Reopens all watches at their position. For callers that know of a connection loss: a stream that died silently is
-   * noticed only when a bookmark is overdue, after more than a minute.
+   * Reopens all watches at their position. Meant for callers that know of a connection loss: the client itself notices
+   * a stream that died silently only when a bookmark is overdue, after more than a minute.
    */
   rewatch(): void;
   /** Server-side apply of the full set of fields that the manager owns. Never touches status. */

@@ -15,7 +15,7 @@ export interface RevisionSummary {
   /** Unix time in milliseconds. */
   readonly time: number;
   readonly author: string;
-  /** The numbers of resources. Null: the changes are unknown or too large. */
+  /** The numbers of created, changed and deleted resources. Null: the changes are unknown or too large. */
   readonly counts: { readonly created: number; readonly changed: number; readonly deleted: number } | null;
   /** Digest of all resources of the class after the revision. */
   readonly state: string;
@@ -47,7 +47,7 @@ export interface RevisionStorage {
 /** Maximum bytes of a content: an object with it in base64, and with metadata, stays below etcd's limit of 1.5 MB. */
 export const MAX_CONTENT_BYTES = 512 * 1024;
 
-/** Changes that are encoded in one turn of the event loop. */
+/** Number of changes that are encoded in one turn of the event loop. */
 const CHANGES_PER_TURN = 200;
 
 /** Maximum length of the changes of one revision as JSON. */

@@ -46,7 +46,7 @@ export async function createAuthority(name: string, { from, until }: Validity): 
 }
 
 export interface CertificatePurpose {
-  /** Host names and addresses, at least one. The common name is the first 64 characters of the first one. */
+  /** Host names and addresses, at least one. The common name is the first 64 characters of the first name. */
   readonly names: readonly string[];
   /** The only role in which peers accept the certificate. */
   readonly usage: "client" | "server";

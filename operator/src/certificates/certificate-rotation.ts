@@ -90,7 +90,7 @@ function authoritiesOf({ authorities, authorityKeys }: CertificateSet<string>, n
     .map((certificate) => ({ certificate, key: keys.find((key) => belongs(certificate, key)) }));
 }
 
-/** The newest authority that every participant trusts; while there is none, the oldest that can sign. */
+/** The newest authority that every participant trusts; while there is none, the oldest authority that can sign. */
 function signing(all: readonly Authority[], { now, overlap }: { readonly now: Date; readonly overlap: number }) {
   const can = all.flatMap(({ certificate, key }, at) =>
     key !== undefined && Date.parse(certificate.validFrom) <= now.getTime()

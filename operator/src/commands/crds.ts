@@ -17,7 +17,7 @@ export interface CrdsOptions {
   readonly connect: () => ClusterObjects;
   readonly print: (line: string) => void;
   readonly warn: (line: string) => void;
-  /** The CRDs to apply. Default: those of this version. */
+  /** The CRDs to apply. Default: the CRDs of this version of Sluice. */
   readonly definitions?: ReadonlyMap<string, unknown>;
   /** Milliseconds for the API server to serve the CRDs. Default 30,000. */
   readonly timeout?: number;

@@ -101,7 +101,7 @@ function startLeaseElection(
     onTerm(now);
   }
 
-  /** Aborts a call on close, and after this time, because its result is then no longer useful. */
+  /** A signal that aborts a call on close or after this time, when the result of the call is no longer useful. */
   function timeoutSignal(milliseconds: number): AbortSignal {
     return AbortSignal.any([closing.signal, AbortSignal.timeout(Math.max(1, Math.ceil(milliseconds)))]);
   }

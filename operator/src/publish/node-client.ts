@@ -28,7 +28,7 @@ export interface NodeClient {
    * shows what the node runs.
    */
   put(push: PushDocument): Promise<NodeReport>;
-  /** As `put`, but resolves to "stale" when the node does not run the change's base: it needs the full document. */
+  /** As `put`, but resolves to "stale" when the node does not run the change's base, so it needs the full document. */
   patch(push: PushChange): Promise<NodeReport | "stale">;
 }
 

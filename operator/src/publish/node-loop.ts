@@ -41,8 +41,8 @@ export interface NodeLoopOptions {
   /** Milliseconds until the next poll of a node that has the newest document. Default 500. */
   readonly pollInterval?: () => number;
   /**
-   * Milliseconds until the next attempt after a failure. The delay doubles with each failed push. It is at least an
-   * eighth of the time for which the node has not answered, and at most 5 s. Default 200.
+   * Milliseconds until the next attempt after a first failure. Default 200. The delay doubles with each failed push. It
+   * is at least an eighth of the time for which the node has not answered, and at most 5 s.
    */
   readonly retryInterval?: number;
   readonly now?: () => number;

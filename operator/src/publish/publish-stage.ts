@@ -92,7 +92,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   }
 
   function reportProgress(published: PublishedDocument | null): void {
-    // Also after a publication: a node may have had the document before this operator published it.
+    // A publication may need a save too: a node may have had the document before this operator published it.
     saver.schedule();
     progress.emit(published);
   }

@@ -46,7 +46,7 @@ function fakeNode(hashes: readonly string[]) {
     },
     down: false,
     refuses: false,
-    /** The hash that the node reports after every full push, like a node of another version; null: the right one. */
+    /** The hash that the node reports after every full push, like a node of another version; null: the right hash. */
     misreads: null as string | null,
     /** Simulates a new process without a document. */
     restart: () => {

@@ -57,7 +57,7 @@ function rotateFromSecret(
   name: string,
 ): PushCredentials["rotate"] {
   return async ({ renew, ...options }) => {
-    // Imported only when needed: credentials of files and tokens do not use this module.
+    // Imported only when needed: tokens and certificates from files do not use this module.
     const { rotatePushCertificates } = await import("../certificates/push-certificate-rotation.ts");
     await rotatePushCertificates({
       ...options,

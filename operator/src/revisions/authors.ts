@@ -23,7 +23,7 @@ export const UNKNOWN_AUTHOR = "unknown";
 
 /** Maximum number of writes that are remembered; older ones are forgotten. */
 const MAX_WRITES = 1000;
-/** Characters of a user name or manager that are shown. */
+/** Maximum characters of a user name or manager that are shown. */
 const MAX_NAME = 200;
 
 export function createRevisionAuthors(): RevisionAuthors {

@@ -1,4 +1,4 @@
-/** When a new leader begins to publish: it may know fewer last valid versions than the previous leader. */
+/** When a new leader begins to publish, although it may know fewer last valid versions than the previous leader. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";

@@ -109,8 +109,8 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
   return {
     /**
      * Reads saved state that this process has neither read nor written: the first call reads all of it, later calls
-     * read the state that other operators have saved since. Null: there is no such state. Unreadable parts are logged.
-     * Rejects when the store does not respond.
+     * read the state that other operators have saved since then. Null: there is no such state. Unreadable parts are
+     * logged. Rejects when the store does not respond.
      */
     async read() {
       for (;;) {

@@ -87,7 +87,7 @@ export interface ResourceCache<Kinds extends Kind> {
 const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   [BATCH, BATCH_REMOVE, BATCH_COMPLETE].every((name) => before.annotations?.[name] === after.annotations?.[name]);
 
-/** Whether the core Service is the same: an EndpointSlice that moves to another Service keeps its generation. */
+/** Whether the core Service is the same. The generation of an EndpointSlice does not change with its Service. */
 const sameService = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   before.labels?.[SERVICE_LABEL] === after.labels?.[SERVICE_LABEL];
 
@@ -289,8 +289,8 @@ function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...o
 const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
 
 /**
- * Always false for resources of a directory: their versions are not numbers, and stay the same when the creation time
- * changes.
+ * Always false for resources of a directory, whose versions are not numbers: such a version stays the same when the
+ * creation time changes.
  */
 const isSameVersion = (one: Resource, other: Resource): boolean =>
   one.metadata.uid === other.metadata.uid &&

@@ -14,7 +14,7 @@ export interface ClusterRevisionStorageOptions extends KubeconfigOptions {
 const controllerRevisions = { apiVersion: "apps/v1", plural: "controllerrevisions" };
 /** The label of all revisions. Its value is the class of the installation. */
 const LABEL = "sluice.dev/revisions-of";
-/** Annotation with the summary as JSON: lists of objects are read without their content. */
+/** Annotation with the summary as JSON. Lists are read as metadata only, which includes annotations. */
 const SUMMARY = "sluice.dev/revision";
 
 /** Lists of metadata only, see "Resource representations" in the reference of the Kubernetes API. */

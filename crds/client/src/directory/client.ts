@@ -135,7 +135,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
       void onChange(undefined);
     },
 
-    // The directory is rescanned periodically whatever its file system reports: a watch cannot go stale.
+    // Nothing to reopen: the directory is rescanned periodically, so a watch cannot go stale.
     rewatch() {},
 
     apply: (kind, resource, { expect }) => withLock(lock, () => writer.apply(kind, resource, expect)),

@@ -133,7 +133,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
 
   /**
    * A view that is no older than the call. Rejects when the directory cannot be read. Calls during a scan share the
-   * next scan, because a call needs a scan that starts after it.
+   * next scan, because a call needs a scan that starts after the call.
    */
   function rescan(): Promise<DirectoryView> {
     if (next) return next;
@@ -149,7 +149,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     return next;
   }
 
-  /** The last view, updated with all files passed to `markChanged` since. Reads only these files. */
+  /** The last view, updated with all files passed to `markChanged` since then. Reads only these files. */
   async function refresh(): Promise<DirectoryView> {
     if (!view) return rescan();
     if (dirty.size === 0) return view;
@@ -204,7 +204,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
       const key = refKey(ref);
       return (await findKnown(key)) ?? (await rescan()).entries.get(key);
     },
-    /** Like `find`, but for 2 to 30 s after a full scan, a resource that the scan did not find counts as absent. */
+    /** Like `find`, except that a resource that a full scan did not find counts as absent for the next 2 to 30 s. */
     async findAfterRescan(ref: Ref) {
       const key = refKey(ref);
       const found = await findKnown(key);

@@ -46,7 +46,7 @@ export function readSecret(
   if (value === undefined) return fault("key", `the Secret ${name} has no entry ${key} in its data`);
   if (value === "") return fault("key", `the entry ${key} of the Secret ${name} is empty`);
   // Files often end in a line break that is not part of the secret. A Secret that the admin API wrote has exactly the
-  // value that a client sent.
+  // value that a client sent, so a line break belongs to it.
   if (/[\r\n]$/.test(value) && !isManaged(secret))
     return fault("key", `the entry ${key} of the Secret ${name} ends in a line break`);
   return { value, secret };

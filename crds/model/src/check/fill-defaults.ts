@@ -42,7 +42,7 @@ function fillAt(schema: SchemaNode, raw: unknown, progress: Progress): unknown {
       return isRecord(filled) ? withoutUnset(filled) : filled;
     });
   }
-  // All other code compares UUIDs as strings.
+  // In lower case, because all other code compares UUIDs as strings.
   return schema.rule === "uuid" && typeof value === "string" ? value.toLowerCase() : value;
 }
 

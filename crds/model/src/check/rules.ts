@@ -13,7 +13,7 @@ import { upstreamHeaderRules } from "./rules/upstream-headers.ts";
 import { upstreamRule } from "./rules/upstreams.ts";
 import { vaultRules } from "./rules/vaults.ts";
 
-/** For string members, and for the names in a mapping. */
+/** Rules for string members, and for the names in a mapping. */
 export const textRules: Readonly<Record<string, TextRule>> = {
   ...certificateTextRules,
   ...hostRules,
@@ -25,7 +25,7 @@ export const textRules: Readonly<Record<string, TextRule>> = {
   "plugin-name": pluginName,
 };
 
-/** For records as a whole. */
+/** Rules for records as a whole. */
 export const recordRules: Readonly<Record<string, RecordRule>> = {
   "ca-certificate": caCertificateRule,
   certificate: certificateRule,

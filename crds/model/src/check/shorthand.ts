@@ -88,7 +88,7 @@ function partsOf(url: string): Members {
   };
 }
 
-/** The port of a URL, by default that of the protocol. An invalid port is left for the schema to reject. */
+/** The port of a URL, by default the protocol's port. An invalid port is left for the schema to reject. */
 function portOf(port: string, protocol: string): number | string {
   if (port === "") return protocol === "https" ? 443 : 80;
   return /^\d+$/.test(port) ? Number(port) : port;

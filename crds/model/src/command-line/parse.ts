@@ -90,7 +90,7 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
   if (positionals.length > 0) command.usage(["[options]", ...shown].join(" "));
   const firstOptional = positionals.findIndex(({ optional }) => optional);
   for (const [at, argument] of positionals.entries()) {
-    // commander assigns words from the left: an argument after an optional one may get none.
+    // commander assigns words from the left: an argument after an optional one may get no word.
     const mayLack = firstOptional !== -1 && at >= firstOptional;
     const added = new Argument(mayLack ? `[${argument.name}]` : `<${argument.name}>`, argument.description);
     const { choices, synonyms } = argument;
@@ -140,7 +140,7 @@ function optionOf(long: string, { short, value, description, ...definition }: Op
   return option;
 }
 
-/** Adds the flags of settings. Their names could hide an option of the command: commander then throws. */
+/** Adds the flags of settings. commander throws if a flag has the name of one of the command's options. */
 function addSettings(command: Command, settings: Declarations): void {
   for (const declaration of flaggedSettings(settings)) {
     const flag = flagOf(declaration.variable);

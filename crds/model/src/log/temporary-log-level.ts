@@ -47,7 +47,7 @@ export class TemporaryLogLevel {
     return this.#log.level;
   }
 
-  /** Whether the level is not that of the settings. */
+  /** Whether the level differs from the settings' level. */
   get isChanged(): boolean {
     return this.#timer !== undefined;
   }

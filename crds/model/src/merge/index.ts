@@ -9,8 +9,9 @@ type Members = Readonly<Record<string, unknown>>;
 
 /**
  * Applies a change to a stored entity; the result is not validated. Records, including a plugin's config, are merged
- * member by member; lists, mappings and references are replaced; null unsets a member. A config is not merged into that
- * of another plugin. Setting the hash source of an upstream also selects consistent-hashing, as in `withAlgorithm`.
+ * member by member; lists, mappings and references are replaced; null unsets a member. A config is not merged into the
+ * config of another plugin. Setting the hash source of an upstream also selects consistent-hashing, as `withAlgorithm`
+ * describes.
  */
 export function mergeEntity(collection: Collection, current: object, change: Members): Members {
   const members = current as Members;

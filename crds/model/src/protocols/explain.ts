@@ -111,7 +111,7 @@ export interface RouteCandidate {
   readonly route: EntityName;
   /** As configured; null: the route has no paths. */
   readonly path: string | null;
-  /** `lost`: it matches, but a candidate before it is chosen. */
+  /** `lost`: the candidate matches, but an earlier candidate in the list is chosen. */
   readonly result: "chosen" | "lost" | "no match";
   /** The first attribute that does not match; null if the candidate matches. */
   readonly attribute: string | null;

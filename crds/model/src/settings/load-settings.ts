@@ -46,7 +46,7 @@ async function readSettingsFile(
   try {
     if ((await stat(file)).size > MAXIMUM_SIZE) throw new Error(`it has more than ${MAXIMUM_SIZE} bytes`);
     const text = await readFile(file, "utf8");
-    // Loaded on demand: a node without a settings file does not need the memory of the YAML parser.
+    // Loaded on demand, so that a node without a settings file spends no memory on the YAML parser.
     const { parseSettingsFile } = await import("./settings-file.ts");
     return parseSettingsFile(text, { file, own });
   } catch (error) {

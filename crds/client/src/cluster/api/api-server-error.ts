@@ -58,8 +58,9 @@ function statusOf({ code, body, request }: { code: number; body: string; request
 }
 
 /**
- * Conflict for 409; Rejected for a write that cannot succeed until the object, the permissions or the cluster change.
- * The API server's message is kept, since a 403 names verb and resource. Other errors stay as they are.
+ * Returns a Conflict for 409, and Rejected for a write that cannot succeed until the object, the permissions or the
+ * cluster change. The API server's message is kept, because that of a 403 names the verb and the resource. Other errors
+ * stay as they are.
  */
 export function writeErrorOf(error: unknown, expect: "absent" | object | undefined): unknown {
   if (!(error instanceof ApiServerError)) return error;

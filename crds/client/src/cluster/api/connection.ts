@@ -64,7 +64,7 @@ export function createConnection(
   { onRequestEnd }: ConnectionOptions = {},
 ): ClusterConnection {
   /**
-   * After a 401, retries once with reloaded credentials: a token may be replaced before the cached one is refreshed.
+   * After a 401, retries once with reloaded credentials: a token may be replaced before its cached copy is refreshed.
    * This is safe for writes, because the server did nothing for an unauthenticated request.
    */
   async function send(call: ApiCall, bodyTimeout: number) {

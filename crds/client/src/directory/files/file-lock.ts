@@ -13,8 +13,8 @@ const timeout = 10_000;
 const longestWait = 4;
 
 /**
- * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process in every case. A pid
- * file would be unreliable: its pid may have been reused, and replacing the file of a dead process is a race. The
+ * The kernel holds the lock (through SQLite, as Node has no flock), so the lock ends with the process that holds it. A
+ * pid file would be unreliable: its pid may have been reused, and replacing the file of a dead process is a race. The
  * lock's own file stays empty and is created on first use. A second file (`-next`) reserves the place of the next
  * process: otherwise a process with many writes, which leaves only short gaps, would starve the others.
  */
@@ -66,7 +66,7 @@ async function acquire(lock: LockFile, until: number): Promise<void> {
 
 type LockFile = ReturnType<typeof createLockFile>;
 
-/** The garbage collector closes an unreferenced database, even while its lock is held. */
+/** Keeps references, because the garbage collector closes an unreferenced database even while its lock is held. */
 const heldFiles = new Set<DatabaseSync>();
 
 function createLockFile(path: string) {

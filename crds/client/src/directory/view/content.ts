@@ -67,7 +67,7 @@ export function applyContent(kind: Kind, before: Resource | undefined, { metadat
 }
 
 /**
- * Derived from the ref, so that it is equal in every process and after every restart: no server assigns random uids.
+ * The uid of a resource. It is derived from the ref, so that it is equal in every process and after every restart.
  */
 export function uidOf(ref: Ref): string {
   return uuidV5("6d9dc6a5-1d0c-4c7e-9b5e-0f8b2f6d3c11", refKey(ref));

@@ -39,7 +39,7 @@ export function createSubscription(options: {
     entry && isSelected(entry, selection) ? entry.resource : undefined;
 
   return {
-    /** Sends the differences to the observer; the first view, and the first after `fail`, as a whole. */
+    /** Sends the differences to the observer. The first view, and the first after `fail`, is sent as a whole. */
     update(view: DirectoryView): void {
       const before = shown;
       shown = view;

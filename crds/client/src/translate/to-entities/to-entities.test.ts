@@ -214,7 +214,7 @@ test("nodes get the hash of a key, bound to the consumer's namespace, and never 
   const consumer = { id: deriveId("consumers", "demo") };
   assert.deepEqual(translated[1]?.item, {
     id: deriveId("keyauth_credentials", `${consumer.id}/keys/good`),
-    // From the Secret: ttl counts from the creation of the key.
+    // The creation time of the Secret, because ttl counts from the creation of the key.
     created_at: seconds + 3600,
     consumer,
     _sluice: { key_hash: lookupHash("demo-key"), namespaces: ["team"] },

@@ -64,7 +64,7 @@ interface WriteChildrenOptions extends Pick<WriteReferencesOptions, "namespace" 
  * the entity keeps its id when it is renamed.
  *
  * @param children All entities of every list that changes, by collection; the other lists stay unchanged.
- * @param secretRefs The references to the Secrets of children, by id. Default: those of the previous entries.
+ * @param secretRefs The references to the Secrets of children, by id. Default: the references in the previous entries.
  * @param before The previous spec.
  */
 export function writeChildren(
@@ -93,7 +93,7 @@ export function writeChildren(
  * The entry of a child in a list.
  *
  * @param before The entry that is replaced; undefined: the entry is new.
- * @param secretRef Default: that of `before`.
+ * @param secretRef The reference to the child's Secret. Default: the reference in `before`.
  */
 export function writeChild(
   { kind, list }: { readonly kind: ResourceKind; readonly list: string },

@@ -33,11 +33,11 @@ export type ResourceCollection = Exclude<Collection, CredentialCollection | "tar
 export interface ToResourceOptions extends WriteReferencesOptions {
   /** `spec.class` of a new resource. Default unset. */
   readonly class?: string;
-  /** All entities of a list in the spec (targets, SNIs, credentials), by collection. Default: that of `previous`. */
+  /** All entities of a list in the spec (targets, SNIs, credentials), by collection. Default: those in `previous`. */
   readonly children?: Children;
-  /** References to Secrets, from `credentialSecret`, by the credentials' ids. Default: those of `previous`. */
+  /** References to Secrets, from `credentialSecret`, by the credentials' ids. Default: those in `previous`. */
   readonly secretRefs?: ReadonlyMap<string, SecretRef>;
-  /** For a certificate, the reference to its Secret, from `certificateSecret`. Default: that of `previous`. */
+  /** For a certificate, the reference to its Secret, from `certificateSecret`. Default: the one in `previous`. */
   readonly secretRef?: NameRef;
 }
 
@@ -184,7 +184,10 @@ function nameFor(kind: ResourceKind, entity: Members, id: string): string {
   return resourceName(id, kind === "Plugin" && typeof entity.name === "string" ? entity.name : kind);
 }
 
-/** Written even if it is the default: an upstream with a hash input and no algorithm would use consistent-hashing. */
+/**
+ * The algorithm is written even if it is the default: an upstream with a hash input and no algorithm would use
+ * consistent-hashing.
+ */
 const algorithmMember = (collection: Collection, { algorithm, hash_on }: Members): Members =>
   collection === "upstreams" && hash_on !== "none" ? { algorithm } : {};
 

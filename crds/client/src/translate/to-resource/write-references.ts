@@ -20,7 +20,7 @@ export interface WriteReferencesOptions {
 
 interface WrittenReferences {
   readonly spec: Readonly<Record<string, unknown>>;
-  /** The resource's namespace: that of `previous`, or else of the referenced resource, or else the default. */
+  /** The namespace of `previous`, or else of the referenced resource, or else `namespace` of the options. */
   readonly namespace: string;
   readonly violations: readonly Violation[];
 }

@@ -12,7 +12,7 @@ export const formatVersions = ["1.1", "2.1", "3.0"] as const;
  */
 export const GROUP_PLUGINS = "consumer_group_plugins";
 
-/** Collections that Sluice does not have, of Kong 3.9, of Kong's bundled plugins and of decK's files. */
+/** Collections of Kong 3.9, of its bundled plugins and of decK's files that Sluice does not have. */
 export const unsupportedCollections: ReadonlySet<string> = new Set([
   "acme_storage",
   "cloned_plugins",

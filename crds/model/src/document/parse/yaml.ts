@@ -93,7 +93,7 @@ export function readItems(lines: string): readonly unknown[] | undefined {
   return Array.isArray(data) ? data : undefined;
 }
 
-/** The data of a part of a text. Undefined for violations or warnings: their positions must be in the whole text. */
+/** The data of a part of a text. Undefined if it has violations or warnings, which need positions in the whole text. */
 export function readWithoutWarnings(text: string): unknown {
   const { value } = readAsYaml(text);
   return value === undefined || value.warnings.length > 0 ? undefined : value.data;
