@@ -58,7 +58,7 @@ const RELEASE_NO_ANSWER_TIMEOUT = 3500;
  * may be dead. An unanswered attempt continues during the next ones, because the API server may only be slow.
  */
 const RELEASE_ATTEMPT_INTERVAL = 1200;
-/** Further milliseconds before the next attempt, after a failed attempt to release and after an unanswered one. */
+/** Milliseconds of pause before the next attempt, once an attempt to release has failed or was awaited in vain. */
 const RELEASE_RETRY_INTERVAL = 250;
 
 /** Whether the error is a response of the API server. Any other error means that there was no response. */

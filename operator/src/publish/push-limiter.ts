@@ -1,8 +1,8 @@
 /** Limits how many nodes receive a full document concurrently. */
 
 /**
- * Maximum number of full documents that are sent concurrently, not counting those of MAX_RETRY_PUSHES. More would fill
- * memory and bandwidth, and would delay all nodes.
+ * Maximum number of full documents that are sent concurrently, not counting the retries that MAX_RETRY_PUSHES limits.
+ * More would fill memory and bandwidth, and would delay all nodes.
  */
 export const MAX_FULL_PUSHES = 16;
 

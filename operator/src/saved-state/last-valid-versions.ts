@@ -12,7 +12,7 @@ const ownerKeyOf = (key: string, { kind }: Resource): string =>
   kind === "Secret" ? key.slice(0, -SECRET.length) : key;
 
 export function createLastValidVersions() {
-  /** By `refKey`; a Certificate's Secret by the Certificate's `refKey` and the suffix `/secret`. */
+  /** Resources by `refKey`; the Secret of a Certificate by the Certificate's `refKey` with the suffix `/secret`. */
   const versions = new Map<string, Resource>();
   let version = 0;
 

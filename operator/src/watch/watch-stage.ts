@@ -18,7 +18,7 @@ export interface ChangedResource {
   readonly kind: WatchedKind;
   /** `namespace/name`. */
   readonly key: string;
-  /** False: only its status or bookkeeping changed. */
+  /** False: only the resource's status or bookkeeping changed. */
   readonly isMeaningful: boolean;
 }
 

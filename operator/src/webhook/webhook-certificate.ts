@@ -23,7 +23,7 @@ export interface WebhookCertificateOptions {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly now?: () => Date;
-  /** Milliseconds between two checks; a tenth of it after a failure. Default 60,000. */
+  /** Milliseconds between two checks; after a failure, a tenth of this. Default 60,000. */
   readonly interval?: number;
 }
 

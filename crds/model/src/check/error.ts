@@ -28,12 +28,13 @@ export function schemaViolation(violations: readonly Violation[]): SchemaViolati
   };
 }
 
-/** The messages about one member. `below` has those about its own members, in a Map so that no name is special. */
+/** The messages about a member and, in `below`, about the members inside it. */
 class Branch {
   /** Messages whose path ends at this member. */
   readonly own: string[] = [];
   /** Messages whose path ends in `@entity` directly below this member. */
   readonly whole: string[] = [];
+  /** By name or list position; in a Map so that no name is special. */
   readonly below = new Map<string | number, Branch>();
 
   add(path: Violation["path"], message: string): void {

@@ -33,8 +33,8 @@ export interface NodeReport {
   /** `pluginSetHash` of the node; absent for versions that do not report it. */
   readonly pluginSet?: string;
   /**
-   * Names of plugins that the served document uses and the node does not have: it answers requests in their scope with
-   * 503. Absent: none.
+   * Names of plugins that the served document uses and the node does not have: the node answers requests in their scope
+   * with 503. Absent: none.
    */
   readonly missingPlugins?: readonly string[];
   /** Port of the node's status listener, on the host of its push listener; absent if the node has none. */

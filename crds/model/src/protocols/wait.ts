@@ -29,7 +29,7 @@ export interface WaitResponse {
   readonly revision: number;
   /** Addresses of the nodes that have acknowledged the document. */
   readonly acknowledged: readonly string[];
-  /** Addresses of the responding nodes that have not acknowledged it yet. */
+  /** Addresses of the responding nodes that have not acknowledged the document yet. */
   readonly lagging: readonly string[];
   /** Addresses of the nodes that have not responded to the operator for 2 s. */
   readonly silent: readonly string[];

@@ -16,14 +16,14 @@ export interface SpecMembers {
   /** Members marked `own`, in camelCase, validated by their schema; invalid and unset ones are omitted. */
   readonly own: Members;
   /**
-   * Unknown members, and missing or invalid members marked `own`. Paths start at
-   * the value, and contain the names as they are spelled in it.
+   * Unknown members, and missing or invalid members marked `own`. Paths start at the value, and spell names as the
+   * value does.
    */
   readonly violations: readonly Violation[];
 }
 
 /**
- * Splits a spec (or a record inside one) into members of the entity and members marked `own`. It reports violations,
+ * Splits a spec (or a record inside one) into members of the entity and members marked `own`, and reports violations,
  * because resources in a directory have not been validated by an API server.
  */
 export function readSpec(node: SpecNode, value: unknown): SpecMembers {

@@ -44,7 +44,7 @@ const interned = new Map<string, string>();
  * common values.
  */
 const MAX_STRINGS = 4096;
-/** Characters; longer strings are specific to one resource. */
+/** Characters. Longer strings are not shared, because each is specific to one resource. */
 const MAX_LENGTH = 200;
 
 function intern(text: string): string {

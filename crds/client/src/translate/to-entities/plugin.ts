@@ -115,7 +115,7 @@ export function configPart({ own, from, options }: Pick<TranslatorInput, "own" |
   return { members: { config: value }, secretPaths, hiddenPaths, violations };
 }
 
-/** Whether the admin listener shows the value of a Secret: only values that were written through it are shown. */
+/** Whether the admin listener shows the value of a Secret: it shows only values that were written through it. */
 function isShown(
   { name, namespace }: SecretRef,
   { from, options }: Pick<TranslatorInput, "from" | "options">,
