@@ -45,7 +45,10 @@ function withoutForeignConfig(members: Members): Members {
   return rest;
 }
 
-/** Removes an empty `ordering`, and refuses any other. Kong's paid editions show the member for every plugin. */
+/**
+ * Removes an empty `ordering`, and refuses any other. Kong's paid editions show the member for every plugin, with null
+ * if it is unset.
+ */
 function withoutOrdering(members: Members): ReplacedMembers {
   if (!Object.hasOwn(members, "ordering")) return { members, violations: [] };
   const { ordering, ...rest } = members;
