@@ -65,7 +65,7 @@ async function syncPart(admin: string, services: number): Promise<Part> {
     const deck = createDeck(admin, join(folder.path, "deck"));
     const file = fileOfSize(services);
     const writes = Object.values(countEntities(file)).reduce((sum, count) => sum + count, 0);
-    // Not measured: the first run of a program reads it from the disk.
+    // This first run is not measured, because it reads the program from the disk.
     await deck.change("diff", empty);
     const synced = await timed(() => deck.change("sync", file));
     const diffed = await timed(async () => {

@@ -19,7 +19,7 @@ export function keepReport(bench: string, report: BenchReport, command = `npm ru
 
 type Kept = BenchReport & { readonly machine: string; readonly at: string };
 
-/** Adds or replaces the report of one case in the bench's files. Those of the other cases in `order` are kept. */
+/** Adds or replaces the report of one case in the bench's files. Reports of the other cases in `order` are kept. */
 export function keepCase(
   bench: string,
   {
@@ -31,7 +31,7 @@ export function keepCase(
     name: string;
     report: BenchReport;
     order: readonly string[];
-    /** The command without the case's name, which follows it. */
+    /** The command without its last argument, which is the name of the case. */
     command?: string;
   },
 ): void {

@@ -6,7 +6,7 @@ import { populate } from "./population.ts";
 import { rollOut } from "./rollouts.ts";
 import type { DeployStage } from "./stage.ts";
 
-/** The maximum percentage of a pod's limit that it may use; the rest is reserve. */
+/** The maximum percentage of its limit that a pod may use; the rest is reserve. */
 const BOUND = 75;
 /** Seconds of rest before memory is measured. */
 const REST = 30;

@@ -38,7 +38,7 @@ const MB = 2 ** 20;
 /** Timeout in milliseconds for statistics of every pod: the kubelet collects them every 10 to 15 s. */
 const SUMMARY = 60_000;
 
-/** The memory of every pod: the peak until now, and the working set in the kubelet's first statistics after that. */
+/** Each pod's peak memory until the call, and its working set from the kubelet's first statistics after the call. */
 export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<readonly PodMemory[]> {
   const { items }: { items: readonly Pod[] } = JSON.parse(await kubectl("get", "pods", "--output=json"));
   const pods = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -71,7 +71,7 @@ function mebibytes(quantity: string): number {
   return Number(number) * (unit === "Gi" ? 1024 : 1);
 }
 
-/** Prints the greatest VmHWM of each pod's processes in kB, by the pod's uid, from its control group's name. */
+/** Prints the greatest VmHWM of each pod's processes in kB, by the pod's uid, which is in the control group's name. */
 const peaks = `
   import { readdirSync, readFileSync } from "node:fs";
   const found = {};

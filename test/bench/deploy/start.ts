@@ -1,4 +1,4 @@
-/** From `pulumi up` on a cluster that has only Sluice's images, to the first successful request. */
+/** The time from `pulumi up`, on a cluster that has only Sluice's images, to the first successful request. */
 import type { BenchReport } from "../report.ts";
 import type { DeployStage } from "./stage.ts";
 

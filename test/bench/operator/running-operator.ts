@@ -99,7 +99,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
   };
 }
 
-/** The flags in the command's first line, and Node flags from BENCH_OPERATOR_FLAGS, such as `--cpu-prof`. */
+/** The flags in the first line of operator/src/main.ts, and those in BENCH_OPERATOR_FLAGS, such as `--cpu-prof`. */
 const flags = (): readonly string[] => [
   "--max-semi-space-size=8",
   "--heap-growing-percent=30",

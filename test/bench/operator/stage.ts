@@ -29,7 +29,7 @@ export interface OperatorStage {
   readonly size: Size;
   /** Path of the kubeconfig of the operator, which has the permissions of the chart's role. */
   readonly kubeconfig: string;
-  /** The URL of all Services. */
+  /** The `url` that all Services of the population have. */
   readonly url: string;
   /** Two nodes and an operator that has written every resource's status; started on first use. */
   running(): Promise<Running>;

@@ -16,7 +16,7 @@ export interface Directory {
   readonly schema: GraphQLSchema;
   /** Makes the resolvers' context of one request. */
   readonly context: () => object;
-  /** The violations of our limits by a request; none when it may be executed. */
+  /** The violations of our limits by a request; none if the request may be executed. */
   readonly faults: (request: Request) => readonly GraphQLError[];
   readonly tokens: number;
 }

@@ -114,7 +114,7 @@ export async function changes(field: Field): Promise<BenchReport> {
   );
   const push = new Push(pushPort, token);
   await push.put(documentWith(stage, content));
-  // For comparison, a server that ignores the changes, because sending and reading them uses CPU of this machine too.
+  // A server that ignores the changes, for comparison: sending and reading changes uses CPU of this machine too.
   const sink = new Push((await stage.keep(startOurs("sink", [join(peers, "sink.ts")]))).port, token);
   const waits: number[] = [];
   const url = `http://127.0.0.1:${sluice.port}/api/x`;

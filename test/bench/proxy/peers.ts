@@ -96,7 +96,7 @@ const haproxyTo =
   };
 
 export const haproxy = haproxyTo((stage) => stage.upstream);
-/** HAProxy as a tunnel to another upstream. */
+/** HAProxy as a tunnel to the server at this port, instead of the stage's upstream. */
 export const haproxyTunnel = (port: number): StartPeer => haproxyTo(() => port);
 
 const address = (port: number) => ({ socket_address: { address: "127.0.0.1", port_value: port } });

@@ -95,7 +95,7 @@ function emit(): void {
 
 /**
  * Starts a node. Resolves when its status listener responds to the path `ready` with a status below 500. `root` is a
- * checkout of Sluice; that of another version must already be built.
+ * checkout of Sluice; a checkout of another version must already be built.
  */
 export async function startNode(
   env: Readonly<Record<string, string>>,
@@ -104,7 +104,7 @@ export async function startNode(
 ): Promise<SluiceStarted> {
   const [port, tlsPort, statusPort] = [await freePort(), await freePort(), await freePort()];
   if (root === ownRoot) emit();
-  // The command itself, so that its first line sets Node's flags.
+  // Starts the command's file, not Node with this file as argument, so that the file's first line sets Node's flags.
   const started = await startProcess(join(root, "gateway/build/main.js"), ["gateway"], {
     name: "sluice",
     ready: `http://127.0.0.1:${statusPort}${ready}`,

@@ -1,5 +1,5 @@
-// Command reverse-proxy runs Go's httputil.ReverseProxy, on which most gateways in Go are built, without additions. It
-// listens on the address in the first argument and forwards /api/x to /x at the address in the second.
+// Command reverse-proxy runs Go's httputil.ReverseProxy without additions; most gateways in Go are built on it. The
+// command listens on the address in the first argument and forwards /api/x to /x at the address in the second.
 package main
 
 import (
