@@ -84,7 +84,7 @@ for (const file of ["compose.yaml", "compose.postgres.yaml"]) {
       assert.deepEqual(violations, []);
     });
 
-    test(`gateway/${file}: ${name} runs the image of this version, which writes only to its volume and has time to drain`, () => {
+    test(`gateway/${file}: ${name} runs the image of this version, writes only to its volume, and has time to drain`, () => {
       assert.equal(service.image, `sluice/sluice:${version}`);
       assert.deepEqual([service.read_only, service.stop_grace_period], [true, "35s"]);
       for (const volume of service.volumes ?? [])

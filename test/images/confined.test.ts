@@ -121,7 +121,7 @@ describe("a container of the image", { concurrency: 2 }, () => {
   }
 });
 
-/** Images have only the parts that Sluice loads; the tests in which no API server answers load them. */
+/** Images have only the parts of this package that Sluice loads. The tests without an API server load these parts. */
 const PARTIAL = "@kubernetes/client-node";
 
 /** The packages that a workload's programs import, by workspace folder. Packages in `without` are left out. */

@@ -1,4 +1,4 @@
-/** Runs the commands of pages that need one gateway as written, with other port numbers. */
+/** Runs the commands of pages that need one gateway. Only their port numbers are changed. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ const stable = (text: string): string =>
     .replaceAll(/dur=[\d.]+/g, "dur=N")
     .replaceAll(/(?<="request_id":")[^"]+/g, "…");
 
-// Each page has a gateway of its own. Most of the time is their start, so several run at a time.
+// Each page has a gateway of its own. Most of the time is for starting gateways, so several pages run at a time.
 suite("a page", { concurrency: 4 }, () => {
   for (const name of pages)
     test(`the commands of ${name} print what the page shows`, async (context) => {

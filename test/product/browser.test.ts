@@ -88,7 +88,7 @@ test("a page of any origin reads the response of the samples' route, after a pre
   const seen = await askFromPage("/users");
   assert.deepEqual(seen, { status: 200, body: '{"data":{"users":[]}}', id: null });
   const { body } = await get(`http://${chosen.status}/metrics`);
-  // key-auth would have answered the preflight with 401, so cors must have answered it earlier.
+  // key-auth would have answered the preflight with 401, so cors must have answered before key-auth ran.
   assert.doesNotMatch(String(body), /service="users".*code="401"/);
 });
 

@@ -62,7 +62,7 @@ export interface ConsoleRig {
   close(): Promise<void>;
 }
 
-/** @param plugins Files of a plugin, by path: the folder is given to `sluice start` as SLUICE_PLUGINS. */
+/** @param options.plugin Files of a plugin, by path. `sluice start` gets their folder as SLUICE_PLUGINS. */
 export async function startConsole(
   document: object,
   { env = {}, plugin }: { env?: Readonly<Record<string, string>>; plugin?: Readonly<Record<string, string>> } = {},

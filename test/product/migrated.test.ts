@@ -1,5 +1,5 @@
 /**
- * A node serves the output of `sluice migrate --write`: a request that Kong refuses is never answered by an upstream.
+ * A node that serves the output of `sluice migrate --write` never lets an upstream answer a request that Kong refuses.
  * The same configuration is written as custom resources for an operator, and as a file.
  */
 import assert from "node:assert/strict";

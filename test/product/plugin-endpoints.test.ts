@@ -1,6 +1,6 @@
 /**
  * Endpoints of plugins, and explanations of requests, in an admin listener without a node in its process: each request
- * to a plugin reaches every node, and a request to explain reaches one that answers.
+ * to a plugin reaches every node, and a request to explain reaches one node that answers.
  */
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";

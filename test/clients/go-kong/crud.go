@@ -11,7 +11,7 @@ import (
 // crud describes how one kind of entity is created, read and changed. A nil member is an operation that the kind lacks.
 type crud[T any] struct {
 	what string
-	// fresh is a new entity without an id; another index gives another key.
+	// fresh returns a new entity without an id; a different index gives a different key.
 	fresh  func(index int, tags []*string) *T
 	id     func(*T) **string
 	key    func(*T) *string
@@ -23,9 +23,9 @@ type crud[T any] struct {
 	update func(*T) (*T, error)
 	change func(*T)
 	remove func(idOrKey *string) error
-	// ignore clears the member in which two responses may differ: the time of the last change.
+	// ignore clears the members in which two responses may differ, such as the time of the last change.
 	ignore func(*T)
-	// nested kinds have no tag filter, and deleting an absent entity of them fails.
+	// nested kinds have no tag filter, and deleting an absent entity fails.
 	nested bool
 	// repeatable kinds have no unique key, so a second create with the same members succeeds.
 	repeatable bool

@@ -25,7 +25,7 @@ func holds(what string, condition bool) error {
 	return fmt.Errorf("expected %s", what)
 }
 
-// same compares as JSON: go-kong reads numbers of a config into one type when it gets and into another when it lists.
+// same compares values as JSON, because go-kong reads the numbers of a config into different types in Get and in List.
 func same(what string, found, wanted any) error {
 	if asJSON(found) == asJSON(wanted) {
 		return nil

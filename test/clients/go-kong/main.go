@@ -45,7 +45,7 @@ func (r *run) step(name string, work func() error) {
 func guarded(work func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			err = fmt.Errorf("a value is missing in the response, or because an earlier step failed: %v", reason)
+			err = fmt.Errorf("a value is missing, in the response or because an earlier step failed: %v", reason)
 		}
 	}()
 	return work()

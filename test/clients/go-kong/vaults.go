@@ -24,7 +24,7 @@ func (r *run) vaults() {
 		update: func(e *kong.Vault) (*kong.Vault, error) { return s.Update(r.ctx, e) },
 		change: func(e *kong.Vault) { e.Description = kong.String("changed") },
 		remove: func(key *string) error { return s.Delete(r.ctx, key) },
-		// The time of the last change.
+		// Two responses may differ in the time of the last change.
 		ignore: func(e *kong.Vault) { e.UpdatedAt = nil },
 	})
 }

@@ -84,7 +84,7 @@ test("a replaced encryption key is used without a restart, and all data is encry
   assert.notEqual(secret.data.key, JSON.parse(data).data.key);
 });
 
-test("a route and a key-auth that became invalid while no operator ran are served in their last valid version, and the conditions report it", async () => {
+test("a route and a key-auth that became invalid while no operator ran are served in their last valid version, as their conditions report", async () => {
   await suite.kill9("operator");
   await suite.kill9("gateway-2");
   const patch = (name: string, spec: object) =>

@@ -126,7 +126,7 @@ test("a logout that Keycloak reports ends one browser's session, or all sessions
   const copies = [first, second].map((browser) => ({ cookie: browser.cookieHeader() }));
   const statuses = () => Promise.all(nodes.flatMap((node) => copies.map((copy) => statusOf(node, copy))));
   assert.deepEqual(await statuses(), [200, 200, 200, 200]);
-  // The gateway leads the browser to Keycloak, which ends its session there and reports the logout.
+  // The gateway redirects the browser to Keycloak, which ends the browser's session and reports the logout.
   await first.visit(`${APP}/logout`, { method: "POST", stopAt: `${APP}/bye` });
   assert.deepEqual(await statuses(), [302, 200, 302, 200]);
   await realm.logOutUser();

@@ -1,6 +1,6 @@
 /** For each alert, the series with which it fires. */
 
-/** Values of series in the notation of promtool, by the series without the labels of its target. */
+/** Values in the notation of promtool, by series. A series is written without the labels that its target adds. */
 export type SeriesValues = Readonly<Record<string, string>>;
 
 export interface RuleCase {
@@ -65,17 +65,27 @@ export const cases: readonly RuleCase[] = [
     at: "6m",
   },
   { alert: "SluiceNodeSilent", what: "a node does not answer", series: { [nodes("silent")]: "1x60" }, at: "3m" },
-  { alert: "SluiceCertificateExpires", what: "a served certificate", series: { [certificate]: days(13) }, at: "11m" },
-  { alert: "SluicePushCertificateExpires", what: "a node's certificate", series: { [push]: days(13) }, at: "11m" },
+  {
+    alert: "SluiceCertificateExpires",
+    what: "a served certificate expires soon",
+    series: { [certificate]: days(13) },
+    at: "11m",
+  },
   {
     alert: "SluicePushCertificateExpires",
-    what: "the operator's certificate for the nodes",
+    what: "a node's certificate expires soon",
+    series: { [push]: days(13) },
+    at: "11m",
+  },
+  {
+    alert: "SluicePushCertificateExpires",
+    what: "the operator's certificate for the nodes expires soon",
     series: { [ofOperator("push")]: days(13) },
     at: "11m",
   },
   {
     alert: "SluicePushCertificateExpires",
-    what: "the certificate of the webhook",
+    what: "the certificate of the webhook expires soon",
     series: { [ofOperator("webhook")]: days(13) },
     at: "11m",
   },

@@ -65,7 +65,7 @@ async function startPrometheus(context: TestContext, folder: string, target: str
   };
 }
 
-test("Prometheus fires the alerts of a node that refuses its configuration and serves an old certificate, and ends them", async (context) => {
+test("Prometheus fires the alerts of a node that refuses its configuration and serves an old certificate, and ends these alerts when the node has recovered", async (context) => {
   const folder = temporaryFolder("prometheus");
   context.after(() => folder.remove());
   const authority = await makeAuthority("authority", { notAfter: new Date(Date.now() + 100 * DAY) });
