@@ -6,7 +6,7 @@ import { deriveId, registerPlugins } from "@sluice/model";
 import { first } from "../../../tools/programs/pairs.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";
 
-// A plugin such as users write, with its own kind of credentials.
+// A plugin like one that a user has written, with its own kind of credentials.
 registerPlugins([deviceTokenFacts]);
 
 export const ids = {

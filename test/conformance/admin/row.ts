@@ -4,7 +4,7 @@ import type { RequestOptions } from "../../../gateway/src/admin/testing.ts";
 export interface Row extends RequestOptions {
   /** The behaviour, as a sentence without its subject, which is the table's `of`. */
   readonly does: string;
-  /** Such as `POST /services`. A word in braces stands for the value that an earlier row kept under it. */
+  /** Such as `POST /services`. A word in braces stands for the value that an earlier row kept under this word. */
   readonly ask: string;
   readonly status: number;
   /** If set, the row runs only over a store that is a database, or only over other stores. */
@@ -13,7 +13,7 @@ export interface Row extends RequestOptions {
   readonly body?: unknown;
   /** Members that the body must contain, with their values. */
   readonly has?: object;
-  /** By the name of a member of the body, the pattern that its value as text must match. */
+  /** Patterns by the name of a member of the body. The member's value, as text, must match the pattern. */
   readonly matches?: Readonly<Record<string, RegExp>>;
   /** Members that the body must not have. */
   readonly lacks?: readonly string[];

@@ -8,7 +8,7 @@ const SECOND = 1000;
 const DAY = 86_400 * SECOND;
 const windowStart = Date.now() - SECOND;
 
-/** This number of counters of one plugin instance (`scope`), each for a different identifier. */
+/** `count` counters of one plugin instance (`scope`), each for a different identifier. */
 const countersOf = (scope: string, count: number, members: Partial<Counter> = {}): readonly Counter[] =>
   Array.from({ length: count }, (_, at) =>
     counter({ name: `${scope}:${at}`, scope, windowStart, expires: windowStart + DAY, ...members }),

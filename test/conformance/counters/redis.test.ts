@@ -155,7 +155,7 @@ describe("Redis counters that nodes share", () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  it("include the counts of the other nodes after a synchronization if they have a sync_rate", async () => {
+  it("that have a sync_rate include the counts of the other nodes after a synchronization", async () => {
     const [here, there] = [new RedisCounters({ warn: silent, connect }), new RedisCounters({ warn: silent, connect })];
     const one = counter({ limit: 1000 });
     const config = configWith({}, 0.05);

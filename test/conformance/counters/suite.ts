@@ -36,7 +36,7 @@ export async function until(isSo: () => Promise<boolean>, what: string): Promise
   }
 }
 
-/** `open` gives every test new counters without counts. */
+/** @param open Called for every test. Returns counters that have counted nothing yet. */
 export function countersSuite(name: string, open: () => Promise<CountersUnderTest>): void {
   describe(name, () => {
     let under: CountersUnderTest;

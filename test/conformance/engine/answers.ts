@@ -117,7 +117,7 @@ export function answerSuite(engine: Engine): void {
     });
 
     for (const status of [204, 304]) {
-      it(`sends no body with ${status}: it would be read as the next response`, async (test) => {
+      it(`sends no body with ${status}, because the client would read the body as the next response`, async (test) => {
         const answering = { access: () => ({ status, body: "HTTP/1.1 200 OK" }) };
         const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
         const all = await sendRaw(test, port, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");

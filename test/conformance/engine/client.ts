@@ -1,4 +1,4 @@
-/** A client of the proxy that exposes the raw response: case of names, repeated headers, trailers. */
+/** A client for tests of the proxy. It exposes the raw response: the case of names, repeated headers, and trailers. */
 import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";

@@ -1,4 +1,4 @@
-/** Plugins that identify consumers, and acl, which accepts or refuses their groups: real credentials and requests. */
+/** Plugins that identify consumers, and acl, which admits consumers by their groups: real credentials and requests. */
 import assert from "node:assert/strict";
 import { createHmac, hash } from "node:crypto";
 import type { RequestListener } from "node:http";
@@ -20,7 +20,7 @@ const PASSWORD = "open sesame";
 const SECRET = "a secret of 32 letters and digits";
 const ann = deriveId("consumers", "ann");
 
-/** Ann has the password in each form, and is in the group users. */
+/** Ann has a credential with each stored form of the password, and is in the group users. */
 const document = async () => `_format_version: "3.0"
 consumers:
   - username: ann

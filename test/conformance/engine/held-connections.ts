@@ -13,7 +13,7 @@ import { type Engine, startRig } from "./proxy-rig.ts";
 const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /**
- * A plugin whose phase `response` never settles, or with `reads` waits for a body that does not end. The signals fire
+ * A plugin whose phase `response` never settles or, with `reads`, waits for a body that does not end. The signals fire
  * when the phase begins, when its read fails, and when the exchange is logged.
  */
 function stuck(reads: boolean) {

@@ -355,7 +355,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("lets holders of a mutex run one at a time, and tells each whether another process may have held it since this process last did", async () => {
+    test("lets holders of a mutex run one at a time, and tells each holder whether another process may have held the mutex since the holder's own process last held it", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };
       let running = 0;

@@ -40,7 +40,7 @@ function service(name: string): Entities["services"] {
 
 const create = (name: string): Write => ({ op: "create", collection: "services", entity: service(name) });
 
-/** Empties the database, writes the service `first`, and returns a source on that database. `offer` uses a store. */
+/** Empties the database, writes the service `first`, and returns a source on it. `offer` writes through a store. */
 export async function subjectOf(database: Database): Promise<Subject> {
   await empty(database);
   const store = createDatabaseStore(database, async () => null);

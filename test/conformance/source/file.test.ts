@@ -247,7 +247,7 @@ test("a file source with an invalid file at the start reports every error and do
     assert.match(error.message, /sluice\.yaml:4:3: services\[0\]\.port: expected an integer/);
     return true;
   });
-  // The log lines are about keeping the last valid document. There is none, so only the error reports the problem.
+  // A log line would say that the last valid document is kept. There is no such document, so nothing is logged.
   assert.deepEqual(lines, []);
   folder.remove();
 });

@@ -129,7 +129,7 @@ test("a change is accepted if the node has the hash on which it is based, and th
     const whole = (await (await send(source, "PUT", { revision: 6, document: documentOf(["b", "a"]) })).json()) as {
       hash: string;
     };
-    assert.equal(whole.hash, hash, "equal content has an equal hash, by a document or a change");
+    assert.equal(whole.hash, hash, "equal content has an equal hash, whether a document or a change brings it");
   }));
 
 test("a change that is based on another hash is answered 409 with the node's revision", () =>

@@ -10,7 +10,7 @@ import { operatorSettings } from "../../../operator/src/settings.ts";
 import { createWatchStage } from "../../../operator/src/watch/watch-stage.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 
-/** The watches start with the first call of `recorded`, which therefore records only the first revision. */
+/** The first call of `recorded` starts the watches, so it records only the first revision, which has no changes. */
 export function createOperatorRecorder(client: ResourceClient, storage: RevisionStorage) {
   const closing = new AbortController();
   let started: ReturnType<typeof start> | undefined;

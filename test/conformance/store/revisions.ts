@@ -141,7 +141,7 @@ export const revisions =
     });
 
     if (ofWrites)
-      test("joins into one revision the changes of one author that closely follow more than twenty others", async (its) => {
+      test("joins the further changes of an author into one revision after more than twenty changes in close succession", async (its) => {
         const { number } = await revise(its, [create("services", service("first"))], { author: "deck" });
         for (let index = 0; index < 40; index++)
           await its.write([create("services", service(`s-${index}`))], { author: "deck" });

@@ -162,7 +162,7 @@ test("the overview names an unhealthy target and leads to its upstream, and the 
   await rig.ask("DELETE", "/upstreams/dead.example");
 });
 
-test("deleting shows what is deleted with it first", async () => {
+test("before an entity is deleted, the console shows what would be deleted with the entity", async () => {
   const page = await rig.open({ at: "#/entities/services" });
   await rig.ask("POST", "/services", { name: "gone", host: "gone.example" });
   await rig.ask("POST", "/services/gone/plugins", { name: "cors" });

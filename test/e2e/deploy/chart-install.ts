@@ -51,7 +51,7 @@ kind: Plugin
 metadata: { name: faulty }
 spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, name: theirs }] }
 `;
-    // The API server can call the webhook only after the operator has added the authority of its certificate.
+    // The API server can call the webhook only after the operator has added the authority of the webhook's certificate.
     await waitFor(
       () =>
         cluster

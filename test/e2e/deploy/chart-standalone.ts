@@ -44,7 +44,7 @@ const configure = `
   );`;
 
 export function standaloneImage(scene: () => Scene): void {
-  test("a pod of the image sluice answers another pod on port 8000, and refuses its requests to the admin API without the token", async () => {
+  test("a pod of the image sluice answers another pod on port 8000, and refuses the other pod's requests to the admin API without the token", async () => {
     const { cluster, kubectl, callers } = scene();
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(pod));
     await kubectl("wait", "pod/standalone", "--for=condition=Ready", "--timeout=60s");

@@ -110,7 +110,7 @@ test("objects of a Helm release with the same name are not taken over in a share
   await plane.kubectl(["delete", "namespace", "shop-sluice-keys"]);
 });
 
-test("the password of a database with a volume outlives the stack, and the next stack uses it", async () => {
+test("the password of a database with a volume outlives the stack, and the next stack uses this password", async () => {
   const database = { "postgres.enabled": "true", "postgres.persistence.enabled": "true" };
   await configure("qa", { namespace: "shop", ownNamespace: "false", timeout: "1s", ...database });
   const password = () =>

@@ -85,7 +85,7 @@ describe("the documentation site", () => {
     await page.close();
   });
 
-  test("the anchors of headings are those of GitHub", async () => {
+  test("headings have the same anchors as on GitHub", async () => {
     const page = await open("/docs/explanation/consistency.html#what-is-guaranteed");
     await page.locator("h2#what-is-guaranteed").waitFor();
     await page.close();

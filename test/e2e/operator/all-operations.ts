@@ -223,8 +223,8 @@ export async function runAllAdminOperations({ namespace, kubectl, admin }: Place
 }
 
 /**
- * Changes an entity, finds both versions in the revisions that the operator records, and restores the first. Resolves to
- * the author of the first.
+ * Changes an entity, finds both versions in the revisions that the operator records, and restores the first version.
+ * Resolves to the author of the first version.
  */
 export async function runAllRevisionOperations({ admin }: Place): Promise<string> {
   const expectOk = async (method: string, path: string, body?: object) => {
