@@ -8,7 +8,7 @@
 root=$(dirname "$(readlink -f "$0")")/..
 case ${0##*/} in
   kubectl-sluice)
-    # kubectl runs this for `kubectl sluice`: the admin API is that of the cluster.
+    # kubectl runs this for `kubectl sluice`, which uses the admin API of the cluster.
     SLUICE_ADMIN_CLUSTER=${SLUICE_ADMIN_CLUSTER:-true}
     export SLUICE_ADMIN_CLUSTER
     set -- "$root/gateway/src/main.ts" "$@"
@@ -33,7 +33,7 @@ if [ ! -x "$root/node_modules/.bin/node" ]; then
   fi
 fi
 
-# Browsers cannot run the sources of the web console. This takes a tenth of a second if they have not changed.
+# Builds the web console, because browsers cannot run its sources. If these have not changed, it takes 0.1 s.
 case ${0##*/}-${2-} in
   sluice-start | sluice-admin) [ ! -e "$root/tools/build/console.ts" ] || node "$root/tools/build/console.ts" || : ;;
 esac

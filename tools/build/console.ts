@@ -1,7 +1,8 @@
 /**
  * Builds the web console (gateway/console) with Vite into its folder `build`, which the admin listener serves, and
  * compresses each file. Browsers cannot run the sources, unlike Node, so the build precedes every command that runs or
- * packs the admin API: `npm start`, `npm run build`, the images, and, as a program, the launcher of the command `sluice`.
+ * packs the admin API. `npm start`, `npm run build` and the build of the images call `buildConsole`; the launcher of
+ * the command `sluice` runs this file as a program.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,7 +18,7 @@ const output = join(folder, "build");
 const stamp = join(output, ".sources");
 
 /**
- * Does nothing if the sources are those of the last build.
+ * Does nothing if the sources are unchanged since the last build.
  *
  * @throws Error with Vite's output when the sources cannot be built.
  */
@@ -33,7 +34,7 @@ export function buildConsole(): void {
   } catch (error) {
     throw new Error(`the console cannot be built: ${(error as { readonly stderr?: string }).stderr ?? error}`);
   }
-  // The licence requires that every copy contains it; the minifier removes comments.
+  // Preact's licence requires that every copy contains the licence text, but the minifier removes comments.
   writeFileSync(join(output, "licenses.txt"), readFileSync(join(root, "node_modules/preact/LICENSE")));
   for (const path of filesBelow(output)) {
     const bytes = readFileSync(path);

@@ -5,7 +5,7 @@
  *     npm run deploy -- dev --preview     shows what the first command would change
  *     npm run deploy -- dev --destroy     removes the stack
  *
- * The cluster is that of KUBECONFIG. Without KUBECONFIG a cluster of one node, with the images of this repository, runs
+ * KUBECONFIG selects the cluster. Without KUBECONFIG, a cluster of one node, with the images of this repository, runs
  * until Ctrl-C.
  */
 import { rmSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
  * `npm run docs` serves the documentation site on this machine and shows edits at once; `npm run docs:build` builds it
- * into tools/docs/dist. The generator is a package of its own, which the first run installs: `npm ci` in the root stays
- * fast, and images never contain it.
+ * into tools/docs/dist. The generator is a package of its own, which the first run installs, so that `npm ci` in the
+ * root stays fast and images never contain the generator.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

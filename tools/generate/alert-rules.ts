@@ -99,8 +99,9 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
           "its saved document. The node serves the last valid configuration.",
         cure:
           "`GET /status` of the node's status listener has the reason in `sluice.trouble`, with line and column for a " +
-          "file. Repair the file, the rows or the resource that it names. If the nodes and the operator have different " +
-          "versions, upgrade the nodes first: an older node refuses a document with a field that it does not know.",
+          "file. Repair the file, the rows or the resource that the reason names. If the nodes and the operator have " +
+          "different versions, upgrade the nodes first: an older node refuses a document with a field that it does not " +
+          "know.",
       },
       {
         alert: "SluiceNodeLagging",

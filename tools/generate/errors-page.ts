@@ -4,7 +4,7 @@ import { type GatewayError, gatewayErrors } from "../../gateway/src/exchange/gat
 
 const intro = `# Errors
 
-This page lists the responses that the gateway itself sends instead of an upstream's response. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log and in metrics, the \`source\` of these responses is \`gateway\`, and that of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each route and reason.
+This page lists the responses that the gateway itself sends instead of an upstream's response. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log and in metrics, the \`source\` of these responses is \`gateway\`; the \`source\` of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each route and reason.
 
 [Explain a request](../how-to/explain-a-request.md) shows how to find the reason without sending the request, and [\`GET /requests\`](../how-to/find-refused-requests.md) lists the last requests that were refused, with their reasons. [Troubleshoot](../how-to/troubleshoot.md) begins with symptoms instead of statuses.`;
 

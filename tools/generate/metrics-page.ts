@@ -20,7 +20,7 @@ const listeners: Readonly<Record<MeasuredComponent, { readonly title: string; re
   },
 };
 
-/** By the end of the name without `_total`; Prometheus' own metrics follow the same rule. */
+/** Units by the end of a metric's name, without `_total`. Prometheus' own metrics follow the same rule. */
 const units: readonly (readonly [suffix: string, unit: string])[] = [
   ["_timestamp_seconds", "Unix time"],
   ["_time_seconds", "Unix time"],

@@ -38,8 +38,8 @@ export function settingsPage(): GeneratedFile {
       `- A secret has no flag, because every user of a machine can read its list of processes.\n` +
       `- The settings file is named by \`--settings FILE\` or SLUICE_SETTINGS. It is a YAML mapping, in which lists ` +
       `may be sequences:\n\n  \`\`\`yaml\n  proxy_listen: 0.0.0.0:8000\n  pg_ssl: true\n` +
-      `  trusted_ips: [10.0.0.0/8, "::1"]\n  \`\`\`\n\n  Several programs of Sluice may share a file. Paths are ` +
-      `resolved from the working directory, as those of variables are.\n` +
+      `  trusted_ips: [10.0.0.0/8, "::1"]\n  \`\`\`\n\n  Several programs of Sluice may share a file. Paths in ` +
+      `the file are resolved from the working directory, like paths in variables.\n` +
       `- An unknown flag, an unknown variable that begins with \`SLUICE_\`, and an unknown member are errors, because ` +
       `the name is probably misspelt.\n\n` +
       `The README of the user API lists [its settings](../../user-api/README.md).\n\n${sections.join("\n")}`,

@@ -3,7 +3,7 @@
 # on the PATH may be too old. This is a shell script with `exec`, so that there is one process, which gets the signals.
 package=$(dirname "$(readlink -f "$0")")/..
 if [ "${0##*/}" = kubectl-sluice ]; then
-  # kubectl runs this for `kubectl sluice`: the admin API is that of the cluster.
+  # kubectl runs this for `kubectl sluice`, which uses the admin API of the cluster.
   SLUICE_ADMIN_CLUSTER=${SLUICE_ADMIN_CLUSTER:-true}
   export SLUICE_ADMIN_CLUSTER
 fi

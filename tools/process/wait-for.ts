@@ -35,7 +35,7 @@ export async function waitFor<T>(
   };
   for (;;) {
     const left = end - performance.now();
-    // Read before the check: the condition may become true just before the abort.
+    // Read before the check, so that a last check follows the abort: the condition may have become true just before it.
     const given = signal?.aborted;
     const stop = new AbortController();
     const stopped = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);

@@ -34,7 +34,7 @@ type AuthorityValidity = Pick<IssueOptions, "notAfter">;
 
 /** A certificate authority of a test, with a key on P-256. */
 export interface Authority {
-  /** The authority's certificate, PEM. It is self-signed, except that of an intermediate authority. */
+  /** The authority's certificate, PEM. It is self-signed, unless this is an intermediate authority. */
   readonly certificate: string;
   issue(options: IssueOptions): Promise<KeyPair>;
   /** Creates an intermediate authority, whose certificate this authority signs. */

@@ -20,7 +20,7 @@ export const containerd = fromApt({ commands: ["containerd"], package: "containe
 /** kube-proxy writes its rules with nftables. */
 export const nftables = fromApt({ commands: ["nft"], package: "nftables", size: "about 1 MB" });
 
-/** The CNI plugins that connect pods to the node. The path is that of one plugin; all plugins are in its folder. */
+/** The CNI plugins that connect pods to the node. The tool is one of them; its folder contains all. */
 export const cniPlugins = fromApt({
   commands: ["bridge"],
   path: "/usr/lib/cni",

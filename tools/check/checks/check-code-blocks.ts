@@ -8,8 +8,8 @@ const BLOCK = /^( *)```(\w+)[^\n]*\n([\s\S]*?)^\1```$/gm;
 const SETTING = /\b(SLUICE_[A-Z0-9_]+)(.?)/g;
 
 /**
- * Settings that a page names and that do not exist, in its text and in its code, and blocks of JSON and YAML that cannot
- * be parsed.
+ * Settings that do not exist, although the text or the code of a page names them, and blocks of JSON and YAML that
+ * cannot be parsed.
  *
  * @param settings The names of all settings.
  */

@@ -54,7 +54,7 @@ export function checkImports(
 function isAllowed(found: { file: string; name: string; names: Import["names"]; room: Room }): boolean {
   const { file, name, names, room } = found;
   if (name.startsWith("@sluice/")) return room.internal.includes(name);
-  // A suite starts real servers, so modules in `not` are allowed for it.
+  // A suite starts real servers, so it may import the modules in `not`.
   if (isTest(file) || !room.not.includes(name)) return true;
   return name.startsWith("node:") && (names?.every((taken) => harmless[name]?.includes(taken)) ?? false);
 }

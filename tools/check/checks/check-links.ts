@@ -74,7 +74,7 @@ function withoutCode(text: string): readonly string[] {
   });
 }
 
-/** The anchor of a heading, as GitHub makes it, but without the number that it adds to equal ones. */
+/** The anchor that GitHub makes of a heading, but without the number that GitHub adds if headings are equal. */
 export const headingAnchor = (words: string): string =>
   words
     .toLowerCase()

@@ -21,7 +21,7 @@ const sharedNames = new Set(shared.flatMap(({ names }) => names));
 
 /**
  * Names that several files of the packages declare and export. An exported name must have one meaning, so that a search
- * for it leads to one place. Also names of the table above that only one file still declares.
+ * for it leads to one place. Also returns names of the table above that only one file still declares.
  */
 export function checkNames(files: readonly CheckedFile[]): readonly Fault[] {
   const places = new Map<string, string[]>();

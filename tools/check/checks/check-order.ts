@@ -35,7 +35,7 @@ export function checkOrder(imports: readonly Import[], stages: readonly string[]
 
 /**
  * Finds import cycles, types included. Of each group of files that import each other it reports one cycle: a shortest
- * one through the first file of the group in alphabetical order. Imports of tests do not count.
+ * one through the first file of the group in alphabetical order. Imports in tests do not count.
  */
 export function checkCycles(imports: readonly Import[]): readonly Fault[] {
   const targets = new Map<string, string[]>();

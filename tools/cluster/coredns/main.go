@@ -1,7 +1,7 @@
 // Command coredns is CoreDNS with a few plugins, among them those of the one-node cluster's Corefile (../pods/system.ts).
 //
-// It is a Go module of its own: in the module of the control plane, its dependencies (such as structured-merge-diff and
-// gRPC) would replace the versions with which this release of the API server is built.
+// It is a Go module of its own: in the control plane's module, the dependencies of CoreDNS (such as
+// structured-merge-diff and gRPC) would replace the versions with which this release of the API server is built.
 package main
 
 import (

@@ -11,7 +11,7 @@ import { identity, leaveTrace, namespaces, usableHierarchies } from "./machine.t
 export interface RunOptions {
   /** Added to the environment of this process; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Default: that of this process. */
+  /** Default: the working directory of this process. */
   readonly cwd?: string;
   /** The command's standard input. Default: empty. */
   readonly input?: string;

@@ -25,7 +25,7 @@ const decisions = files.flatMap(({ path, text }) => {
 const groups = [...navigationOf(index, folders), { text: "Decisions", items: decisions }];
 const firstLinkOf = (name: string) => groups.find(({ text }) => text === name)?.items[0]?.link ?? "/docs/index.md";
 
-/** Pages are above the folder of the packages, where Vite does not find Vue for them. */
+/** Vite would not find Vue for the pages, because Vue is installed in a folder that is not above the pages. */
 const vueOfThisPackage = {
   name: "vue-of-this-package",
   enforce: "pre",

@@ -5,7 +5,7 @@ import type { Locked } from "./lock.ts";
 export interface Contents {
   readonly name: string;
   readonly version: string;
-  /** Sluice's packages and those of npm. */
+  /** Sluice's packages and third-party npm packages. */
   readonly npm: readonly Locked[];
   readonly system: readonly SystemPackage[];
 }

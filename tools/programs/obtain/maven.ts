@@ -32,7 +32,7 @@ const maven = fromApt({ commands: ["mvn"], package: "maven", size: "about 15 MB,
  * path. Maven downloads from the repository that its settings name.
  *
  * The function rejects when Maven is missing or fails, with the end of Maven's output, and when the archive does not
- * have the hash.
+ * have the expected hash.
  */
 export function fromMaven(wanted: MavenTool): (say: (line: string) => void) => Promise<string> {
   const { name, artifact, sha256, executable, prepare = [], size } = wanted;

