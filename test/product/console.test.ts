@@ -242,7 +242,7 @@ test("the API keys page makes a key for a consumer, shows it once, and deletes i
   await page.close();
 });
 
-test("the history compares revisions and restores one after a plan, by keyboard, unless something was written since", async () => {
+test("the history compares revisions and restores one after a plan, by keyboard, unless something was written after the plan", async () => {
   await rig.ask("PATCH", "/services/stock", { path: "/one" });
   await rig.ask("PATCH", "/services/stock", { path: "/two" });
   const { data } = (await rig.ask("GET", "/revisions?size=2")) as { data: readonly { readonly number: number }[] };

@@ -61,8 +61,8 @@ function alertsPage(): GeneratedFile {
     "docs/reference/alerts.md",
     "# Alerts\n\nThe chart creates a PrometheusRule with these alerts if `monitoring.rules.enabled` is set; " +
       "`monitoring.rules.objective` is the share of requests that must succeed. For Prometheus without its operator, " +
-      "[prometheus-rules.yaml](prometheus-rules.yaml) is a rules file with the objective 99.9 %, which its " +
-      "first rule sets. `npm run test:public -- prometheus` fires every alert in Prometheus " +
+      "[prometheus-rules.yaml](prometheus-rules.yaml) is a rules file. The first rule in this file sets the " +
+      "objective to 99.9 %. `npm run test:public -- prometheus` fires every alert in Prometheus " +
       `([last results](../../test/public/results.md)).\n\n${sections.join("\n")}`,
     "tools/generate/alert-rules.ts",
   );

@@ -14,7 +14,7 @@ const withEveryChange: readonly (readonly [what: string, stage: string, test: st
     "user-api/src/http/audit.test.ts",
   ],
   [
-    "the HTTP/1.1 parser against that of Node, on generated and mutated connections",
+    "the HTTP/1.1 parser against Node's parser, on generated and mutated connections",
     "`npm test`, `npm run fuzz`",
     "test/conformance/http1/differential.test.ts",
   ],

@@ -77,7 +77,7 @@ export async function createStage(): Promise<Stage> {
     lasting.push(reader);
     const upstream = await startNginxUpstream(folder.path).catch((error: unknown) => {
       console.log(
-        `nginx cannot be the upstream, a Node server is used instead: ${error instanceof Error ? error.message : error}`,
+        `nginx cannot be the upstream, so a Node server is used instead: ${error instanceof Error ? error.message : error}`,
       );
       return undefined;
     });

@@ -28,7 +28,7 @@ export function describeDatabaseRevisions(name: string, keep: () => Promise<Data
     const count = async (table: string): Promise<number> =>
       Number((await database.query(`select count(*)::int as number from ${table}`))[0]?.number);
 
-    test("changes made with SQL, or by processes of the previous Sluice version, are recorded as revisions by the database user", async () => {
+    test("changes made with SQL, or by processes of the previous Sluice version, are recorded as revisions whose author is the database user", async () => {
       const [one, two] = [consumer("one"), consumer("two")];
       const writing = (entity: typeof one) =>
         JSON.stringify([{ op: "create", collection: "consumers", row: rowOf("consumers", entity) }]);

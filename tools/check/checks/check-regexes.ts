@@ -24,7 +24,7 @@ function faultsOf({ path, text }: CheckedFile): readonly Fault[] {
       if (pattern !== undefined && !isConstant(pattern, constants)) {
         const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
         const message =
-          "builds a RegExp from a value that is not a constant: it may backtrack; use compileRegex of @sluice/model";
+          "builds a RegExp from a value that is not a constant: the pattern may backtrack; use compileRegex of @sluice/model";
         faults.push({ file: path, line, message });
       }
     }

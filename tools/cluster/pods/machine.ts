@@ -22,7 +22,7 @@ export const namespaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgr
  */
 export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
   const refuse = (reason: string) => new CannotRun(`a cluster with pods cannot run here: ${reason}`);
-  if (process.platform !== "linux") throw refuse(`it needs Linux, this is ${process.platform}`);
+  if (process.platform !== "linux") throw refuse(`it needs Linux, but this is ${process.platform}`);
   if (process.getuid?.() !== 0) throw refuse("it needs root, for namespaces, control groups and containerd");
   const missing = ["unshare", "nsenter", "ip", "mount"].filter((command) => findOnPath([command]) === undefined);
   if (missing.length > 0) throw refuse(`install ${missing.join(", ")} (packages util-linux, mount and iproute2)`);

@@ -61,7 +61,7 @@ ip link add node0 type veth peer name node1
 ip address add 10.99.0.1/24 dev node0
 ip link set node0 up
 ip link set node1 up
-ip route add 10.96.0.0/16 dev node0 # the kernel rewrites the address of a Service only if it has a route
+ip route add 10.96.0.0/16 dev node0 # the kernel rewrites the address of a Service only if there is a route to it
 echo 1 > /proc/sys/net/ipv4/ip_forward
 echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter
 [ -e /proc/sys/net/bridge ] || modprobe br_netfilter

@@ -305,7 +305,7 @@ export const secondConsumer: Table = {
       has: { fields: { "@entity": ["all or none of these fields must be set: 'password', 'consumer.id'"] } },
     },
     {
-      does: "gets a credential of the first consumer with a new password",
+      does: "gets a credential of the first consumer if the request sets a new password",
       ask: "PATCH /basic-auths/ann",
       json: { consumer: { username: "second" }, password: "open sesame" },
       status: 200,
@@ -320,7 +320,7 @@ export const secondConsumer: Table = {
       status: 200,
     },
     {
-      does: "finds the credential unchanged after the same password was given",
+      does: "has an unchanged credential after the same password was given",
       ask: "GET /basic-auths/ann",
       headers: [["If-None-Match", "{tag}"]],
       status: 304,

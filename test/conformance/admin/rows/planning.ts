@@ -204,7 +204,7 @@ export const planning: Table = {
       has: { code: 11 },
     },
     {
-      does: "of a document has an id, without which it cannot be applied",
+      does: "of a document has an id, without which the document cannot be applied",
       ask: "POST /config/apply",
       json: { _format_version: "3.0" },
       status: 400,

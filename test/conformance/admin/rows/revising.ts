@@ -25,7 +25,7 @@ export const revising: Table = {
       body: unknown,
     },
     {
-      does: "with an unknown number cannot be restored, if nothing was written since",
+      does: "with an unknown number cannot be restored, even if the configuration matches If-Match",
       ask: "POST /revisions/999999999/rollback",
       headers: [["If-Match", "{newest}"]],
       status: 404,
@@ -33,7 +33,7 @@ export const revising: Table = {
       body: unknown,
     },
     {
-      does: "is not restored if something was written since",
+      does: "is not restored if the configuration does not match If-Match",
       ask: "POST /revisions/999999999/rollback",
       headers: [["If-Match", '"1"']],
       status: 412,
