@@ -5,7 +5,7 @@ import { formerVariableNames, variableNames } from "../../user-api/src/settings.
 import { addresses } from "../start/processes.ts";
 import { commands } from "./settings-page.ts";
 
-/** The setting of all commands, and settings that `npm` scripts of the repository read themselves. */
+/** The setting that all commands have, and settings that `npm` scripts of the repository read themselves. */
 const others = [
   settingsFile.variable,
   "SLUICE_CACHE",

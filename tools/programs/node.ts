@@ -20,7 +20,7 @@ export const containerd = fromApt({ commands: ["containerd"], package: "containe
 /** kube-proxy writes its rules with nftables. */
 export const nftables = fromApt({ commands: ["nft"], package: "nftables", size: "about 1 MB" });
 
-/** The CNI plugins that connect pods to the node. The tool is one of them; its folder contains all. */
+/** The CNI plugins that connect pods to the node. The tool is one of them; its folder contains all of them. */
 export const cniPlugins = fromApt({
   commands: ["bridge"],
   path: "/usr/lib/cni",

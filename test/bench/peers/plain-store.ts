@@ -1,6 +1,7 @@
 /**
- * The usual store for Apollo Server or Yoga. One SQL statement reads a user, and one reads the posts of all users in a
- * response, whose ids a loader for each operation collects. Statements of concurrent requests are not combined.
+ * The usual store for Apollo Server or Yoga. One SQL statement reads a user. Another statement reads the posts of all
+ * users in a response; a loader for each operation collects the ids of these users. Statements of concurrent requests
+ * are not combined.
  */
 
 import type { Database } from "../../../user-api/src/store/database.ts";

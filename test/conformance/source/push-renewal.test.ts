@@ -98,8 +98,8 @@ test("during a rotation of the authority no request fails, and afterwards only o
   await assert.rejects(next.ask(), "an unknown authority");
   const steps: readonly (readonly [Authority, ...Authority[]])[] = [[one, other], [other, one], [other]];
   for (const [index, authorities] of steps.entries()) {
-    // An operator that the node trusts before and after the step: in the first step that of the old authority, in the
-    // other steps that of the new one.
+    // An operator that the node trusts before and after the step: the old authority's operator in the first step, and
+    // the new authority's operator in the other steps.
     const { ask } = index === 0 ? old : next;
     await write(authorities);
     let isRenewed = false;

@@ -302,8 +302,8 @@ for (const store of writableStores) {
 }
 
 /**
- * The file in a canonical form. decK's output contains the defaults of health checks, so the form has only the one
- * value of the health checks that `everyKind` sets.
+ * The file in a canonical form. decK's output contains the defaults of health checks. Therefore the form keeps only one
+ * of their values, the one that `everyKind` sets.
  */
 function comparable(file: KongFile): unknown {
   const upstreams = (file.upstreams ?? []).map(({ healthchecks, ...upstream }) => {

@@ -68,7 +68,7 @@ export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions
     const outgoing = request(`${server}${incoming.url}`, options, (answered) => {
       one.status = answered.statusCode;
       response.writeHead(answered.statusCode ?? 502, answered.headers);
-      // Sends the head at once, so that a watch without events is open for the operator too.
+      // Sends the head at once, so that the operator sees that its watch is open even before the first event.
       response.flushHeaders();
       flowing.set(response, answered);
       answered.on("error", () => response.destroy());

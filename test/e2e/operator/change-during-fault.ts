@@ -48,7 +48,7 @@ export interface FaultOptions {
   readonly loaded?: readonly (0 | 1)[];
   /** Maximum milliseconds from the fault's end to the final state. Default 60,000: other work may share the machine. */
   readonly within?: number;
-  /** Minimum number of requests to each loaded node during the changes. Default 21; without a fault there are fewer. */
+  /** Minimum number of requests to each loaded node during the changes. Default 21. Without a fault, fewer are sent. */
   readonly least?: number;
 }
 

@@ -21,7 +21,7 @@ export interface WheelTool {
  * path.
  *
  * The function rejects when pip is missing. It also rejects, with the end of pip's output, when pip fails, for example
- * on a platform whose wheel has another hash than the requirements file.
+ * on a platform whose wheel does not have the hash in the requirements file.
  */
 export function fromWheel(wanted: WheelTool): (say: (line: string) => void) => Promise<string> {
   const { name, requirements, executable, size } = wanted;
