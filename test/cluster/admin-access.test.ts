@@ -108,7 +108,7 @@ describe("the admin API in a cluster", () => {
     assert.equal(listed, "users");
   });
 
-  test("lets a user with read access read, and refuses the user's writes, and gives the reason in the response to a POST", async () => {
+  test("lets a user with read access read, refuses the user's writes, and gives the reason in the response to a POST", async () => {
     assert.equal((await ask("reader", "GET", "/services/users")).body.name, "users");
     const refused = await ask("reader", "POST", "/services", { name: "mine", host: "a" });
     assert.equal(refused.status, 403);

@@ -52,7 +52,7 @@ test("the sign-in refuses a wrong token, keeps the right one for the tab, and ne
   await page.close();
 });
 
-test("explain shows the plugin that answers, the reasons of candidates, and errors at the field", async () => {
+test("explain shows the plugin that answers, the reason why each candidate does not match, and errors at their fields", async () => {
   const page = await rig.open({ at: "#/explain" });
   const explain = async (url: string) => {
     await page.getByLabel("URL").fill(url);
@@ -307,7 +307,7 @@ test("without revisions of the store, the History page shows the reason", async 
   await page.close();
 });
 
-test("the GraphQL page leads to the plugin, and then lists operations, which can be sorted and filtered", async () => {
+test("the GraphQL page leads to the form of the plugin; once the plugin is saved, the page lists operations, which can be sorted and filtered", async () => {
   const page = await rig.open({ at: "#/graphql" });
   // Counts are reported after ten seconds; the test does not wait for them.
   await page.route("**/traffic?by=operations*", async (route) => {

@@ -196,7 +196,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal(sockets.size, 1);
     });
 
-    it("lose no request even if they happen continuously", async (test) => {
+    it("lose no request even if one swap follows another continuously", async (test) => {
       const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => response.end("ok") });
       let over = false;
       const swapping = (async () => {

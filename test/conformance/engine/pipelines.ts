@@ -40,7 +40,7 @@ export function pipelineSuite(engine: Engine): void {
       assert.equal(await countAnswers(client, 2), 300);
     });
 
-    it("continue when a client reads the gateway's own responses again", async (test) => {
+    it("continue when a client resumes reading the gateway's own responses", async (test) => {
       const { port } = await startRig(test, engine, {
         route: { paths: ["/other"] },
         settings: { maxRequests: 100_000, sendMinRate: 0 },

@@ -51,7 +51,7 @@ async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) 
   }
 }
 
-test("an operator whose term is over changes nothing, and receives both terms", () =>
+test("an operator whose term is over changes nothing, and the response names its term and the newer one", () =>
   withNode({}, async ({ push, state, served }) => {
     await push(1, 8, ["old"]);
     const [status, { term, revision }] = await push(2, 1, ["new"]);

@@ -90,7 +90,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       for (const names of received) assert.deepEqual(names, [...expected, "last"]);
     });
 
-    it("calls a function once per subscription, and no longer after the last subscription has ended", async () => {
+    it("calls a function with several subscriptions once for each, and no longer after the last has ended", async () => {
       const { opened, create, received } = await replicas(1);
       const names: string[] = [];
       const listener = ({ name }: User) => names.push(name);

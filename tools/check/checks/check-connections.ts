@@ -4,7 +4,7 @@ import { type Import, packageOf } from "../find-imports.ts";
 import { isTest } from "../imports.ts";
 import type { CheckedFile } from "../source-files.ts";
 
-/** The folder of the code that connects to configured addresses. Every such connection must pass the guard (`guardedConnect`). */
+/** The folder of the code that connects to configured addresses. Connections must pass the guard (`guardedConnect`). */
 const folder = "gateway/";
 
 /** Of each network module, the exports that open no connection. An import of any other value from it is reported. */
