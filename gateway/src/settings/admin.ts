@@ -43,7 +43,8 @@ export const adminSettings = defineSettings({
     variable: "SLUICE_HOME_NAMESPACE",
     kind: "text",
     default: "default",
-    description: "Namespace in which the admin API creates resources that refer to no resource in another namespace.",
+    description:
+      "Namespace in which the admin API creates a resource, unless the resource refers to one in another namespace.",
   },
   class: {
     variable: "SLUICE_CLASS",
@@ -84,8 +85,8 @@ export const adminSettings = defineSettings({
     words: ["on", "read-only", "off"],
     default: "on",
     description:
-      "Whether the admin listener serves the web console at /console. `read-only`: the console offers no changes. The " +
-      "rights of a caller are those of its token in either case.",
+      "Whether the admin listener serves the web console at /console. `read-only`: the console offers no changes, " +
+      "but the admin API still accepts changes from every caller that may make them.",
   },
   plugins,
   allowedUpstreams,

@@ -29,8 +29,9 @@ export const allowedUpstreams = {
   description:
     "Addresses and CIDR blocks, such as 127.0.0.0/8, to which nodes may connect although they are refused by " +
     "default (loopback, link-local, multicast and metadata addresses). Applies to upstreams, health checks, and " +
-    "the connections of plugins, such as to Redis. `address:port` also allows one of the gateway's own listeners. The admin listener " +
-    "uses its own value for its warnings: give it the same value as the nodes.",
+    "the connections of plugins, such as to Redis. `address:port` also allows one of the gateway's own listeners. " +
+    "The admin listener warns of refused addresses by its own value of this setting, so give it the same value as " +
+    "the nodes.",
 } as const;
 
 export const gatewaySettings = defineSettings({
@@ -73,8 +74,8 @@ export const gatewaySettings = defineSettings({
     kind: "duration",
     default: 30_000,
     description:
-      "A worker thread whose event loop is blocked for this time is replaced. Does not apply to one worker without " +
-      "SLUICE_PLUGINS, which has no thread of its own.",
+      "A worker thread whose event loop is blocked for this time is replaced. Does not apply to a single worker " +
+      "without SLUICE_PLUGINS, because it runs in the main thread.",
   },
   cleartextHttp2: {
     variable: "SLUICE_PROXY_HTTP2",
@@ -120,7 +121,7 @@ export const gatewaySettings = defineSettings({
     default: 240,
     description:
       "Minimum average rate of a request's body in bytes per second, while the gateway reads it; a slower " +
-      "request is answered with 408. A fast period allows a slow one after it, of at most " +
+      "request is answered with 408. After a fast period, the client may be slower for at most " +
       "SLUICE_CLIENT_BODY_TIMEOUT. 0: no minimum. Does not apply to gRPC. With HTTP/2, all traffic of the connection " +
       "counts for each of its streams.",
   },
@@ -131,8 +132,8 @@ export const gatewaySettings = defineSettings({
     default: 240,
     description:
       "Minimum average rate in bytes per second at which a client must read a response that is waiting; " +
-      "otherwise the connection is closed (with HTTP/2: the stream). A fast period allows a slow one after it, of " +
-      "at most SLUICE_SEND_TIMEOUT. 0: no minimum. With HTTP/2, all traffic of the connection counts for each of " +
+      "otherwise the connection is closed (with HTTP/2: the stream). After a fast period, the client may be slower " +
+      "for at most SLUICE_SEND_TIMEOUT. 0: no minimum. With HTTP/2, all traffic of the connection counts for each of " +
       "its streams.",
   },
   minRateGrace: {
@@ -264,7 +265,7 @@ export const gatewaySettings = defineSettings({
     kind: "text",
     default: null,
     description:
-      "File in which the node saves the last pushed document, on a volume of this node alone. After a start " +
+      "File in which the node saves the last pushed document, on a volume that no other node uses. After a start " +
       "without an operator the node serves this document. The file contains private keys and passwords, so only " +
       "its owner may read it (mode 0600). Unset: the document is not saved.",
   },

@@ -32,8 +32,8 @@ export const observerSettings = defineSettings({
     words: ["off", "otlp"],
     default: "off",
     description:
-      "`otlp` sends traces to a collector. A client's `traceparent` header is continued, or one is created. With " +
-      "`off` the header is forwarded unchanged.",
+      "`otlp` sends traces to a collector. The trace of a client's `traceparent` header is continued; without the " +
+      "header, a new trace begins. With `off` the header is forwarded unchanged.",
   },
   tracingSampling: {
     variable: "SLUICE_TRACING_SAMPLING",
