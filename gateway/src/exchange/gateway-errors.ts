@@ -9,8 +9,8 @@ export interface GatewayError {
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * In Kong, nginx generates this response: without Accept, its format follows the request's Content-Type and is plain
-   * text by default.
+   * In Kong, nginx generates this response. Therefore, without Accept, its format follows the request's Content-Type,
+   * and is plain text by default.
    */
   readonly transport?: true;
   /** When the gateway sends this response. */

@@ -1,6 +1,6 @@
 /**
- * The metrics of a node as lines of JSON, one per part. The admin listener adds up the metrics of all nodes. Writing or
- * reading a line takes a fraction of a millisecond.
+ * The metrics of a node as lines of JSON, with one `MetricsPart` in each line. The admin listener reads them to add up
+ * the metrics of all nodes. Writing or reading a line takes a fraction of a millisecond.
  */
 import type { MetricsPart, MetricsParts } from "./slices.ts";
 

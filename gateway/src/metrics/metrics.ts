@@ -104,7 +104,7 @@ export interface GatewayMetricsOptions {
   readonly compat: boolean;
   readonly nodeId: string;
   readonly version: string;
-  /** Maximum series per counter that is not a plugin's; default 50,000. A latency histogram may have a fifth of it. */
+  /** Maximum series per counter that is not a plugin's; default 50,000. Latency histograms may have a fifth as many. */
   readonly maxSeries?: number;
 }
 

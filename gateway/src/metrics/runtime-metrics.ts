@@ -1,7 +1,6 @@
 /**
- * The metrics `process_*` and `nodejs_*`; prom-client collects most of them. Metrics of the whole process are
- * reported by the control thread only; metrics of an event loop or a heap by every thread, with the number of the
- * thread.
+ * The metrics `process_*` and `nodejs_*`; prom-client collects most of them. Only the control thread reports metrics of
+ * the whole process. Every thread reports the metrics of its own event loop and heap, with its number as a label.
  */
 import { readdir } from "node:fs/promises";
 import { collectDefaultMetrics, Gauge, type MetricObject, type MetricValue, Registry } from "prom-client";

@@ -17,9 +17,9 @@ export interface CreateCachesOptions {
 }
 
 export interface InstanceCache<Value> extends PluginCache<Value> {
-  /** Like `get`, but the cache stays as it is. Absent: `get` does not change the cache either. */
+  /** Like `get`, but does not mark the value as used. Absent if `get` does not mark it either. */
   peek?(key: string): Value | undefined;
-  /** Called when the instance ends. Absent: its values are not in this process. */
+  /** Must be called when the instance ends. Absent if the values of the instance are not in this process. */
   end?(): void;
 }
 

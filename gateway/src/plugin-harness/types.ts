@@ -5,7 +5,7 @@ import type { PluginDefinition } from "@sluice/plugin-sdk";
 export interface TestGatewayOptions {
   /** The plugin under test. A process can test one definition of each name. */
   readonly plugin: PluginDefinition;
-  /** Its config, as users write it: members with a default may be left out. Default: empty. */
+  /** The config of the plugin under test, as users write it: members with a default may be left out. Default: empty. */
   readonly config?: object;
   /** Default: answers 200 with the request's method, path and headers as JSON. */
   readonly upstream?: RequestListener;

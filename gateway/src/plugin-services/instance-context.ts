@@ -29,7 +29,7 @@ import type { InstanceCache, PluginCaches } from "../plugin-caches/create-caches
 import { InstanceTimers, type StartTimer } from "./instance-timers.ts";
 import type { VaultEnvironment } from "./vault-values.ts";
 
-/** The methods of a logger that plugins use; a logger of pino has them. */
+/** The logger methods that plugins use. A pino logger has them. */
 export interface ServicesLog {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
@@ -202,8 +202,8 @@ class InstanceNetwork implements PluginNetwork {
   }
 
   /**
-   * Returns the connection, which is closed when the instance ends. A connection that is opened later, such as by a
-   * callback that still runs, is closed at once.
+   * Returns the connection, which is closed when the instance ends. A connection that is opened after this, such as by
+   * a callback that still runs, is closed at once.
    */
   #opened<Connection extends { close(): void }>(connection: Connection): Connection {
     if (this.#hasEnded) connection.close();

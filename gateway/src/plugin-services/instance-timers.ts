@@ -37,7 +37,7 @@ export class InstanceTimers implements PluginTimers {
     return this.#keep(this.#start(milliseconds, { repeats: true }, () => this.#run(action)));
   }
 
-  /** Ends all timers; later ones do not run. */
+  /** Ends all timers. Timers that are started afterwards do not run. */
   end(): void {
     this.#hasEnded = true;
     for (const cancel of this.#running) cancel();

@@ -1,6 +1,6 @@
 /**
- * Wraps the context of an instance, so that two more kinds of code count as the plugin's: callbacks of its timers, and
- * code that continues after it has awaited a promise of the node's services.
+ * Wraps the context of an instance, so that not only the phases count as the plugin's code, but also callbacks of its
+ * timers, and code that continues after it has awaited a promise of the node's services.
  */
 import type { Counters, PluginCache, PluginContext, PluginTimers } from "@sluice/plugin-sdk";
 import { attributed } from "./running-plugin.ts";

@@ -18,13 +18,16 @@ export interface PhaseMeterOptions {
   readonly words: PluginWords;
 }
 
-/** The name of the plugin with this number; undefined for 0. The control thread and its workers know the same names. */
+/**
+ * The name of the plugin with this number; undefined for 0. The control thread and its workers know the same names, so
+ * a number means the same plugin in all threads.
+ */
 export const pluginNumbered = (names: Iterable<string>, number: number): string | undefined =>
   inOrder(names)[number - 1];
 
 const inOrder = (names: Iterable<string>): readonly string[] => [...names].toSorted();
 
-/** The given plugins by name, measured; an instance still has only the phases that it implements. */
+/** The given plugins by name, measured. Phases that an instance does not implement stay undefined. */
 export function measuredPlugins(
   plugins: readonly PluginDefinition[],
   options: PhaseMeterOptions,
@@ -60,8 +63,8 @@ export class PhaseMeter {
   }
 
   /**
-   * The phases, measured. Every returned object has all members in the same order: the pipeline's accesses stay
-   * monomorphic.
+   * The phases, measured. Every returned object has all members in the same order, so that the pipeline's property
+   * accesses stay monomorphic.
    */
   measured(phases: PluginPhases): PluginPhases {
     const { access, response, responseHeaders, responseBody, log, endpoint, start, stop } = phases;

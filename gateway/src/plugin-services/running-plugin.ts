@@ -1,6 +1,6 @@
 /**
- * Which plugin this thread runs. A phase and what it calls run with the plugin's number in a word of shared memory. The
- * control thread reads this word when the event loop is blocked.
+ * Records which plugin this thread runs. A phase and what it calls run with the plugin's number in a word of shared
+ * memory. The control thread reads this word when the event loop is blocked.
  *
  * JavaScript has no hook for the moment at which the code of a plugin continues after an await. So the number is set
  * when a phase returns a promise, and when a promise of the node's services settles. It is cleared after the microtasks

@@ -106,7 +106,7 @@ const faults: readonly (readonly [what: string, members: object, message: string
     "config.http_endpoint: {vault://env/app-long} has a value of 4097 characters; expected at least 1, at most 4096",
   ],
   [
-    "has a value that the plugin refuses, which the message does not contain",
+    "has a value that the plugin refuses, and the message does not contain the value",
     { http_endpoint: "{vault://env/app-no-url}" },
     "config.http_endpoint: {vault://env/app-no-url} has a value that is not valid here",
   ],

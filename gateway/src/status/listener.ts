@@ -34,7 +34,7 @@ const NO_HASH = "0".repeat(32);
 /**
  * The members of Kong's GET /status that describe the process.
  *
- * @param heap Heap sizes of its other threads.
+ * @param heap Heap sizes of the other threads of the process.
  */
 export function processMembers(
   { requests, ...connections }: Connections,

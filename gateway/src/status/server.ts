@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** Not loaded by an import, which costs memory; see proxy/response/reason-phrases.ts. */
+/** Not imported, because an import of node:http costs memory; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 export interface StatusResponse {
