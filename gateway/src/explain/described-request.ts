@@ -25,7 +25,7 @@ export type DescribedHead =
 
 export interface DescribedHeadOptions {
   readonly settings: Pick<ProxySettings, "maxHeaderSize">;
-  /** Called when a plugin reads the body, and only its size is known. */
+  /** Called when a plugin reads a body of which only the size is known. */
   readonly onBodyRead: () => void;
 }
 
@@ -84,7 +84,7 @@ function http2Head(
   const scheme = url.startsWith("https:") ? "https" : "http";
   const pseudo = [":method", method, ":scheme", scheme, ":authority", authority, ":path", target];
   const fields = headers.flatMap(([name, value]) => [name.toLowerCase(), value]);
-  // One character for each byte, as node:http2 passes them on.
+  // Names and values have one character for each byte, as in the headers that node:http2 passes on.
   const flat = [...pseudo, ...fields].map((text) => Buffer.from(text).toString("latin1"));
   const head = new StreamHead(flat, { peer, limits, body: has(headers, "content-length") ? newBody : null });
   return { head, protocol: null };
@@ -95,7 +95,7 @@ const has = (headers: DescribedParts["headers"], name: string): boolean =>
 
 function newBody(declared: number | null, body: string | null, onBodyRead: () => void): ClientBody {
   const made: ClientBody = new ClientBody(declared, () => {
-    // Once a plugin has replaced the body, the client's is only discarded.
+    // Once a plugin has replaced the body, the client's body is only discarded.
     if (made.ended || made.whole !== null) return;
     if (body === null) return onBodyRead();
     made.take(ByteView.of(Buffer.from(body)));
@@ -109,7 +109,7 @@ function peerOf(
   scheme: "http" | "https",
   authority: string,
 ): ConnectionPeer {
-  // An invalid authority is refused with the head.
+  // An invalid authority needs no error here, because the head that contains it is refused.
   const [, host = "", port = scheme === "https" ? "443" : "80"] = /^(.*?)(?::(\d+))?$/.exec(authority) ?? [];
   const isSecure = scheme === "https";
   // Clients send no address as server name (RFC 6066 section 3).

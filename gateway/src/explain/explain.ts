@@ -77,7 +77,7 @@ function addTo<Entry>(list: Entry[], entry: Entry): void {
   if (list.length < MAX_ENTRIES) list.push(entry);
 }
 
-/** The runtime with other plugin instances. */
+/** The runtime, with the explanation's plugin instances in place of its own. */
 function withExplainedPlugins(runtime: Runtime, plugins: ExplainedPlugins): Runtime {
   const match: Runtime["match"] = (request) => {
     const found = runtime.match(request);
@@ -121,7 +121,7 @@ interface PassOptions {
 async function passPipeline(described: ExplainRequest, options: PassOptions): Promise<PipelineResult> {
   const { pipeline, plugins } = options;
   const { settings } = options.tools;
-  const onBodyRead = () => plugins.lacks("it reads the body: give it as `body`");
+  const onBodyRead = () => plugins.lacks("it reads the body, which is not given as `body`");
   const { head, protocol, fault } = describedHead(described, { settings, onBodyRead });
   if (fault !== undefined)
     return { ...noResult, response: pipeline.refuse(fault, { peerAddress: described.client_address }) };
@@ -246,7 +246,7 @@ async function describeResult(
 const shownBody = (body: string | Buffer): string =>
   typeof body === "string" ? body.slice(0, MAX_BODY) : body.toString("utf8", 0, MAX_BODY);
 
-/** HTTP/2 has no headers about the connection. Cookies may be those of sessions. */
+/** Over HTTP/2, without the headers about the connection. Cookies are hidden, because they may be those of sessions. */
 function shownHeaders({ headers }: GatewayResponse, { http_version }: ExplainRequest) {
   const all = Array.from(
     { length: headers.length / 2 },

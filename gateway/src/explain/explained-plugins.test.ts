@@ -217,7 +217,7 @@ describe("nothing is sent: the result is unknown if", () => {
       [
         "forward-auth must ask its server",
         () => [{ name: "forward-auth", config: { address: `http://127.0.0.1:${trapPort}/auth?token=secret` } }],
-        /^the plugin forward-auth \(.*\) decides, and cannot be asked: it sends GET to http:\/\/127\.0\.0\.1:\d+$/,
+        /^the plugin forward-auth \(.*\) decides, but an explanation cannot run it: it sends GET to http:\/\/127\.0\.0\.1:\d+$/,
       ],
       [
         "openid-connect must ask its provider",
@@ -258,7 +258,7 @@ describe("nothing is sent: the result is unknown if", () => {
       [
         "the plugin reads a body of which only the size is known",
         () => [{ name: "key-auth", config: { key_in_body: true } }],
-        /it reads the body: give it as `body`$/,
+        /it reads the body, which is not given as `body`$/,
         { method: "POST", body_size: 10, headers: { "content-type": "application/json" } },
       ],
     ];
@@ -296,7 +296,7 @@ test("timers that a plugin starts do not run", async () => {
   cancel?.();
 });
 
-test("an explanation leaves no timers, connections and exchanges behind", async () => {
+test("an explanation leaves no timers, connections or exchanges behind", async () => {
   const config = { address: `http://127.0.0.1:${trapPort}` };
   serve([keyAuth, limit(), { name: "forward-auth", config }, { name: "proxy-cache", config: { strategy: "memory" } }]);
   const resources = () => process.getActiveResourcesInfo().toSorted();
@@ -306,7 +306,7 @@ test("an explanation leaves no timers, connections and exchanges behind", async 
   assert.equal(rig.worker.runtime().exchanges.open, 0);
 });
 
-test("a plugin that replaces the body does not need to know it", async () => {
+test("a plugin that replaces the body can be explained if only the size of the body is known", async () => {
   serve([{ name: "misbehaving", config: { does: "replace the body" } }]);
   const { upstream } = await rig.explain({ url: "http://x.example/", method: "POST", body_size: 10 });
   assert.deepEqual(

@@ -105,7 +105,7 @@ export class ExplainedPlugins {
     return [...inChain, ...others, ...disabled];
   }
 
-  /** Ends all instances. No phase runs any more. */
+  /** Ends all instances. No phase runs afterwards. */
   close(): void {
     this.#reason ??= "the explanation has ended";
     for (const instance of this.#instances) instance.discard();
@@ -132,7 +132,7 @@ export class ExplainedPlugins {
     });
     const made = runtime.newPluginStep(id, { plugins: tools.plugins, services });
     isCreated = true;
-    // Real instances must not run: their services change and send.
+    // Real instances must not run: their services change counters and caches, and send requests.
     if (made === null) throw new Error(`the plugin ${id} is not in the snapshot`);
     if (made.instance) this.#instances.push(made.instance);
     const reason: string | null = sentAtCreation;
@@ -169,7 +169,7 @@ export class ExplainedPlugins {
     }
   }
 
-  /** Never settles once the result is unknown: whatever the plugin did then would be a guess. */
+  /** Never settles once the result is unknown, because the effect of further phases could only be guessed. */
   async #run<Answer>(id: string, phase: () => Promise<Answer>): Promise<Answer> {
     if (this.#reason !== null) await never();
     this.#current = id;
@@ -183,7 +183,7 @@ export class ExplainedPlugins {
   #end(plugin: string, reason: string): undefined {
     if (this.#reason !== null) return;
     const name = this.#options.runtime.snapshot.plugins.get(plugin)?.name ?? plugin;
-    this.#reason = `the plugin ${name} (${plugin}) decides, and cannot be asked: ${reason}`;
+    this.#reason = `the plugin ${name} (${plugin}) decides, but an explanation cannot run it: ${reason}`;
     this.#results.set(plugin, { result: "unknown", reason });
     this.#unknown.resolve(this.#reason);
   }
@@ -220,7 +220,7 @@ function closedReason(snapshot: Snapshot, id: string): string | null {
   return unavailable === undefined ? null : `when it is reached, it answers 503: ${unavailable}`;
 }
 
-/** The parts of the forwarded request that decide where it goes. Their values are also in the URL of the upstream. */
+/** The parts of the forwarded request that decide where it goes. The explanation of the upstream shows them, too. */
 const routedParts = ({ upstreamMethod, upstreamPath }: Exchange) => ({ method: upstreamMethod, path: upstreamPath });
 
 type RoutedParts = ReturnType<typeof routedParts>;

@@ -185,7 +185,7 @@ test("only the nearest candidates are listed, the nearest first, and the others 
   }
 });
 
-test("of the routes of other hosts, those that match except for the host come first, and of these the misspelt one", async () => {
+test("of the routes of other hosts, those that match except for the host come first, and among them the route with a misspelt host", async () => {
   const others = Array.from({ length: 30 }, (_, at) => ({
     name: `o${at}`,
     hosts: ["api.example"],

@@ -94,7 +94,7 @@ function certainTarget({ upstream }: ForwardPlan, exchange: LiveExchange): Upstr
   const responseHeaders = new HeaderEditList();
   const view = { request, match, consumer, credential, responseHeaders };
   // Without a hash, the target depends on earlier requests, and choosing one would affect later requests. A client
-  // without a cookie gets a random one.
+  // without the hashed cookie gets a random cookie.
   if (hashInputOf(balancer.upstream, view) === null || responseHeaders.lines !== "") return null;
   const attempts = upstream.attempts(view);
   const target = attempts.next();

@@ -1,4 +1,7 @@
-/** The parts of an explained request that are probably not as intended: its certificate, ignored headers, disabled plugins. */
+/**
+ * Warnings about parts of an explained request that are probably not as intended: its certificate, ignored headers,
+ * disabled plugins.
+ */
 import {
   certificateDetails,
   coverageFault,
@@ -57,7 +60,10 @@ export function ignoredAddressWarnings(
   });
 }
 
-/** Disabled plugins that would protect the request. One that is enabled in another scope protects it instead. */
+/**
+ * Warnings about disabled plugins that would protect the request. There is none if a plugin of the same name that is
+ * enabled in another scope protects the request.
+ */
 export function unprotectedWarnings(plugins: readonly ExplainedPlugin[]): readonly string[] {
   const isActive = (name: string | null) =>
     plugins.some((plugin) => plugin.name === name && !["disabled", "other protocol"].includes(plugin.result));

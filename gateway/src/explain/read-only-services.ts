@@ -7,7 +7,7 @@ import { refusedSocket } from "../outbound/connect.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 
-/** What the plugins of one explanation have done. */
+/** Receives what the plugins of one explanation do or would do. */
 export interface ReadOnlyActivity {
   /** Called for every counter that a plugin would increase. */
   counted(counter: Counter, count: number): void;

@@ -27,7 +27,7 @@ export async function explainsAsTheProxyDoes(options: DifferentialOptions): Prom
   const tally = new Map<string, number>();
   const list = fc.array(requests, { minLength: REQUESTS, maxLength: REQUESTS });
   const check = async (document: object, all: readonly RandomRequest[]): Promise<void> => {
-    // Counters of the previous document do not count.
+    // A new minute begins, so that counters of the previous document do not apply.
     rig.clock += MINUTE;
     rig.serve(document);
     for (const request of all) {
