@@ -154,7 +154,7 @@ test("a port in use is reported with the setting of its address, before anything
   after(() => taken.close());
   const product = await npmStart("start on a taken port", { SLUICE_WORK: join(work.path, "never") });
   assert.notEqual((await product.ended()).code, 0);
-  const line = `port ${portOf(chosen.status2)} (status of the second node) is in use: stop the process that listens there, or choose another with SLUICE_NODE2_STATUS_LISTEN`;
+  const line = `port ${portOf(chosen.status2)} (status of the second node) is in use: stop the process that listens there, or choose another port with SLUICE_NODE2_STATUS_LISTEN`;
   assert.ok(product.output().includes(line), product.output());
   assert.ok(!existsSync(join(work.path, "never")));
   taken.close();

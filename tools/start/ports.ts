@@ -21,7 +21,7 @@ export async function refuseTakenPorts(chosen: ChosenAddresses): Promise<void> {
     else if (twin) faults.push(`${setting} and ${twin.setting} name the same port ${port}: change one of them`);
     else if (!(await isFree(port)))
       faults.push(
-        `port ${port} (${what}) is in use: stop the process that listens there, or choose another with ${setting}`,
+        `port ${port} (${what}) is in use: stop the process that listens there, or choose another port with ${setting}`,
       );
     seen.set(port, address);
   }

@@ -1,4 +1,4 @@
-/** The token of the admin API in a file: for its servers, which create the file, and for its clients. */
+/** The file with the admin API's token, which the servers of the admin API create and its clients read. */
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";

@@ -29,7 +29,7 @@ export interface CommandCall<Values> {
 export interface Command<Declared extends Declarations = Declarations> {
   /** Includes `logLevel` and `logFormat`, unless the command writes no log. */
   readonly settings: Declared;
-  /** Whether the command runs although settings are invalid: it reports them. */
+  /** Whether the command runs even if settings are invalid, because it reports the errors itself. */
   readonly reportsSettings?: boolean;
   /** The exit code for a failure. Default: 1. */
   readonly failureCode?: number;

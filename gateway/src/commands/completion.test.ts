@@ -27,7 +27,7 @@ const rows: readonly (readonly [line: string, ...candidates: readonly string[]])
   ["sluice completion f", "fish"],
 ];
 
-/** Runs a shell with the completion script in $1 and a program in its own language, and resolves to its lines. */
+/** Runs a program in a shell. In it, SCRIPT stands for the completion script. Resolves to the printed lines. */
 async function runShell(context: TestContext, shell: "bash" | "zsh" | "fish", program: string) {
   const folder = temporaryFolder("completion");
   context.after(() => folder.remove());

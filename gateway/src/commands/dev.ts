@@ -27,7 +27,7 @@ export const devCommand = defineCommand({
       plugins: [...settings.plugins.filter((entry) => entry !== plugin), plugin],
       source: "file" as const,
       allowedUpstreams: ["127.0.0.0/8", "::1/128"],
-      // After a reload, a connection that stays open, such as a browser's, would reach the earlier code once more.
+      // Otherwise a connection that stays open, such as a browser's, would reach the earlier code once after a reload.
       maxRequests: 1,
     };
     const loaded = await registerConfiguredPlugins(node, "code");
@@ -93,7 +93,10 @@ interface Example {
   close(): Promise<void>;
 }
 
-/** Starts a server that answers with the request, and writes a file that routes all requests to it, with the plugin. */
+/**
+ * Starts a server that answers with the request, and writes a declarative file that routes all requests to this server
+ * and applies the plugin to them.
+ */
 async function startExample(plugin: LoadedPlugin | undefined): Promise<Example> {
   const upstream = createServer(async (request, response) => {
     const { method, url, headers } = request;

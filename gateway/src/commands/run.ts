@@ -28,7 +28,8 @@ export interface Invocation {
 
 /**
  * Runs a command, and sets the exit code: 1 or the code that the command declares for a failure, 2 for invalid
- * arguments, else the number that the command returns, if any. A command that keeps running stops at the first SIGTERM or SIGINT.
+ * arguments, and otherwise the number that the command returns, if any. A command that keeps running stops at the first
+ * SIGTERM or SIGINT.
  */
 export async function runCommand(command: Command, { name, given, flags }: Invocation): Promise<void> {
   const progress = progressFor(process.stderr, { ends: command.ends === true, output: given.options.output });
@@ -50,14 +51,14 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
   };
   if (command.ends) process.stdout.on("error", endWithReader);
   const descriptor = command.ends ? 2 : 1;
-  // Without the setting, the log consists of warnings to the person who runs the command.
+  // Without the setting `logFormat`, the log consists of warnings to the person who runs the command.
   const isForPeople = command.settings.logFormat === undefined && given.options.output !== "json";
   const log = isForPeople
     ? createSentenceLog(level, () => progress.clear())
     : createLog({ base: { name: "sluice" }, level, descriptor, isText: isTextLog(format, descriptor) });
   const logLevel = new TemporaryLogLevel(log);
-  // Before the start, because the signal would otherwise end the process. Not SIGUSR1, with which Node starts its
-  // debugger.
+  // The handler is installed before the start, because SIGUSR2 would otherwise end the process. SIGUSR1 cannot be used,
+  // because it starts Node's debugger.
   process.on("SIGUSR2", logLevel.toggleDebug);
   try {
     const running = await command.run({ settings, loadedSettings, given, log, logLevel, print, progress });
@@ -131,7 +132,7 @@ function explain(error: SystemError, settings: Values, declarations: Declaration
   if (error.code === "EADDRINUSE") {
     const taken = Object.keys(declarations).find((name) => (settings[name] as Partial<Address>)?.port === error.port);
     const variable = taken === undefined ? "the setting of its address" : declarations[taken]?.variable;
-    return `port ${error.port} is in use: stop the process that listens there, or choose another with ${variable}`;
+    return `port ${error.port} is in use: stop the process that listens there, or choose another port with ${variable}`;
   }
   const [, missing] = error.message.match(/^Cannot find package '([^']+)'/) ?? [];
   if (error.code === "ERR_MODULE_NOT_FOUND" && missing !== undefined) {

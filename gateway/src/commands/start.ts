@@ -37,7 +37,7 @@ export const startCommand = defineCommand({
     const settings = { ...given, token: await adminTokenOf(loadedSettings, log) };
     const plugins = await registerConfiguredPlugins(settings, "code");
     const shared = await share(settings, log);
-    // Settings that only other commands declare keep their defaults; they are not read here.
+    // Settings of `sluice gateway` that this command does not declare get their defaults; they have no effect here.
     const node = { ...defaultsOf(gatewaySettings), ...settings };
     const gateway = await startGateway({
       settings: node,

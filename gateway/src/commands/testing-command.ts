@@ -15,7 +15,7 @@ export interface CommandRun {
 }
 
 /**
- * Runs a command that ends by itself. Its output and its settings are not those of the test's process.
+ * Runs a command that ends by itself. Its output is captured, and its settings come from `env` alone.
  *
  * @throws Misused with the first line of the message for invalid arguments and settings; the errors of the command.
  */

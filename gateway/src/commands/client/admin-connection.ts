@@ -25,7 +25,7 @@ export interface AdminConnection {
 }
 
 export interface AdminWriteOptions {
-  /** The ETag of a plan: the write is refused if the configuration has changed since. */
+  /** The ETag of a plan: the write is refused if the configuration has changed since the plan was made. */
   readonly etag?: string | undefined;
 }
 
@@ -150,7 +150,7 @@ interface Sent extends AdminWriteOptions {
   readonly body?: object;
 }
 
-/** By the headers of responses to writes (admin/writes/response-headers.ts). */
+/** The warnings in the headers of a response to a write (admin/writes/response-headers.ts). */
 function warningsOf(headers: Readonly<Record<string, string | readonly string[] | undefined>>): readonly string[] {
   const value = (name: string) => [headers[`x-sluice-${name}`]].flat()[0];
   const [warning, programmed, problem] = [value("warning"), value("programmed"), value("problem")];
@@ -198,7 +198,7 @@ async function forwardAdmin(
 /** A file that an option names. */
 export const readOptionFile = (file: string): Promise<string> => readFile(file, "utf8");
 
-/** The cause names the address and the reason; an error of several addresses has no message of its own. */
+/** The message; the code if the message is empty, as in the error that Node creates when several addresses fail. */
 export function reasonOf(error: Error & { readonly code?: string }): string {
   return error.message || error.code || String(error);
 }
@@ -221,7 +221,7 @@ function refused({ url, status, body }: RefusedRequest): CommandError {
     );
   const details = [
     ...(fields === undefined ? [] : [JSON.stringify(fields)]),
-    // The fields that another field manager owns.
+    // `owners` lists the fields that another field manager owns.
     ...(owners === undefined ? [] : ["to take over these fields, repeat the command with --force"]),
   ];
   return new RefusedByAdminApi(status, `the admin API at ${url} answered ${status}: ${reason}`, details);

@@ -36,7 +36,10 @@ export const getCommand = defineCommand({
   },
 });
 
-/** The admin API of custom resources cannot read Secrets outside the home namespace. */
+/**
+ * Warns that the list may lack credentials: with custom resources, the admin API cannot read Secrets outside the home
+ * namespace.
+ */
 async function warnOfUnreadSecrets({ log }: ClientCall, admin: AdminConnection, collection: Collection): Promise<void> {
   if (!entities[collection].credential || entitySecrets[collection].length === 0) return;
   const status = await admin.read<{ readonly sluice?: { readonly store: string } }>("/status");
@@ -190,7 +193,7 @@ const withoutSecrets = (collection: Collection, entity: EntityMembers): EntityMe
     ]),
   ) as EntityMembers;
 
-/** Without members that are printed elsewhere or unset. */
+/** The entity without members that are unset or printed elsewhere. */
 const shownMembers = (entity: EntityMembers): object =>
   Object.fromEntries(
     Object.entries(entity).filter(
@@ -255,7 +258,10 @@ interface AppliedPlugin {
   readonly state: "applies" | "disabled" | "overridden";
 }
 
-/** The plugins of a route, its service and all requests; or of a service or consumer and of all requests. */
+/**
+ * The plugins whose scope includes the entity: for a route, its own, those of its service and global plugins; for a
+ * service or consumer, its own and global plugins.
+ */
 async function appliedPlugins(
   admin: AdminConnection,
   collection: Collection,

@@ -53,7 +53,7 @@ export const labelOfChange = ({
 const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 
 function requestsText({ sampled, changed, incomplete }: NonNullable<ChangePlan["requests"]>): string {
-  const more = incomplete ? "There may be further ones.\n" : "";
+  const more = incomplete ? "There may be further requests that would be routed differently.\n" : "";
   if (changed.length === 0)
     return `No request of ${sampled} samples would be routed differently. ${more}`.trimEnd().concat("\n");
   const routed = (match: (typeof changed)[number]["before"]) =>

@@ -36,7 +36,7 @@ export const planCommand = defineCommand({
   },
 });
 
-/** As for diff and `kubectl diff`: 1 if there is a difference. */
+/** The exit code if there is a difference, as for diff and `kubectl diff`. */
 const DIFFERENT = 1;
 
 export const diffCommand = defineCommand({

@@ -55,7 +55,7 @@ async function readConfig(path: string, { settings, warn }: Pick<PlanOptions, "s
   return readFile(path, "utf8");
 }
 
-/** Carries out a plan. @throws CommandError if the configuration has changed since. */
+/** Carries out a plan. @throws CommandError if the configuration has changed since the plan was made. */
 export const applyPlanned = (
   admin: AdminConnection,
   { config, keep, plan }: PlannedDocument,
@@ -67,7 +67,7 @@ export const applyPlanned = (
 
 const keepOption = (keep: boolean): string => (keep ? "&keep=1" : "");
 
-/** Reads a saved plan. @throws CommandError for another file. */
+/** Reads a saved plan. @throws CommandError if the file is not a saved plan. */
 export async function readPlanned(file: string): Promise<PlannedDocument> {
   let read: unknown;
   try {

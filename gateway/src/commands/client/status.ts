@@ -9,7 +9,7 @@ import { formatData, formatTable, styled } from "../output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
 import { type StatusWarning, targetWarnings } from "./status-warnings.ts";
 
-/** A node or a resource has a problem. */
+/** The exit code if a node or a resource has a problem. */
 const PROBLEMS = 3;
 
 /** Members of the admin API's GET /status that are printed. Which of them exist depends on the store. */

@@ -35,7 +35,7 @@ export async function readTargets(admin: AdminConnection, upstream: string): Pro
 export async function readTargetFailures(admin: AdminConnection): Promise<ReadonlyMap<string, string>> {
   type FailedRequests = { readonly data: readonly RecentRequest[] };
   const failed = await admin.read<FailedRequests>("/requests?kind=failed&size=1000").catch((error: unknown) => {
-    // No node answers.
+    // The admin API answers with an error if no node answers it.
     if (error instanceof RefusedByAdminApi) return null;
     throw error;
   });

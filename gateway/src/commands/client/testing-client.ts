@@ -18,8 +18,8 @@ export interface ClientRig {
   readonly file: string;
   readonly proxyUrl: string;
   /**
-   * Runs a command line. Resolves to the exit code and the output, or to the message of the error. PROXY and ADMIN stand
-   * for the URLs.
+   * Runs a command line. Resolves to the exit code and the output, or to the message of the error. In the words, PROXY
+   * and ADMIN stand for the URLs of the proxy and of the admin API.
    */
   run(words: readonly string[], env?: Readonly<Record<string, string>>): Promise<[number, string]>;
   close(): Promise<void>;

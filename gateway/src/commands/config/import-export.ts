@@ -9,7 +9,7 @@ import type { Write, WriteFault } from "../../stores/store.ts";
 import { CommandError } from "../command.ts";
 import { type ConfigSubcommand, readDeclarative, storeSettings, writeNew } from "./subcommand.ts";
 
-/** The author of the revision. */
+/** The author of the revision that an import records. */
 const AUTHOR = "sluice config import";
 
 /** Creates or updates the entities of a declarative file in a store. Deletes nothing. */

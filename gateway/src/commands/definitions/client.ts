@@ -43,7 +43,7 @@ const collections: Readonly<Record<Exclude<Collection, "targets" | "consumer_gro
 const collection: ArgumentDefinition = {
   name: "COLLECTION",
   choices: Object.keys(collections),
-  // Every name is a plural with `s`. The model, which has the singulars, would be loaded at the start of each command.
+  // The singular is the name without its `s`. The model has it too, but every command would then load the model.
   synonyms: new Map(Object.keys(collections).map((name) => [name.slice(0, -1), name])),
   description: "The kind of entity, in the plural or the singular.",
 };
@@ -81,7 +81,7 @@ const describe: SluiceCommand = {
   ],
   options: clientOptions("text", "yaml", "json"),
   examples: [
-    { line: "sluice describe routes shop", effect: "also shows the file and line, or the custom resource" },
+    { line: "sluice describe routes shop", effect: "shows a route with its file and line, or its custom resource" },
     {
       line: "sluice describe plugins shop/keys",
       effect: "shows the plugin of the custom resource `keys` in the namespace `shop`",
@@ -120,7 +120,10 @@ const plan: SluiceCommand = {
   },
   examples: [
     { line: "sluice plan -f sluice.yml --out plan.json", effect: "shows and saves a plan" },
-    { line: "sluice plan -f resources/ --prune", effect: "also deletes the entities that the folder does not contain" },
+    {
+      line: "sluice plan -f resources/ --prune",
+      effect: "also plans to delete the entities that the folder does not contain",
+    },
   ],
   load: async () => (await import("../client/plan.ts")).planCommand,
 };
@@ -138,8 +141,8 @@ const apply: SluiceCommand = {
   name: "apply",
   summary: "changes the configuration to that of a file or folder, or carries out a saved plan",
   description:
-    "All changes are made or none. A saved plan is refused if the configuration has changed since. Nodes serve the " +
-    "changes when the command ends, unless one of them does not answer in time.",
+    "All changes are made or none. A saved plan is refused if the configuration has changed since it was made. Nodes " +
+    "serve the changes when the command ends, unless one of them does not answer in time.",
   arguments: [{ name: "PLAN", optional: true, description: "A plan that `sluice plan --out` saved." }],
   options: {
     file: { short: "f", value: "PATH", description: "A declarative file or a folder, to plan and apply at once." },

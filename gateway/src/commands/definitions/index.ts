@@ -1,4 +1,4 @@
-/** All commands of `sluice`. This module loads no code of a command: a node does not need the memory of the others. */
+/** All commands of `sluice`. Their code is loaded on demand, so that a node needs no memory for other commands. */
 import { defineCommand } from "../command.ts";
 import { clientCommands } from "./client.ts";
 import { configurationCommands } from "./configuration.ts";
@@ -16,7 +16,7 @@ function settingsOf({ name, load, subcommands }: SluiceCommand): SluiceCommand {
     name,
     summary: `the settings of \`sluice ${name}\``,
     options: outputOptions("table", "yaml", "json"),
-    examples: [{ line: `sluice settings ${name} -o yaml`, effect: "prints them as YAML" }],
+    examples: [{ line: `sluice settings ${name} -o yaml`, effect: "prints the settings as YAML" }],
     async load() {
       const { settingsCommand } = await import("../settings.ts");
       return settingsCommand((await loadCommand?.())?.settings ?? {});

@@ -117,7 +117,7 @@ async function readPage(url: URL, { headers }: AdminApi) {
 const isEmptyRecord = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
-/** Kong shows every unset member as null, also members that Sluice does not have. */
+/** Kong shows every unset member as null, including members that Sluice does not have. */
 function withoutNull(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNull);
   if (typeof value !== "object" || value === null) return value;

@@ -7,10 +7,10 @@ import { withAdmin } from "../admin-connection.ts";
 import { explanationText } from "./explanation-text.ts";
 import { givenBody, givenHeaders, givenNumber } from "./given-request.ts";
 
-/** The gateway answers the request itself. */
+/** The exit code if the gateway answers the request itself. */
 const ANSWERED = 3;
 
-/** An explanation ends early, for example because another server decides. */
+/** The exit code if the explanation ends early, for example because another server decides. */
 const UNKNOWN = 4;
 
 export const explainCommand = defineCommand({

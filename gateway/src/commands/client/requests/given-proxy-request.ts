@@ -11,7 +11,7 @@ export interface ProxyRequest {
   readonly url: URL;
   readonly tls: { readonly ca?: string; readonly rejectUnauthorized: boolean; readonly servername?: string };
   readonly method: Dispatcher.HttpMethod;
-  /** With the host of the URL that the user gave. */
+  /** Includes `host`, which is by default the host of the URL that the user gave. */
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string | null;
 }
@@ -65,7 +65,7 @@ interface RequestError extends Error {
 
 /** The error of a command whose request got no response. */
 export function failureOf(error: RequestError, { origin }: URL): CommandError | Misused {
-  // undici has not sent anything.
+  // undici has refused an argument, and has sent nothing.
   if (error.code === "UND_ERR_INVALID_ARG") return new Misused(error.message);
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(error.code ?? ""))
     return new CommandError(

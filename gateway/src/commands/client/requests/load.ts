@@ -22,7 +22,7 @@ export interface LoadResponse {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The first status that is an error. */
+/** The lowest status that is an error. */
 const ERROR = 400;
 
 /** Counts of responses and errors, and latencies. */
@@ -91,9 +91,9 @@ const increment = <Key>(numbers: Map<Key, number>, key: Key): void =>
   void numbers.set(key, (numbers.get(key) ?? 0) + 1);
 
 /**
- * Whether a response is the gateway's own: X-Sluice-Response-Latency is a header of its own responses,
- * X-Sluice-Upstream-Latency of those of an upstream (X-Kong-* with SLUICE_COMPAT). Null: the response has neither
- * header, so the server is no node.
+ * Whether a response is the gateway's own. The gateway adds X-Sluice-Response-Latency to its own responses, and
+ * X-Sluice-Upstream-Latency to those of upstreams (X-Kong-* with SLUICE_COMPAT). Null: the response has neither header,
+ * so the server is not a node.
  */
 function isOwnResponse(headers: IncomingHttpHeaders): boolean | null {
   const has = (name: string) => ["x-sluice", "x-kong"].some((prefix) => headers[`${prefix}-${name}`] !== undefined);

@@ -1,4 +1,4 @@
-/** `sluice logs`: the recent refused, failed and slow requests of all nodes, or with `--follow` all later requests. */
+/** `sluice logs`: the recent refused, failed and slow requests of all nodes; with `--follow`, requests as they end. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { RecentRequest, WatchedRequest } from "@sluice/model";
 import type { GivenOption } from "@sluice/model/command-line";
@@ -42,7 +42,7 @@ interface AccessLogRecord extends WatchedRequest {
 }
 
 interface Selection {
-  /** Members that both endpoints know. */
+  /** Query parameters that both endpoints accept, such as `route`. */
   readonly names: Readonly<Record<string, string>>;
   /** A status, such as 404, or the first digit of a status; null: any. */
   readonly status: number | null;
@@ -119,7 +119,7 @@ const followedCells = (request: WatchPage["data"][number]): readonly string[] =>
   request.plugin ?? "-",
 ];
 
-/** The later requests are not known yet, so the columns have minimum widths. */
+/** When a request is printed, those after it are not known yet, so the columns have minimum widths. */
 const widths = [24, 15, 6, 7, 30, 16, 12, 15, 9, 0];
 
 const columns = (cells: readonly string[]): string =>

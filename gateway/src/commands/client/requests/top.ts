@@ -8,7 +8,7 @@ import { type AdminConnection, withAdmin } from "../admin-connection.ts";
 import { givenNumber } from "./given-request.ts";
 import type { UnansweredNode } from "./unanswered.ts";
 
-/** Per second, and milliseconds. */
+/** Requests per second; latencies in milliseconds. */
 interface Rates {
   readonly requests: number;
   readonly client_errors: number;

@@ -8,7 +8,7 @@ import { withAdmin } from "../admin-connection.ts";
 import { failureOf, givenProxyRequest, type ProxyRequest } from "./given-proxy-request.ts";
 import { reportUnanswered, type UnansweredNode } from "./unanswered.ts";
 
-/** No node reported its decisions. */
+/** The exit code if no node reported its decisions. */
 const NOT_ACCEPTED = 3;
 
 /** Seconds for which the token is valid: long enough for one request. */
@@ -84,7 +84,7 @@ async function sendTraced(
       milliseconds: Number(milliseconds.toFixed(2)),
       token_accepted: traceId !== undefined,
       trace_id: traceId ?? null,
-      // The upstream may have sent metrics too: those of the gateway follow them.
+      // The upstream may have sent metrics too, but the header of the gateway comes last.
       timings: traceId === undefined ? [] : readServerTiming([response.headers["server-timing"]].flat().at(-1) ?? ""),
       nodes,
       unanswered,

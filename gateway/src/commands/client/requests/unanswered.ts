@@ -7,7 +7,8 @@ export interface UnansweredNode {
 }
 
 /**
- * Returns a function that warns that a node does not answer. It warns again of the same node only after that node has answered.
+ * Returns a function that warns that a node does not answer. The function warns again of the same node only after that
+ * node has answered.
  *
  * @param effect What is missing because the node did not answer.
  */

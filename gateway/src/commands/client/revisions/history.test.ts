@@ -162,7 +162,7 @@ for (const [does, answers, error] of failures) {
   });
 }
 
-test("rollback sends the ETag of its plan, and warns of nodes that do not serve it yet", async (context) => {
+test("rollback sends the ETag of its plan, and warns of nodes that do not serve the change yet", async (context) => {
   const headers = { "x-sluice-programmed": "pending", "x-sluice-lagging": "10.0.0.1:8444" };
   const done = { status: 200, headers, body: deletion };
   const { run, conditions } = await runAgainst(context, ["rollback", "4", "--yes"], [planned, done]);

@@ -30,7 +30,7 @@ interface RevisionDifference extends PlanSummary {
 /** The maximum size of a page. */
 const PAGE = 1000;
 
-/** Changed entities of a revision that the format wide names. */
+/** Number of changed entities that the format wide names for each revision. */
 const NAMED = 3;
 
 export const historyCommand = defineCommand({
@@ -86,7 +86,10 @@ interface Selection {
   readonly limit: number;
 }
 
-/** The newest revisions of a selection, newest first. The admin API lists all of them, at most 10,000. */
+/**
+ * The newest revisions of a selection, newest first. They are selected here, because the admin API can only list all
+ * revisions (at most 10,000).
+ */
 async function readRevisions(admin: AdminConnection, { author, before = Infinity, limit }: Selection) {
   const found: ListedRevision[] = [];
   for (let next: string | null = `/revisions?size=${PAGE}`; next !== null; ) {
