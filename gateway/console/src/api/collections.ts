@@ -204,7 +204,7 @@ export const viewAt = (path: string): CollectionView | undefined => allViews.fin
 export const viewOfCollection = (collection: string): CollectionView | undefined =>
   allViews.find((view) => view.collection === collection);
 
-/** How the entities of a collection are shown, also of one that exists only below a parent. */
+/** How the entities of a collection are shown, including a collection that exists only below a parent. */
 export const namingOf = (collection: string): Pick<CollectionView, "singular" | "names" | "columns"> =>
   viewOfCollection(collection) ?? childNames[collection] ?? { singular: collection, names: ["name"], columns: [] };
 

@@ -12,7 +12,7 @@ export interface EntityList {
   readonly isTruncated: boolean;
 }
 
-/** More entities than this are not read: a browser would need gigabytes. */
+/** Maximum number of entities that are read: a browser would need gigabytes for more. */
 export const MAX_ENTITIES = 20_000;
 
 const PAGE_SIZE = 1000;

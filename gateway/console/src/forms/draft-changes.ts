@@ -22,7 +22,7 @@ export function changedMembers(fields: readonly NamedField[], before: FormDraft,
 const isDraft = (value: unknown): value is FormDraft =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The messages about a value in the error of the admin API, which nests them like the value. */
+/** The messages about a value in an error of the admin API. The error is nested like the value. */
 export function errorTexts(error: unknown): readonly string[] {
   if (error === undefined || error === null) return [];
   if (typeof error !== "object") return [String(error)];

@@ -80,7 +80,7 @@ export async function loadFields(
   return (
     own
       .map((one) => ({ ...one, field: replaced.get(one.name) ?? one.field }))
-      // A plugin may refuse a target, such as a consumer: the only allowed value of this reference is null.
+      // If a plugin refuses a target, such as a consumer, only null is allowed, and the form has no input for it.
       .filter(({ field }) => !(field.type === "foreign" && "eq" in field))
   );
 }

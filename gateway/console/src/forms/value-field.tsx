@@ -191,7 +191,7 @@ function MapInput(props: ValueProps) {
     <FieldGroup {...props} error={typeof error === "object" ? undefined : error}>
       <legend>{label}</legend>
       {rows.map(([name, item], index) => (
-        // The name changes while it is typed.
+        // The key is not the name, because the name changes while it is typed.
         <div class="item pair" key={index}>
           <div class="field">
             <label for={`${id}-${index}-name`}>Name</label>

@@ -23,7 +23,7 @@ const unescaped = (text: string): string =>
 
 /**
  * Reads a response piece by piece, so that the page can react between two pieces: with 10,000 routes and the plugin
- * prometheus it has tens of megabytes.
+ * prometheus, the response has tens of megabytes.
  */
 export async function* readMetricLines(
   body: ReadableStream<Uint8Array>,

@@ -21,7 +21,7 @@ export interface TrafficPoint extends TrafficRates {
 export interface TrafficEntry extends TrafficRates {
   readonly id: string;
   readonly name: string | null;
-  /** Of operations only, like the next two members: a word of the protocol, such as `query`. */
+  /** The type of an operation, such as `query`. Only operations have this member and the next two. */
   readonly type?: string;
   readonly service?: { readonly id: string; readonly name: string | null } | null;
   /** Operations that failed, by the status or the body of the response. */
@@ -37,7 +37,7 @@ export interface TrafficReport {
 /** Points of the charts: ten minutes with one point every five seconds. */
 const MAX_POINTS = 120;
 
-/** In the memory of the tab. */
+/** Keeps the reported rates of the last minutes in the memory of the tab. */
 export class TrafficMemory {
   readonly #points: TrafficPoint[] = [];
   #unanswered: TrafficReport["unanswered"] = [];

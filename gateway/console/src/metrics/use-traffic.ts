@@ -9,10 +9,10 @@ const watchers = new Map<() => void, readonly TrafficSubject[]>();
 let failure: string | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** The nodes report the last ten seconds. */
+/** Milliseconds between two polls. Each report covers the last ten seconds. */
 const INTERVAL = 5000;
 
-/** The most entries that the admin API lists: those with the most requests. */
+/** Maximum number of entries that the admin API lists. It lists those with the most requests. */
 const SIZE = 1000;
 
 async function poll(): Promise<void> {

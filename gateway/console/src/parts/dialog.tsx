@@ -11,7 +11,7 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  // Before the next event: the focus must not leave the button that opened the dialog in the meantime.
+  // The effect runs before the next event, so that the focus is still on the button that opened the dialog.
   useLayoutEffect(() => {
     const opened = dialog.current;
     const opener = document.activeElement;

@@ -16,7 +16,7 @@ interface SortableTableProps<Row> {
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** The column that rows are sorted by at first; null: in the order of `rows`. */
+  /** The column that rows are sorted by at first. Absent: they are in the order of `rows`. */
   readonly sorted?: { readonly column: number; readonly descending: boolean };
   readonly empty: string;
 }

@@ -1,4 +1,4 @@
-/** Changes, planned or made, member by member; of a plan also the requests that would be answered differently. */
+/** Changes, planned or made, member by member. For a plan, also the requests that would be answered differently. */
 import { useState } from "preact/hooks";
 import { formatValue, plural } from "../parts/format.ts";
 import { TableHead } from "../parts/table-head.tsx";

@@ -19,7 +19,7 @@ const request = ({ method, json, tag }: EntityWrite) => ({
 
 export interface PlannedWrite {
   readonly plan: PlanBody;
-  /** The write with the ETag of the planned state, if the plan has one: it is refused if the state has changed since. */
+  /** The write with the ETag of the plan, if there is one: the admin API refuses the write if the state has changed. */
   readonly write: EntityWrite;
 }
 

@@ -21,7 +21,7 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
   const { canWrite } = useConsoleSession();
   const { segment, collection, title, member } = child;
   const path = `${view.path}/${encodedPath(entity.id, segment)}`;
-  // This list has the same targets with their health. If it cannot be read, the targets are shown without health.
+  // The list below /health has the same targets, with their health. If it cannot be read, the targets have no health.
   const { data, failure } = useLoaded(
     async (signal) =>
       collection === "targets"

@@ -128,7 +128,7 @@ function NewEntity({ collection, listPath, singular, nested, query, onDone }: Ne
   );
 }
 
-/** The fields that lists show too. An entity without a name is recognised by its tags. */
+/** The fields that the form shows at once: those that lists show, and for entities without a name also the tags. */
 function mainFields(collection: string): readonly string[] {
   const { names, columns } = namingOf(collection);
   return [...names, ...columns, "config", ...(names.length === 0 ? ["tags"] : [])];

@@ -45,7 +45,7 @@ export const columnTitle = (member: string): string => columnTitles[member] ?? m
 export function memberText(member: string, entity: EntityRecord, names: ReadonlyMap<string, string>): string {
   const value = entity[member];
   // The admin API has times in seconds, with fractions for some collections, and `ttl` as the seconds that are left.
-  // An entity of a file that does not say when it was created has 0.
+  // An entity has 0 if it comes from a file that has no creation time for it.
   if (typeof value === "number" && member.endsWith("_at")) return value === 0 ? "–" : formatTime(value * 1000);
   if (member === "ttl") return typeof value === "number" ? formatTime(Date.now() + value * 1000) : "never";
   if (typeof value !== "object" || value === null || !("id" in value)) return formatValue(value);

@@ -8,7 +8,7 @@ interface UsageBody {
   readonly since: number | null;
 }
 
-/** The most entities that the admin API lists: those without a use for the longest time. */
+/** Maximum number of entities that the admin API lists. It lists those that were not used for the longest time. */
 const SIZE = 1000;
 
 /** The collections of `/usage`, by the path of the entities. */

@@ -30,7 +30,7 @@ export function WrittenIn({ collection, id, version }: WrittenInProps) {
     key: `${collection} ${id} ${version}`,
   });
   // The entity itself can be shown without its origin.
-  if (failure !== undefined) return <p class="hint">Where it is written is not known: {failure}</p>;
+  if (failure !== undefined) return <p class="hint">The place where this entity is written is not known: {failure}</p>;
   if (!data) return null;
   const unmet = data.in === "resource" ? data.conditions.filter(({ status }) => status === "False") : [];
   return (

@@ -67,7 +67,8 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
     <>
       <h1>Explain a request</h1>
       <p class="lead">
-        Describe a request. The gateway says how it would route and answer it, and why. Nothing is sent or counted.
+        Describe a request. The gateway says how it would route and answer the request, and why. Nothing is sent or
+        counted.
       </p>
       <form class="explain-form" onSubmit={explain} noValidate>
         <div class="row">

@@ -46,7 +46,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
               </span>
             </p>
           ) : (
-            <p>It cannot be read as a request.</p>
+            <p>The head of the request is invalid.</p>
           )}
         </Stop>
         <Stop tone={route ? "good" : "bad"} title={route ? "Route" : "No route matches"}>

@@ -47,7 +47,7 @@ export async function loadCountedScopes(signal: AbortSignal): Promise<CountedSco
     return known.length === 0 ? "all routes" : known.join(" with ");
   }
 
-  /** The name as in lists; the id if the entity was deleted since. */
+  /** The name as in lists; the id if the entity no longer exists. */
   async function nameOf(collection: string, id: string): Promise<string> {
     const found = await read<EntityRecord>(`${collection}/${encodedPath(id)}`, signal).catch(() => undefined);
     return found ? titleOf(collection, found) : id;

@@ -85,8 +85,8 @@ function Operations({ counted: { scopes, others } }: { readonly counted: Counted
         empty="No operation in the last ten seconds."
       />
       <p class="hint">
-        Rates of {memory.nodesText} in the last ten seconds. Latencies last until the end of the response. An operation
-        has failed if the status is 400 or above, or the response has errors.
+        Rates of {memory.nodesText} in the last ten seconds. Latencies are measured to the end of the response. An
+        operation has failed if the status is 400 or above, or the response has errors.
       </p>
     </>
   );

@@ -16,7 +16,7 @@ import {
   readRevision,
 } from "./revision-records.ts";
 
-/** The changes of each revision are read by a request of its own. */
+/** Number of revisions whose changes are read together, with one request for each revision. */
 const REVISIONS_AT_ONCE = 25;
 
 const NONE: readonly RevisionDetails[] = [];

@@ -14,7 +14,7 @@ import { loadTargetProblems } from "./unhealthy-targets.ts";
 
 const INTERVAL = 3000;
 
-/** The response may have tens of megabytes, if the plugin prometheus counts the requests of many routes. */
+/** The interval is long, because the plugin prometheus can make the response tens of megabytes long. */
 const GAUGES_INTERVAL = 15_000;
 
 const STORED_INTERVAL = 5000;

@@ -78,7 +78,7 @@ export function GroupPicture({ drawn, targets, position, memory, isNarrow, onMor
               <span class="mono">{target.address}</span>
               <span class="hint">
                 <span class="dot" aria-hidden="true" />
-                {/* A card has no room for both. */}
+                {/* A card has no room for both the weight and the failure. */}
                 {target.health}, {target.failure === null ? `weight ${target.weight}` : `answered ${target.failure}`}
                 {target.failure !== null && !group.upstream?.countsFailures && ", passive checks off"}
               </span>
@@ -144,7 +144,7 @@ const RateText = ({ rates }: { readonly rates: TrafficRates }) => (
   <span class={`rate ${isFailing(rates) ? "bad" : ""}`}>{formatRate(rates.requests)}/s</span>
 );
 
-/** A share of server errors from which a line is drawn as failing. */
+/** The share of server errors above which a line is drawn as failing. */
 const FAILING = 0.05;
 
 const isFailing = ({ requests, server_errors }: TrafficRates): boolean =>

@@ -84,7 +84,7 @@ function routeOf({ id, name, methods, hosts, paths, regex_priority }: EntityReco
   };
 }
 
-/** The groups that contain the text. If it does not occur in the service, only the routes with the text are kept. */
+/** The groups that contain the text. A group whose service does not contain the text keeps only the routes that do. */
 export function filterGroups(groups: readonly TopologyGroup[], text: string): readonly TopologyGroup[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return groups;
@@ -123,7 +123,7 @@ interface LayoutOptions {
   readonly expanded: ReadonlySet<string>;
   /** The number of targets that are drawn for the group. */
   readonly targetsOf: (group: TopologyGroup) => number;
-  /** Routes, service and targets below each other instead of beside each other. */
+  /** Whether routes, service and targets are drawn below each other instead of beside each other. */
   readonly isNarrow: boolean;
 }
 

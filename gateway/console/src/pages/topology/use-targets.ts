@@ -9,7 +9,7 @@ export interface TopologyTarget {
   readonly address: string;
   readonly weight: number;
   readonly health: "healthy" | "unhealthy" | "not checked";
-  /** The status of its last server error that nodes remember; null: there is none. */
+  /** The status of the last server error of the target; null: the nodes remember none. */
   readonly failure: number | null;
 }
 

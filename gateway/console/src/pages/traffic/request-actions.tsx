@@ -11,7 +11,7 @@ interface RequestActionsProps {
   readonly onTrace: (request: TracedRequest) => void;
 }
 
-/** Lists of requests have no headers and no query, so neither has the explained request. */
+/** Lists of requests contain neither headers nor queries, so the explained request has none. */
 export function RequestActions({ method, scheme, host, path, client, onTrace }: RequestActionsProps) {
   const url = `${scheme}://${host}${path}`;
   const subject = <span class="sr-only"> the request to {path}</span>;

@@ -1,6 +1,7 @@
 /**
- * The durations of one request: a debug token, the command that sends the request with it, and the durations of its
- * response. The user sends the request, because the page may send requests to its own origin only.
+ * Shows how long the steps of one request take: gets a debug token, offers a command that sends the request with this
+ * token, and reads the durations in the output of the command. The user runs the command, because the page may send
+ * requests to its own origin only.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, describeFailure } from "../../api/client.ts";
@@ -52,7 +53,7 @@ export function TraceDialog({ request, onClose }: TraceDialogProps) {
       <form class="trace" onSubmit={makeToken} noValidate>
         <p>
           A request with a debug token returns how long each plugin, the gateway and the upstream took. The console
-          cannot send it: run the command where the gateway is reached.
+          cannot send such a request itself. It shows a command to run where the gateway can be reached.
         </p>
         <div class="row">
           <MethodSelect id="trace-method" value={method} onChange={setMethod} />

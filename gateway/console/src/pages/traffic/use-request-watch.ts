@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, describeFailure, read } from "../../api/client.ts";
 import { type LiveRequest, type LiveRequestList, noLiveRequests, withNewRequests } from "./live-request-list.ts";
 
-/** Which requests are listed, as the user typed it; empty: all. */
+/** The filter of the list as the user typed it. An empty member selects all requests. */
 export interface WatchFilter {
   readonly route: string;
   readonly status: string;
