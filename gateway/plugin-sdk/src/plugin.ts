@@ -114,7 +114,7 @@ export interface PluginPhases {
    * once for each exchange, also for the gateway's own responses.
    *
    * The plugin with the lowest priority comes first: each plugin sees the response as those with lower priorities left
-   * it. Edits of headers in other phases are applied later, and take precedence.
+   * it. Edits of headers in other phases are applied after those of this phase, and take precedence.
    *
    * If the phase throws, rejects or takes too long, the response is replaced by one with status 500. The limit is the
    * service's `read_timeout` (without a service 60 s), not counting the time in which the phase waits for the body.

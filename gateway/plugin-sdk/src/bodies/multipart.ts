@@ -38,7 +38,7 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
     if (end === undefined) break;
     const head = text.indexOf("\r\n", start + delimiter.length);
     if (head === -1 || head >= end) continue;
-    // Searched only within the part. Otherwise, in a body of many parts with unterminated headers, each search would
+    // The search ends with the part. Otherwise, in a body of many parts with unterminated headers, each search would
     // scan the rest of the body.
     const length = text.slice(head, end).indexOf("\r\n\r\n");
     if (length === -1) continue;
@@ -49,7 +49,7 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
   return parts;
 }
 
-/** The names in a part's Content-Disposition: more than one only in a manipulated request. */
+/** The names in a part's Content-Disposition. Only a manipulated request has more than one. */
 function namesOf(headers: string): readonly string[] {
   return headers
     .replace(/\r\n[ \t]+/g, " ")

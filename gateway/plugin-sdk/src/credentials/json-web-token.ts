@@ -26,8 +26,8 @@ const ALGORITHM = /^(?:(?:HS|RS|ES|PS)(?:256|384|512)|EdDSA)$/;
 export const MAX_TOKEN = 16_384;
 
 /**
- * The token, or a message for an invalid one, in Kong's words if Kong has one. Unlike in Kong, a token with the header
- * `crit` is refused: none of the extensions that `crit` may list is supported (RFC 7515 section 4.1.11).
+ * The token, or a message about an invalid token, in Kong's words if Kong has the message. Unlike in Kong, a token with
+ * the header `crit` is refused: none of the extensions that `crit` may list is supported (RFC 7515 section 4.1.11).
  */
 export function readToken(text: string): JsonWebToken | string {
   if (text.length > MAX_TOKEN) return "invalid JSON";

@@ -11,13 +11,13 @@ export interface CookieAttributes {
   readonly domain: string | null;
   /** With the value Default, the attribute is left out, and the browser decides. */
   readonly sameSite: "Strict" | "Lax" | "None" | "Default";
-  /** Null: only if the request was made with https. */
+  /** Null: the attribute is set only if the request was made with https. */
   readonly secure: boolean | null;
   readonly httpOnly: boolean;
 }
 
 export interface SealOptions {
-  /** The key is derived from it (HKDF, RFC 5869). */
+  /** The encryption key is derived from this secret (HKDF, RFC 5869). */
   readonly secret: string;
   /**
    * Identifies the use of the value. A cookie that was sealed with the same secret for another purpose is not accepted.
@@ -54,8 +54,8 @@ export class SealedCookie {
 
   constructor({ secret, purpose, cookie }: SealOptions) {
     const info = JSON.stringify(["sluice cookie", cookie.name, ...purpose]);
-    // `info` is passed as the salt, because a salt may have any length and HKDF's own parameter `info` only 1024 bytes
-    // in Node.
+    // `info` is passed as the salt, because a salt may have any length, whereas Node limits HKDF's own parameter `info`
+    // to 1024 bytes.
     this.#key = Buffer.from(hkdfSync("sha256", secret, info, "sealed cookie", 32));
     this.#cookie = cookie;
     this.#names = sealedCookieNames(cookie.name);

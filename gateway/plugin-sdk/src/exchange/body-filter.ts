@@ -13,9 +13,9 @@ export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter | BodyObserve
  * closes the connection, because that body may have been truncated.
  */
 export interface BodyObserver {
-  /** The bytes do not change later. Pieces have arbitrary boundaries. */
+  /** The buffer may be kept, because its bytes do not change after the call. Pieces have arbitrary boundaries. */
   observe(piece: Buffer): void;
-  /** Called at the end of a complete body; not called if the upstream aborts it, or the client disconnects before. */
+  /** Called at the end of a complete body; not called if the upstream aborts it or the client disconnects before it. */
   complete(): void;
 }
 

@@ -48,8 +48,9 @@ for (const character of "-0123456789abcdefghijklmnopqrstuvwxyz") keptInNames[cha
 
 /**
  * A name in lower case with a dash for each character that is neither letter nor digit. Upstreams that turn headers
- * into variables replace a dash by `_` (RFC 3875 section 4.1.18). Some of them also replace other characters: PHP
- * replaces dots, lighttpd all of them. Such upstreams read `X.Real_IP` as `X-Real-IP` (RFC 9110 section 17.10).
+ * into variables replace a dash by `_` (RFC 3875 section 4.1.18). Some of these upstreams also replace other
+ * characters: PHP replaces dots, and lighttpd replaces all other characters. Such upstreams read `X.Real_IP` as
+ * `X-Real-IP` (RFC 9110 section 17.10).
  */
 export function foldedName(lower: string): string {
   for (let at = 0; at < lower.length; at++) {

@@ -58,7 +58,7 @@ export interface Counters {
    * Increments every counter, unless one of them has reached its limit: then none changes. So a request that the limit
    * per second rejects does not use up the limit per hour (as in Kong's local policy). Atomic: over any number of
    * callers, exactly `limit` requests are admitted, unless `sync_rate` lets nodes count separately. If the counters are
-   * not in this process, it returns a promise, which rejects when they cannot be reached.
+   * not in this process, the result is a promise, which rejects when they cannot be reached.
    */
   take(counters: readonly Counter[], options: CounterOptions): Taken | Promise<Taken>;
   /**

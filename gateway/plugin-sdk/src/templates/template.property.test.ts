@@ -83,7 +83,7 @@ function interpreted(tree: Tree, scope: TemplateScope): TemplateValue | typeof F
   return typeof left === "string" && typeof right === "string" ? left + right : FAILED;
 }
 
-/** Whether a position is at or after a bound, which counts from the end if its sign differs from the length's. */
+/** Whether a position is at or after a bound. A bound whose sign differs from the length's counts from the end. */
 function within(position: number, bound: number, length: number): boolean {
   const fromStart = length >= 0 ? bound >= 0 : bound <= 0;
   return position >= (fromStart ? bound : length >= 0 ? length + bound + 1 : length + bound - 1);

@@ -5,9 +5,9 @@ import type { PluginPhases } from "../plugin.ts";
 import { type AuthenticatedIdentity, applyIdentity } from "./identify.ts";
 
 /**
- * The identity of a request with valid credentials; `refusal`: the response to a request without them; or `response`,
- * which is sent even if there is an anonymous consumer: it redirects to a login, refuses valid credentials, or reports
- * that they cannot be checked.
+ * `identity`: the identity of a request with valid credentials. `refusal`: the response to a request without them,
+ * unless there is an anonymous consumer. `response`: a response that is sent even if there is an anonymous consumer,
+ * because it redirects to a login, refuses valid credentials, or reports that credentials cannot be checked.
  */
 export type AuthenticationResult =
   | { readonly identity: AuthenticatedIdentity; readonly refusal?: undefined; readonly response?: undefined }

@@ -15,7 +15,7 @@ import { RE2JS, RE2JSException } from "re2js";
 import type { Checked } from "../violation.ts";
 import { expandedSize } from "./regex-size.ts";
 
-/** Maximum instructions of a compiled pattern: the matching cost per character of the text. */
+/** Maximum instructions of a compiled pattern. Their number bounds the matching cost per character of the text. */
 const MAX_PROGRAM = 10_000;
 
 export interface PrefixMatch {

@@ -1,4 +1,4 @@
-/** The cases follow those of Kong's tests for its formats. */
+/** The cases follow Kong's tests for the same formats. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { extractContext, type HeaderSource } from "./extract.ts";

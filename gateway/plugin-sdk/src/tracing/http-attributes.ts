@@ -7,8 +7,8 @@ import type { Exchange } from "../exchange/exchange.ts";
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * Methods that the conventions name. All others are replaced in the names of spans and in `http.request.method`:
- * clients must not create arbitrary values of these.
+ * Methods that the conventions name. All others are replaced in the names of spans and in `http.request.method`,
+ * because clients could otherwise create arbitrary names and values.
  */
 const METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"],

@@ -15,8 +15,8 @@ type Members = Partial<Omit<PropagationConfig, "propagation">> & {
 };
 
 /**
- * The names of the headers that are set and removed for the upstream and of the logged ids, and the format of the
- * received context; null: none was found.
+ * Returns the names of the headers that are set and removed for the upstream, the names of the logged ids, and the
+ * format of the received context (null if no context was found).
  */
 function sent({ propagation, ...members }: Members, headers: Readonly<Record<string, string>>) {
   const config: PropagationConfig = {
