@@ -2,7 +2,7 @@
 import { array, definePluginFacts, record, type Static, text } from "@sluice/plugin-sdk";
 
 const patterns = (description: string) =>
-  array(text({ description: "A regular expression that is searched in User-Agent.", rule: "regex", maxLength: 1024 }), {
+  array(text({ description: "A regular expression for any part of User-Agent.", rule: "regex", maxLength: 1024 }), {
     description,
     default: [],
     maxItems: 256,

@@ -3,7 +3,7 @@ import { compileRegex } from "@sluice/plugin-sdk";
 
 /** The content of Access-Control-Allow-Origin. */
 export type AllowedOrigin =
-  /** Every origin. `vary`: whether the response to a request without an origin differs. */
+  /** Every origin. `vary`: whether a request without an origin gets a different response. */
   | { readonly kind: "all"; readonly vary: boolean }
   /** Only this origin. */
   | { readonly kind: "one"; readonly origin: string }
@@ -40,7 +40,8 @@ function matcher(entry: string): (origin: Origin) => boolean {
     const { whole } = normalise(entry);
     return (origin) => origin.whole === whole;
   }
-  // Matched as a whole, regardless of anchors: in Kong, `a\.com|b\.com` also allows https://a.com.evil.com.
+  // The regex must match the whole text, even without anchors. In Kong, `a\.com|b\.com` also allows
+  // https://a.com.evil.com.
   const { value: regex, violations } = compileRegex(entry);
   if (regex === undefined) throw new Error(`config.origins: ${violations[0]?.message}`);
   const byHost = !entry.includes(":");

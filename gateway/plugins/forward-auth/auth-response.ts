@@ -42,7 +42,7 @@ export function consumerNameOf(response: HttpResponse, header: string): string |
   return value === "" ? undefined : Buffer.from(value, "latin1").toString("utf8");
 }
 
-/** The authorization server's response, as it is sent to the client; a gRPC client receives only its status. */
+/** The authorization server's response, as it is sent to the client. A gRPC client receives only the status. */
 export function refusalOf(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): DirectResponse {
   const { status, headers, body } = response;
   if (exchange.request.header("content-type")?.startsWith("application/grpc") === true) {

@@ -76,7 +76,7 @@ export const forwardAuth = definePlugin({
           });
     return {
       access(exchange) {
-        // `access` has already collected the headers for the server: it does so before it first awaits a promise.
+        // `access` collects the client's headers before it first awaits a promise, so they can be removed after this.
         const result = access(exchange);
         removeAuthHeaders(exchange, config);
         return result;

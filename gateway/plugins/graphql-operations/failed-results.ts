@@ -16,7 +16,7 @@ const MEMBER = Buffer.from("errors");
 const isStructure = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, BRACE_L, BRACE_R, BRACKET_L, BRACKET_R]) isStructure[byte] = 1;
 
-/** The expected next token after the name of the member. */
+/** The token that is expected after the name `errors`. */
 type Expected = "nothing" | "the value" | "an item";
 
 export class FailedResults {

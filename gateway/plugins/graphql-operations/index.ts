@@ -37,7 +37,7 @@ interface RequestedOperations {
 
 /** Whether the response may have errors in results that the plugin can read. */
 function mayHaveErrors(exchange: Exchange): boolean {
-  // All operations have failed already.
+  // With such a status, all operations have failed, whatever the body contains.
   if (exchange.status >= FIRST_ERROR) return false;
   const [encoding = "identity"] = exchange.responseHeaderValues("content-encoding");
   const [type = ""] = exchange.responseHeaderValues("content-type");

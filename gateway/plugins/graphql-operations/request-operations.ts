@@ -43,7 +43,7 @@ export class OperationReader {
     this.#maxBody = maxBody;
   }
 
-  /** Null: not a GraphQL request, but one for a page, for example, a preflight request or an upgrade to WebSocket. */
+  /** Null: the request has no operation, because it is for example for a page, a preflight or an upgrade. */
   read(request: ExchangeRequest): readonly NamedOperation[] | null | Promise<readonly NamedOperation[]> {
     if (request.method === "GET") return this.#inQuery(request.query);
     if (request.method !== "POST") return null;

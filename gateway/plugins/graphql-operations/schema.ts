@@ -23,8 +23,8 @@ const schema = record(
     }),
     max_response_size: integer({
       description:
-        "Number of bytes of a JSON response that are searched for errors while it streams to the client. Later errors " +
-        "are not found. With 0, an operation has failed only if the status is 400 or above.",
+        "Number of bytes of a JSON response that are searched for errors while it streams to the client. Errors " +
+        "after these bytes are not found. With 0, an operation has failed only if the status is 400 or above.",
       default: 262_144,
       minimum: 0,
       maximum: 16_777_216,

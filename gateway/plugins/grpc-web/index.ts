@@ -36,7 +36,7 @@ async function decodeBody(exchange: Exchange): Promise<DirectResponse | undefine
 
 /**
  * The headers grpc-status and grpc-message of the response, as a flat list of names and values. A response without gRPC
- * messages may have the status of the call there (Trailers-Only).
+ * messages may have the status of the call in its headers (Trailers-Only).
  */
 const statusInHead = (exchange: Exchange): readonly string[] =>
   (["grpc-status", "grpc-message"] as const).flatMap((name) =>
@@ -61,7 +61,7 @@ export const grpcWeb = definePlugin({
 
     /** The media type of a response that is converted; undefined: the response stays as it is. */
     function typeOf(exchange: Exchange): string | undefined {
-      // Clients derive the status of the call from any other HTTP status.
+      // If the HTTP status is not 200, clients derive the status of the call from it.
       return exchange.source === "service" && exchange.status === 200 ? converted.get(exchange) : undefined;
     }
 

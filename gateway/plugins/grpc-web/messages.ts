@@ -38,7 +38,7 @@ export function decodedText(text: Buffer): Buffer | null {
 export const encodedText = (bytes: Buffer): Buffer => Buffer.from(bytes.toString("base64"), "latin1");
 
 /**
- * The last frame of a response, with the status of the call first. Without a status, this is 2 (UNKNOWN).
+ * The last frame of a response, with the status of the call first. If the trailers have no status, it is 2 (UNKNOWN).
  *
  * @param fields Trailers as a flat list: name, value, name, value
  */

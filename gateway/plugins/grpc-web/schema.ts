@@ -38,7 +38,7 @@ const check: RecordRule = ({ proto }) =>
         {
           path: ["proto"],
           message:
-            "not supported: JSON is not converted to messages. Remove it, and call the service with gRPC-Web clients",
+            "not supported: JSON is not converted to messages. Remove the field, and call the service with gRPC-Web clients",
         },
       ]
     : [];

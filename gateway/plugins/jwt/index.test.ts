@@ -176,7 +176,7 @@ describe("a token of jwt", () => {
         "Bad token; invalid alg",
       ],
       [
-        "with the name of a property that every object inherits as its algorithm",
+        "whose algorithm is the name of a property that every object inherits",
         { headers: bearer(tokenOf({ header: { alg: "constructor" } })) },
         "Bad token; invalid alg",
       ],
