@@ -29,7 +29,7 @@ export interface PluginFacts<
   Name extends string = string,
   Credential extends RecordSchema = RecordSchema,
 > {
-  /** As in the field `name` of a Plugin: lower-case letters, digits and `-`. */
+  /** The name by which Plugin entities refer to the plugin: lower-case letters, digits and `-`. */
   readonly name: Name;
   /** The plugin's own version, such as "1.0.0". */
   readonly version: string;

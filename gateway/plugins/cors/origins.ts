@@ -14,7 +14,7 @@ export type AllowedOrigin =
 export type OriginRule = (origin: string | undefined) => AllowedOrigin;
 
 interface Origin {
-  /** Without the scheme's default port. */
+  /** The origin without the scheme's default port. */
   readonly whole: string;
   readonly host: string;
 }

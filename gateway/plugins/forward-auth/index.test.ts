@@ -195,13 +195,13 @@ describe("with consumer_header", () => {
 
   for (const [what, name, status, anonymous, expected] of [
     ["whose consumer does not exist is refused", "eve", 200, null, 403],
-    ["whose consumer does not exist is refused despite anonymous", "eve", 200, "guest", 403],
+    ["whose consumer does not exist is refused, even with an anonymous consumer", "eve", 200, "guest", 403],
     ["for which the server names no consumer is refused", null, 200, null, 403],
-    ["for which the server names no consumer is attributed to anonymous", null, 200, "guest", "guest"],
+    ["for which the server names no consumer is attributed to the anonymous consumer", null, 200, "guest", "guest"],
     ["that the server answers with 401 is refused", null, 401, null, 401],
     ["that the server answers with 401 is attributed to the anonymous consumer", "alice", 401, "guest", "guest"],
-    ["that the server answers with 403 is refused despite anonymous", null, 403, "guest", 403],
-    ["that the server redirects is redirected despite anonymous", null, 302, "guest", 302],
+    ["that the server answers with 403 is refused, even with an anonymous consumer", null, 403, "guest", 403],
+    ["that the server redirects is redirected, even with an anonymous consumer", null, 302, "guest", 302],
   ] as const) {
     test(`a request ${what}`, async (test) => {
       const { gateway } = await start(

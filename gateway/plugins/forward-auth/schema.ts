@@ -101,7 +101,7 @@ const schema = record(
 
 export type ForwardAuthConfig = Static<typeof schema>;
 
-/** Headers of the request to the server that the plugin itself sets. */
+/** Headers that the plugin itself sets in the request to the server. */
 export const forwardedNames = [
   "X-Forwarded-Method",
   "X-Forwarded-Proto",

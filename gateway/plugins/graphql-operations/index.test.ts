@@ -226,7 +226,7 @@ describe("graphql-operations", () => {
     });
   }
 
-  it("finds the failed operations of a batch; a single result is that of all operations", async () => {
+  it("finds the failed operations of a batch; a single result applies to all operations", async () => {
     const { serve } = startInstance();
     const batch = post(["A", "B", "C"].map((name) => ({ query: `query ${name} { a }` })));
     assert.deepEqual(await serve(batch, {}, `[${ok},${bad}, {"data":["errors",[1]]}]`), [

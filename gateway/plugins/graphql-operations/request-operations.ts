@@ -29,7 +29,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 interface Parameters {
   readonly query?: unknown;
   readonly operationName?: unknown;
-  /** Of a persisted document (GraphQL over HTTP, appendix A). */
+  /** The id of a persisted document (GraphQL over HTTP, appendix A). */
   readonly documentId?: unknown;
   readonly extensions?: unknown;
 }

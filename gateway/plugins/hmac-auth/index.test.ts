@@ -247,7 +247,7 @@ const refused: readonly (readonly [what: string, request: FakeExchangeOptions, m
       ["with a signature that is not Base64", /signature="[^"]+"/, 'signature="a!b"'],
       ["with an unknown algorithm", /hmac-sha256/, "hmac-md5"],
       ["with the algorithm sha256 without hmac-", /hmac-sha256/, "sha256"],
-      ["with an inherited property as its algorithm", /hmac-sha256/, "constructor"],
+      ["with the name of an inherited property as the algorithm", /hmac-sha256/, "constructor"],
     ] as const
   ).map(
     ([what, part, instead]) =>

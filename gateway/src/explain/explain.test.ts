@@ -45,7 +45,7 @@ describe("an explanation shows", () => {
     assert.deepEqual([explanation.response, explanation.unknown, explanation.log], [null, null, []]);
   });
 
-  test("the target of consistent hashing, and none if it depends on chance or on other requests", async () => {
+  test("the target of consistent hashing, but no target if the choice depends on chance or on other requests", async () => {
     const targets = ["127.0.0.1", "127.0.0.2", "127.0.0.3"].map((host) => ({ target: `${host}:${rig.upstreamPort}` }));
     for (const [members, headers, isKnown] of [
       [{ algorithm: "consistent-hashing", hash_on: "header", hash_on_header: "x-user" }, { "x-user": "ann" }, true],

@@ -6,7 +6,7 @@ import type { RandomRequest } from "./testing-documents.ts";
 
 export interface ClientResponse {
   readonly status: number;
-  /** By lower-case name. */
+  /** The headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;
 }

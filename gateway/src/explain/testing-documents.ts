@@ -94,7 +94,7 @@ const consumers = places.map((place) => ({
 
 type Config = fc.Arbitrary<object>;
 
-/** By name: configs, and whether the plugin can be attached to a consumer. */
+/** By the name of a plugin: its configs, and whether it can be attached to a consumer. */
 const plugins: Readonly<Record<string, readonly [config: Config, ofConsumers: boolean]>> = {
   "key-auth": [
     fc.record({

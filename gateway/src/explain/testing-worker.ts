@@ -17,7 +17,7 @@ import { type RunningWorker, startWorker, type WorkerOptions } from "../workers/
 export interface EchoedRequest {
   readonly method: string;
   readonly url: string;
-  /** Flat list. */
+  /** A flat list: name, value, name, value. */
   readonly headers: readonly string[];
   /** The address at which the request arrived. */
   readonly address: string;

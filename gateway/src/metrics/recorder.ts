@@ -18,7 +18,7 @@ export class Recorder implements RequestRecorder {
   readonly #tables: RequestTables;
   /** The value of the label `source` for the gateway's own responses. */
   readonly #gatewaySource: string;
-  /** By status (negative for the gateway's own responses), direction or kind of latency. */
+  /** The cells by status (negative for the gateway's own responses), direction or kind of latency. */
   readonly #cells = new Map<string | number, Cell>();
 
   constructor(labels: RequestLabels, tables: RequestTables, gatewaySource: string) {

@@ -19,7 +19,7 @@ export const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
 /** The counts of some series of one metric, as plain data. */
 export interface MetricsPart {
   readonly shape: Shape;
-  /** One list per series. */
+  /** The values of the labels, as one list per series. */
   readonly labels: readonly (readonly string[])[];
   /** The numbers of all series, one after the other. */
   readonly numbers: ArrayLike<number>;

@@ -15,13 +15,13 @@ export interface Shape {
 }
 
 export class Cell {
-  /** In the order of the metric's label names. */
+  /** The values of the labels, in the order of the metric's label names. */
   readonly labels: readonly string[];
   /**
-   * The value; of a histogram, the count of each bucket (not cumulative), the count above the last bound, and the sum.
+   * The value. For a histogram: the count of each bucket (not cumulative), the count above the last bound, and the sum.
    */
   readonly numbers: number[];
-  /** False once the cell was dropped: later counts in it are lost. */
+  /** False once the cell was dropped: counts that are added to it afterwards are lost. */
   kept = true;
   lastUse = 0;
 

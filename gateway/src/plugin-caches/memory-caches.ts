@@ -71,7 +71,7 @@ interface Entry<Value> {
 export class MemoryCache<Value> implements PluginCache<Value> {
   readonly #all: MemoryCaches;
   readonly #codec: CacheCodec<Value>;
-  /** The least recently used first. */
+  /** The least recently used entry comes first. */
   readonly #entries = new Map<string, Entry<Value>>();
   #hasEnded = false;
   bytes = 0;
@@ -129,7 +129,7 @@ export class MemoryCache<Value> implements PluginCache<Value> {
     this.#all.changed(this, -bytes, -size);
   }
 
-  /** Frees the memory. Later values are not stored. */
+  /** Frees the memory. Values that are set afterwards are not stored. */
   end(): void {
     this.#hasEnded = true;
     this.clear();

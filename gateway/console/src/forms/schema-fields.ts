@@ -7,11 +7,11 @@ export interface SchemaField {
   readonly required?: boolean;
   readonly default?: unknown;
   readonly one_of?: readonly (string | number)[];
-  /** Of an array or a set. */
+  /** The items of an array or a set. */
   readonly elements?: SchemaField;
-  /** Of a map. */
+  /** The values of a map. */
   readonly values?: SchemaField;
-  /** Of a record. */
+  /** The members of a record. */
   readonly fields?: SchemaFields;
   /** The collection of a foreign field. */
   readonly reference?: string;

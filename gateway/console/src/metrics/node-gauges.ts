@@ -10,7 +10,7 @@ export interface NodeGauges {
 }
 
 export interface FleetGauges {
-  /** By the id of the node. */
+  /** The gauges of each node, by its id. */
   readonly nodes: ReadonlyMap<string, NodeGauges>;
   /** The addresses of nodes that did not answer the scrape. */
   readonly unscraped: readonly string[];

@@ -3,7 +3,7 @@ import type { TrafficFilter } from "@sluice/model";
 
 export type TrafficSubject = TrafficFilter["by"];
 
-/** Per second; latencies in milliseconds, null without requests. */
+/** Numbers per second. Latencies are in milliseconds, and null if there were no requests. */
 export interface TrafficRates {
   readonly requests: number;
   readonly client_errors: number;

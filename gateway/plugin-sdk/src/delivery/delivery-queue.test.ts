@@ -202,7 +202,7 @@ test("with unlimited concurrency, entries are sent alone and concurrently, at mo
   assert.equal(attempts.length, 2);
 });
 
-test("a queue that closes makes one last attempt for each remaining batch, without delays, and drops later entries", async (context) => {
+test("a queue that closes makes one last attempt for each remaining batch, without delays, and drops entries that are added afterwards", async (context) => {
   const { queue, attempts, attempted, dropped } = startQueue(
     context,
     { max_batch_size: 2, max_coalescing_delay: 3600, initial_retry_delay: 3600, max_retry_delay: 3600 },

@@ -46,7 +46,7 @@ const lengthBit = (length: number): number => 1 << (length & 31);
 
 /** Edits of a list of headers. Lists are flat: name, value, name, value. */
 export class HeaderEditList implements HeaderEdits {
-  /** At most one per name, in the order in which the names were first edited. */
+  /** At most one edit per name, in the order in which the names were first edited. */
   #edits: HeaderEdit[] = [];
   /** Set while a group is the only edit. Most requests have no other edits and allocate no list of their own. */
   #group: HeaderEditGroup | null = null;

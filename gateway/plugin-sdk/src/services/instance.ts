@@ -40,7 +40,7 @@ export interface PluginTimers {
 }
 
 export interface CounterMetricOptions {
-  /** In snake case, such as `dropped_entries_total`. The metric is named `sluice_<plugin>_<name>`. */
+  /** A name in snake case, such as `dropped_entries_total`. The metric is called `sluice_<plugin>_<name>`. */
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];

@@ -27,7 +27,7 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   readonly status: number;
-  /** By lower-case name; several values are joined as in Node's `message.headers`. */
+  /** The headers by lower-case name. Several values are joined as in Node's `message.headers`. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Buffer;
 }

@@ -133,7 +133,7 @@ test("status describes silent nodes and resources that are not served, each once
   );
 });
 
-test("trace names the nodes that did not get the token if it was not accepted", async () => {
+test("trace names the nodes that did not get the token if the token was not accepted", async () => {
   const { code, printed, warnings } = await run("trace", `${urlOf()}/cart`);
   assert.equal(code, 3);
   assert.match(

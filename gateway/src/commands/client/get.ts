@@ -128,9 +128,9 @@ interface Description {
   readonly entity: EntityMembers;
   /** Plugins whose scope includes the entity. */
   readonly plugins: readonly AppliedPlugin[];
-  /** Of a certificate only. */
+  /** Only certificates have this member. */
   readonly certificate?: CertificateDetailsBody | null;
-  /** Of an upstream only. */
+  /** Only upstreams have this member. */
   readonly targets?: readonly DescribedTarget[];
 }
 

@@ -58,7 +58,7 @@ const table: readonly (readonly [
     [["1", "created", "target a:80", "", ""]],
   ],
   [
-    "has the reason of changes that are not kept",
+    "states why changes are not kept",
     [revision(1, { reason: "more than 16 MiB" })],
     [["1", "not kept", "", "more than 16 MiB", ""]],
   ],

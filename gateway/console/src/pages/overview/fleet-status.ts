@@ -9,7 +9,7 @@ interface StatusNode {
   readonly revision?: number;
   readonly silent?: boolean;
   readonly missingPlugins?: readonly string[];
-  /** Of a silent or late node. */
+  /** The problem of a silent or late node. */
   readonly problem?: { readonly message: string; readonly remedy: string } | null;
 }
 

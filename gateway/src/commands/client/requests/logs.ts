@@ -16,7 +16,7 @@ const INTERVAL = 1000;
 /** The number of requests that are listed without `--limit`. */
 const LISTED = 100;
 
-/** The maximum that GET /requests returns. */
+/** Maximum number of requests that GET /requests returns. */
 const MAX_REQUESTS = 1000;
 
 interface RequestsPage<Request> {

@@ -20,7 +20,7 @@ interface Rates {
 interface TrafficRow extends Rates {
   readonly id: string;
   readonly name: string | null;
-  /** Of operations only, like the next two members. */
+  /** Only operations have this member and the next two. */
   readonly type?: string;
   readonly service?: { readonly id: string; readonly name: string | null } | null;
   readonly failed?: number;

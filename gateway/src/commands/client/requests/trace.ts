@@ -32,7 +32,7 @@ interface GrantedToken {
 
 interface TracedResponse {
   readonly status: number;
-  /** From the connection to the head of the response, as the client sees it. */
+  /** Milliseconds from the connection to the head of the response, as the client measures them. */
   readonly milliseconds: number;
   readonly token_accepted: boolean;
   readonly trace_id: string | null;

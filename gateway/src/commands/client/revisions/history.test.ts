@@ -69,7 +69,7 @@ const rows: readonly (readonly [does: string, words: readonly string[], code: nu
   ],
   ["history refuses a text as a number", ["history", "last"], 2, /^expected the number of a revision, not 'last'$/],
   [
-    "history refuses --limit with a number",
+    "history refuses --limit with the number of a revision",
     ["history", "1", "--limit", "3"],
     2,
     /^--limit selects revisions of the list/,
