@@ -76,7 +76,7 @@ export const forwardAuth = definePlugin({
           });
     return {
       access(exchange) {
-        // `access` collects the client's headers before it first awaits a promise, so they can be removed after this.
+        // `access` collects the client's headers synchronously, so they can be removed as soon as it returns.
         const result = access(exchange);
         removeAuthHeaders(exchange, config);
         return result;

@@ -43,7 +43,7 @@ export class OperationReader {
     this.#maxBody = maxBody;
   }
 
-  /** Null: the request has no operation, because it is for example for a page, a preflight or an upgrade. */
+  /** Null: the request is not for GraphQL, but for example for a page, or it is a preflight or an upgrade. */
   read(request: ExchangeRequest): readonly NamedOperation[] | null | Promise<readonly NamedOperation[]> {
     if (request.method === "GET") return this.#inQuery(request.query);
     if (request.method !== "POST") return null;

@@ -15,7 +15,7 @@ export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter | BodyObserve
 export interface BodyObserver {
   /** The buffer may be kept, because its bytes do not change after the call. Pieces have arbitrary boundaries. */
   observe(piece: Buffer): void;
-  /** Called at the end of a complete body; not called if the upstream aborts it or the client disconnects before it. */
+  /** Called at the end of a complete body. Not called if the upstream aborts the body or the client disconnects. */
   complete(): void;
 }
 

@@ -1,7 +1,7 @@
 /** Options that several commands have. */
 import type { OptionDefinition } from "@sluice/model/command-line";
 
-/** Options for the connection to the admin API, in addition to the settings, with the names of curl and kubectl. */
+/** Options for the connection to the admin API, besides the settings. Their names are those of curl and kubectl. */
 export const connectionOptions: Readonly<Record<string, OptionDefinition>> = {
   cacert: { value: "FILE", description: "PEM file of the CAs that may issue the certificate of the admin API." },
   cert: { value: "FILE", description: "PEM file of a client certificate (mutual TLS)." },

@@ -128,7 +128,7 @@ function NewEntity({ collection, listPath, singular, nested, query, onDone }: Ne
   );
 }
 
-/** The fields that the form shows at once: those that lists show, and for entities without a name also the tags. */
+/** The fields that the form shows at once: those of lists, `config`, and, for entities without a name, the tags. */
 function mainFields(collection: string): readonly string[] {
   const { names, columns } = namingOf(collection);
   return [...names, ...columns, "config", ...(names.length === 0 ? ["tags"] : [])];

@@ -1,4 +1,4 @@
-/** `sluice logs`: the recent refused, failed and slow requests of all nodes; with `--follow`, requests as they end. */
+/** `sluice logs`: lists the recent refused, failed and slow requests of all nodes, or follows all requests. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { RecentRequest, WatchedRequest } from "@sluice/model";
 import type { GivenOption } from "@sluice/model/command-line";
