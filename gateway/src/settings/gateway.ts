@@ -315,7 +315,7 @@ export const gatewaySettings = defineSettings({
     description:
       "PEM file of certificate authorities that are trusted in addition to Node's own. Applies to connections of " +
       "plugins that verify certificates (to log servers, and to a Redis with `ssl_verify`), not to upstreams. " +
-      "Read at the start. Corresponds to Kong's `lua_ssl_trusted_certificate`.",
+      "The node reads the file only when it starts. Corresponds to Kong's `lua_ssl_trusted_certificate`.",
   },
   ...observerSettings,
   drain: {

@@ -23,8 +23,8 @@ export const observerSettings = defineSettings({
     kind: "duration",
     default: 1000,
     description:
-      "Time after which a response is slow. `GET /requests` of the admin API lists the last requests that were slow, " +
-      "refused or failed. The time counts until the first byte of the response.",
+      "A request is slow if the first byte of its response takes longer than this. `GET /requests` of the admin API " +
+      "lists the last requests that were slow, refused or failed.",
   },
   tracing: {
     variable: "SLUICE_TRACING",

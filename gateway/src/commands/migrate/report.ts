@@ -70,7 +70,9 @@ function differingLines(part: Reported): readonly string[] {
     ...plugins,
     ...(unverified === 0
       ? []
-      : [`services without tls_verify: ${unverified}: their certificates are verified; tls_verify: false trusts any`]),
+      : [
+          `services without tls_verify: ${unverified}: upstreams must have a valid certificate; set tls_verify to false to accept any certificate`,
+        ]),
     ...part.warnings.map(part.describe),
   ];
 }
