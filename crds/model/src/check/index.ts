@@ -226,7 +226,11 @@ export function checkCredentialKey(plugin: unknown, key: string): readonly Viola
 
 /** Whether the violation is to be ignored: a plugin marked as unavailable may be unknown, because it never runs. */
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
-  extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
+  extras?.unavailable !== undefined &&
+  path.length === 1 &&
+  path[0] === "name" &&
+  typeof name === "string" &&
+  message === pluginName(name);
 
 interface CheckedCredential {
   readonly entity: Members;

@@ -40,7 +40,7 @@ export const withAlgorithm = (members: Members): Members =>
 
 /** Removes the config of a vault of an unsupported kind: as in Kong, the vault's only violation is at `name`. */
 function withoutForeignConfig(members: Members): Members {
-  if (vaultKinds.includes(String(members.name))) return members;
+  if (typeof members.name === "string" && vaultKinds.includes(members.name)) return members;
   const { config: _config, ...rest } = members;
   return rest;
 }

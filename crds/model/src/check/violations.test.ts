@@ -30,6 +30,9 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   ["routes", { paths: "/a" }, "paths: expected an array"],
   ["routes", { paths: ["/a"], headers: [] }, "headers: expected a map"],
   ["routes", { paths: ["/a"], headers: { a: "b" } }, "headers.a: expected an array"],
+  // A value that JavaScript cannot convert to a string.
+  ["vaults", { name: { toString: null }, prefix: "my" }, "name: expected a string"],
+  ["plugins", { name: { toString: null }, _sluice: { unavailable: "x" } }, "name: expected a string"],
   ["plugins", limits({ minute: "5" }), "config.minute: expected a number"],
   ["plugins", limits({ minute: 5, redis: "x" }), "config.redis: expected a record"],
   ["plugins", { name: "cors", config: [] }, "config: expected a record"],
