@@ -5,6 +5,7 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { root } from "../check/source-files.ts";
 import { type Counts, describeFailure, failedOf, type Outcome, resultFaultsOf } from "./result.ts";
+import { shareProcesses } from "./shared-processes.ts";
 import type { Suites } from "./stages.ts";
 
 /** The number of files whose durations are printed: the slowest ones. */
@@ -13,16 +14,22 @@ const SLOWEST = 5;
 /** The number of failed tests that the summary repeats. */
 const REPEATED = 5;
 
-/** Runs test files with Node's runner, each in its own process; prints the runner's report and the slowest files. */
+/**
+ * Runs test files with Node's runner, each in its own process unless the stage shares processes; prints the runner's
+ * report and the slowest files.
+ */
 export async function runSuites(stage: Suites, files: readonly string[]): Promise<Outcome> {
   const tests = new Map(files.map((file) => [file, 0]));
+  const shared = stage.sharesProcesses ? shareProcesses(files, join(cache, `${stage.name}-processes`)) : [];
+  const sharing = new Set(shared.flatMap((process) => process.files));
+  const modules = [...files.filter((file) => !sharing.has(file)), ...shared.map(({ entry }) => entry)];
   const durations: [file: string, milliseconds: number][] = [];
   const failures: string[] = [];
   let counts: Counts | undefined;
   let success = true;
   if (files.length > 0) {
     const events = run({
-      files: longestFirst(files, readDurations()).map((file) => join(root, file)),
+      files: longestFirst(modules, readDurations()).map((file) => join(root, file)),
       concurrency: stage.concurrency,
       // The first limit ends a test that hangs; the second ends the run, even if a file hangs after its tests.
       timeout: stage.minutes * 30_000,
@@ -38,10 +45,23 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
       if (summary.file === undefined) ({ counts, success } = summary);
       else {
         const file = relative(root, summary.file);
-        tests.set(file, summary.counts.tests);
+        if (tests.has(file)) tests.set(file, summary.counts.tests);
         durations.push([file, summary.duration_ms]);
       }
     });
+    // In a shared process, a test counts for the file that defines it.
+    const count = ({
+      file,
+      details: { type },
+    }: {
+      file?: string | undefined;
+      details: { type?: string | undefined };
+    }) => {
+      const own = file === undefined ? "" : relative(root, file);
+      if (sharing.has(own) && type !== "suite") tests.set(own, (tests.get(own) ?? 0) + 1);
+    };
+    events.on("test:pass", count);
+    events.on("test:fail", count);
     events.on("test:fail", ({ file = "", name, details: { error } }) => {
       // A suite fails too when one of its tests has failed.
       if (failures.length === REPEATED || (error as { failureType?: string }).failureType === "subtestsFailed") return;
@@ -62,8 +82,10 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
   return { passed: counts?.passed ?? 0, failed, failures, faults };
 }
 
-/** A JSON file with the duration of each test file in its last run, in milliseconds. */
-const durationsFile = join(root, "node_modules/.cache/sluice/test-durations.json");
+const cache = join(root, "node_modules/.cache/sluice");
+
+/** A JSON file with the duration of each test file, or shared process, in its last run, in milliseconds. */
+const durationsFile = join(cache, "test-durations.json");
 
 type Durations = Readonly<Record<string, number>>;
 

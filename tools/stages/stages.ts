@@ -20,6 +20,8 @@ export interface Suites {
   readonly tools?: readonly ToolName[];
   /** Further tools, by folder; they are needed when a test file below that folder runs. */
   readonly folderTools?: Readonly<Record<string, readonly ToolName[]>>;
+  /** Whether files that do not change the state of their process share one (shared-processes.ts). Default: no. */
+  readonly sharesProcesses?: true;
   /** The stage runs only when an argument names it. */
   readonly onlyByName?: true;
   /**
@@ -52,6 +54,7 @@ export const suites: readonly Suites[] = [
     what: "the test files beside the sources",
     concurrency: 3,
     minutes: 20,
+    sharesProcesses: true,
     folderTools: { "gateway/plugins/ldap-auth": ["slapd"], "gateway/src/commands": ["zsh", "fish"] },
   },
   {
