@@ -29,7 +29,7 @@ export interface PageOptions {
   /** The folder in which the page begins. Default: the root of the repository. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Texts of the commands that the run replaces. Default: the port numbers 8000, 8001, 8007 and 4000. */
+  /** Replacements of texts in the commands. Default: free ports for 8000, 8001, 8007 and 4000. */
   readonly replaced?: Readonly<Record<string, string>>;
 }
 

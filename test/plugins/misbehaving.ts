@@ -40,7 +40,7 @@ class Misbehaving implements PluginPhases {
     if (this.#does === "throw") throw new Error("this plugin always fails");
     if (this.#does === "wait forever") await new Promise(() => {});
     if (this.#does === "connect") this.#connect();
-    // Node calls this callback, so an error that `#connect` threw would end the process.
+    // Node calls this callback, so an error of `#connect` ends the process: that is the misbehaviour.
     if (this.#does === "connect later") setImmediate(() => this.#connect());
     if (this.#does === "connect later") await new Promise(setImmediate);
     if (this.#does === "send a datagram") await network.datagrams(this.#server).send(Buffer.from("x"));

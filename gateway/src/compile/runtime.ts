@@ -221,8 +221,8 @@ export interface Runtime {
   /** The cache that the instance of a plugin has opened; null: none. */
   pluginCache(pluginId: string): InstanceCache<unknown> | null;
   /**
-   * A new instance of an enabled plugin, with other services than those of the runtime; null: there is no such plugin.
-   * The caller discards the instance.
+   * A new instance of an enabled plugin, which uses `tools` instead of the runtime's services; null: there is no such
+   * plugin. The caller discards the instance.
    */
   newPluginStep(pluginId: string, tools: PluginTools): NewPluginStep | null;
   /**

@@ -1,4 +1,4 @@
-/** Names of entities, in lists for people. */
+/** The id and the name by which output for people shows an entity. */
 import type { EntityName } from "@sluice/model";
 
 export interface NamedEntity {

@@ -1,4 +1,4 @@
-/** A described request as the head that an engine would pass to the pipeline. */
+/** Converts a request to explain (`ExplainRequest`) into the head that an engine would pass to the pipeline. */
 import { isIP } from "node:net";
 import type { ExplainRequest } from "@sluice/model";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";

@@ -128,7 +128,10 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     }
   }
 
-  /** During successive changes, waits until no change has come for as long as a delivery lasts. */
+  /**
+   * During successive changes, waits for a pause as long as the last delivery took (at most MAX_PAUSE), but at most
+   * MAX_REST in total.
+   */
   async function rest(): Promise<void> {
     const from = performance.now();
     if (from - ended > took * ROW) return;

@@ -37,7 +37,7 @@ function configOfExample(name: string, at: number): object {
  */
 const large = 400;
 
-test("decK leaves credentials of users' plugins as they are until it deletes their consumer", async (context) => {
+test("decK leaves credentials of a plugin of your own as they are until it deletes the consumer that has them", async (context) => {
   const folder = temporaryFolder("deck-credentials");
   context.after(folder.remove);
   const plugin = join(folder.path, "token");

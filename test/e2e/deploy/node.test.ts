@@ -87,7 +87,7 @@ test("everything that a killed run left behind is removed, and a running node is
   assert.deepEqual((await node.run("true", [])).code, 0, "a running node was mistaken for a leftover");
 });
 
-test("a node leaves no process, mount, control group or file when it ends", async () => {
+test("a cluster node leaves no process, mount, control group or file when it ends", async () => {
   const ended = await startNode(await tool("pause"), prepare);
   await ended.start("sleep", ["1000"], { name: "sleep" });
   assert.notDeepEqual(leftBehind(ended.folder), []);

@@ -69,7 +69,7 @@ export interface Cluster {
   forward(host: string, port: number): Promise<Forward>;
   /** Writes a kubeconfig of the administrator for commands that run outside, and resolves to its path. */
   outsideKubeconfig(): Promise<string>;
-  /** The last log lines of each component, the pods and the events. */
+  /** The last log lines of each component, and lists of the pods and the events. */
   logs(): Promise<string>;
   /** Resolves when a component ends without being stopped, to a text with its name and its last log lines. */
   readonly failed: Promise<string>;

@@ -30,7 +30,7 @@ export interface Context {
  */
 const everyUser: AsyncIterable<never> = { [Symbol.asyncIterator]: async function* () {} };
 
-/** The `subscribe` functions by field. The policy wraps them, so that a forbidden subscription fails at its start. */
+/** The `subscribe` functions by field. The access control (policy/policy.ts) wraps them, so that a forbidden subscription fails at its start. */
 export const subscribers = {
   userCreated: (_root: unknown, _given: unknown, _context: Context): AsyncIterable<never> => everyUser,
 };

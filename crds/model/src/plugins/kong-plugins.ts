@@ -7,7 +7,7 @@ import { pluginNamed } from "./index.ts";
 export interface KongPlugin {
   /** Whether only Kong's paid editions have the plugin. */
   readonly paid: boolean;
-  /** How Sluice's plugin differs from Kong's for the same config and requests. Absent: at most their limits differ. */
+  /** How Sluice's plugin differs from Kong's for the same config and requests. Absent: no difference, except perhaps in the limits of values, such as lengths. */
   readonly differs?: string;
   /** What to do in a gateway that lacks the plugin; begins with a lower-case letter and has no full stop. */
   readonly instead?: string;

@@ -132,7 +132,7 @@ export type PluginResult =
 export interface ExplainedPlugin extends EntityName {
   /** The name of this instance: `NAMESPACE/NAME` of its custom resource, its `instance_name`, or its id. */
   readonly label: string;
-  /** The entities that the plugin is attached to; empty for all requests. */
+  /** The entities that the plugin is attached to; empty: the plugin applies to all requests. */
   readonly scope: Readonly<Record<string, EntityName>>;
   /**
    * `ran`, `answered`, `failed` (with an error): in the phase `access`. `applies`: the plugin has no such phase.

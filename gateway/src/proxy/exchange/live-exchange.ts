@@ -65,7 +65,7 @@ export interface ResponseSender {
 export class LiveExchange implements Exchange {
   readonly id = newRequestId();
   readonly request: IncomingRequest;
-  /** The runtime of the exchange, from its start to its end. */
+  /** The runtime that serves the exchange; it stays the same until the exchange ends. */
   readonly runtime: Runtime;
   readonly compiledRoute: CompiledRoute;
   readonly match: RouteMatch;

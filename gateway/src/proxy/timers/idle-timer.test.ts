@@ -28,7 +28,7 @@ test("an idle timer fires once after the delay of its last `start`, and not afte
 test("an idle timer that is late because the event loop was blocked waits once until pending data is read", async () => {
   let alarms = 0;
   const watchdog = new IdleTimer(() => alarms++);
-  // Until the next immediate the event loop runs timers once and then polls for I/O once.
+  // Begins in an immediate: before the next one, the event loop runs timers once and polls for I/O once.
   await new Promise(setImmediate);
   watchdog.start(10);
   block(600);

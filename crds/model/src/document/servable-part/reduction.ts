@@ -333,7 +333,7 @@ export class Reduction {
 /** Members of a plugin that do not determine its scope. */
 const withoutScope: ReadonlySet<unknown> = new Set([
   ...["config", "name", "instance_name", "protocols", "enabled", "@entity"],
-  // The violation is about the whole plugin.
+  // `undefined`: the path of the violation names no member, so the violation is about the whole plugin.
   undefined,
 ]);
 
