@@ -7,7 +7,7 @@ import { readdir } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { type Admin, startAdmin } from "../../gateway/src/admin/index.ts";
-import { adminSettings } from "../../gateway/src/settings/admin.ts";
+import { adminSettings } from "../../gateway/src/settings/commands/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import type { OpenedStore } from "../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";

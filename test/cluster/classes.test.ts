@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { readSettings } from "@sluice/model";
-import { adminSettings } from "../../gateway/src/settings/admin.ts";
+import { adminSettings } from "../../gateway/src/settings/commands/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
 import { root } from "../../tools/check/source-files.ts";

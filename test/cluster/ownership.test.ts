@@ -10,7 +10,7 @@ import { createClusterClient, type Ref, type ResourceClient } from "@sluice/crds
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { startAdmin } from "../../gateway/src/admin/index.ts";
-import { adminSettings } from "../../gateway/src/settings/admin.ts";
+import { adminSettings } from "../../gateway/src/settings/commands/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import { startOperator } from "../../operator/src/operator.ts";
 import { testStore } from "../../operator/src/saved-state/testing-store.ts";

@@ -3,7 +3,7 @@ import { settingsFile } from "@sluice/model";
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
 import { formerVariableNames, variableNames } from "../../user-api/src/settings.ts";
 import { addresses } from "../start/processes.ts";
-import { commands } from "./settings-page.ts";
+import { commands } from "./pages/settings-page.ts";
 
 /** The setting that all commands have, and settings that `npm` scripts of the repository read themselves. */
 const others = [

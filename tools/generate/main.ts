@@ -4,18 +4,18 @@
  */
 import { resolve } from "node:path";
 import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";
-import { alertFiles } from "./alert-files.ts";
+import { alertFiles } from "./alerts/alert-files.ts";
 import { chartValueFiles } from "./chart-values.ts";
-import { commandLinePage } from "./command-line-page.ts";
-import { conformancePage } from "./conformance-page.ts";
 import { dashboardFiles } from "./dashboards.ts";
-import { errorsPage } from "./errors-page.ts";
 import { knownVariablesFile } from "./known-variables.ts";
 import { kongPluginsTable } from "./kong-plugins.ts";
-import { metricsPage } from "./metrics-page.ts";
-import { pluginPages } from "./plugin-pages.ts";
-import { settingsPage } from "./settings-page.ts";
-import { speedPage } from "./speed-page.ts";
+import { commandLinePage } from "./pages/command-line-page.ts";
+import { conformancePage } from "./pages/conformance-page.ts";
+import { errorsPage } from "./pages/errors-page.ts";
+import { metricsPage } from "./pages/metrics-page.ts";
+import { pluginPages } from "./pages/plugin-pages.ts";
+import { settingsPage } from "./pages/settings-page.ts";
+import { speedPage } from "./pages/speed-page.ts";
 import { thirdPartyLicenses } from "./third-party-licenses.ts";
 
 const root = resolve(import.meta.dirname, "../..");

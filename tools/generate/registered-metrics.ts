@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { droppedEntries } from "../../gateway/plugin-sdk/src/delivery/delivery-queue.ts";
 import { pluginMetrics } from "../../gateway/plugins/index.ts";
-import { nodeScraped } from "../../gateway/src/admin/information/node-metrics.ts";
+import { nodeScraped } from "../../gateway/src/admin/information/nodes/node-metrics.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { addedLabels, runtimeRegistry } from "../../gateway/src/metrics/runtime-metrics.ts";
 import type { Shape } from "../../gateway/src/metrics/table.ts";

@@ -1,6 +1,6 @@
 import { deck, goKong, openidServer } from "./clients.ts";
-import { kube } from "./kube.ts";
-import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kubernetes-tools.ts";
+import { kube } from "./kubernetes/kube.ts";
+import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kubernetes/kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { fromApt } from "./obtain/apt.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";

@@ -2,7 +2,7 @@
 import type { Log } from "@sluice/crds";
 import type { Target, TemporaryLogLevel, Upstream } from "@sluice/model";
 import type { Connections } from "../metrics/metrics.ts";
-import type { AdminSettings } from "../settings/admin.ts";
+import type { AdminSettings } from "../settings/commands/admin.ts";
 import type { Effect, OpenedStore } from "../stores/store.ts";
 
 /** An address that accepts client requests. */

@@ -11,7 +11,7 @@ import type { AdminAccess, AdminTls } from "./access/open-access.ts";
 import type { AdminContext } from "./context.ts";
 import { METHODS, type Method, type MethodHandlers } from "./entities/routes.ts";
 import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound, toHttpError } from "./http/errors.ts";
-import { nodesMetrics } from "./information/node-metrics.ts";
+import { nodesMetrics } from "./information/nodes/node-metrics.ts";
 import { KONG_VERSION } from "./information/root.ts";
 import type { AdminRequest, AdminResponse } from "./requests.ts";
 import { adminRoutes } from "./routes.ts";

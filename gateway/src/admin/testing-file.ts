@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSettings } from "@sluice/model";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { adminSettings } from "../settings/admin.ts";
+import { adminSettings } from "../settings/commands/admin.ts";
 import { openStore } from "../stores/open.ts";
 import { type Admin, startAdmin } from "./index.ts";
 import { requestAt, silentLog } from "./testing.ts";

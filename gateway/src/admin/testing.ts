@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Log } from "@sluice/crds";
 import { readSettings, type WaitRequest, type WaitResponse } from "@sluice/model";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { type AdminSettings, adminSettings } from "../settings/admin.ts";
+import { type AdminSettings, adminSettings } from "../settings/commands/admin.ts";
 import { openStore } from "../stores/open.ts";
 import { type Admin, startAdmin } from "./index.ts";
 

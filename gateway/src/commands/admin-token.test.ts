@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { type Declarations, loadSettings } from "@sluice/model/serving";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { adminSettings } from "../settings/admin.ts";
+import { adminSettings } from "../settings/commands/admin.ts";
 import { adminTokenOf } from "./admin-token.ts";
 
 const log = pino({ level: "silent" });

@@ -1,6 +1,6 @@
 /** `sluice admin`: the admin listener without a node. */
 import { startAdmin } from "../admin/index.ts";
-import { adminSettings } from "../settings/admin.ts";
+import { adminSettings } from "../settings/commands/admin.ts";
 import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { version } from "../settings/version.ts";
 import { openStore } from "../stores/open.ts";

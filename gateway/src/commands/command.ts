@@ -2,7 +2,7 @@
 import type { GivenArguments } from "@sluice/model/command-line";
 import type { Declarations, LoadedSettings, SettingsOf, TemporaryLogLevel } from "@sluice/model/serving";
 import type { Logger } from "pino";
-import type { Progress } from "./progress.ts";
+import type { Progress } from "./terminal/progress.ts";
 
 export interface Running {
   close(): Promise<void>;

@@ -9,8 +9,8 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { defineSettings, type LoadedPlugin, SettingsError } from "@sluice/model/serving";
 import { type Gateway, startGateway } from "../node/start-gateway.ts";
+import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { defaultsOf } from "../settings/defaults.ts";
-import { gatewaySettings } from "../settings/gateway.ts";
 import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { defineCommand } from "./command.ts";
 

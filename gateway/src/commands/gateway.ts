@@ -1,6 +1,6 @@
 /** `sluice gateway`: starts a node. */
 import { startGateway } from "../node/start-gateway.ts";
-import { gatewaySettings } from "../settings/gateway.ts";
+import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { defineCommand } from "./command.ts";
 

@@ -7,7 +7,7 @@ import { readSettings } from "@sluice/model";
 import { parseCommandLine } from "@sluice/model/command-line";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import type { Migration } from "../database/migrations/index.ts";
-import { migrationsSettings } from "../settings/migrations.ts";
+import { migrationsSettings } from "../settings/commands/migrations.ts";
 import { sluice } from "./definitions/index.ts";
 import { runMigrations } from "./migrations.ts";
 

@@ -13,8 +13,8 @@ import {
 } from "../database/migrate.ts";
 import type { Migration } from "../database/migrations/index.ts";
 import { openDatabase } from "../database/open.ts";
+import { migrationsSettings } from "../settings/commands/migrations.ts";
 import type { DatabaseSettings } from "../settings/database.ts";
-import { migrationsSettings } from "../settings/migrations.ts";
 import { askOnTerminal, isYes } from "./ask.ts";
 import { defineCommand } from "./command.ts";
 

@@ -14,7 +14,7 @@ import { type Logger, pino } from "pino";
 import { createLog } from "../settings/create-log.ts";
 import { StoreUnavailable } from "../stores/store.ts";
 import { type Command, CommandError, Misused, type Running } from "./command.ts";
-import { progressFor } from "./progress.ts";
+import { progressFor } from "./terminal/progress.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** `sluice settings`: prints the settings of another command and the source of each value. */
 import { type Declarations, type LoadedSettings, shownValue } from "@sluice/model/serving";
 import { type Command, defineCommand } from "./command.ts";
-import { formatData, formatTable } from "./output.ts";
+import { formatData, formatTable } from "./terminal/output.ts";
 
 /** @param declared The settings of the other command. */
 export const settingsCommand = (declared: Declarations): Command =>

@@ -12,8 +12,8 @@ import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withNodeDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { databaseSettings } from "../settings/database.ts";
 import { runMigrations } from "./migrations.ts";
-import { noProgress } from "./progress.ts";
 import { startCommand } from "./start.ts";
+import { noProgress } from "./terminal/progress.ts";
 
 interface Started {
   readonly proxy: string;

@@ -10,7 +10,7 @@ import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
 import { createCaches } from "../plugin-caches/create-caches.ts";
 import { defaultProxySettings } from "../proxy/settings.ts";
-import { gatewaySettings } from "../settings/gateway.ts";
+import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { type RunningWorker, startWorker, type WorkerOptions } from "../workers/worker.ts";
 
 /** The upstream's response as JSON: the request that arrived. */

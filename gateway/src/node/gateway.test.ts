@@ -9,7 +9,7 @@ import { dial, type Received, receiveUntil, type Sent, send } from "../../../tes
 import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { gatewaySettings } from "../settings/gateway.ts";
+import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { type Gateway, startGateway } from "./start-gateway.ts";
 
 interface Node {

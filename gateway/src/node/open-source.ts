@@ -2,7 +2,7 @@
 import { PemError, readPemFiles, SettingsError } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
-import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
+import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
 
 /** A source, and access to its database if it has one. */

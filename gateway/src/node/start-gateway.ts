@@ -23,7 +23,7 @@ import { createGuard } from "../outbound/guard.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { createProbe } from "../proxy/upstream/probe.ts";
-import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
+import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
 import { accessLogFile } from "../settings/observers.ts";
 import { version } from "../settings/version.ts";
 import { createIntake } from "../sources/intake.ts";

@@ -1,7 +1,7 @@
 /** The options of a worker that are computed from the settings, as plain data. */
 import { type LoadedPlugin, readAuthorities, SettingsError } from "@sluice/model/serving";
 import { type ListenAddress, proxySettingsOf } from "../proxy/settings.ts";
-import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
+import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
 import { accessLogFile, tracesUrl } from "../settings/observers.ts";
 import { version } from "../settings/version.ts";
 import type { ObserversPlan, WorkerPlan } from "../workers/worker.ts";

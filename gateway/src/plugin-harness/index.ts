@@ -17,7 +17,7 @@ import { createCaches } from "../plugin-caches/create-caches.ts";
 import { createHttp1Proxy } from "../proxy/http1/listener.ts";
 import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
 import { defaultProxySettings } from "../proxy/settings.ts";
-import { gatewaySettings } from "../settings/gateway.ts";
+import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { version } from "../settings/version.ts";
 import { PluginLifecycle } from "../workers/plugin-lifecycle.ts";
 import { TestClock } from "./test-clock.ts";

@@ -1,7 +1,7 @@
 /** Start-up settings of the proxy listener. */
 import type { ServerOpts } from "node:net";
+import { type GatewaySettings, gatewaySettings } from "../settings/commands/gateway.ts";
 import { defaultsOf } from "../settings/defaults.ts";
-import { type GatewaySettings, gatewaySettings } from "../settings/gateway.ts";
 
 export interface ListenAddress {
   /** IP address or host name; 0.0.0.0 and :: mean every address of the machine. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adminSettings } from "./admin.ts";
-import { configSettings } from "./config.ts";
-import { startSettings } from "./start.ts";
+import { adminSettings } from "./commands/admin.ts";
+import { configSettings } from "./commands/config.ts";
+import { startSettings } from "./commands/start.ts";
 
 test("every command has the same default store, and it is not a cluster", () => {
   const stores = [startSettings, adminSettings, configSettings].map(({ store }) => store.default);

@@ -1,6 +1,6 @@
 /** Opens the store named by SLUICE_STORE, together with its information about the nodes. */
 import type { Log } from "@sluice/crds";
-import type { AdminSettings } from "../settings/admin.ts";
+import type { AdminSettings } from "../settings/commands/admin.ts";
 import type { OpenedStore } from "./store.ts";
 
 // Each store is loaded on demand: a database needs no Kubernetes client.

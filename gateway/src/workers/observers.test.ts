@@ -14,7 +14,7 @@ test("a gateway whose access log and traces are disabled does not load the code 
   context.after(() => hooks.deregister());
   const { startGateway } = await import("../node/start-gateway.ts");
   const { defaultsOf } = await import("../settings/defaults.ts");
-  const { gatewaySettings } = await import("../settings/gateway.ts");
+  const { gatewaySettings } = await import("../settings/commands/gateway.ts");
   const { pino } = await import("pino");
   const free = { host: "127.0.0.1", port: 0 };
   const settings = { ...defaultsOf(gatewaySettings), proxy: free, status: free, push: free, pushToken: "t", drain: 0 };

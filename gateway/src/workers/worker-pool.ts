@@ -15,7 +15,7 @@ import type { MetricsPart } from "../metrics/slices.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import { pluginNumbered } from "../plugin-services/phase-meter.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
-import { gatewaySettings as names } from "../settings/gateway.ts";
+import { gatewaySettings as names } from "../settings/commands/gateway.ts";
 import {
   type ConnectionLimitsMemory,
   createConnectionLimitsMemory,

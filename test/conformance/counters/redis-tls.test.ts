@@ -10,7 +10,7 @@ import { RedisCounters } from "../../../gateway/src/counters/redis-counters.ts";
 import { startGateway } from "../../../gateway/src/node/start-gateway.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
-import { gatewaySettings } from "../../../gateway/src/settings/gateway.ts";
+import { gatewaySettings } from "../../../gateway/src/settings/commands/gateway.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { startTlsRedis, type TlsRedis } from "../../../tools/programs/servers/redis.ts";
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";

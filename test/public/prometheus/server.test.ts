@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { stringify } from "yaml";
 import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
-import { rulesFile } from "../../../tools/generate/alert-files.ts";
+import { rulesFile } from "../../../tools/generate/alerts/alert-files.ts";
 import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { tool } from "../../../tools/programs/tool.ts";

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { type Authority, makeAuthority } from "../../../../tools/programs/certificates.ts";
 import { first, second } from "../../../../tools/programs/pairs.ts";
 import { renegotiationError } from "../../../../tools/programs/renegotiation.ts";
-import { adminSettings } from "../../settings/admin.ts";
+import { adminSettings } from "../../settings/commands/admin.ts";
 import { silentLog, startAdminRig } from "../testing.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
 import { openAccess } from "./open-access.ts";

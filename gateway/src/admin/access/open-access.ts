@@ -4,7 +4,7 @@ import { createSecureContext } from "node:tls";
 import type { ClusterAuthorizer, Log } from "@sluice/crds";
 import { hostAndPort, SettingsError } from "@sluice/model/serving";
 import type { AccessSettings } from "../../settings/access.ts";
-import { type AdminSettings, adminSettings as names } from "../../settings/admin.ts";
+import { type AdminSettings, adminSettings as names } from "../../settings/commands/admin.ts";
 import { type Authorizer, createAuthorizer } from "./authorizer.ts";
 import { isLoopbackHost } from "./browser-guard.ts";
 

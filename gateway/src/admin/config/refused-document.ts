@@ -1,6 +1,6 @@
 /** The error for an invalid document, and the options of the requests that send one. */
 import { declarativeViolation, type Violation } from "@sluice/model";
-import type { AdminSettings } from "../../settings/admin.ts";
+import type { AdminSettings } from "../../settings/commands/admin.ts";
 import type { AdminContext } from "../context.ts";
 import { HttpError } from "../http/errors.ts";
 import { flattenErrors } from "./flatten-errors.ts";

@@ -5,7 +5,7 @@ import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { HttpError, invalidEntity } from "../http/errors.ts";
-import { noAnswer } from "./ask-every-node.ts";
+import { noAnswer } from "./nodes/ask-every-node.ts";
 
 type ExplainContext = Pick<AdminContext, "fleet" | "store">;
 

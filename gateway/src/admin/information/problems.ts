@@ -4,7 +4,7 @@
  * `GET /origins/{collection}/{id}`: where an entity is written.
  */
 import { type Collection, collections } from "@sluice/model";
-import type { AdminSettings } from "../../settings/admin.ts";
+import type { AdminSettings } from "../../settings/commands/admin.ts";
 import type { StoreProblem } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { isId } from "../entities/resolve-url.ts";

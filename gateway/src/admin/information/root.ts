@@ -1,7 +1,7 @@
 /** The body of GET / (docs/reference/kong-compatibility.md#information). */
 import { hostname } from "node:os";
 import { type Declaration, hostAndPort, pluginNamed, pluginNames } from "@sluice/model";
-import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
+import { type AdminSettings, adminSettings } from "../../settings/commands/admin.ts";
 import { readCollection } from "../../stores/read-all.ts";
 import type { Store } from "../../stores/store.ts";
 import type { AdminContext, ProxyAddress } from "../context.ts";

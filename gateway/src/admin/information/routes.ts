@@ -6,13 +6,13 @@ import type { AdminRoute } from "../entities/routes.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
 import { explainRoutes } from "./explain.ts";
-import { lastUseRoutes } from "./last-uses.ts";
 import { logLevelRoutes } from "./log-level.ts";
-import { withNodeProblems } from "./node-problems.ts";
+import { lastUseRoutes } from "./nodes/last-uses.ts";
+import { withNodeProblems } from "./nodes/node-problems.ts";
+import { recentRequestRoutes } from "./nodes/recent-requests.ts";
+import { trafficRoutes } from "./nodes/traffic.ts";
 import { problemRoutes } from "./problems.ts";
-import { recentRequestRoutes } from "./recent-requests.ts";
 import { isWritable, rootBody } from "./root.ts";
-import { trafficRoutes } from "./traffic.ts";
 
 const reading = (url: string, body: (received: AdminRequest) => object | Promise<object>): AdminRoute => ({
   url,

@@ -4,7 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { readSettings, type WaitResponse } from "@sluice/model";
 import { waitFor } from "../../../../tools/process/index.ts";
-import { adminSettings } from "../../settings/admin.ts";
+import { adminSettings } from "../../settings/commands/admin.ts";
 import { openStore } from "../../stores/open.ts";
 import { startAdmin } from "../index.ts";
 import { type AdminRig, served, silentLog, startAdminRig } from "../testing.ts";

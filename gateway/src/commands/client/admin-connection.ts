@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { ForwardedPort } from "@sluice/crds";
 import { Agent, request } from "undici";
-import { type ClientSettings, clientSettings } from "../../settings/client.ts";
+import { type ClientSettings, clientSettings } from "../../settings/commands/client.ts";
 import { tokenFileOf } from "../admin-token.ts";
 import { type CommandCall, CommandError, Misused } from "../command.ts";
 

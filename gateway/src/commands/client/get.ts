@@ -1,10 +1,10 @@
 /** `sluice get` and `sluice describe`: entities as the admin API has them. */
 import { type Collection, entities, entitySecrets } from "@sluice/model";
 import type { CertificateDetailsBody } from "../../admin/information/certificate-warnings.ts";
-import { clientSettings } from "../../settings/client.ts";
+import { clientSettings } from "../../settings/commands/client.ts";
 import type { EntityOrigin } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
-import { formatData, formatTable, styled } from "../output.ts";
+import { formatData, formatTable, styled } from "../terminal/output.ts";
 import { type AdminConnection, type ClientCall, withAdmin } from "./admin-connection.ts";
 import {
   type EntityMembers,

@@ -1,6 +1,6 @@
 /** A plan as text for people. */
 import type { ChangePlan, PlanSummary } from "../../admin/plan/plan.ts";
-import { formatTable, styled } from "../output.ts";
+import { formatTable, styled } from "../terminal/output.ts";
 
 export function planText(plan: ChangePlan): string {
   const { created, changed, deleted, requests } = plan;

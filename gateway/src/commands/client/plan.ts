@@ -1,8 +1,8 @@
 /** `sluice plan`, `diff` and `apply`: compare the configuration with a file or folder, or change it to match. */
-import { type ClientFileSettings, clientFileSettings } from "../../settings/client.ts";
+import { type ClientFileSettings, clientFileSettings } from "../../settings/commands/client.ts";
 import { type CommandCall, defineCommand, Misused } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";
-import { formatData } from "../output.ts";
+import { formatData } from "../terminal/output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
 import { carryOut } from "./carry-out.ts";
 import { differenceText, hasNoChanges, planText } from "./plan-text.ts";

@@ -2,7 +2,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { isRecord } from "@sluice/plugin-sdk";
 import type { ChangePlan } from "../../admin/plan/plan.ts";
-import type { ClientFileSettings } from "../../settings/client.ts";
+import type { ClientFileSettings } from "../../settings/commands/client.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { declarativeText } from "../../stores/file/export.ts";
 import { CommandError } from "../command.ts";

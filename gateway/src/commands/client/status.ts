@@ -1,11 +1,11 @@
 /** `sluice status`: the nodes, and the resources and files that are not served as written. */
 
 import { escapeControlCharacters } from "@sluice/model/serving";
-import type { NodeProblem } from "../../admin/information/node-problems.ts";
-import { clientSettings } from "../../settings/client.ts";
+import type { NodeProblem } from "../../admin/information/nodes/node-problems.ts";
+import { clientSettings } from "../../settings/commands/client.ts";
 import type { StoreProblem } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
-import { formatData, formatTable, styled } from "../output.ts";
+import { formatData, formatTable, styled } from "../terminal/output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
 import { type StatusWarning, targetWarnings } from "./status-warnings.ts";
 

@@ -6,8 +6,8 @@ import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { CommandError, Misused } from "../command.ts";
-import { noProgress } from "../progress.ts";
 import { startCommand } from "../start.ts";
+import { noProgress } from "../terminal/progress.ts";
 import { runCommandLine } from "../testing-command.ts";
 
 const TOKEN = "token-of-the-test";
@@ -18,7 +18,7 @@ export interface ClientRig {
   readonly file: string;
   readonly proxyUrl: string;
   /**
-   * Runs a command line. Resolves to the exit code and the output, or to the message of the error. In the words, PROXY
+   * Runs a command line. Resolves to the exit code and to the output or, after an error, its message. In the words, PROXY
    * and ADMIN stand for the URLs of the proxy and of the admin API.
    */
   run(words: readonly string[], env?: Readonly<Record<string, string>>): Promise<[number, string]>;

@@ -1,5 +1,5 @@
 /** The subcommands of `sluice config`, for declarative files. */
-import { configSettings } from "../../settings/config.ts";
+import { configSettings } from "../../settings/commands/config.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { exportFile, importFile } from "./import-export.ts";

@@ -11,7 +11,7 @@ import {
 } from "@sluice/crds";
 import type { EntityLists } from "../../stores/read-all.ts";
 import { CommandError } from "../command.ts";
-import type { Progress } from "../progress.ts";
+import type { Progress } from "../terminal/progress.ts";
 import { type FromResourcesOptions, fromResources } from "./from-resources.ts";
 import { writeNew } from "./subcommand.ts";
 

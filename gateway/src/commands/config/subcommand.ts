@@ -1,8 +1,8 @@
 /** Code that the subcommands of `sluice config` share. */
 import { readFile, writeFile } from "node:fs/promises";
 import { describeViolation, describeWarnings, type LoadedText, type LoadOptions, loadText } from "@sluice/model";
-import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
-import type { ConfigSettings } from "../../settings/config.ts";
+import { type AdminSettings, adminSettings } from "../../settings/commands/admin.ts";
+import type { ConfigSettings } from "../../settings/commands/config.ts";
 import { defaultsOf } from "../../settings/defaults.ts";
 import { type CommandCall, CommandError } from "../command.ts";
 

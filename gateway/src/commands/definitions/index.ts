@@ -50,7 +50,7 @@ const completion: SluiceCommand = {
     { line: 'eval "$(sluice completion zsh)"', effect: "in ~/.zshrc, after compinit" },
     { line: "sluice completion fish | source", effect: "in ~/.config/fish/config.fish" },
   ],
-  load: async () => (await import("../completion.ts")).completionCommand(sluice),
+  load: async () => (await import("../terminal/completion.ts")).completionCommand(sluice),
 };
 
 const printVersion: SluiceCommand = {

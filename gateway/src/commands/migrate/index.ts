@@ -9,13 +9,13 @@ import {
   servedProtocols,
 } from "@sluice/model";
 import type { GivenOption } from "@sluice/model/command-line";
-import { migrateSettings } from "../../settings/config.ts";
+import { migrateSettings } from "../../settings/commands/config.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { declarativeText } from "../../stores/file/export.ts";
 import { type EntityLists, entitiesOf } from "../../stores/read-all.ts";
 import { CommandError, defineCommand, Misused } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";
-import type { Progress } from "../progress.ts";
+import type { Progress } from "../terminal/progress.ts";
 import { readAdminApi } from "./read-admin.ts";
 import { describeInAdminApi, describeInFile, migrationReport, type Reported } from "./report.ts";
 

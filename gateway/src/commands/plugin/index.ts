@@ -1,6 +1,6 @@
 /** `sluice plugin new`. */
 import { defineSettings, logFormat } from "@sluice/model/serving";
-import { logLevel } from "../../settings/gateway.ts";
+import { logLevel } from "../../settings/commands/gateway.ts";
 import { defineCommand } from "../command.ts";
 import { newPlugin } from "./new.ts";
 

@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { send } from "../../../../test/conformance/engine/client.ts";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { type Gateway, startGateway } from "../../node/start-gateway.ts";
-import { gatewaySettings } from "../../settings/gateway.ts";
+import { gatewaySettings } from "../../settings/commands/gateway.ts";
 
 export interface ObservedNode {
   readonly gateway: Gateway;

@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { send } from "../../../../test/conformance/engine/client.ts";
 import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
 import { startGateway } from "../../node/start-gateway.ts";
-import { gatewaySettings } from "../../settings/gateway.ts";
+import { gatewaySettings } from "../../settings/commands/gateway.ts";
 import { createIntake } from "../intake.ts";
 import type { SourceLog } from "../source.ts";
 import { createFileSource } from "./file-source.ts";

@@ -6,9 +6,9 @@ import { type Database, DatabaseFault, DatabaseUnreachable } from "../../databas
 import { bootstrap } from "../../database/migrate.ts";
 import { type RegisteredNode, readNewestRevision, readNodes } from "../../database/nodes.ts";
 import { openDatabase, requireMigrated } from "../../database/open.ts";
+import type { StartSettings } from "../../settings/commands/start.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import type { RevisionSettings } from "../../settings/revisions.ts";
-import type { StartSettings } from "../../settings/start.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../../sources/source.ts";
 import { revisionLimits } from "../revisions/revisions.ts";

@@ -11,7 +11,7 @@ import {
   type RevisionStorage,
 } from "@sluice/crds";
 import { SettingsError } from "@sluice/model/serving";
-import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
+import { type AdminSettings, adminSettings } from "../../settings/commands/admin.ts";
 import type { Fleet, FleetNode, OpenedStore } from "../store.ts";
 import { createResourceStore } from "./index.ts";
 import { createOperatorClient, type OperatorClient } from "./operator-client.ts";

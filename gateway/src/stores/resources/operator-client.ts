@@ -10,7 +10,7 @@ import {
   type WrittenResource,
 } from "@sluice/model";
 import { Agent, request } from "undici";
-import { adminSettings } from "../../settings/admin.ts";
+import { adminSettings } from "../../settings/commands/admin.ts";
 import { NodesUnreachable } from "../store.ts";
 
 export interface OperatorClient {

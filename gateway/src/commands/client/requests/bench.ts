@@ -2,7 +2,7 @@
 import { type Dispatcher, Pool } from "undici";
 import { isLoopbackHost } from "../../../admin/access/browser-guard.ts";
 import { defineCommand } from "../../command.ts";
-import { formatData, formatTable, styled } from "../../output.ts";
+import { formatData, formatTable, styled } from "../../terminal/output.ts";
 import { failureOf, givenProxyRequest, type ProxyRequest } from "./given-proxy-request.ts";
 import { givenNumber } from "./given-request.ts";
 import { generateLoad, LoadCounts, type LoadEnd, type LoadResponse } from "./load.ts";

@@ -1,8 +1,8 @@
 /** `sluice explain`: asks the admin API how a request would be routed and answered. */
 import type { Explanation } from "@sluice/model/serving";
-import { clientSettings } from "../../../settings/client.ts";
+import { clientSettings } from "../../../settings/commands/client.ts";
 import { defineCommand } from "../../command.ts";
-import { formatData } from "../../output.ts";
+import { formatData } from "../../terminal/output.ts";
 import { withAdmin } from "../admin-connection.ts";
 import { explanationText } from "./explanation-text.ts";
 import { givenBody, givenHeaders, givenNumber } from "./given-request.ts";

@@ -1,7 +1,7 @@
 /** An explanation of a request as text for people. */
 import { STATUS_CODES } from "node:http";
 import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model/serving";
-import { formatTable, styled } from "../../output.ts";
+import { formatTable, styled } from "../../terminal/output.ts";
 
 interface TextOptions {
   /** Whether all candidates are listed, including those that do not match. */

@@ -1,9 +1,9 @@
 /** `sluice top`: rates, errors and latencies of the last ten seconds, redrawn on a terminal. */
 import { setTimeout as delay } from "node:timers/promises";
-import { clientSettings } from "../../../settings/client.ts";
+import { clientSettings } from "../../../settings/commands/client.ts";
 import { CommandError, defineCommand } from "../../command.ts";
-import { formatData, formatTable, styled } from "../../output.ts";
-import { redraw } from "../../progress.ts";
+import { formatData, formatTable, styled } from "../../terminal/output.ts";
+import { redraw } from "../../terminal/progress.ts";
 import { type AdminConnection, withAdmin } from "../admin-connection.ts";
 import { givenNumber } from "./given-request.ts";
 import type { UnansweredNode } from "./unanswered.ts";

@@ -1,9 +1,9 @@
 /** `sluice trace`: sends a request with a debug token, and shows the decisions of the gateway and their durations. */
 import { STATUS_CODES } from "node:http";
 import { Agent, request } from "undici";
-import { clientSettings } from "../../../settings/client.ts";
+import { clientSettings } from "../../../settings/commands/client.ts";
 import { defineCommand } from "../../command.ts";
-import { formatData, formatTable, styled } from "../../output.ts";
+import { formatData, formatTable, styled } from "../../terminal/output.ts";
 import { withAdmin } from "../admin-connection.ts";
 import { failureOf, givenProxyRequest, type ProxyRequest } from "./given-proxy-request.ts";
 import { reportUnanswered, type UnansweredNode } from "./unanswered.ts";

@@ -1,10 +1,10 @@
 /** `sluice history`: the revisions of the store, the changes of one, or the difference of two. */
 import { escapeControlCharacters } from "@sluice/model/serving";
 import type { PlanSummary } from "../../../admin/plan/plan.ts";
-import { clientSettings } from "../../../settings/client.ts";
+import { clientSettings } from "../../../settings/commands/client.ts";
 import type { RevisionCounts } from "../../../stores/revisions/revisions.ts";
 import { CommandError, defineCommand, Misused } from "../../command.ts";
-import { formatData, formatTable, styled } from "../../output.ts";
+import { formatData, formatTable, styled } from "../../terminal/output.ts";
 import { type AdminConnection, withAdmin } from "../admin-connection.ts";
 import { differenceText, hasNoChanges, labelOfChange } from "../plan-text.ts";
 import { givenNumber } from "../requests/given-request.ts";

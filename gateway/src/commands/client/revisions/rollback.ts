@@ -1,6 +1,6 @@
 /** `sluice rollback`: restores the state of an earlier revision, as a write that is planned first. */
 import type { ChangePlan } from "../../../admin/plan/plan.ts";
-import { clientSettings } from "../../../settings/client.ts";
+import { clientSettings } from "../../../settings/commands/client.ts";
 import { defineCommand } from "../../command.ts";
 import { withAdmin } from "../admin-connection.ts";
 import { carryOut } from "../carry-out.ts";

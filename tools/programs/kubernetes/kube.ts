@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { fromGo } from "./obtain/go.ts";
+import { fromGo } from "../obtain/go.ts";
 
 const version = "v1.36.3";
 const stamp = "k8s.io/component-base/version";
@@ -11,7 +11,7 @@ const [, major, minor] = version.match(/^v(\d+)\.(\d+)/) ?? [];
  */
 export const kube = fromGo({
   name: "kube",
-  module: join(import.meta.dirname, "../cluster"),
+  module: join(import.meta.dirname, "../../cluster"),
   what: `Kubernetes ${version}, about 8 minutes the first time (two cores)`,
   ldflags: [
     `-X ${stamp}.gitVersion=${version} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`,

@@ -1,8 +1,8 @@
 /** The reference page of the command lines, from the definitions of their commands. */
-import { describeCommands, describeExitCodes } from "../../crds/model/src/command-line/describe.ts";
-import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
-import { sluice } from "../../gateway/src/commands/definitions/index.ts";
-import { operatorProgram } from "../../operator/src/commands/definition.ts";
+import { describeCommands, describeExitCodes } from "../../../crds/model/src/command-line/describe.ts";
+import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { sluice } from "../../../gateway/src/commands/definitions/index.ts";
+import { operatorProgram } from "../../../operator/src/commands/definition.ts";
 
 const introduction = `# Command line
 

@@ -12,11 +12,11 @@ import {
   readRequestWatch,
   type WatchedRequests,
 } from "@sluice/model";
-import { newestFirst } from "../../proxy/observability/recent-requests.ts";
-import type { AdminContext } from "../context.ts";
-import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
-import type { AdminRoute } from "../entities/routes.ts";
-import { HttpError, invalidEntity } from "../http/errors.ts";
+import { newestFirst } from "../../../proxy/observability/recent-requests.ts";
+import type { AdminContext } from "../../context.ts";
+import { jsonBodyOf } from "../../entities/plugin-endpoints.ts";
+import type { AdminRoute } from "../../entities/routes.ts";
+import { HttpError, invalidEntity } from "../../http/errors.ts";
 import { askEveryNode } from "./ask-every-node.ts";
 
 const TOKEN_BYTES = 24;

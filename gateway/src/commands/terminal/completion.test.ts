@@ -5,9 +5,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
-import { temporaryFolder } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
-import { runCommandLine } from "./testing-command.ts";
+import { temporaryFolder } from "../../../../tools/process/index.ts";
+import { tool } from "../../../../tools/programs/tool.ts";
+import { runCommandLine } from "../testing-command.ts";
 
 const rows: readonly (readonly [line: string, ...candidates: readonly string[]])[] = [
   ["sluice gat", "gateway"],

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMetrics } from "../../metrics/metrics.ts";
-import { createRuntimeMetrics } from "../../metrics/runtime-metrics.ts";
-import { startStatusListener } from "../../status/listener.ts";
-import type { Fleet, FleetNode } from "../../stores/store.ts";
-import { mergeMetrics } from "../../workers/merge-metrics.ts";
+import { createMetrics } from "../../../metrics/metrics.ts";
+import { createRuntimeMetrics } from "../../../metrics/runtime-metrics.ts";
+import { startStatusListener } from "../../../status/listener.ts";
+import type { Fleet, FleetNode } from "../../../stores/store.ts";
+import { mergeMetrics } from "../../../workers/merge-metrics.ts";
 import { nodesMetrics } from "./node-metrics.ts";
 
 async function startNode(nodeId: string, requests: number) {

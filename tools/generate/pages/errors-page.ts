@@ -1,6 +1,6 @@
 /** Generates the reference page of the gateway's own error responses from their table. */
-import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
-import { type GatewayError, gatewayErrors } from "../../gateway/src/exchange/gateway-errors.ts";
+import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GatewayError, gatewayErrors } from "../../../gateway/src/exchange/gateway-errors.ts";
 
 const intro = `# Errors
 

@@ -1,6 +1,6 @@
 /** Compares PromQL expressions with the registered metrics. */
 import { parser } from "@prometheus-io/lezer-promql";
-import { type MeasuredComponent, type RegisteredMetric, registeredMetrics } from "./registered-metrics.ts";
+import { type MeasuredComponent, type RegisteredMetric, registeredMetrics } from "../registered-metrics.ts";
 
 /** Labels that Prometheus adds to the series of a target. */
 const TARGET_LABELS = ["namespace", "pod", "instance", "job"];

@@ -1,6 +1,6 @@
 /** The reference page of all metrics, from their registration. */
-import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
-import { type MeasuredComponent, type RegisteredMetric, registeredMetrics } from "./registered-metrics.ts";
+import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type MeasuredComponent, type RegisteredMetric, registeredMetrics } from "../registered-metrics.ts";
 
 const listeners: Readonly<Record<MeasuredComponent, { readonly title: string; readonly text: string }>> = {
   gateway: {

@@ -1,11 +1,11 @@
 /** Start-up settings of `sluice admin`. */
 import { DEFAULT_CLASS, defineSettings, logFormat, type SettingsOf } from "@sluice/model";
-import { accessSettings } from "./access.ts";
-import { databaseSettings } from "./database.ts";
-import { fileSettings } from "./file.ts";
+import { accessSettings } from "../access.ts";
+import { databaseSettings } from "../database.ts";
+import { fileSettings } from "../file.ts";
+import { plugins } from "../plugins.ts";
+import { revisionSettings } from "../revisions.ts";
 import { allowedUpstreams, compat, logLevel } from "./gateway.ts";
-import { plugins } from "./plugins.ts";
-import { revisionSettings } from "./revisions.ts";
 
 export const adminSettings = defineSettings({
   listen: {

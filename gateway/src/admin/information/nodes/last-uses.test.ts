@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { routeNamed } from "../../compile/testing-entities.ts";
-import type { AdminContext } from "../context.ts";
+import { routeNamed } from "../../../compile/testing-entities.ts";
+import type { AdminContext } from "../../context.ts";
 import { lastUseRoutes } from "./last-uses.ts";
 
 const MINUTE = 60;

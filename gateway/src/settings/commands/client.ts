@@ -1,6 +1,6 @@
 /** Start-up settings of the commands that talk to the admin API, such as `sluice status`. */
 import { defineSettings, type SettingsOf } from "@sluice/model/serving";
-import { accessSettings } from "./access.ts";
+import { accessSettings } from "../access.ts";
 import { adminSettings } from "./admin.ts";
 
 export const clientSettings = defineSettings({

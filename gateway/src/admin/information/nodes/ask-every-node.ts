@@ -1,7 +1,7 @@
 /** Asks every node for facts that only the node itself knows. */
 import { NODE } from "@sluice/model";
-import type { AdminContext } from "../context.ts";
-import { HttpError, noNodeKnown } from "../http/errors.ts";
+import type { AdminContext } from "../../context.ts";
+import { HttpError, noNodeKnown } from "../../http/errors.ts";
 
 interface NodeAnswers<Body> {
   readonly answered: readonly { readonly node: string; readonly body: Body }[];

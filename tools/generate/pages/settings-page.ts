@@ -1,13 +1,13 @@
 /** The reference page of all start-up settings, from their declarations. */
 import { type Declarations, describeSettings } from "@sluice/model";
-import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
-import { adminSettings } from "../../gateway/src/settings/admin.ts";
-import { clientSettings } from "../../gateway/src/settings/client.ts";
-import { configSettings, migrateSettings } from "../../gateway/src/settings/config.ts";
-import { gatewaySettings } from "../../gateway/src/settings/gateway.ts";
-import { migrationsSettings } from "../../gateway/src/settings/migrations.ts";
-import { startSettings } from "../../gateway/src/settings/start.ts";
-import { operatorSettings } from "../../operator/src/settings.ts";
+import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { adminSettings } from "../../../gateway/src/settings/commands/admin.ts";
+import { clientSettings } from "../../../gateway/src/settings/commands/client.ts";
+import { configSettings, migrateSettings } from "../../../gateway/src/settings/commands/config.ts";
+import { gatewaySettings } from "../../../gateway/src/settings/commands/gateway.ts";
+import { migrationsSettings } from "../../../gateway/src/settings/commands/migrations.ts";
+import { startSettings } from "../../../gateway/src/settings/commands/start.ts";
+import { operatorSettings } from "../../../operator/src/settings.ts";
 
 /** The settings of each command, or of commands with the same settings, as `--help` lists them. */
 export const commands: Readonly<Record<string, Declarations>> = {

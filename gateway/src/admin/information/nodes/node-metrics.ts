@@ -1,8 +1,8 @@
 /** GET /metrics of the admin listener: the metrics of all nodes added up. */
-import { DATA_LINES, readData } from "../../metrics/data-lines.ts";
-import { type MetricsPart, Sum, TEXT_FORMAT, textOf } from "../../metrics/slices.ts";
-import { ReadTable } from "../../metrics/table.ts";
-import type { Fleet, FleetNode } from "../../stores/store.ts";
+import { DATA_LINES, readData } from "../../../metrics/data-lines.ts";
+import { type MetricsPart, Sum, TEXT_FORMAT, textOf } from "../../../metrics/slices.ts";
+import { ReadTable } from "../../../metrics/table.ts";
+import type { Fleet, FleetNode } from "../../../stores/store.ts";
 
 /** Milliseconds to wait for a node. The metrics of a slower node are left out, and the response names the node. */
 const NODE_TIMEOUT = 2000;

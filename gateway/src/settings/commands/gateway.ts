@@ -1,9 +1,9 @@
 /** Start-up settings of `sluice gateway`. */
 import { defineSettings, logFormat, type SettingsOf } from "@sluice/model/serving";
-import { databaseSettings } from "./database.ts";
-import { fileSettings } from "./file.ts";
-import { observerSettings } from "./observers.ts";
-import { plugins } from "./plugins.ts";
+import { databaseSettings } from "../database.ts";
+import { fileSettings } from "../file.ts";
+import { observerSettings } from "../observers.ts";
+import { plugins } from "../plugins.ts";
 
 export const logLevel = {
   variable: "SLUICE_LOG_LEVEL",

@@ -1,10 +1,10 @@
 /** Generates the reference page of conformance from the kept results of `npm run test:public`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
-import type { KeptResult } from "../stages/public-results.ts";
+import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import type { KeptResult } from "../../stages/public-results.ts";
 
-const results = join(import.meta.dirname, "../../test/public/results.json");
+const results = join(import.meta.dirname, "../../../test/public/results.json");
 
 /** Suites, clients and servers of other projects that run with every change; a failure fails the stage. */
 const withEveryChange: readonly (readonly [what: string, stage: string, test: string])[] = [

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { dashboards } from "../dashboards.ts";
+import type { MeasuredComponent } from "../registered-metrics.ts";
 import { rulesFor } from "./alert-rules.ts";
-import { dashboards } from "./dashboards.ts";
 import { expressionFaults, knownSeries } from "./promql.ts";
-import type { MeasuredComponent } from "./registered-metrics.ts";
 
 const faulty: readonly (readonly [expression: string, faults: readonly (string | RegExp)[]])[] = [
   ['sum by (route) (rate(sluice_http_requests_total{code=~"5.."}[5m]))', []],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WatchedRequests } from "@sluice/model";
-import type { AdminContext } from "../context.ts";
+import type { AdminContext } from "../../context.ts";
 import { recentRequestRoutes } from "./recent-requests.ts";
 
 /** The body of GET /access-log if the nodes return these requests. */

@@ -7,11 +7,11 @@ import {
   type TrafficCounts,
   type TrafficFilter,
 } from "@sluice/model";
-import { percentileOf } from "../../proxy/observability/latency-histogram.ts";
-import { mergeTraffic, sumByEntity } from "../../proxy/observability/merge-traffic.ts";
-import type { AdminContext } from "../context.ts";
-import type { AdminRoute } from "../entities/routes.ts";
-import { invalidEntity } from "../http/errors.ts";
+import { percentileOf } from "../../../proxy/observability/latency-histogram.ts";
+import { mergeTraffic, sumByEntity } from "../../../proxy/observability/merge-traffic.ts";
+import type { AdminContext } from "../../context.ts";
+import type { AdminRoute } from "../../entities/routes.ts";
+import { invalidEntity } from "../../http/errors.ts";
 import { askEveryNode } from "./ask-every-node.ts";
 
 export const trafficRoutes = (facts: Pick<AdminContext, "fleet">): readonly AdminRoute[] => [

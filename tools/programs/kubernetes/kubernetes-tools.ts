@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { fromGo } from "./obtain/go.ts";
-import { fromModule } from "./obtain/module-file.ts";
+import { fromGo } from "../obtain/go.ts";
+import { fromModule } from "../obtain/module-file.ts";
 
-const clients = join(import.meta.dirname, "../../test/clients");
+const clients = join(import.meta.dirname, "../../../test/clients");
 const helmVersion = "v4.3.1";
 const kubeconformVersion = "v0.8.0";
 

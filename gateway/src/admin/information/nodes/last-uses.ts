@@ -7,10 +7,10 @@ import {
   type UsedCollection,
   usedCollections,
 } from "@sluice/model";
-import { readCollection } from "../../stores/read-all.ts";
-import type { AdminContext } from "../context.ts";
-import type { AdminRoute } from "../entities/routes.ts";
-import { invalidEntity } from "../http/errors.ts";
+import { readCollection } from "../../../stores/read-all.ts";
+import type { AdminContext } from "../../context.ts";
+import type { AdminRoute } from "../../entities/routes.ts";
+import { invalidEntity } from "../../http/errors.ts";
 import { askEveryNode } from "./ask-every-node.ts";
 
 /** In seconds. */

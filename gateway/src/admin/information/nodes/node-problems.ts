@@ -2,7 +2,7 @@
  * The problems of nodes, for GET /status. A node that the store has not heard from, or that is late, is asked at
  * its status listener: it may have lost its database or its operator, and still serve clients.
  */
-import type { AdminSettings } from "../../settings/admin.ts";
+import type { AdminSettings } from "../../../settings/commands/admin.ts";
 
 export interface NodeProblem {
   readonly message: string;

@@ -1,9 +1,9 @@
 /** Start-up settings of `sluice config`, which reads and writes stores, and of `sluice migrate`. */
 import { defineSettings, logFormat, type SettingsOf } from "@sluice/model/serving";
+import { databaseSettings } from "../database.ts";
+import { revisionSettings } from "../revisions.ts";
 import { adminSettings } from "./admin.ts";
-import { databaseSettings } from "./database.ts";
 import { logLevel } from "./gateway.ts";
-import { revisionSettings } from "./revisions.ts";
 
 const { store, directory, homeNamespace, class: resourceClass, file, fileWritable, plugins } = adminSettings;
 

@@ -2,10 +2,10 @@
 import { STATUS_CODES } from "node:http";
 import type { PluginFacts } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
-import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
-import { memberTable } from "../../crds/model/src/generate/tables.ts";
-import { refusedTargets } from "../../crds/model/src/plugins/index.ts";
-import { hasCompatibilitySection } from "./kong-plugins.ts";
+import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { memberTable } from "../../../crds/model/src/generate/tables.ts";
+import { refusedTargets } from "../../../crds/model/src/plugins/index.ts";
+import { hasCompatibilitySection } from "../kong-plugins.ts";
 import {
   adminCommands,
   customResources,
@@ -13,7 +13,7 @@ import {
   type ExampleRequest,
   examplesOf,
   type PluginExample,
-} from "./plugin-examples.ts";
+} from "../plugin-examples.ts";
 
 const SOURCE = "gateway/plugins";
 

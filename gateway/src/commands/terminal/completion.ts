@@ -1,6 +1,6 @@
 /** `sluice completion`: prints a script for a shell. */
 import { type CommandDefinition, type CompletionShell, completionScript } from "@sluice/model/command-line";
-import { type Command, defineCommand } from "./command.ts";
+import { type Command, defineCommand } from "../command.ts";
 
 export const completionCommand = (program: CommandDefinition<Command>): Command =>
   defineCommand({
