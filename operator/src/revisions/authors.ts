@@ -3,10 +3,12 @@
  * Kubernetes user. With several operators, the API server calls the webhook of any one of them, so the user is not
  * always known.
  */
-import { type RecordedChange, refKey } from "@sluice/crds";
+import type { RecordedChange } from "@sluice/crds";
 
 /** A write that the webhook has allowed. */
-export interface ReviewedWrite extends Pick<RecordedChange, "kind" | "namespace" | "name"> {
+export interface ReviewedWrite {
+  /** Of the resource: a later resource of the same name has another one. */
+  readonly uid: string;
   /** The resource's generation after the write; null: the write deletes the resource. */
   readonly generation: number | null;
   readonly user: string;
@@ -29,16 +31,15 @@ const MAX_NAME = 200;
 export function createRevisionAuthors(): RevisionAuthors {
   const writes = new Map<string, Pick<ReviewedWrite, "generation" | "user">>();
   return {
-    observe({ generation, user, ...resource }) {
-      const key = refKey(resource);
-      writes.delete(key);
-      writes.set(key, { generation, user: user.slice(0, MAX_NAME) });
+    observe({ uid, generation, user }) {
+      writes.delete(uid);
+      writes.set(uid, { generation, user: user.slice(0, MAX_NAME) });
       const [oldest] = writes.size > MAX_WRITES ? writes.keys() : [];
       if (oldest !== undefined) writes.delete(oldest);
     },
-    authorOf({ after, ...resource }) {
+    authorOf({ before, after }) {
       const { lastManager, generation } = after?.metadata ?? { generation: null };
-      const write = writes.get(refKey(resource));
+      const write = writes.get((after ?? before)?.metadata.uid ?? "");
       const user = write?.generation === generation ? write?.user : undefined;
       const manager = lastManager?.slice(0, MAX_NAME);
       if (manager && user) return `${manager} (${user})`;

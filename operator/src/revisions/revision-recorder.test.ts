@@ -5,7 +5,7 @@ import { createEmitter } from "../emitter.ts";
 import { testClusterState } from "../translate/testing-cluster-state.ts";
 import { copyClusterState } from "../watch/cluster-state.ts";
 import type { ClusterChange } from "../watch/watch-stage.ts";
-import { createRevisionAuthors, type ReviewedWrite } from "./authors.ts";
+import { createRevisionAuthors } from "./authors.ts";
 import { createRevisionRecorder } from "./revision-recorder.ts";
 
 function createTestStorage() {
@@ -106,25 +106,31 @@ test("the Kubernetes user is the author, or part of it, if the webhook saw the s
   const kept = createTestStorage();
   const { flush, route, remove, authors } = startRecorder(t, kept);
   await flush();
-  const saw = (name: string, generation: number | null, user: string): ReviewedWrite => ({
-    ...{ kind: "Route", namespace: "default" },
-    ...{ name, generation, user },
-  });
-  for (const write of [saw("a", 1, "jane"), saw("b", 2, "joe")]) authors.observe(write);
-  route("a", "/a", { lastManager: "kubectl-edit" } as Metadata);
-  route("b", "/b", { lastManager: "kubectl-edit" } as Metadata);
+  authors.observe({ uid: "of a", generation: 1, user: "jane" });
+  authors.observe({ uid: "of b", generation: 2, user: "joe" });
+  route("a", "/a", { uid: "of a", lastManager: "kubectl-edit" });
+  route("b", "/b", { uid: "of b", lastManager: "kubectl-edit" });
   await flush();
   assert.deepEqual(
     (await shown(kept)).slice(1).map(([author]) => author),
     ["kubectl-edit (jane)", "kubectl-edit"],
   );
   // The webhook did not see the deletion of a.
-  authors.observe(saw("b", null, "joe"));
+  authors.observe({ uid: "of b", generation: null, user: "joe" });
   for (const name of ["a", "b"]) remove("Route", name);
   await flush();
   assert.deepEqual((await shown(kept)).slice(3).toSorted(), [
     ["joe", [["b", "/b", null]]],
     ["unknown", [["a", "/a", null]]],
+  ]);
+  // Another operator's webhook saw the next resource of the same name, and its deletion.
+  route("b", "/again");
+  await flush();
+  remove("Route", "b");
+  await flush();
+  assert.deepEqual((await shown(kept)).slice(5), [
+    ["unknown", [["b", null, "/again"]]],
+    ["unknown", [["b", "/again", null]]],
   ]);
 });
 

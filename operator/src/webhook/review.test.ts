@@ -186,8 +186,9 @@ describe("a review is refused if its body has", () => {
 
 test("reports the user of each allowed write of a resource, except dry runs", () => {
   const seen: unknown[] = [];
+  const metadata = { name: "tried", uid: "u", generation: 3 };
   const reviewed = (request: object, spec: object = { paths: ["/users"] }) => {
-    const object = { ...resource("Route", spec), metadata: { name: "tried", generation: 3 } };
+    const object = { ...resource("Route", spec), metadata };
     const given = {
       uid,
       operation: "UPDATE",
@@ -203,11 +204,13 @@ test("reports the user of each allowed write of a resource, except dry runs", ()
   reviewed({ dryRun: true });
   reviewed({ userInfo: {} });
   reviewed({}, { paths: "/users" });
-  reviewed({ operation: "DELETE", object: null, oldObject: resource("Route", { paths: "/users" }) });
-  reviewed({ operation: "DELETE", object: null, oldObject: resource("Route", {}), dryRun: true });
-  const route = { kind: "Route", namespace: "default", name: "tried", user: "jane" };
+  const deletion = { operation: "DELETE", object: null };
+  const oldObject = { ...resource("Route", { paths: "/users" }), metadata };
+  reviewed({ ...deletion, oldObject });
+  reviewed({ ...deletion, oldObject, dryRun: true });
+  reviewed({ ...deletion, oldObject: resource("Route", {}) });
   assert.deepEqual(seen, [
-    { ...route, generation: 3 },
-    { ...route, generation: null },
+    { uid: "u", generation: 3, user: "jane" },
+    { uid: "u", generation: null, user: "jane" },
   ]);
 });

@@ -1,6 +1,5 @@
 /** AdmissionReview (admission.k8s.io/v1): request and response as plain data. Pure. */
-import { describeResourceViolation, type Resource, sluiceKindOf } from "@sluice/crds";
-import type { ResourceKind } from "@sluice/model";
+import { describeResourceViolation, type Metadata, type Resource, sluiceKindOf } from "@sluice/crds";
 import type { ReviewedWrite } from "../revisions/authors.ts";
 import { validateResource } from "./validate-resource.ts";
 
@@ -66,7 +65,7 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
   const kind = sluiceKindOf(resource);
   if (!kind || !options.isOwn(resource)) return { allowed: true };
   const { violations, warnings } = isDeletion ? noErrors : validateResource(resource, options.homeNamespace);
-  if (violations.length === 0) observe(kind, resource, request, options);
+  if (violations.length === 0) observe(resource.metadata, request, options);
   return {
     allowed: violations.length === 0,
     ...(violations.length > 0 && {
@@ -79,18 +78,16 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
 /** Deletions are always allowed: a resource that violates a newer rule can be deleted. */
 const noErrors: ReturnType<typeof validateResource> = { violations: [], warnings: [] };
 
-/** In an admission review, `generation` already has the value that the API server will store. */
+/** In an admission review, `uid` and `generation` already have the values that the API server will store. */
 function observe(
-  kind: ResourceKind,
-  { metadata }: Resource,
+  { uid, ...metadata }: Metadata,
   { operation, userInfo, dryRun }: Members,
   { observeWrite }: ReviewOptions,
 ): void {
-  const { namespace, name } = metadata;
   const generation = operation === "DELETE" ? null : metadata.generation;
   const user = isRecord(userInfo) ? userInfo.username : undefined;
-  if (dryRun !== true && typeof user === "string" && generation !== undefined)
-    observeWrite?.({ kind, namespace, name, generation, user });
+  if (dryRun === true || typeof user !== "string" || typeof uid !== "string") return;
+  if (generation === null || typeof generation === "number") observeWrite?.({ uid, generation, user });
 }
 
 const isRecord = (value: unknown): value is Members =>
