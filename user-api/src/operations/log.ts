@@ -30,7 +30,10 @@ export function makeLog(
 /** Seconds for which SIGUSR2 sets the level to debug, so that a forgotten debug level does not fill a disk. */
 const DEBUG_SECONDS = 600;
 
-/** On SIGUSR2, sets the level to debug for ten minutes. Another SIGUSR2 in this time restores the configured level. */
+/**
+ * On SIGUSR2, sets the level to debug for ten minutes. Another SIGUSR2 in this time restores the configured level. The
+ * same as `TemporaryLogLevel` of the model, on which this workload does not depend.
+ */
 export function changeLevelOnSignal(log: Logger): void {
   const configured = log.level;
   let timer: NodeJS.Timeout | undefined;
