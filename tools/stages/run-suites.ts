@@ -50,19 +50,13 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
       }
     });
     // In a shared process, a test counts for the file that defines it.
-    const count = ({
-      file,
-      details: { type },
-    }: {
-      file?: string | undefined;
-      details: { type?: string | undefined };
-    }) => {
-      const own = file === undefined ? "" : relative(root, file);
+    const count = (file: string, type: string | undefined) => {
+      const own = relative(root, file);
       if (sharing.has(own) && type !== "suite") tests.set(own, (tests.get(own) ?? 0) + 1);
     };
-    events.on("test:pass", count);
-    events.on("test:fail", count);
-    events.on("test:fail", ({ file = "", name, details: { error } }) => {
+    events.on("test:pass", ({ file = "", details: { type } }) => count(file, type));
+    events.on("test:fail", ({ file = "", name, details: { error, type } }) => {
+      count(file, type);
       // A suite fails too when one of its tests has failed.
       if (failures.length === REPEATED || (error as { failureType?: string }).failureType === "subtestsFailed") return;
       const message = String((error.cause as Error | undefined)?.message ?? error.message);
