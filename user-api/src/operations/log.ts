@@ -41,7 +41,7 @@ export function changeLevelOnSignal(log: Logger): void {
     clearTimeout(timer);
     timer = undefined;
     // The level of the settings may hide the line.
-    log.info({ now: configured }, "the log level is that of the settings again");
+    log.info({ now: configured }, "the log level of the settings was restored");
     log.level = configured;
   };
   process.on("SIGUSR2", () => {
