@@ -34,14 +34,17 @@ export interface RegisteredNode extends NodeRecord {
   readonly lastSeen: string;
 }
 
-const heartbeatSql = (signal: string) => `with registered as (
+/** Reads `revision` first, because `reset` locks the tables in that order. */
+const heartbeatSql = (signal: string) => `with
+  newest as materialized (select number, epoch from revision),
+  registered as (
     insert into nodes (id, address, status, version, revision, last_seen)
       values ($1, $2, $3, $4, $5::text::bigint, clock_timestamp())
     on conflict (id) do update set address = excluded.address, status = excluded.status, version = excluded.version,
       revision = excluded.revision, last_seen = excluded.last_seen
     returning id
   )
-  select number, epoch::text${signal} from revision, registered`;
+  select number, epoch::text${signal} from newest, registered`;
 
 const [HEARTBEAT, HEARTBEAT_WITH_NOTIFY] = [
   heartbeatSql(""),

@@ -1,10 +1,14 @@
 /** Tests of the migrations for each database. Run by postgres.test.ts and embedded.test.ts. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
-import { collections, entities } from "@sluice/model";
+import { checkEntity, collections, entities } from "@sluice/model";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { bootstrap, finish, readMigrationState, reset, up } from "../../../gateway/src/database/migrate.ts";
 import { type Migration, migrations } from "../../../gateway/src/database/migrations/index.ts";
+import { readNodes, sendHeartbeat } from "../../../gateway/src/database/nodes.ts";
+import { readChanges } from "../../../gateway/src/database/read-changes.ts";
+import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import type { DatabaseHolder } from "./suite.ts";
 
 const base: Migration = { name: "000_old", up: "create table old (a int)" };
@@ -120,6 +124,43 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       );
       assert.deepEqual(left, [{ name: "theirs" }]);
       assert.deepEqual((await bootstrap(database)).ran?.length, migrations.length);
+    });
+
+    test("a reset cannot deadlock with the reads, heartbeats and writes of running nodes", async () => {
+      const node = { id: randomUUID(), address: "a", status: null, version: "1", revision: 1 };
+      const store = createDatabaseStore(database, async () => null);
+      const create = () => {
+        const entity = checkEntity("services", { name: randomUUID(), host: "up.test" }).value ?? assert.fail();
+        return store.write([{ op: "create", collection: "services", entity }]);
+      };
+      const failures = new Set<string>();
+      let ended = false;
+      const repeat = async (use: () => Promise<unknown>) => {
+        while (!ended) await use().catch((error: Error) => failures.add(error.message));
+      };
+      await bootstrap(database);
+      const users = [
+        () => readChanges(database, null),
+        () => readChanges(database, { number: 1, epoch: "" }),
+        () => sendHeartbeat(database, node, true),
+        () => readNodes(database),
+        create,
+      ].map(repeat);
+      try {
+        for (let count = 0; count < 3; count += 1) {
+          assert.equal(await reset(database), true);
+          await bootstrap(database);
+        }
+      } finally {
+        ended = true;
+        await Promise.all(users);
+      }
+      // Between a reset and the next bootstrap the tables do not exist.
+      const expected = /does not exist|needs bootstrapping/;
+      assert.deepEqual(
+        [...failures].filter((message) => !expected.test(message)),
+        [],
+      );
     });
   });
 }

@@ -19,7 +19,7 @@ function options(more: Partial<PostgresOptions> = {}): PostgresOptions {
 }
 
 async function hold() {
-  const database = openPostgres(options({ poolSize: 3 }));
+  const database = openPostgres(options({ poolSize: 3, timeout: 10_000 }));
   return { database, close: () => database.close() };
 }
 

@@ -18,7 +18,7 @@ after(() => server.stop());
 
 function open({ url } = server) {
   const { hostname: host, port, username: user, password } = new URL(url);
-  return openPostgres({ host, port: Number(port), user, password, database: "postgres", timeout: 1000 });
+  return openPostgres({ host, port: Number(port), user, password, database: "postgres" });
 }
 
 describeDatabaseSource("Postgres", async () => {
