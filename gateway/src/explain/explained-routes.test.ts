@@ -46,6 +46,7 @@ describe("the reason why a route does not match", () => {
       `the host a.com is not one of ${many.slice(0, 10).join(", ")} and 2 more`,
     ],
     [{ paths: ["/a"] }, { url: "http://a.com" }, "path", "the path / does not begin with /a"],
+    [{ paths: ["~/a\\.b$"] }, { url: "http://a.com/a.b/" }, "path", "the path /a.b/ does not match ~/a\\.b$"],
     [{ paths: ["/a"] }, { url: "http://a.com/A?x=/a" }, "path", "the path /A does not begin with /a"],
     [{ paths: ["~/a/[0-9]+$"] }, { url: "http://a.com/a/1/" }, "path", "the path /a/1/ does not match ~/a/[0-9]+$"],
     [
@@ -127,6 +128,8 @@ describe("the reason why a route that matches is not chosen", () => {
       "wildcards with a port rank before other hosts",
     ],
     [{ paths: ["~/a"] }, { paths: ["/a/b"] }, "regular expressions rank before prefixes"],
+    [{ paths: ["~/a/b$"] }, { paths: ["/a/b"] }, "regular expressions rank before prefixes"],
+    [{ paths: ["~/a/b$"], created_at: 1 }, { paths: ["~/a"], created_at: 2 }, "it was created earlier"],
     [{ headers: { one: ["1"], two: ["2"] } }, { headers: { one: ["1"] } }, "2 headers are more than 1"],
     [
       { paths: ["~/a"], regex_priority: 10 },

@@ -2,14 +2,8 @@
 import { firstNames, type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
 import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
 import { visitHostKeys } from "./host-pattern.ts";
-import {
-  acceptsHeader,
-  acceptsServerName,
-  compareEntries,
-  type HeaderRule,
-  precedenceReason,
-  type RouteEntry,
-} from "./route-entry.ts";
+import { compareEntries, precedenceReason } from "./precedence.ts";
+import { acceptsHeader, acceptsServerName, type HeaderRule, type RouteEntry } from "./route-entry.ts";
 
 export interface ExplainEntriesOptions {
   /** Maximum number of entries in the result. */
@@ -102,8 +96,8 @@ const hasHost = (entry: RouteEntry, { hosts }: Lookup): boolean =>
 
 /** The first attribute after the host by which the entry does not match; null: all of them match. */
 function mismatchBesidesHost(entry: RouteEntry, { request, isServed }: Lookup): RouteAttribute | null {
-  const { route, methods, headers, prefix, pattern } = entry;
-  if (prefix !== null && !request.path.startsWith(prefix)) return "path";
+  const { route, methods, headers, prefix, isExact, pattern } = entry;
+  if (prefix !== null && !(isExact ? request.path === prefix : request.path.startsWith(prefix))) return "path";
   if (pattern !== null && pattern.matchPrefix(request.path) === undefined) return "path";
   if (methods !== null && !methods.has(request.method)) return "method";
   if (headers !== null && !headers.every((rule) => acceptsHeader(rule, request))) return "header";
@@ -119,18 +113,16 @@ interface DescribeOptions extends Lookup {
 function described({ entry, attribute }: RankedEntry, { request, chosen }: DescribeOptions): ExplainedRoute {
   const mismatch = attribute && { attribute, reason: reasonOf(entry, attribute, request) };
   const lostBecause = mismatch || !chosen || chosen === entry ? null : precedenceReason(chosen, entry);
-  return { route: entry.route, path: pathOf(entry), mismatch, lostBecause };
+  return { route: entry.route, path: entry.path, mismatch, lostBecause };
 }
 
-const pathOf = ({ prefix, pattern }: RouteEntry): string | null => (pattern ? `~${pattern.source}` : prefix);
-
 function reasonOf(entry: RouteEntry, attribute: RouteAttribute, request: RoutableRequest): string {
-  const { route, hosts, methods, headers, serverNames, pattern } = entry;
+  const { route, hosts, path, methods, headers, serverNames } = entry;
   switch (attribute) {
     case "host":
       return `${named("host", request.host)} is not ${oneOf(hosts)}`;
     case "path":
-      return `${named("path", request.path)} does not ${pattern ? "match" : "begin with"} ${short(pathOf(entry) ?? "")}`;
+      return `${named("path", request.path)} does not ${path?.startsWith("~") ? "match" : "begin with"} ${short(path ?? "")}`;
     case "method":
       return `${named("method", request.method)} is not ${oneOf(methods ?? [])}`;
     case "header": {

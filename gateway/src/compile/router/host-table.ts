@@ -3,12 +3,14 @@
  * previous table.
  */
 
+import { compareEntries } from "./precedence.ts";
 import { type EditToken, emptyTree, insert, insertSorted, type RadixNode, remove } from "./radix.ts";
-import { compareEntries, type RouteEntry } from "./route-entry.ts";
+import type { RouteEntry } from "./route-entry.ts";
 
 export interface HostTable {
+  /** Entries with a prefix or an exact path. */
   readonly prefixes: RadixNode<RouteEntry>;
-  /** Entries with a regular-expression path, in the order of `compareEntries`. */
+  /** Entries with a `pattern`, in the order of `compareEntries`. */
   readonly patterns: readonly RouteEntry[];
   /** Entries without a path, in the order of `compareEntries`. */
   readonly pathless: readonly RouteEntry[];

@@ -5,7 +5,8 @@
 import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serving";
 import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
-import { parseHostPattern } from "./host-pattern.ts";
+import { exactPathOf } from "./exact-path.ts";
+import { weightOf } from "./weight.ts";
 
 export interface HeaderRule {
   readonly name: Lowercase<string>;
@@ -18,28 +19,26 @@ export interface RouteEntry {
   readonly route: SnapshotRoute;
   /** Lower-case host patterns; empty: any host. */
   readonly hosts: readonly string[];
+  /** As configured; null: the route has no paths. */
+  readonly path: string | null;
+  /** What a path must begin with, or equal if `isExact`; null for a pattern and for a route without paths. */
   readonly prefix: string | null;
+  readonly isExact: boolean;
+  /** A regular expression that is not an exact path. */
   readonly pattern: Regex | null;
   readonly methods: ReadonlySet<string> | null;
   readonly headers: readonly HeaderRule[] | null;
   readonly serverNames: ReadonlySet<string> | null;
-  /** The part of Kong's route priority that fits in one number; the higher wins. */
+  // The following members are compared in this order (precedence.ts). They are small integers in every entry, so that
+  // the engine compares them without type checks.
   readonly weight: number;
+  /** 0 for entries without a regular expression. */
+  readonly regexPriority: number;
+  /** 0 for entries with a regular expression, also if it is an exact path. */
+  readonly prefixLength: number;
+  /** The place of the path in the route's list. */
+  readonly position: number;
 }
-
-// Kinds of attributes by their place in the order host > header > path > method > sni.
-const HOST = 16;
-const HEADER = 8;
-const PATH = 4;
-const METHOD = 2;
-const SNI = 1;
-
-const WILDCARD_WITH_PORT = 4;
-const PLAIN_HOSTS = 2;
-const REGEX_PATH = 1;
-
-/** The model allows 16 header names; the weight has room for more, so that an overflow cannot change the order. */
-const HEADER_COUNTS = 1024;
 
 /** The entries of a route; empty if no protocol of the route is HTTP or gRPC, or if it has no attribute to match by. */
 export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
@@ -48,71 +47,40 @@ export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
   const headers = headerRules(route.headers);
   const methods = filled(route.methods);
   const serverNames = filled(route.snis);
-  const kinds =
-    (hosts.length > 0 ? HOST : 0) | (headers ? HEADER : 0) | (methods ? METHOD : 0) | (serverNames ? SNI : 0);
-  const hostBits = hostKind(hosts);
-  const entry = (path: string | null): RouteEntry => {
-    const pattern = path?.startsWith("~") ? regex(path.slice(1)) : null;
-    const all = path === null ? kinds : kinds | PATH;
+  const entry = (path: string | null, position: number): RouteEntry => {
+    const source = path?.startsWith("~") ? path.slice(1) : null;
+    const exact = source === null ? null : exactPathOf(source);
+    const prefix = source === null ? path : exact;
+    const attributes = {
+      hosts,
+      headerCount: headers?.length ?? 0,
+      hasPath: path !== null,
+      isRegex: source !== null,
+      hasMethods: methods !== null,
+      hasServerNames: serverNames !== null,
+    };
     return {
       route,
       hosts,
-      prefix: pattern ? null : path,
-      pattern,
+      path,
+      prefix,
+      isExact: exact !== null,
+      pattern: source !== null && exact === null ? regex(source) : null,
       methods,
       headers,
       serverNames,
-      weight:
-        ((count(all) * 32 + all) * 8 + hostBits + (pattern ? REGEX_PATH : 0)) * HEADER_COUNTS +
-        Math.min(headers?.length ?? 0, HEADER_COUNTS - 1),
+      weight: weightOf(attributes),
+      regexPriority: source === null ? 0 : route.regex_priority,
+      prefixLength: source !== null ? 0 : (path?.length ?? 0),
+      position,
     };
   };
   const paths = route.paths ?? [];
   if (paths.length > 0) return paths.map(entry);
-  return kinds === 0 ? [] : [entry(null)];
+  return hosts.length > 0 || headers || methods || serverNames ? [entry(null, 0)] : [];
 }
 
 const HTTP_PROTOCOLS: ReadonlySet<string> = new Set(["http", "https", "grpc", "grpcs"]);
-
-/** Negative when `a` wins: Kong's route priority (traditional_compatible router). */
-export function compareEntries(a: RouteEntry, b: RouteEntry): number {
-  if (a.weight !== b.weight) return b.weight - a.weight;
-  if (a.pattern && a.route.regex_priority !== b.route.regex_priority) {
-    return b.route.regex_priority - a.route.regex_priority;
-  }
-  const longer = (b.prefix?.length ?? 0) - (a.prefix?.length ?? 0);
-  if (longer !== 0) return longer;
-  if (a.route.created_at !== b.route.created_at) return a.route.created_at - b.route.created_at;
-  return a.route.id < b.route.id ? -1 : a.route.id > b.route.id ? 1 : 0;
-}
-
-/** The first rule of `compareEntries` by which `winner` takes precedence over `loser`. */
-export function precedenceReason(winner: RouteEntry, loser: RouteEntry): string {
-  const [more, fewer] = [attributesOf(winner), attributesOf(loser)];
-  if (more.length !== fewer.length)
-    return `it has ${more.length} kinds of attributes (${more.join(", ")}), this one ${fewer.length} (${fewer.join(", ")})`;
-  const kind = more.find((name) => !fewer.includes(name));
-  if (kind !== undefined) return `${kind} rank before ${fewer.find((name) => !more.includes(name))}`;
-  const own = hostKind(winner.hosts);
-  if (own !== hostKind(loser.hosts))
-    return own === PLAIN_HOSTS ? "hosts rank before wildcards" : "wildcards with a port rank before other hosts";
-  if ((winner.pattern === null) !== (loser.pattern === null)) return "regular expressions rank before prefixes";
-  const [headers, fewerHeaders] = [winner.headers?.length ?? 0, loser.headers?.length ?? 0];
-  if (headers !== fewerHeaders) return `${headers} headers are more than ${fewerHeaders}`;
-  const [priority, lower] = [winner.route.regex_priority, loser.route.regex_priority];
-  if (winner.pattern && priority !== lower) return `regex_priority ${priority} is more than ${lower}`;
-  if (winner.prefix?.length !== loser.prefix?.length) return `the path ${winner.prefix} is longer`;
-  if (winner.route === loser.route) return "it has another path that matches";
-  return winner.route.created_at === loser.route.created_at ? "its id sorts first" : "it was created earlier";
-}
-
-const attributesOf = ({ hosts, headers, prefix, pattern, methods, serverNames }: RouteEntry): readonly string[] => [
-  ...(hosts.length > 0 ? ["hosts"] : []),
-  ...(headers ? ["headers"] : []),
-  ...(prefix !== null || pattern ? ["paths"] : []),
-  ...(methods ? ["methods"] : []),
-  ...(serverNames ? ["snis"] : []),
-];
 
 /** Whether everything but host and path matches; `RouteSearch` matches these two. */
 export function matchesRest(entry: RouteEntry, request: RoutableRequest): boolean {
@@ -130,13 +98,6 @@ export const acceptsHeader = (rule: HeaderRule, request: RoutableRequest): boole
     return rule.pattern ? rule.pattern.test(value) : rule.values?.has(value) === true;
   });
 
-function hostKind(hosts: readonly string[]): number {
-  if (hosts.length === 0) return 0;
-  const wildcards = hosts.map(parseHostPattern).filter((host) => host.kind !== "plain");
-  if (wildcards.length === 0) return PLAIN_HOSTS;
-  return wildcards.some((host) => host.port !== "") ? WILDCARD_WITH_PORT : 0;
-}
-
 function headerRules(headers: SnapshotRoute["headers"]): readonly HeaderRule[] | null {
   const rules = Object.entries(headers ?? {}).map(([name, values]): HeaderRule => {
     const [only] = values;
@@ -152,13 +113,6 @@ function headerRules(headers: SnapshotRoute["headers"]): readonly HeaderRule[] |
 
 const filled = (words: readonly string[] | null): ReadonlySet<string> | null =>
   words !== null && words.length > 0 ? new Set(words) : null;
-
-const count = (bits: number): number => {
-  let left = bits;
-  let ones = 0;
-  for (; left > 0; left >>= 1) ones += left & 1;
-  return ones;
-};
 
 /** Snapshots are validated: a pattern that does not compile here is a bug. */
 function regex(source: string): Regex {

@@ -3,8 +3,9 @@ import type { SnapshotRoute } from "@sluice/model";
 import type { CompiledRoute, PluginChain, RoutableRequest, RouteChains } from "../runtime.ts";
 import type { HostKeyVisitor } from "./host-pattern.ts";
 import type { HostTable } from "./host-table.ts";
+import { compareEntries } from "./precedence.ts";
 import { type ItemsVisitor, visitPrefixes } from "./radix.ts";
-import { compareEntries, matchesRest, type RouteEntry } from "./route-entry.ts";
+import { matchesRest, type RouteEntry } from "./route-entry.ts";
 
 /** Returns compiled routes; null: the route matches no requests. */
 export interface CompiledRouteSource {
@@ -18,6 +19,9 @@ const noChains: RouteChains = { base: noPlugins, identified: () => noPlugins };
 export const everyRouteServed: CompiledRouteSource = {
   get: (route) => ({ route, upstream: null, chains: { http: noChains, https: noChains, candidates: () => [] } }),
 };
+
+/** The captures of a regular expression without groups. Frozen, because all requests share it. */
+const noCaptures: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
 
 export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
   winner: RouteEntry | null = null;
@@ -40,10 +44,11 @@ export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
     if (table !== undefined) this.visitTable(table);
   }
 
+  /** Patterns come last, so that an exact path that takes precedence spares the slower matching of patterns. */
   visitTable(table: HostTable): void {
-    if (table.patterns.length > 0) this.#tryPatterns(table.patterns);
     visitPrefixes(table.prefixes, this.#request.path, this);
     if (table.pathless.length > 0) this.visit(table.pathless, 0);
+    if (table.patterns.length > 0) this.#tryPatterns(table.patterns);
   }
 
   /**
@@ -52,13 +57,14 @@ export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
   visit(entries: readonly RouteEntry[], length: number): void {
     for (const entry of entries) {
       if (this.#loses(entry)) return;
+      if (entry.isExact && length !== this.#request.path.length) continue;
       if (!matchesRest(entry, this.#request)) continue;
       const part = this.#parts.get(entry.route);
       if (part === null) continue;
       this.winner = entry;
       this.compiledRoute = part;
       this.length = length;
-      this.captures = null;
+      this.captures = entry.isExact ? noCaptures : null;
       return;
     }
   }

@@ -4,6 +4,8 @@ import type { SnapshotRoute } from "@sluice/model";
 import fc from "fast-check";
 import type { RoutableRequest } from "../runtime.ts";
 import { routeNamed } from "../testing-entities.ts";
+import { compareEntries } from "./precedence.ts";
+import { routeEntriesOf } from "./route-entry.ts";
 import { Router } from "./router.ts";
 import { naiveMatch } from "./testing-naive.ts";
 
@@ -23,7 +25,8 @@ const words = {
     "[::1]:80",
   ],
   paths: ["/", "/a", "/a/", "/ab", "/a/b", "/abc/d", "/b", "~/a", "~/a[bc]", "~/(?:a|ab)/?", "~/b.*"],
-  requestPaths: ["/", "/a", "/a/", "/ab", "/abc", "/abc/d/e", "/a/b", "/b", "/bb/c", "/c"],
+  exactPaths: ["~/$", "~/a$", "~/a/$", "~/ab$", "~/a/b$", "~/a\\.b$", "~/a.b$", "~/a\\-b$", "~/ab\\$", "~/(a)$"],
+  requestPaths: ["/", "/a", "/a/", "/ab", "/abc", "/abc/d/e", "/a/b", "/b", "/bb/c", "/c", "/a.b", "/a-b", "/ab$"],
   methods: ["GET", "POST", "PURGE"],
   snis: ["a.com", "b.com"],
   headers: ["~*^on", "one", "ONE", "two"],
@@ -36,7 +39,7 @@ const routes = fc
   .array(
     fc.record({
       hosts: some(words.hosts, 2),
-      paths: some(words.paths, 3),
+      paths: some([...words.paths, ...words.exactPaths], 3),
       methods: some(words.methods, 2),
       snis: some(words.snis, 1),
       headers: fc.option(
@@ -68,8 +71,16 @@ const requests = fc
   })
   .map(({ headers, ...request }): RoutableRequest => ({ ...request, headerValues: (name) => headers[name] ?? [] }));
 
-const winner = (router: Router, request: RoutableRequest): string | null =>
-  router.match(request).winner?.route.name ?? null;
+/** The route's name, the length of the matched part of the path, and the captured groups by number; null: no match. */
+function found(router: Router, request: RoutableRequest): readonly unknown[] | null {
+  const { winner, length, captures } = router.match(request);
+  return winner && [winner.route.name, length, captures && { ...captures }];
+}
+
+function expected(table: readonly SnapshotRoute[], request: RoutableRequest): readonly unknown[] | null {
+  const match = naiveMatch(table, request);
+  return match && [match.route.name, match.length, match.captures];
+}
 
 /** The first route that matches, by the explanation of all routes. */
 function explained(router: Router, request: RoutableRequest): string | null {
@@ -87,9 +98,8 @@ test("the router chooses the same route as a literal evaluation of the rules, an
     fc.property(routes, fc.array(requests, { minLength: 1, maxLength: 6 }), (table, all) => {
       const router = build(table);
       for (const request of all) {
-        const expected = naiveMatch(table, request)?.name ?? null;
-        assert.equal(winner(router, request), expected);
-        assert.equal(explained(router, request), expected);
+        assert.deepEqual(found(router, request), expected(table, request));
+        assert.equal(explained(router, request), naiveMatch(table, request)?.route.name ?? null);
       }
     }),
     { numRuns: 3000 },
@@ -103,10 +113,27 @@ test("an incrementally changed router also chooses by the rules, and the previou
       const second = first.with({ removed: before.slice(0, 7), added: after.slice(0, 7) });
       const left = [...before.slice(7), ...after.slice(0, 7)];
       for (const request of all) {
-        assert.equal(winner(second, request), naiveMatch(left, request)?.name ?? null);
-        assert.equal(winner(first, request), naiveMatch(before, request)?.name ?? null);
+        assert.deepEqual(found(second, request), expected(left, request));
+        assert.deepEqual(found(first, request), expected(before, request));
       }
     }),
     { numRuns: 1000 },
+  );
+});
+
+test("the order of precedence is a total order, in which no two paths of routes are equal", () => {
+  const entries = routes.map((table) => table.flatMap(routeEntriesOf));
+  fc.assert(
+    fc.property(entries, (all) => {
+      for (const a of all) {
+        for (const b of all) {
+          const order = compareEntries(a, b);
+          assert.equal(Math.sign(compareEntries(b, a)) + Math.sign(order), 0);
+          assert.equal(order === 0, a === b);
+          if (order < 0) for (const c of all) assert.ok(compareEntries(b, c) >= 0 || compareEntries(a, c) < 0);
+        }
+      }
+    }),
+    { numRuns: 500 },
   );
 });

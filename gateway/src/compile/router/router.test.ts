@@ -45,6 +45,19 @@ const contests: readonly (readonly [rule: string, winner: Members, loser: Member
   ],
   ["the longer prefix", { paths: ["/ab"] }, { paths: ["/a"] }, { path: "/abc" }],
   ["the older route", { paths: ["/a"], created_at: 1 }, { paths: ["/a"], created_at: 2 }, { path: "/a" }],
+  ["an exact path rather than an older prefix", { paths: ["~/a$"] }, { paths: ["/a"], created_at: -1 }, { path: "/a" }],
+  [
+    "the higher regex_priority of a pattern and an exact path",
+    { paths: ["~/a.*"], regex_priority: 2 },
+    { paths: ["~/ab$"], regex_priority: 1 },
+    { path: "/ab" },
+  ],
+  [
+    "the older route of a pattern and an exact path, whatever their lengths",
+    { paths: ["~/ab$"], created_at: 1 },
+    { paths: ["~/a.*"], created_at: 2 },
+    { path: "/ab" },
+  ],
   [
     "the longer matching prefix, whatever other paths the routes have",
     { paths: ["/ab"] },
@@ -73,6 +86,15 @@ const matches: readonly (readonly [rule: string, Members, Parameters<typeof requ
     { paths: ["~/a/\\d+"] },
     { path: "/a/12/c" },
     true,
+  ],
+  ["matches an exact path", { paths: ["~/v1\\.0/a$"] }, { path: "/v1.0/a" }, true],
+  ["does not match an exact path with a slash after it", { paths: ["~/a$"] }, { path: "/a/" }, false],
+  ["does not match an exact path with a line feed after it", { paths: ["~/a$"] }, { path: "/a\n" }, false],
+  [
+    "does not match an exact path with a different character for a dot",
+    { paths: ["~/a\\.b$"] },
+    { path: "/axb" },
+    false,
   ],
   ["matches a host with any port if the route names none", { hosts: ["a.com"] }, { host: "a.com:81" }, true],
   ["matches only the port that the route names", { hosts: ["a.com:81"] }, { host: "a.com:82" }, false],
@@ -131,7 +153,17 @@ test("the router returns the length of the matched part of the path, and the cap
   const pattern = match([routeNamed("r", { paths: ["~/users/(?<id>\\d+)"] })], { path: "/users/42/posts" });
   assert.equal(pattern.length, "/users/42".length);
   assert.deepEqual({ ...pattern.captures }, { 0: "/users/42", 1: "42", id: "42" });
+  const exact = match([routeNamed("r", { paths: ["~/a\\.b$"] })], { path: "/a.b" });
+  assert.deepEqual([exact.length, { ...exact.captures }], ["/a.b".length, {}]);
   assert.equal(match([routeNamed("r", { methods: ["GET"] })], { path: "/ab" }).length, 0);
+});
+
+test("of a route's regular expressions that match, the first in its list is used, also if one is an exact path", () => {
+  const lengths = [
+    ["~/a", "~/ab$"],
+    ["~/ab$", "~/a"],
+  ].map((paths) => match([routeNamed("r", { paths })], { path: "/ab" }).length);
+  assert.deepEqual(lengths, ["/a".length, "/ab".length]);
 });
 
 test("a changed router does not affect the previous router, and an empty change returns the same router", () => {

@@ -2,9 +2,9 @@
  * The router: finds the route of a request by Kong's rules (docs/reference/kong-compatibility.md#routing).
  *
  * Entries are kept in a table per host pattern, where prefixes form a radix tree. A lookup visits the tables of the
- * patterns that match the request's host, and there the prefixes of the request's path. Only regular expressions and
- * routes without a path are tried one by one. A new version of the router shares the tables and tree nodes that a
- * change does not affect.
+ * patterns that match the request's host, and there the prefixes of the request's path. Exact paths are in the same
+ * tree. Only other regular expressions and routes without a path are tried one by one. A new version of the router
+ * shares the tables and tree nodes that a change does not affect.
  */
 import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model/serving";
 import type { ExplainedRoutes, RoutableRequest } from "../runtime.ts";

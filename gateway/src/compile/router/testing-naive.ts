@@ -11,12 +11,28 @@ interface Candidate {
   readonly path: string | null;
 }
 
-export function naiveMatch(routes: readonly SnapshotRoute[], request: RoutableRequest): SnapshotRoute | null {
+export interface NaiveMatch {
+  readonly route: SnapshotRoute;
+  /** Length of the part of the path that matched. */
+  readonly length: number;
+  /** Null if the path is not a regular expression. */
+  readonly captures: object | null;
+}
+
+export function naiveMatch(routes: readonly SnapshotRoute[], request: RoutableRequest): NaiveMatch | null {
   const candidates = routes.flatMap((route): Candidate[] =>
     has(route.paths) ? route.paths.map((path) => ({ route, path })) : [{ route, path: null }],
   );
   const matching = candidates.filter((candidate) => matches(candidate, request));
-  return matching.sort(order)[0]?.route ?? null;
+  const [first] = matching.sort(order);
+  if (first === undefined) return null;
+  const found = isRegex(first) ? regexOf(first.path ?? "").exec(request.path) : null;
+  return {
+    route: first.route,
+    length: found ? found[0].length : prefixLength(first),
+    // Without groups there are no captures, as in `matchPrefix`.
+    captures: found && (found.length > 1 ? { ...[...found] } : {}),
+  };
 }
 
 const has = <Item>(list: readonly Item[] | null): list is readonly Item[] => list !== null && list.length > 0;
@@ -46,7 +62,9 @@ function matches(candidate: Candidate, request: RoutableRequest): boolean {
 }
 
 const matchesPath = (path: string, sent: string): boolean =>
-  path.startsWith("~") ? new RegExp(`^(?:${path.slice(1)})`).test(sent) : sent.startsWith(path);
+  path.startsWith("~") ? regexOf(path).test(sent) : sent.startsWith(path);
+
+const regexOf = (path: string): RegExp => new RegExp(`^(?:${path.slice(1)})`);
 
 function matchesHost(pattern: string, { host, scheme }: RoutableRequest): boolean {
   const [, name = "", sent] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
@@ -74,7 +92,7 @@ function order(a: Candidate, b: Candidate): number {
     () => (isRegex(a) ? b.route.regex_priority - a.route.regex_priority : 0),
     () => prefixLength(b) - prefixLength(a),
     () => a.route.created_at - b.route.created_at,
-    () => (a.route.id < b.route.id ? -1 : 1),
+    () => (a.route.id < b.route.id ? -1 : a.route.id > b.route.id ? 1 : 0),
   ];
   for (const compare of comparisons) {
     const difference = compare();
