@@ -23,6 +23,12 @@ export interface RouteExtras {
   readonly namespace?: string;
   /** If set, the route fails closed: it answers 503, and the node logs this reason. */
   readonly unavailable?: string;
+  /**
+   * Set for routes of Ingress and Gateway API resources, whose order of precedence is not Kong's: the more specific
+   * host, the higher priority, the older route, the name that sorts first. The priority expresses all other rules of
+   * these APIs, so the paths, methods and headers of such a route do not count. The route has at most one host.
+   */
+  readonly priority?: number;
 }
 
 export interface CaCertificateExtras {

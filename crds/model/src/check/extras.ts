@@ -1,6 +1,6 @@
 /** Sluice's own members of entities, which Kong's format does not have: they are under `_sluice` (document.ts). */
 
-import { array, isRecord, type SchemaNode, text, type Violation, withoutUnset } from "@sluice/plugin-sdk";
+import { array, integer, isRecord, type SchemaNode, text, type Violation, withoutUnset } from "@sluice/plugin-sdk";
 import type { CaCertificateExtras, CredentialExtras, PluginExtras, RouteExtras } from "../document.ts";
 import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
 import { validate } from "./validate.ts";
@@ -14,6 +14,12 @@ export interface Extras extends Readonly<Record<CredentialCollection, Credential
 
 const reason = text({ description: "Why requests are answered 503.", maxLength: 1024 });
 const namespace = text({ description: "A namespace of the cluster.", maxLength: 253 });
+
+const priority = integer({
+  description: "Precedence among the routes of Ingress and Gateway API resources for the same host: the higher first.",
+  minimum: 0,
+  maximum: 2 ** 31 - 1,
+});
 
 /** Absent members of `_sluice` stay absent, because only Sluice reads them. Absent members of entities become null. */
 const optional = (properties: Readonly<Record<string, SchemaNode>>): SchemaNode => ({
@@ -37,14 +43,14 @@ const pluginCredential = optional({
 
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   ca_certificates: optional({ namespace }),
-  routes: optional({ namespace, unavailable: reason }),
+  routes: optional({ namespace, unavailable: reason, priority }),
   plugins: optional({ unavailable: reason }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),
   plugin_credentials: pluginCredential,
 };
 
 export interface CheckedExtras {
-  readonly extras: (CredentialExtras & PluginExtras) | undefined;
+  readonly extras: (CredentialExtras & PluginExtras & RouteExtras) | undefined;
   readonly violations: readonly Violation[];
 }
 
@@ -55,4 +61,10 @@ export function checkExtras(collection: Collection, raw: unknown): CheckedExtras
   const found = schema === undefined ? [{ path: [], message: "unknown field" }] : validate(schema, extras);
   const violations = found.map((violation) => ({ ...violation, path: ["_sluice", ...violation.path] }));
   return { extras: violations.length > 0 ? undefined : (extras as CheckedExtras["extras"]), violations };
+}
+
+/** A route with a priority has at most one host: its place in the order of precedence depends on the host. */
+export function checkPriority(hosts: unknown, extras: CheckedExtras["extras"]): readonly Violation[] {
+  if (extras?.priority === undefined || !Array.isArray(hosts) || hosts.length < 2) return [];
+  return [{ path: ["hosts"], message: "expected at most one host, because '_sluice.priority' is set" }];
 }

@@ -213,10 +213,10 @@ test("checkEntity omits _comment and _ignore, and keeps _sluice", () => {
     paths: ["/a"],
     _comment: "x",
     _ignore: [1],
-    _sluice: { namespace: "a", unavailable: null },
+    _sluice: { namespace: "a", unavailable: null, priority: 0 },
   });
   assert.ok(!("_comment" in route) && !("_ignore" in route));
-  assert.deepEqual(route._sluice, { namespace: "a" });
+  assert.deepEqual(route._sluice, { namespace: "a", priority: 0 });
   const extras = { key_hash: "a".repeat(64), namespaces: ["a"] };
   assert.deepEqual(filled("keyauth_credentials", { consumer: { id: UUID }, _sluice: extras })._sluice, extras);
 });

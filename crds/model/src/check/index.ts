@@ -7,7 +7,7 @@ import { type ConfigFacts, credentialFactsOf, pluginNamed } from "../plugins/ind
 import { parseVaultReference, vaultReferencesIn } from "../plugins/vault-references.ts";
 import { closedCredential, closedPlugin } from "./close-plugin.ts";
 import { configSizeMessage } from "./config-size.ts";
-import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
+import { type CheckedExtras, checkExtras, checkPriority, type Extras } from "./extras.ts";
 import { fillDefaults } from "./fill-defaults.ts";
 import { pluginName } from "./rules/entities.ts";
 import { expandConfig, expandEntity } from "./shorthand.ts";
@@ -73,6 +73,7 @@ export function checkEntity<Name extends Collection>(
     ...validate(schema, withId).filter((violation) => !isUnknownPlugin(violation, extras, entity)),
     ...(config?.violations ?? []),
     ...(isSecretLookup(collection) ? checkSecret(collection, { entity, extras }) : []),
+    ...(collection === "routes" ? checkPriority(entity.hosts, extras) : []),
   ];
   if (violations.length > 0) {
     const close = closePlugins && extras?.unavailable === undefined ? closing[collection] : undefined;

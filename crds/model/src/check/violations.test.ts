@@ -8,6 +8,7 @@ import { checkEntity } from "./index.ts";
 const leaf = await (await makeAuthority()).issue({ name: "leaf", usage: "server" });
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const MISSING = "required field missing";
+const PRIORITY = "_sluice.priority: value should be between 0 and 2147483647";
 const NULL = "value must be null";
 const ONE_BLOCK = "expected one block that begins with -----BEGIN CERTIFICATE-----, and no others";
 const given = (name: string) => `failed conditional validation given value of field '${name}'`;
@@ -194,6 +195,14 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     "_sluice.z: unknown field",
   ],
   ["routes", { paths: ["/a"], _sluice: [] }, "_sluice: expected a record"],
+  ["routes", { paths: ["/a"], _sluice: { priority: -1 } }, PRIORITY],
+  ["routes", { paths: ["/a"], _sluice: { priority: 2 ** 31 } }, PRIORITY],
+  ["routes", { paths: ["/a"], _sluice: { priority: 1.5 } }, "_sluice.priority: expected an integer"],
+  [
+    "routes",
+    { hosts: ["a.com", "b.com"], _sluice: { priority: 0 } },
+    "hosts: expected at most one host, because '_sluice.priority' is set",
+  ],
   // Consumers and credentials
   ["consumers", {}, "@entity: at least one of these fields must be non-empty: 'custom_id', 'username'"],
   ["keyauth_credentials", {}, `consumer: ${MISSING}`, `key: ${MISSING}`],
