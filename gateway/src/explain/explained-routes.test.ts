@@ -118,6 +118,7 @@ test("routes that match are chosen or lose to the chosen one, and each path of a
 
 describe("the reason why a route that matches is not chosen", () => {
   const a = { paths: ["/a"] };
+  const priority = (value: number) => ({ _sluice: { priority: value } });
   const rows: readonly (readonly [winner: object, loser: object, reason: string])[] = [
     [{ ...a, methods: ["GET"] }, a, "it has 2 kinds of attributes (paths, methods), this one 1 (paths)"],
     [{ hosts: ["x.example"], methods: ["GET"] }, { ...a, methods: ["GET"] }, "hosts rank before paths"],
@@ -143,24 +144,62 @@ describe("the reason why a route that matches is not chosen", () => {
       { ...a, id: "22222222-1111-4111-8111-111111111111", created_at: 1 },
       "its id sorts first",
     ],
+    [
+      { paths: ["/"], hosts: ["x.example"], ...priority(0) },
+      { ...a, hosts: ["*.example"], ...priority(1) },
+      "its host is more specific",
+    ],
+    [{ paths: ["/"], hosts: ["*.example"], ...priority(0) }, { ...a, ...priority(1) }, "its host is more specific"],
+    [{ paths: ["/"], ...priority(12) }, { paths: ["/a/b"], ...priority(7) }, "priority 12 is more than 7"],
+    [
+      { paths: ["/"], created_at: 1, ...priority(7) },
+      { ...a, created_at: 2, ...priority(7) },
+      "it was created earlier",
+    ],
+    [
+      { paths: ["/"], ...priority(7), id: "22222222-1111-4111-8111-111111111111", created_at: 1 },
+      { ...a, ...priority(7), id: "11111111-1111-4111-8111-111111111111", created_at: 1 },
+      "its name sorts first",
+    ],
+    [
+      { paths: ["/"], ...priority(0) },
+      { paths: ["~/a"], regex_priority: 5 },
+      "routes of Ingress and Gateway API resources rank before other routes",
+    ],
+    [
+      { ...a, hosts: ["x.example"], methods: ["GET"] },
+      { ...a, hosts: ["x.example"], methods: ["GET"], headers: { one: ["1"] }, ...priority(9) },
+      "it has 3 kinds of attributes (hosts, paths, methods), this one counts as 2 (hosts, paths)",
+    ],
+    [
+      { ...a, hosts: ["x.example"], methods: ["GET"], ...priority(0) },
+      a,
+      "it counts as 2 kinds of attributes (hosts, paths), this one 1 (paths)",
+    ],
+    [{ ...a, hosts: ["x.example"], ...priority(0) }, { ...a, hosts: ["*.example"] }, "hosts rank before wildcards"],
+    [
+      { ...a, hosts: ["*.example:80"] },
+      { ...a, hosts: ["x.example"], ...priority(0) },
+      "wildcards with a port rank before other hosts",
+    ],
   ];
   for (const [winner, loser, reason] of rows)
     test(`is '${reason}'`, async () => {
       rig.serve({
         routes: [
-          { name: "loser", ...loser },
-          { name: "winner", ...winner },
+          { name: "second", ...loser },
+          { name: "first", ...winner },
         ],
       });
       const { candidates } = await rig.explain({ url: "http://x.example/a/b", headers: { one: "1", two: "2" } });
       assert.deepEqual(
         candidates.map((candidate) => [candidate.route.name, candidate.result]),
         [
-          ["winner", "chosen"],
-          ["loser", "lost"],
+          ["first", "chosen"],
+          ["second", "lost"],
         ],
       );
-      assert.equal(candidates[1]?.reason, `it matches, but the route winner takes precedence: ${reason}`);
+      assert.equal(candidates[1]?.reason, `it matches, but the route first takes precedence: ${reason}`);
     });
 });
 

@@ -6,7 +6,7 @@ import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serv
 import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
 import { exactPathOf } from "./exact-path.ts";
-import { weightOf } from "./weight.ts";
+import { weightOf, weightWithPriority } from "./weight.ts";
 
 export interface HeaderRule {
   readonly name: Lowercase<string>;
@@ -32,13 +32,18 @@ export interface RouteEntry {
   // The following members are compared in this order (precedence.ts). They are small integers in every entry, so that
   // the engine compares them without type checks.
   readonly weight: number;
-  /** 0 for entries without a regular expression. */
+  /** `NO_PRIORITY` if the route has none. */
+  readonly priority: number;
+  /** 0 for entries that are not compared by it: those with a prefix, and those of routes with a priority. */
   readonly regexPriority: number;
-  /** 0 for entries with a regular expression, also if it is an exact path. */
+  /** 0 for entries that are not compared by it: those with a regular expression, and those of routes with a priority. */
   readonly prefixLength: number;
   /** The place of the path in the route's list. */
   readonly position: number;
 }
+
+/** The priority of Kong's routes: lower than any priority of a route. */
+export const NO_PRIORITY = -1;
 
 /** The entries of a route; empty if no protocol of the route is HTTP or gRPC, or if it has no attribute to match by. */
 export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
@@ -47,6 +52,7 @@ export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
   const headers = headerRules(route.headers);
   const methods = filled(route.methods);
   const serverNames = filled(route.snis);
+  const priority = route._sluice?.priority ?? NO_PRIORITY;
   const entry = (path: string | null, position: number): RouteEntry => {
     const source = path?.startsWith("~") ? path.slice(1) : null;
     const exact = source === null ? null : exactPathOf(source);
@@ -59,6 +65,7 @@ export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
       hasMethods: methods !== null,
       hasServerNames: serverNames !== null,
     };
+    const hasPriority = priority !== NO_PRIORITY;
     return {
       route,
       hosts,
@@ -69,9 +76,10 @@ export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
       methods,
       headers,
       serverNames,
-      weight: weightOf(attributes),
-      regexPriority: source === null ? 0 : route.regex_priority,
-      prefixLength: source !== null ? 0 : (path?.length ?? 0),
+      weight: hasPriority ? weightWithPriority(hosts) : weightOf(attributes),
+      priority,
+      regexPriority: hasPriority || source === null ? 0 : route.regex_priority,
+      prefixLength: hasPriority || source !== null ? 0 : (path?.length ?? 0),
       position,
     };
   };

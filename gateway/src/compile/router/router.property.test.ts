@@ -35,27 +35,39 @@ const words = {
 const some = (from: readonly string[], maxLength: number) =>
   fc.option(fc.uniqueArray(fc.constantFrom(...from), { maxLength }), { nil: null, freq: 2 });
 
-const routes = fc
-  .array(
-    fc.record({
-      hosts: some(words.hosts, 2),
-      paths: some([...words.paths, ...words.exactPaths], 3),
-      methods: some(words.methods, 2),
-      snis: some(words.snis, 1),
-      headers: fc.option(
-        fc.dictionary(
-          fc.constantFrom("X-One", "x-two"),
-          fc.uniqueArray(fc.constantFrom(...words.headers), { minLength: 1, maxLength: 2 }),
-          { maxKeys: 2 },
-        ),
-        { nil: null, freq: 2 },
-      ),
-      regex_priority: fc.integer({ min: 0, max: 2 }),
-      created_at: fc.integer({ min: 0, max: 2 }),
-    }),
-    { maxLength: 14 },
-  )
-  .map((all) => all.map((members, index) => routeNamed(`r${index}`, members)));
+const members = {
+  paths: some([...words.paths, ...words.exactPaths], 3),
+  methods: some(words.methods, 2),
+  snis: some(words.snis, 1),
+  headers: fc.option(
+    fc.dictionary(
+      fc.constantFrom("X-One", "x-two"),
+      fc.uniqueArray(fc.constantFrom(...words.headers), { minLength: 1, maxLength: 2 }),
+      { maxKeys: 2 },
+    ),
+    { nil: null, freq: 2 },
+  ),
+  regex_priority: fc.integer({ min: 0, max: 2 }),
+  created_at: fc.integer({ min: 0, max: 2 }),
+};
+
+const withoutPriority = fc.record({ hosts: some(words.hosts, 2), ...members });
+/** A route with a priority has at most one host. */
+const withPriority = fc.record({
+  hosts: some(words.hosts, 1),
+  ...members,
+  _sluice: fc.record({ priority: fc.integer({ min: 0, max: 2 }) }),
+});
+
+const tableOf = (route: fc.Arbitrary<Partial<SnapshotRoute>>) =>
+  fc.array(route, { maxLength: 14 }).map((all) => all.map((own, index) => routeNamed(`r${index}`, own)));
+
+/** Tables of Kong's routes, of routes of Ingress and Gateway API resources, and of both. */
+const routes = fc.oneof(
+  tableOf(withoutPriority),
+  tableOf(withPriority),
+  tableOf(fc.oneof(withoutPriority, withPriority)),
+);
 
 const requests = fc
   .record({
@@ -122,7 +134,9 @@ test("an incrementally changed router also chooses by the rules, and the previou
 });
 
 test("the order of precedence is a total order, in which no two paths of routes are equal", () => {
-  const entries = routes.map((table) => table.flatMap(routeEntriesOf));
+  const entries = tableOf(fc.oneof(withoutPriority, withPriority)).map((table) =>
+    table.flatMap((route, index) => routeEntriesOf(index % 3 === 0 ? { ...route, name: null } : route)),
+  );
   fc.assert(
     fc.property(entries, (all) => {
       for (const a of all) {

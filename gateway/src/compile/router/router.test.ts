@@ -78,6 +78,80 @@ for (const [rule, winner, loser, sent] of contests) {
   });
 }
 
+const withPriority = (priority: number, members: Members): Members => ({ ...members, _sluice: { priority } });
+
+/** As above; both routes match a request to b.a.com/ab with the header x. */
+const contestsByPriority: readonly (readonly [rule: string, winner: Members, loser: Members])[] = [
+  [
+    "with a priority and a plain host to one with a wildcard, whatever their priorities",
+    withPriority(0, { hosts: ["b.a.com"], paths: ["/"] }),
+    withPriority(9, { hosts: ["*.a.com:80"], paths: ["/ab"], methods: ["GET"] }),
+  ],
+  [
+    "with a priority and the longer wildcard, whatever their priorities",
+    withPriority(0, { hosts: ["*.a.com"], paths: ["/"] }),
+    withPriority(9, { hosts: ["*.com"], paths: ["/ab"], methods: ["GET"] }),
+  ],
+  [
+    "with a priority and the longer wildcard to a shorter one with a port",
+    withPriority(0, { hosts: ["*.a.com"], paths: ["/"] }),
+    withPriority(9, { hosts: ["*.com:80"], paths: ["/ab"] }),
+  ],
+  [
+    "with a priority and a wildcard to one without hosts, whatever their priorities",
+    withPriority(0, { hosts: ["*.com"], paths: ["/"] }),
+    withPriority(9, { paths: ["/ab"], methods: ["GET"], headers: { x: ["1"] } }),
+  ],
+  [
+    "with the higher priority, whatever the other attributes",
+    withPriority(1, { paths: ["/"], created_at: 2 }),
+    withPriority(0, { paths: ["~/ab"], methods: ["GET"], headers: { x: ["1"] }, regex_priority: 5, created_at: 1 }),
+  ],
+  [
+    "with the highest possible priority",
+    withPriority(2 ** 31 - 1, { paths: ["/"] }),
+    withPriority(2 ** 31 - 2, { paths: ["/ab"] }),
+  ],
+  [
+    "that is older, of two with the same priority",
+    withPriority(1, { paths: ["/"], created_at: 1 }),
+    withPriority(1, { paths: ["/ab"], created_at: 2 }),
+  ],
+  [
+    "whose name sorts first by code units, of two with the same priority and age",
+    withPriority(1, { name: "Z-winner", paths: ["/"], id: "f".repeat(36) }),
+    withPriority(1, { name: "a-loser", paths: ["/ab"], id: "0".repeat(36) }),
+  ],
+  [
+    "with a priority to one without it that has the same host and a regular expression",
+    withPriority(0, { hosts: ["b.a.com"], paths: ["/"], created_at: 2 }),
+    { hosts: ["b.a.com"], paths: ["~/ab"], regex_priority: 5, created_at: 1 },
+  ],
+  [
+    "without a priority that has more kinds of attributes than host and path to one with a priority",
+    { hosts: ["*.com"], paths: ["/"], methods: ["GET"] },
+    withPriority(9, { hosts: ["b.a.com"], paths: ["/ab"], methods: ["GET"], headers: { x: ["1"] } }),
+  ],
+  [
+    "without a priority that has a host to one with a priority and without a host",
+    { hosts: ["*.com"], paths: ["/"] },
+    withPriority(9, { paths: ["/ab"], methods: ["GET"] }),
+  ],
+];
+
+for (const [rule, winner, loser] of contestsByPriority) {
+  test(`the router prefers a route ${rule}`, () => {
+    const [first, second] = [routeNamed("winner", winner), routeNamed("loser", loser)];
+    for (const added of [
+      [first, second],
+      [second, first],
+    ]) {
+      const sent = { host: "b.a.com", path: "/ab", headers: { x: ["1"] } };
+      assert.equal(match(added, sent).winner?.route.id, first.id);
+    }
+  });
+}
+
 const matches: readonly (readonly [rule: string, Members, Parameters<typeof request>[0], boolean])[] = [
   ["matches a prefix by string, not by segment", { paths: ["/route"] }, { path: "/routereq" }, true],
   ["matches a regular expression only at the start of the path", { paths: ["~/b"] }, { path: "/a/b" }, false],

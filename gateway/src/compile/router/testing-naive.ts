@@ -1,6 +1,6 @@
 /**
- * The router's oracle: Kong's rules in the order of docs/reference/kong-compatibility.md#routing, over all routes one
- * by one. For tests only; it shares no code with the router.
+ * The router's oracle: Kong's rules in the order of docs/reference/kong-compatibility.md#routing, and the rules for
+ * routes with a priority, over all routes one by one. For tests only; it shares no code with the router.
  */
 import type { SnapshotRoute } from "@sluice/model";
 import { lowerCase } from "@sluice/plugin-sdk";
@@ -82,24 +82,81 @@ const matchesHeader = (wanted: readonly string[], sent: readonly string[]): bool
     return wanted.some((word) => word.toLowerCase() === value.toLowerCase());
   });
 
+type Comparison = () => number;
+
 function order(a: Candidate, b: Candidate): number {
-  const comparisons = [
-    () => count(kinds(b)) - count(kinds(a)),
-    ...[0, 1, 2, 3, 4].map((kind) => () => Number(kinds(b)[kind]) - Number(kinds(a)[kind])),
-    () => hostRank(b.route) - hostRank(a.route),
-    () => Number(isRegex(b)) - Number(isRegex(a)),
-    () => headerNames(b.route).length - headerNames(a.route).length,
-    () => (isRegex(a) ? b.route.regex_priority - a.route.regex_priority : 0),
-    () => prefixLength(b) - prefixLength(a),
-    () => a.route.created_at - b.route.created_at,
-    () => (a.route.id < b.route.id ? -1 : a.route.id > b.route.id ? 1 : 0),
-  ];
+  const comparisons =
+    hasPriority(a) && hasPriority(b)
+      ? byPriority(a, b)
+      : hasPriority(a) || hasPriority(b)
+        ? byRank(rankOf(a), rankOf(b))
+        : [...byRank(rankOf(a), rankOf(b)), ...byKong(a, b)];
   for (const compare of comparisons) {
     const difference = compare();
     if (difference !== 0) return difference;
   }
   return 0;
 }
+
+const hasPriority = ({ route }: Candidate): boolean => route._sluice?.priority !== undefined;
+
+interface Rank {
+  readonly kinds: readonly boolean[];
+  readonly host: number;
+  readonly isRegex: boolean;
+  readonly headers: number;
+  readonly hasPriority: boolean;
+}
+
+/** A route with a priority has the rank of a route with a host, if it has one, and a regular expression as path. */
+function rankOf(candidate: Candidate): Rank {
+  const { route } = candidate;
+  if (!hasPriority(candidate)) {
+    const headers = headerNames(route).length;
+    return { kinds: kinds(candidate), host: hostRank(route), isRegex: isRegex(candidate), headers, hasPriority: false };
+  }
+  const host = wildcardLength(route) === Number.POSITIVE_INFINITY ? 1 : 0;
+  return { kinds: [has(route.hosts), false, true, false, false], host, isRegex: true, headers: 0, hasPriority: true };
+}
+
+const byRank = (a: Rank, b: Rank): readonly Comparison[] => [
+  () => count(b.kinds) - count(a.kinds),
+  ...[0, 1, 2, 3, 4].map((kind) => () => Number(b.kinds[kind]) - Number(a.kinds[kind])),
+  () => b.host - a.host,
+  () => Number(b.isRegex) - Number(a.isRegex),
+  () => b.headers - a.headers,
+  () => Number(b.hasPriority) - Number(a.hasPriority),
+];
+
+const byKong = (a: Candidate, b: Candidate): readonly Comparison[] => [
+  () => (isRegex(a) ? b.route.regex_priority - a.route.regex_priority : 0),
+  () => prefixLength(b) - prefixLength(a),
+  () => a.route.created_at - b.route.created_at,
+  () => byText(a.route.id, b.route.id),
+];
+
+const byPriority = (a: Candidate, b: Candidate): readonly Comparison[] => [
+  () => byNumber(wildcardLength(b.route), wildcardLength(a.route)),
+  () => byNumber(hostLength(b.route), hostLength(a.route)),
+  () => Number(b.route._sluice?.priority) - Number(a.route._sluice?.priority),
+  () => a.route.created_at - b.route.created_at,
+  () => byText(a.route.name ?? "", b.route.name ?? ""),
+  () => byText(a.route.id, b.route.id),
+];
+
+/** The length of the host's name, without its port; infinite for a host without a wildcard, -1 without hosts. */
+function wildcardLength({ hosts }: SnapshotRoute): number {
+  const [host] = hosts ?? [];
+  if (host === undefined) return -1;
+  return host.includes("*") ? host.replace(/:\d+$/, "").length : Number.POSITIVE_INFINITY;
+}
+
+/** With the port: a host with a port is more specific than the same host without one. */
+const hostLength = ({ hosts }: SnapshotRoute): number => hosts?.[0]?.length ?? 0;
+
+const byNumber = (a: number, b: number): number => (a === b ? 0 : a - b);
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const count = (flags: readonly boolean[]): number => flags.filter(Boolean).length;
 

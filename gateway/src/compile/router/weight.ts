@@ -36,15 +36,40 @@ export function weightOf(attributes: WeightedAttributes): number {
     (hasPath ? PATH : 0) |
     (hasMethods ? METHOD : 0) |
     (hasServerNames ? SNI : 0);
-  const kindBits = hostKind(hosts) | (isRegex ? REGEX_PATH : 0);
-  return ((count(kinds) * 32 + kinds) * 8 + kindBits) * HEADER_COUNTS + Math.min(headerCount, HEADER_COUNTS - 1);
+  return packed(kinds, hostKind(hosts) | (isRegex ? REGEX_PATH : 0), headerCount);
 }
+
+/**
+ * For routes with a priority. They rank as Kong routes with only a host and a regular expression as path, and before
+ * these. Such Kong routes have no headers, so the space of the header count holds how specific the host is.
+ */
+export function weightWithPriority(hosts: readonly string[]): number {
+  const kinds = (hosts.length > 0 ? HOST : 0) | PATH;
+  return packed(kinds, hostKindWithPriority(hosts) | REGEX_PATH, hostSpecificity(hosts));
+}
+
+const packed = (kinds: number, kindBits: number, low: number): number =>
+  ((count(kinds) * 32 + kinds) * 8 + kindBits) * HEADER_COUNTS + Math.min(low, HEADER_COUNTS - 1);
 
 export function hostKind(hosts: readonly string[]): number {
   if (hosts.length === 0) return 0;
   const wildcards = hosts.map(parseHostPattern).filter((host) => host.kind !== "plain");
   if (wildcards.length === 0) return PLAIN_HOSTS;
   return wildcards.some((host) => host.port !== "") ? WILDCARD_WITH_PORT : 0;
+}
+
+/** A host without a wildcard ranks before every wildcard, also before one with a port. */
+export const hostKindWithPriority = (hosts: readonly string[]): number =>
+  hostKind(hosts) === PLAIN_HOSTS ? PLAIN_HOSTS : 0;
+
+/**
+ * Of two wildcards that match the same host, the longer one is more specific. A port decides only between equal names.
+ * The model allows one host.
+ */
+function hostSpecificity([host]: readonly string[]): number {
+  if (host === undefined) return 0;
+  const { name, port } = parseHostPattern(host);
+  return name.length * 2 + (port === "" ? 0 : 1);
 }
 
 const count = (bits: number): number => {
