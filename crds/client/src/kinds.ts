@@ -28,6 +28,8 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
     kind: "ReferenceGrant",
     plural: "referencegrants",
   },
+  Ingress: { apiVersion: "networking.k8s.io/v1", kind: "Ingress", plural: "ingresses" },
+  IngressClass: { apiVersion: "networking.k8s.io/v1", kind: "IngressClass", plural: "ingressclasses" },
   EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },
 };
 

@@ -15,10 +15,18 @@ export type SluiceKind =
   | "Consumer"
   | "Vault";
 /**
- * Foreign kinds that are read or, like Secret, written. `CoreService` is v1 Service. A Namespace has no namespace; only
- * its name is read. ReferenceGrant is the Gateway API's.
+ * Foreign kinds that are read or, like Secret, written. `CoreService` is v1 Service. Namespaces and IngressClasses have
+ * no namespace; of a Namespace, only the name is read. ReferenceGrant is the Gateway API's.
  */
-export type CoreKind = "Secret" | "CoreService" | "EndpointSlice" | "Lease" | "Namespace" | "ReferenceGrant";
+export type CoreKind =
+  | "Secret"
+  | "CoreService"
+  | "EndpointSlice"
+  | "Ingress"
+  | "IngressClass"
+  | "Lease"
+  | "Namespace"
+  | "ReferenceGrant";
 export type Kind = SluiceKind | CoreKind;
 
 export interface Metadata {
@@ -192,6 +200,11 @@ export interface ConditionsOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface ApplyStatusOptions extends Pick<ConditionsOptions, "manager" | "signal"> {
+  /** The expected uid: nothing is written to another object of the same name. */
+  readonly uid: string | undefined;
+}
+
 /** Reads and writes resources. Implementations: cluster and directory; one suite runs for both. */
 export interface ResourceClient {
   get(ref: Ref): Promise<Resource | null>;
@@ -209,6 +222,11 @@ export interface ResourceClient {
   remove(ref: Ref, options?: RemoveOptions): Promise<boolean>;
   /** Writes Sluice's conditions into the status and keeps those of other writers; no write when nothing changes. */
   setConditions(ref: Ref, conditions: readonly Condition[], options: ConditionsOptions): Promise<void>;
+  /**
+   * Server-side apply of the status, which takes over fields of other managers. Does nothing when the resource does not
+   * exist. For statuses that are not Sluice's conditions, such as an Ingress'.
+   */
+  applyStatus(ref: Ref, status: Resource["status"], options: ApplyStatusOptions): Promise<void>;
   /**
    * Records an Event on a resource (`kubectl describe`); repeats are counted instead of listed. Rejects with `Rejected`
    * if a repeated call cannot succeed.

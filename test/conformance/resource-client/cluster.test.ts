@@ -12,6 +12,7 @@ import {
 } from "@sluice/crds";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
+import { describeForeignKinds } from "./foreign-kinds.ts";
 import { quiet } from "./log.ts";
 import { describeResourceClient } from "./suite.ts";
 import { createWitness } from "./witness.ts";
@@ -44,6 +45,7 @@ before(async () => {
 after(() => cluster?.stop());
 
 describeResourceClient("a cluster", () => ({ client: open, namespace }));
+describeForeignKinds("a cluster", () => ({ client: open, namespace }));
 
 describe("a resource client of a real API server", () => {
   const using = async <Result>(

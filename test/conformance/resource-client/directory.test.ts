@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
+import { describeForeignKinds } from "./foreign-kinds.ts";
 import { quiet } from "./log.ts";
 import { describeResourceClient } from "./suite.ts";
 
@@ -10,7 +11,9 @@ const directory = mkdtempSync(join(tmpdir(), "sluice-directory-"));
 after(() => rmSync(directory, { recursive: true }));
 
 let namespaces = 0;
-describeResourceClient("a directory", () => ({
+const holder = () => ({
   client: () => createDirectoryClient({ directory, log: quiet }),
   namespace: async () => `case-${++namespaces}`,
-}));
+});
+describeResourceClient("a directory", holder);
+describeForeignKinds("a directory", holder);

@@ -312,49 +312,6 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(witness.held("a")?.status?.conditions?.[0]?.type, "Accepted");
     });
 
-    test("returns the data of a Secret in base64", async () => {
-      const secret: Resource = {
-        apiVersion: "v1",
-        kind: "Secret",
-        type: "Opaque",
-        metadata: { name: "key", namespace, labels: { "sluice.dev/credential": "key-auth" } },
-        data: { key: Buffer.from("demo-key").toString("base64") },
-      };
-      await client.apply("Secret", secret, { manager });
-      const [found] = await client.list("Secret", { namespace, labels: "sluice.dev/credential" });
-      assert.deepEqual(found?.data, secret.data);
-      assert.equal(found?.type, "Opaque");
-    });
-
-    test("finds Secrets with a TLS certificate by their type, even without Sluice's label", async () => {
-      const data = { "tls.crt": "Yw==", "tls.key": "aw==" };
-      const secret = (name: string, type: string): Resource => ({
-        apiVersion: "v1",
-        kind: "Secret",
-        type,
-        metadata: { name, namespace },
-        data,
-      });
-      await client.apply("Secret", secret("other", "Opaque"), { manager });
-      const stop = new AbortController();
-      const witness = createWitness();
-      const fields = "type=kubernetes.io/tls";
-      client.watch("Secret", witness, { namespace, fields, signal: stop.signal });
-      try {
-        await witness.sees(({ reported }) => reported.length > 0, "the first list");
-        await client.apply("Secret", secret("tls", "kubernetes.io/tls"), { manager });
-        await witness.sees(({ reported }) => reported.length === 2, "the Secret");
-        assert.deepEqual(witness.reported, ["replaced ", "changed tls"]);
-        const found = await client.list("Secret", { namespace, fields });
-        assert.deepEqual(
-          found.map(({ metadata, data }) => [metadata.name, data]),
-          [["tls", data]],
-        );
-      } finally {
-        stop.abort();
-      }
-    });
-
     test("lets holders of a mutex run one at a time, and tells each holder whether another process may have held the mutex since the holder's own process last held it", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };

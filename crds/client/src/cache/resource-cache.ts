@@ -1,6 +1,7 @@
 /**
  * An in-memory cache of resources, kept up to date by a client's watches. The operator and the admin listener use it.
  */
+import { isDeepStrictEqual } from "node:util";
 import { BucketMap, byHash, CREDENTIAL_LABEL, TLS_SECRET_TYPE } from "@sluice/model";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "../batch.ts";
 import { SERVICE_LABEL } from "../endpoints.ts";
@@ -47,7 +48,8 @@ export interface ResourceCacheOptions<Kinds extends Kind> {
   /**
    * Called after a list, change or removal, and after namespaces were selected or deselected. `meaningful` is false
    * when only status or bookkeeping changed. A resource with a generation counts as unchanged while its uid, its
-   * generation, its batch and, for an EndpointSlice, its Service are the same.
+   * generation, its batch and, for an EndpointSlice, its Service are the same; an Ingress or IngressClass, while its
+   * annotations are the same too.
    */
   readonly onChange: (meaningful: boolean) => void;
   /**
@@ -91,11 +93,15 @@ const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): b
 const sameService = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   before.labels?.[SERVICE_LABEL] === after.labels?.[SERVICE_LABEL];
 
-const isEquivalent = ({ metadata: before }: Resource, { metadata: after }: Resource): boolean =>
+/** The kinds whose annotations are configuration. The generation does not change with the annotations. */
+const annotatedKinds: ReadonlySet<string> = new Set(["Ingress", "IngressClass"]);
+
+const isEquivalent = ({ kind, metadata: before }: Resource, { metadata: after }: Resource): boolean =>
   before.uid === after.uid &&
   before.generation === after.generation &&
   sameBatch(before, after) &&
   sameService(before, after) &&
+  (!annotatedKinds.has(kind) || isDeepStrictEqual(before.annotations, after.annotations)) &&
   (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
 
 /**
@@ -285,8 +291,11 @@ function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...o
   return { has: (namespace: string) => selected.has(namespace), isSynced: () => synced, failures: cache.failures };
 }
 
+/** Kinds without a namespace. They cannot be read with rights in some namespaces only. */
+const clusterScoped: ReadonlySet<Kind> = new Set(["IngressClass"]);
+
 /** Nodes are found through EndpointSlices, in whatever namespace they run. */
-const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
+const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice" || clusterScoped.has(kind);
 
 /**
  * Always false for resources of a directory, whose versions are not numbers: such a version stays the same when the
@@ -297,11 +306,15 @@ const isSameVersion = (one: Resource, other: Resource): boolean =>
   one.metadata.resourceVersion === other.metadata.resourceVersion &&
   versionOf(one) !== undefined;
 
-/** The watches of a kind: one per namespace; for Secrets, one per namespace and selector. */
+/**
+ * The watches of a kind: one per namespace; for Secrets, one per namespace and selector. None for a kind without a
+ * namespace if only some namespaces are watched: it counts as empty.
+ */
 function scopesOf<Kinds extends Kind>(
   kind: Kinds,
   { namespaces, labels }: Pick<ResourceCacheOptions<Kinds>, "namespaces" | "labels">,
 ): readonly WatchScope<Kinds>[] {
+  if (namespaces.length > 0 && clusterScoped.has(kind)) return [];
   const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
   const ofAll = labels === undefined ? [{}] : [{ labels }];
   const selections = kind === "Secret" ? [{ labels: CREDENTIAL_LABEL }, { fields: `type=${TLS_SECRET_TYPE}` }] : ofAll;

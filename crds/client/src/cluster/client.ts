@@ -3,7 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { mergeConditions } from "../conditions.ts";
 import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
-import { Conflict, type Kind, type Ref, type Resource, type ResourceClient } from "../resource.ts";
+import {
+  type ApplyStatusOptions,
+  Conflict,
+  type Kind,
+  type Ref,
+  type Resource,
+  type ResourceClient,
+} from "../resource.ts";
 import { ApiServerError, type ApiStatus, writeErrorOf } from "./api/api-server-error.ts";
 import { type ClusterConnection, type ConnectionOptions, connectToCluster } from "./api/connection.ts";
 import type { KubeconfigOptions } from "./api/credentials.ts";
@@ -53,6 +60,31 @@ export function clusterClientOver(
     const path = apiPath(kindNames[ref.kind], ref);
     const object = await findObject<Resource>(connection, path, signal).catch(rethrowUnknownKind(ref.kind));
     return object && trimObject(ref.kind, object);
+  }
+
+  async function applyStatus(
+    ref: Ref,
+    status: Resource["status"],
+    { manager, uid, signal }: ApplyStatusOptions,
+  ): Promise<void> {
+    const { apiVersion, kind } = kindNames[ref.kind];
+    const { namespace, name } = ref;
+    try {
+      await connection.call({
+        method: "PATCH",
+        path: `${apiPath(kindNames[ref.kind], ref)}/status`,
+        query: { fieldManager: manager, force: true },
+        contentType: "application/apply-patch+yaml",
+        // The uid keeps the write from reaching a new object of the same name.
+        body: { apiVersion, kind, metadata: { name, namespace, uid }, status },
+        signal,
+      });
+    } catch (error) {
+      const refusal = writeErrorOf(error, undefined);
+      const isAbsent = error instanceof ApiServerError && error.isObjectAbsent;
+      if (isAbsent || (refusal instanceof Conflict && refusal.reason === "changed")) return;
+      throw refusal;
+    }
   }
 
   return {
@@ -131,30 +163,11 @@ export function clusterClientOver(
       // An apply removes fields that its manager owns and the body lacks; it leaves the fields of other managers alone.
       const kept = read ? [] : ownedConditions(resource, manager);
       const ours = new Set([...kept, ...conditions.map(({ type }) => type)]);
-      const { apiVersion, kind } = kindNames[ref.kind];
-      const { name, namespace, uid } = resource.metadata;
-      try {
-        await connection.call({
-          method: "PATCH",
-          path: `${apiPath(kindNames[ref.kind], ref)}/status`,
-          query: { fieldManager: manager, force: true },
-          contentType: "application/apply-patch+yaml",
-          body: {
-            apiVersion,
-            kind,
-            // The uid keeps the write from reaching a new object of the same name.
-            metadata: { name, namespace, uid },
-            status: { conditions: merged.filter(({ type }) => ours.has(type)) },
-          },
-          signal,
-        });
-      } catch (error) {
-        const refusal = writeErrorOf(error, undefined);
-        const isAbsent = error instanceof ApiServerError && error.isObjectAbsent;
-        if (isAbsent || (refusal instanceof Conflict && refusal.reason === "changed")) return;
-        throw refusal;
-      }
+      const status = { conditions: merged.filter(({ type }) => ours.has(type)) };
+      await applyStatus(ref, status, { manager, uid: resource.metadata.uid, signal });
     },
+
+    applyStatus,
 
     async recordEvent(ref, event) {
       try {

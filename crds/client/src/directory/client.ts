@@ -148,6 +148,8 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
         await withLock(statusLock, () => writer.setConditions(ref, conditions));
     },
 
+    applyStatus: (ref, status, { uid }) => withLock(statusLock, () => writer.applyStatus(ref, status, uid)),
+
     async recordEvent(ref, { type, reason, message, reporter }) {
       const now = Date.now();
       for (const [said, at] of recordedAt) if (now - at > eventWindow) recordedAt.delete(said);

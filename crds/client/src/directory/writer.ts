@@ -40,7 +40,10 @@ const attempts = 8;
  */
 const PAUSE = 20;
 
-/** `apply` and `remove` must be called under the lock of the resources, `setConditions` under that of the records. */
+/**
+ * `apply` and `remove` must be called under the lock of the resources, `setConditions` and `applyStatus` under that of
+ * the records.
+ */
 export function createDirectoryWriter({ directory, folder, withRecordLock }: DirectoryWriterOptions) {
   async function applyOnce(kind: Kind, resource: Resource, expect: ApplyOptions["expect"]): Promise<Resource> {
     const fault = metadataProblem(kind, resource);
@@ -119,6 +122,24 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     });
   }
 
+  async function writeStatus(
+    ref: Ref,
+    held: ViewEntry,
+    status: Pick<StatusRecord, "conditions" | "status">,
+  ): Promise<void> {
+    const path = recordPath(directory, ref);
+    await writeRecord(path, {
+      created: held.resource.metadata.creationTimestamp ?? seconds(new Date()),
+      generation: held.resource.metadata.generation,
+      spec: specHash(held.placed.content),
+      ...status,
+    });
+    folder.markChanged(held.source.path);
+    if ((await folder.refresh()).entries.has(refKey(ref)) || (await folder.find(ref))) return;
+    // The resource and its record were removed before this record was written.
+    rmSync(path, { force: true });
+  }
+
   return {
     apply: (kind: Kind, resource: Resource, expect: ApplyOptions["expect"]): Promise<Resource> =>
       retryOnEdit(() => applyOnce(kind, resource, expect)),
@@ -137,18 +158,13 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     async setConditions(ref: Ref, conditions: readonly Condition[]): Promise<void> {
       const held = await folder.find(ref);
       const merged = newConditions(held, conditions);
-      if (!held || !merged) return;
-      const path = recordPath(directory, ref);
-      await writeRecord(path, {
-        created: held.resource.metadata.creationTimestamp ?? seconds(new Date()),
-        generation: held.resource.metadata.generation,
-        spec: specHash(held.placed.content),
-        conditions: merged,
-      });
-      folder.markChanged(held.source.path);
-      if ((await folder.refresh()).entries.has(refKey(ref)) || (await folder.find(ref))) return;
-      // The resource and its record were removed before this record was written.
-      rmSync(path, { force: true });
+      if (held && merged) await writeStatus(ref, held, { conditions: merged });
+    },
+
+    async applyStatus(ref: Ref, status: Resource["status"], uid: string | undefined): Promise<void> {
+      const held = await folder.find(ref);
+      if (!held || held.resource.metadata.uid !== uid) return;
+      if (canonicalJson(held.resource.status) !== canonicalJson(status)) await writeStatus(ref, held, { status });
     },
   };
 }

@@ -131,6 +131,7 @@ export function createTestingCluster({ delay, before }: TestingClusterOptions): 
         return mine;
       },
       async setConditions() {},
+      async applyStatus() {},
       async recordEvent() {},
       async close() {},
     };

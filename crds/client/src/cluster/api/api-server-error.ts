@@ -65,6 +65,9 @@ function statusOf({ code, body, request }: { code: number; body: string; request
 export function writeErrorOf(error: unknown, expect: "absent" | object | undefined): unknown {
   if (!(error instanceof ApiServerError)) return error;
   if (error.code === 409) return conflictOf(error, expect);
+  // The response of built-in kinds to the uid of another object; custom resources are answered 409.
+  if (error.code === 422 && error.status.details?.causes?.some(({ field }) => field === "metadata.uid"))
+    return new Conflict("changed", error.message);
   // The API server's response to an apply with a member that is not in the schema (seen on 1.36).
   const isUntyped = error.code === 500 && error.message.startsWith("failed to create typed patch object");
   return isUntyped || rejections.has(error.code) ? new Rejected(error.message) : error;

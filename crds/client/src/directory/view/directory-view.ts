@@ -162,7 +162,7 @@ function toResource({ placed, source: { file }, record }: Definition): Resource 
   const { changedAt, bornAt } = file.value.goodAt ?? file;
   const generation = isSluiceKind(kind) ? generationOf(content, known, changedAt) : undefined;
   const created = known?.created ?? seconds(new Date(bornAt));
-  const status = known?.conditions ? { conditions: known.conditions } : undefined;
+  const status = known?.status ?? (known?.conditions ? { conditions: known.conditions } : undefined);
   return {
     ...content,
     metadata: {

@@ -1,6 +1,6 @@
 /** The record of a resource in `.status/`: its status, and facts that its file cannot hold. */
 import { join } from "node:path";
-import type { Condition, Ref } from "../../resource.ts";
+import type { Condition, Ref, Resource } from "../../resource.ts";
 
 export interface StatusRecord {
   /** The resource's creationTimestamp. An editor that replaces the file would otherwise reset it. */
@@ -10,6 +10,8 @@ export interface StatusRecord {
   /** The hash of a spec. */
   readonly spec?: string;
   readonly conditions?: readonly Condition[];
+  /** The complete status, for kinds whose status is not conditions of Sluice. */
+  readonly status?: Resource["status"];
 }
 
 export const statusFolder = ".status";
