@@ -1,8 +1,9 @@
-/** The operator as stages: watch -> translate -> publish -> status, and the listener. */
+/** The operator as stages: watch -> derive -> translate -> publish -> status, and the listener. */
 import type { AddressInfo } from "node:net";
 import type { ResourceClient, RevisionStorage, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { createDeriveStage } from "./derive/derive-stage.ts";
 import { createTranslateStage } from "./document/translate-stage.ts";
 import {
   createLeadership,
@@ -26,6 +27,7 @@ import { createServer } from "./server.ts";
 import type { OperatorSettings } from "./settings.ts";
 import { ownObjectName } from "./start-checks.ts";
 import { createEventRecorder, type EventRecorder } from "./status/event-recorder.ts";
+import { createIngressStatus } from "./status/ingress-status.ts";
 import { createStatusStage } from "./status/status-stage.ts";
 import { createWatchStage } from "./watch/watch-stage.ts";
 
@@ -65,11 +67,23 @@ export async function startOperator(options: OperatorOptions) {
   const gate = createPublishGate(leadership, savedState);
 
   const watch = createWatchStage({ client, settings, signal, log });
-  const translate = createTranslateStage({ watch, savedState, gate, lastValid, settings, metrics, log });
+  const derive = createDeriveStage({ watch, settings });
+  const derived = { ...watch, clusterState: derive.clusterState, changes: derive.changes };
+  const translate = createTranslateStage({ watch: derived, savedState, gate, lastValid, settings, metrics, log });
   const publishing = { leadership, gate, savedState, store, lastValid, connector, nodeService };
   const publish = createPublishStage({ watch, translate, ...publishing, settings, metrics, log });
   const reporting = { leadership, gate, client, events, manager: MANAGER };
-  const status = createStatusStage({ watch, translate, publish, ...reporting, settings, metrics, log });
+  const status = createStatusStage({
+    watch: derived,
+    derive,
+    translate,
+    publish,
+    ...reporting,
+    settings,
+    metrics,
+    log,
+  });
+  const ingressStatus = createIngressStatus({ derive, translate, publish, ...reporting, settings, log });
 
   const authors = createRevisionAuthors();
   const recording = { watch, leadership, authorOf: authors.authorOf, settings, metrics, log };
@@ -92,6 +106,7 @@ export async function startOperator(options: OperatorOptions) {
   async function closeAll(): Promise<void> {
     abort.abort();
     translate.close();
+    ingressStatus.close();
     try {
       await Promise.all([server.close(), publish.close(), status.close(), recorder?.close()]);
     } finally {

@@ -100,6 +100,21 @@ export const operatorSettings = defineSettings({
     default: null,
     description: "Headless Service of the gateway nodes, as namespace/name. An alternative to SLUICE_NODES.",
   },
+  publishService: {
+    variable: "SLUICE_PUBLISH_SERVICE",
+    kind: "text",
+    default: null,
+    description:
+      "Service of the gateway, as namespace/name, whose addresses are written into the status of each Ingress: those " +
+      "of its load balancer and its external IPs or, for a Service without them, its cluster IP. Unset: no addresses " +
+      "are written.",
+  },
+  publishAddresses: {
+    variable: "SLUICE_PUBLISH_ADDRESSES",
+    kind: "list",
+    default: [],
+    description: "IP addresses and host names to write instead of those of SLUICE_PUBLISH_SERVICE.",
+  },
   leaseDuration: {
     variable: "SLUICE_LEASE_DURATION",
     kind: "duration",

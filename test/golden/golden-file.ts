@@ -1,6 +1,6 @@
 /** Reads a golden file's resources, translates them with the operator's code, and prints the outcome readably. */
 import { X509Certificate } from "node:crypto";
-import { type Kind, kindOf, type Resource, resourceKey } from "@sluice/crds";
+import { isDerivedName, type Kind, kindOf, parseRefKey, type Ref, type Resource, resourceKey } from "@sluice/crds";
 import {
   type Collection,
   collections,
@@ -13,12 +13,15 @@ import {
   snapshotToDocument,
 } from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
+import { createDeriveStage, type DeriveStage } from "../../operator/src/derive/derive-stage.ts";
 import { createBatches, type HeldBack, withHeldBack } from "../../operator/src/document/batches.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuild } from "../../operator/src/document/build-snapshot.ts";
+import { createEmitter } from "../../operator/src/emitter.ts";
 import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
-import type { Item } from "../../operator/src/translate/translation.ts";
+import type { Item, Translation } from "../../operator/src/translate/translation.ts";
 import { createTranslate } from "../../operator/src/translate/translator.ts";
 import { type ClusterState, watchedKinds } from "../../operator/src/watch/cluster-state.ts";
+import type { ClusterChange } from "../../operator/src/watch/watch-stage.ts";
 import { deviceTokenFacts } from "../plugins/device-token.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -80,16 +83,48 @@ function afterRestart(clusterState: ClusterState): HeldBack {
   }
 }
 
+/** The derive stage of an operator that has read these resources. */
+function deriveFrom(clusterState: ClusterState): DeriveStage {
+  const changes = createEmitter<ClusterChange>();
+  const derive = createDeriveStage({ watch: { clusterState, changes }, settings: { class: "sluice" } });
+  const read = watchedKinds.flatMap((kind) =>
+    [...clusterState[kind].keys()].map((key) => ({ kind, key, isMeaningful: true })),
+  );
+  changes.emit({ resources: read, versions: [], isMeaningful: true, classesChanged: false });
+  return derive;
+}
+
+/** The Events about each Ingress. */
+function eventsOf(derive: DeriveStage, problems: Translation["problems"]): ReadonlyMap<string, readonly string[]> {
+  const events = new Map<string, string[]>();
+  const record = (ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">) => {
+    const name = `${ref.kind} ${ref.namespace}/${ref.name}`;
+    events.set(name, [...(events.get(name) ?? []), `${reason}: ${message}`]);
+  };
+  for (const [key, { metadata }] of derive.ingresses)
+    for (const problem of derive.problemsOf(key)) record({ kind: "Ingress", ...metadata }, problem);
+  for (const [key, list] of problems) {
+    const { kind, key: name } = parseRefKey(key);
+    const [namespace = "", local = ""] = name.split("/");
+    for (const source of derive.sourcesOf({ kind, namespace, name: local }))
+      for (const problem of list) record(source, problem);
+  }
+  return events;
+}
+
 /** The operator's result for the resources after every node has acknowledged it. */
 export function outcomeOf(resources: readonly Resource[]): {
   readonly document: Document;
   readonly items: SnapshotBuild["items"];
   readonly conditions: readonly (readonly [string, readonly string[]])[];
+  readonly events: ReadonlyMap<string, readonly string[]>;
 } {
-  const { clusterState, ...heldBack } = afterRestart(clusterStateOf(resources));
+  const derive = deriveFrom(clusterStateOf(resources));
+  const { clusterState, ...heldBack } = afterRestart(derive.clusterState);
   const translation = withHeldBack(createTranslate({ homeNamespace: HOME, class: "sluice" })(clusterState), heldBack);
   const { built, problems: late } = buildSnapshot(emptyBuild, translation);
-  const conditions = [...translation.owners].map(([key, { kind, namespace, name }]) => {
+  const owners = [...translation.owners].filter(([, { name }]) => !isDerivedName(name));
+  const conditions = owners.map(([key, { kind, namespace, name }]) => {
     const resource = resources.find(
       (one) => kindOfResource(one) === kind && resourceKey(one) === `${namespace}/${name}`,
     );
@@ -101,7 +136,8 @@ export function outcomeOf(resources: readonly Resource[]): {
     );
     return [`${kind} ${namespace}/${name}`, lines] as const;
   });
-  return { document: snapshotToDocument(built.snapshot), items: built.items, conditions };
+  const events = eventsOf(derive, translation.problems);
+  return { document: snapshotToDocument(built.snapshot), items: built.items, conditions, events };
 }
 
 /**
@@ -109,7 +145,7 @@ export function outcomeOf(resources: readonly Resource[]): {
  * their default value are left out.
  */
 export function printOutcome(resources: readonly Resource[], input: string): string {
-  const { document, items, conditions } = outcomeOf(resources);
+  const { document, items, conditions, events } = outcomeOf(resources);
   const names = new Map<string, string>();
   for (const collection of collections)
     for (const [id, { owner, entity }] of items[collection])
@@ -127,6 +163,7 @@ export function printOutcome(resources: readonly Resource[], input: string): str
     {
       document: { ...shown, ...(document._sluice && { _sluice: renamed(document._sluice, names) }) },
       conditions: Object.fromEntries(conditions.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      ...(events.size > 0 && { events: Object.fromEntries([...events].toSorted(([a], [b]) => (a < b ? -1 : 1))) }),
     },
     { lineWidth: 0, aliasDuplicateObjects: false },
   );

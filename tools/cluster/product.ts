@@ -28,11 +28,13 @@ export interface ClusterProductOptions {
   readonly work: string;
   /** Called with warnings and errors of the processes. Default: ignored. */
   readonly show?: (line: string) => void;
+  /** More environment variables of the operator. */
+  readonly operatorEnv?: Env;
 }
 
 /** Starts a control plane with the CRDs and roles of this project, and every part of the product on it. */
 export async function startClusterProduct(options: ClusterProductOptions): Promise<ClusterProduct> {
-  const { chosen, work, show } = options;
+  const { chosen, work, show, operatorEnv } = options;
   mkdirSync(work, { recursive: true });
   const plane = await startControlPlane({ controllers: true });
   try {
@@ -57,7 +59,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
       parts: parts({
         root,
         chosen,
-        resources: { operator: access(operator), admin: access(admin) },
+        resources: { operator: { ...access(operator), ...operatorEnv }, admin: access(admin) },
         push,
         pushScheme: "https",
         users: usersIn(work),

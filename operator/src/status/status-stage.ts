@@ -1,7 +1,8 @@
 /** Last stage: writes conditions and Events, and answers the waits of the admin API. */
-import { type Kind, namespacedName, type Resource, type ResourceClient, refKey } from "@sluice/crds";
+import { isDerivedName, type Kind, namespacedName, type Resource, type ResourceClient, refKey } from "@sluice/crds";
 import { BucketMap, byHash, differences, type WaitResponse } from "@sluice/model";
 import type { Logger } from "pino";
+import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { TranslateStage } from "../document/translate-stage.ts";
 import type { Leadership } from "../leader-election/leader-election.ts";
 import type { OperatorGauges, OperatorMetrics } from "../metrics.ts";
@@ -21,6 +22,8 @@ import { createUnservedClasses } from "./unserved-classes.ts";
 
 export interface StatusStageOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "classes" | "changes">;
+  /** Default: no resource is derived. */
+  readonly derive?: Pick<DeriveStage, "sourcesOf">;
   readonly translate: Pick<TranslateStage, "isDirty" | "upToDate" | "isIdle">;
   readonly publish: Pick<PublishStage, "progress" | "publisher">;
   readonly leadership: Pick<Leadership, "term" | "terms">;
@@ -53,6 +56,7 @@ type Content = Pick<Translation, "owners" | "problems">;
 export function createStatusStage(options: StatusStageOptions): StatusStage {
   const { watch, translate, publish, leadership, gate, client, manager, events, settings, metrics, log } = options;
   const { clusterState, classes } = watch;
+  const { sourcesOf } = options.derive ?? { sourcesOf: () => [] };
   const { publisher } = publish;
   /** The owners and problems of the last published document. */
   let content: Content = { problems: new BucketMap<readonly Problem[]>(byHash), owners: new BucketMap<Owner>(byHash) };
@@ -130,16 +134,17 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     syncAll();
   }
 
-  /** Records problems that were not reported yet. */
+  /** Records problems that were not reported yet. Those of derived resources are recorded at their sources. */
   function recordNewProblems(owner: Owner, resource: Resource, before: readonly Problem[] = []): void {
     if (gate.term() === null) return;
+    const places = isDerivedName(owner.name) ? sourcesOf(owner) : [owner];
     for (const problem of content.problems.get(refKey(owner)) ?? []) {
       const { condition, message } = problem;
       if (before.some((known) => known.message === message)) continue;
       const isReported = resource.status?.conditions?.some(
         (known) => known.type === condition && known.message.includes(message),
       );
-      if (!isReported) events.record(owner, problem);
+      if (!isReported) for (const place of places) events.record(place, problem);
     }
   }
 

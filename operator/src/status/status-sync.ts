@@ -2,7 +2,7 @@
  * Writes every resource's conditions until its status, as read back, has them. Then the resource is settled, and syncs
  * skip it.
  */
-import { namespacedName, type Resource } from "@sluice/crds";
+import { isDerivedName, namespacedName, type Resource } from "@sluice/crds";
 import { firstNames } from "@sluice/model";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Owner } from "../translate/translation.ts";
@@ -89,11 +89,13 @@ export function createStatusSync(options: StatusSyncOptions) {
   return {
     /**
      * Called when the resource or its status has changed: its conditions are written until the resource has settled.
+     * A derived resource has no status: does nothing.
      *
      * @param options.many Whether the resource is one of very many: its conditions are written after the
      * conditions of other resources, and wait while many writes are in progress.
      */
     markDirty(key: string, options: { readonly many?: boolean } = {}) {
+      if (isDerivedName(key)) return;
       unsettled.add(key);
       if (options.many) {
         bulk.add(key);

@@ -16,6 +16,8 @@ export const watchedKinds = [
   "CoreService",
   "EndpointSlice",
   "ReferenceGrant",
+  "Ingress",
+  "IngressClass",
 ] as const satisfies readonly Kind[];
 
 export type WatchedKind = (typeof watchedKinds)[number];

@@ -1,6 +1,10 @@
 /** The product on a control plane of its own, for the test files of this folder. */
 import { join } from "node:path";
-import { type ClusterProduct, startClusterProduct } from "../../../tools/cluster/product.ts";
+import {
+  type ClusterProduct,
+  type ClusterProductOptions,
+  startClusterProduct,
+} from "../../../tools/cluster/product.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withUserDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { usersIn } from "../../../tools/start/directory-product.ts";
@@ -21,7 +25,7 @@ export interface Suite extends ClusterProduct {
 }
 
 /** Starts the product. Each warning and error of its processes is passed to `show` as one line. */
-export async function startSuite(options: { readonly show?: (line: string) => void } = {}): Promise<Suite> {
+export async function startSuite(options: Pick<ClusterProductOptions, "show" | "operatorEnv"> = {}): Promise<Suite> {
   const folder = temporaryFolder("product");
   const chosen = await freeAddresses();
   await withUserDatabase(usersIn(folder.path));

@@ -1,5 +1,6 @@
 /** Translation and validation combined: a resource's valid entities and its violations. */
 import { camelPath, checkWithHidden, type Entity, type Violation } from "@sluice/model";
+import { atSource } from "../derive/derived-resource.ts";
 import type { Resource } from "../resource.ts";
 import { toEntities } from "./to-entities/to-entities.ts";
 import type { Path, ResourceViolation, TranslatedEntity, TranslateOptions } from "./translation.ts";
@@ -15,7 +16,9 @@ export function translate(resource: Resource, options: TranslateOptions): readon
     const { collection, item, hiddenPaths: hidden = [] } = translated;
     const checked = checkWithHidden(collection, item, { hidden });
     const faults = (checked.violations ?? []).map((violation) => withoutSecret(violation, translated.secretPaths));
-    const violations = [...translated.violations, ...resourceViolations(translated, faults)];
+    const violations = [...translated.violations, ...resourceViolations(translated, faults)].map((violation) =>
+      atSource(resource, violation),
+    );
     return { ...translated, violations, ...(violations.length === 0 && checked.value && { entity: checked.value }) };
   });
 }

@@ -2,14 +2,14 @@
  * The unique properties of entities: names, ids, a plugin's scope, a key in the namespaces where it is valid, a route's
  * matches. The older resource keeps a property; the younger gets a problem. The oldest resource of a kind claims first.
  */
-import { refKey } from "@sluice/crds";
+import { refKey, sourceOf } from "@sluice/crds";
 import {
   type CaCertificateExtras,
   type Collection,
   type CredentialExtras,
   entities,
   isSecretLookup,
-  type Route,
+  type SnapshotRoute,
 } from "@sluice/model";
 import type { Owner } from "../translation.ts";
 import { routeMatchesOf } from "./route-matches.ts";
@@ -109,13 +109,17 @@ function credentialClaimOf({ collection, entity }: Claimant): NamespacedClaim | 
 const namespacesOverlap = (one: NamespacedClaim["namespaces"], other: NamespacedClaim["namespaces"]): boolean =>
   one === null || other === null || one.some((namespace) => other.includes(namespace));
 
+/** The resource of the API server: the source of a derived resource. */
+function nameOf(owner: Owner): string {
+  const { kind, namespace, name } = sourceOf(owner) ?? owner;
+  return `${kind} ${namespace}/${name}`;
+}
+
 /** The owner of a credential is named only within its namespace: other namespaces must not learn of its Secrets. */
 function conflictMessage(claim: EntityClaim, holder: Owner, { collection, owner }: Claimant): string {
   if (refKey(holder) === refKey(owner)) return `the resource gives ${claim.what} twice: remove one of the two`;
   const secret = isFoundByValue(collection) && holder.namespace !== owner.namespace;
-  const who = secret
-    ? "a Consumer of another namespace"
-    : `the older ${holder.kind} ${holder.namespace}/${holder.name}`;
+  const who = secret ? "a Consumer of another namespace" : `the older ${nameOf(holder)}`;
   return `${who} has ${claim.what}: choose another or remove one of the two`;
 }
 
@@ -126,7 +130,7 @@ function conflictMessage(claim: EntityClaim, holder: Owner, { collection, owner 
 export function claimKeysOf(claimant: Claimant): readonly string[] {
   const key = credentialClaimOf(claimant);
   const own = claimsOf(claimant).map((claim) => claim.key);
-  const matches = claimant.collection === "routes" ? routeMatchesOf(claimant.entity as unknown as Route) : [];
+  const matches = claimant.collection === "routes" ? routeMatchesOf(claimant.entity as unknown as SnapshotRoute) : [];
   return [...own, ...new Set(matches), ...(key ? [key.key] : [])];
 }
 
@@ -188,10 +192,10 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
         if (holder) return conflictMessage(claim, holder, claimant);
       }
       if (collection === "routes") {
-        const own = routeMatchesOf(entity as unknown as Route);
+        const own = routeMatchesOf(entity as unknown as SnapshotRoute);
         const older = conflictingRoute(own, owner);
         if (older)
-          return `the older Route ${older.namespace}/${older.name} matches the same requests: change hosts, paths, methods or headers`;
+          return `the older ${nameOf(older)} matches the same requests: change hosts, paths, methods or headers`;
         // A match that another namespace reserved stays free for the stand-in of the reserving route.
         for (const match of own) if (!holderOfMatch(match, owner.namespace)) matches.set(match, owner);
       }
@@ -207,7 +211,9 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
       interests.add(claimant);
       const { owner, collection, entity } = claimant;
       const own =
-        collection === "snis" ? claimsOf(claimant).map(({ key }) => key) : routeMatchesOf(entity as unknown as Route);
+        collection === "snis"
+          ? claimsOf(claimant).map(({ key }) => key)
+          : routeMatchesOf(entity as unknown as SnapshotRoute);
       for (const match of own) if (!matches.has(match) && !reserved.has(match)) reserved.set(match, owner);
     },
     /** The id of the plugin that has this plugin's scope; undefined if none has. */

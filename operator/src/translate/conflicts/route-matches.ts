@@ -2,7 +2,7 @@
  * The matches of a route, as strings. Two routes with an equal match compete for the same requests, and the older route
  * gets them.
  */
-import type { Route } from "@sluice/model";
+import type { SnapshotRoute } from "@sluice/model";
 
 /** An entity never changes, so its matches are cached: every full translation needs them. */
 const known = new WeakMap<object, readonly string[]>();
@@ -11,7 +11,7 @@ const known = new WeakMap<object, readonly string[]>();
  * One string per combination of path, host and method: Kong treats a route with several of them as several routes.
  * Protocols do not count: they are checked after the route has been chosen.
  */
-export function routeMatchesOf(route: Route): readonly string[] {
+export function routeMatchesOf(route: SnapshotRoute): readonly string[] {
   const before = known.get(route);
   if (before) return before;
   const matches = spell(route);
@@ -32,12 +32,13 @@ const orAny = (words: readonly string[]): Words => (words.length > 0 ? words : [
 const together = (words: readonly string[]): Words => (words.length > 0 ? [JSON.stringify(words)] : [null]);
 
 /** Hosts, header names and header values are case-insensitive; patterns for header values are not. */
-function spell({ paths, hosts, methods, headers, snis }: Route): readonly string[] {
+function spell({ paths, hosts, methods, headers, snis, _sluice }: SnapshotRoute): readonly string[] {
   const named = Object.entries(headers ?? {})
     .map(([name, values]) => [name.toLowerCase(), isPattern(values) ? values : lower(values)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const [ownHosts, ownMethods, ownPaths] = [lower(hosts), distinct(methods), orAny(distinct(paths))];
-  const rest = [rankOf(ownHosts), named, lower(snis)];
+  // Of two routes with different priorities, the router prefers one, whatever their age.
+  const rest = [rankOf(ownHosts), named, lower(snis), _sluice?.priority];
   const ways = Math.max(1, ownHosts.length) * Math.max(1, ownMethods.length) * ownPaths.length;
   const words = ways > MOST ? together : orAny;
   return ownPaths.flatMap((path) =>

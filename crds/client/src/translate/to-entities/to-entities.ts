@@ -1,5 +1,6 @@
 /** Translates a custom resource to its entities. Pure: other resources are looked up through the options. */
 import { type CertificateSpec, kinds, type NameRef, type ResourceKind, readSpec } from "@sluice/model";
+import type { DerivedResource } from "../../derive/derived-resource.ts";
 import type { Resource } from "../../resource.ts";
 import { identityOf, qualifiedName } from "../identity.ts";
 import { childLists, namedKinds, referenceLists, singleReferences } from "../kind-tables.ts";
@@ -18,7 +19,7 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
   CACertificate: namespaceParts,
   Upstream: upstreamNameParts,
   Service: serviceParts,
-  Route: namespaceParts,
+  Route: routeParts,
   Plugin: pluginParts,
   ConsumerGroup: () => [],
   Consumer: () => [],
@@ -114,6 +115,12 @@ function referenceListParts({ own, from, options }: TranslatorInput): readonly E
 /** For nodes, the internal member `_sluice` has the namespace of the resource. */
 function namespaceParts({ from: { namespace }, options }: TranslatorInput): readonly EntityPart[] {
   return options.audience === "nodes" ? [{ members: { _sluice: { namespace } } }] : [];
+}
+
+/** A route that is derived from a resource of another API may have more members of `_sluice`. */
+function routeParts({ from: { namespace }, resource, options }: TranslatorInput): readonly EntityPart[] {
+  const { extras } = (resource as Partial<DerivedResource>).derived ?? {};
+  return options.audience === "nodes" ? [{ members: { _sluice: { namespace, ...extras } } }] : [];
 }
 
 function certificateParts({ own, from, options }: TranslatorInput): readonly EntityPart[] {

@@ -1,0 +1,75 @@
+/**
+ * Derived resources: Sluice resources that exist only in memory, made from resources of other APIs such as Ingress.
+ * They are translated like the resources of the API server; their problems belong to the resource that they were made
+ * from.
+ */
+import { apiVersion, type RouteExtras, type Violation } from "@sluice/model";
+import type { Kind, Ref, Resource, SluiceKind } from "../resource.ts";
+
+export interface DerivedResource extends Resource {
+  readonly derived: {
+    /** Members of the route's `_sluice`. */
+    readonly extras?: RouteExtras;
+    /**
+     * Where the source has the values of this resource, by the path in this resource: `spec.backendRef` ->
+     * `spec.rules[0].http.paths[0].backend.service`. A violation is reported at the source path of its own path or, if
+     * that has none, of the nearest path above it.
+     */
+    readonly sourcePaths: Readonly<Record<string, string>>;
+  };
+}
+
+/** The kinds from which resources are derived, by the first part of the derived resources' names. */
+const sourceKinds = { ingress: "Ingress" } as const satisfies Readonly<Record<string, Kind>>;
+
+type SourcePrefix = keyof typeof sourceKinds;
+
+/**
+ * The character between the parts of a derived resource's name. Kubernetes does not allow it in names, so that no
+ * resource of the API server has the name of a derived resource. Names of entities may contain it.
+ */
+const SEPARATOR = "~";
+
+/** The first part of the name of a Certificate for a Secret in `spec.tls`, which may have several sources. */
+export const DERIVED_TLS = "ingress-tls";
+
+/** `ingress~web~example.com~api` for the parts `example.com` and `api` of the Ingress `web`. */
+export const derivedName = (prefix: SourcePrefix, sourceName: string, ...parts: readonly string[]): string =>
+  [prefix, sourceName, ...parts].join(SEPARATOR);
+
+export const isDerivedName = (name: string): boolean => name.includes(SEPARATOR);
+
+/** The resource that a derived resource was made from; undefined for other resources, and if there are several. */
+export function sourceOf({ namespace, name }: Pick<Ref, "namespace" | "name">): Ref | undefined {
+  const [prefix = "", sourceName] = name.split(SEPARATOR);
+  if (sourceName === undefined || !Object.hasOwn(sourceKinds, prefix)) return undefined;
+  return { kind: sourceKinds[prefix as SourcePrefix], namespace, name: sourceName };
+}
+
+export interface DerivedContent {
+  readonly kind: SluiceKind;
+  readonly name: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly derived: DerivedResource["derived"];
+}
+
+/**
+ * The uid and the creation time are those of the source, so that the older source takes precedence, as with other
+ * resources.
+ */
+export function derivedResource(source: Resource, { kind, name, spec, derived }: DerivedContent): DerivedResource {
+  const { namespace, uid, creationTimestamp } = source.metadata;
+  const metadata = { name, namespace, uid, creationTimestamp } as Resource["metadata"];
+  return { apiVersion, kind, metadata, spec, derived };
+}
+
+/** The violation with its path in the source. Returns violations of resources that are not derived unchanged. */
+export function atSource<Fault extends Violation>(resource: Resource, fault: Fault): Fault {
+  const { sourcePaths } = (resource as Partial<DerivedResource>).derived ?? {};
+  if (!sourcePaths) return fault;
+  for (let length = fault.path.length; length > 0; length--) {
+    const found = sourcePaths[fault.path.slice(0, length).join(".")];
+    if (found !== undefined) return { ...fault, path: [found] };
+  }
+  return fault;
+}

@@ -1,0 +1,25 @@
+/** The effects of annotations on the resources that are derived from an Ingress. */
+
+/** A plugin for all routes of the Ingress. */
+export interface PluginEffect {
+  readonly plugin: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  /** The annotation at which a problem of the config is reported. */
+  readonly annotation: string;
+}
+
+export interface IngressEffects {
+  /** Members of the spec of each Service. */
+  readonly service: Readonly<Record<string, unknown>>;
+  /** Whether requests are sent to the cluster address of the core Service instead of its endpoints. */
+  readonly toClusterAddress: boolean;
+  /** Whether the upstream speaks gRPC. */
+  readonly grpc: boolean;
+  /** Whether plain http requests are redirected to https; null: only for hosts with TLS. */
+  readonly redirectsToHttps: boolean | null;
+  /** Other host names for all rules. */
+  readonly aliases: readonly string[];
+  readonly plugins: readonly PluginEffect[];
+  /** All requests are answered with a redirect: no backend and no other plugin is used. */
+  readonly redirect: PluginEffect | null;
+}

@@ -1,0 +1,42 @@
+/** Translates all annotations of an Ingress. */
+import type { Resource } from "../../../resource.ts";
+import { accessEffects } from "./access.ts";
+import { type Annotations, annotationPath, annotationsOf } from "./annotations.ts";
+import { backendEffects } from "./backend.ts";
+import { corsEffects } from "./cors.ts";
+import type { IngressEffects } from "./effects.ts";
+import { annotationMayProtect, isHarmless, unsupportedMessage } from "./known-annotations.ts";
+import { redirectEffects } from "./redirects.ts";
+import { transformEffects } from "./transforms.ts";
+
+export interface TranslatedAnnotations {
+  readonly effects: IngressEffects;
+  readonly problems: readonly { readonly reason: string; readonly message: string }[];
+  /** Why all requests are answered with 503; undefined: they are served. */
+  readonly closed: string | undefined;
+}
+
+/** Translates an Ingress without annotations of ingress-nginx too, for the defaults. */
+export function translateAnnotations(ingress: Resource): TranslatedAnnotations {
+  const annotations = annotationsOf(ingress);
+  const effects = effectsOf(annotations);
+  const faults = [
+    ...annotations.faults,
+    ...annotations.unread().flatMap((name) => (isHarmless(name) ? [] : { name, message: unsupportedMessage(name) })),
+  ];
+  const problems = faults.map(({ name, message }) => {
+    const outcome = annotationMayProtect(name)
+      ? "it may protect, so all requests of this Ingress are answered with 503"
+      : "it has no effect";
+    return { reason: "AnnotationNotSupported", message: `${annotationPath(name)}: ${message}; ${outcome}` };
+  });
+  const closing = faults.findIndex(({ name }) => annotationMayProtect(name));
+  return { effects, problems, closed: problems[closing]?.message };
+}
+
+const effectsOf = (annotations: Annotations): IngressEffects => ({
+  ...backendEffects(annotations),
+  ...redirectEffects(annotations),
+  aliases: annotations.list("server-alias") ?? [],
+  plugins: [...accessEffects(annotations), ...corsEffects(annotations), ...transformEffects(annotations)],
+});

@@ -1,0 +1,31 @@
+/** Annotations that redirect clients. */
+import type { Annotations } from "./annotations.ts";
+import type { IngressEffects, PluginEffect } from "./effects.ts";
+
+export function redirectEffects(annotations: Annotations): Pick<IngressEffects, "redirect" | "redirectsToHttps"> {
+  const isForced = annotations.flag("force-ssl-redirect") ?? false;
+  const isUnwanted = annotations.flag("ssl-redirect") === false;
+  const permanent = redirectTo(annotations, { name: "permanent-redirect", status: 301, statuses: [300, 308] });
+  const temporal = redirectTo(annotations, { name: "temporal-redirect", status: 302, statuses: [300, 307] });
+  return {
+    redirect: temporal ?? permanent,
+    redirectsToHttps: isForced ? true : isUnwanted ? false : null,
+  };
+}
+
+interface RedirectAnnotation {
+  readonly name: string;
+  /** The status without an annotation for the status. */
+  readonly status: number;
+  /** The lowest and the highest allowed status. */
+  readonly statuses: readonly [number, number];
+}
+
+/** The location is used as it is: the path and query of the request are not added. */
+function redirectTo(annotations: Annotations, { name, status, statuses }: RedirectAnnotation): PluginEffect | null {
+  const [minimum, maximum] = statuses;
+  const code = annotations.integer(`${name}-code`, { minimum, maximum }) ?? status;
+  const location = annotations.text(name);
+  if (location === undefined) return null;
+  return { plugin: "redirect", config: { status_code: code, location }, annotation: name };
+}

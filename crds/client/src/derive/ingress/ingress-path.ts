@@ -1,0 +1,42 @@
+/** The paths of an Ingress as paths of a Route. */
+import type { IngressPath } from "./ingress-spec.ts";
+
+export interface PathMatch {
+  /** In the grammar of a Route's `paths`. */
+  readonly paths: readonly string[];
+  /** Orders the routes of a host: exact paths first, then longer before shorter prefixes. */
+  readonly priority: number;
+}
+
+/** Exact paths come before all prefixes. */
+const EXACT = 2 ** 20;
+/** The priority of a path has room for routes that differ in other attributes than the path. */
+export const PRIORITIES_PER_PATH = 2 ** 8;
+const MAX_LENGTH = EXACT / PRIORITIES_PER_PATH - 1;
+
+const META = /[.*+?^${}()|[\]\\]/g;
+
+/** A path of a Route that matches only this path. */
+const exactly = (path: string): string => `~${path.replace(META, "\\$&")}$`;
+
+/**
+ * The paths of a host on which an Ingress uses regular expressions: each path is one, without regard to case and without
+ * an end. The longest is tried first (ingress-nginx, "Ingress Path Matching").
+ */
+export const regexMatchOf = ({ path }: Pick<IngressPath, "path">): PathMatch => ({
+  paths: [`~/(?i)${path.slice(1)}`],
+  priority: ofLength(path),
+});
+
+const ofLength = ({ length }: string): number => Math.min(length, MAX_LENGTH) * PRIORITIES_PER_PATH;
+
+/**
+ * `Prefix` compares whole elements of the path: `/foo` and `/foo/` match `/foo` and `/foo/bar`, and not `/foobar`
+ * (Kubernetes documentation, Ingress, "Path types"). `ImplementationSpecific` is the same, as in ingress-nginx.
+ */
+export function matchOf({ path, pathType }: Pick<IngressPath, "path" | "pathType">): PathMatch {
+  if (pathType === "Exact") return { paths: [exactly(path)], priority: EXACT + ofLength(path) };
+  const folder = path.endsWith("/") ? path : `${path}/`;
+  const paths = folder === "/" ? [folder] : [exactly(folder.slice(0, -1)), folder];
+  return { paths, priority: ofLength(folder) };
+}

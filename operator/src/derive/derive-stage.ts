@@ -1,0 +1,191 @@
+/**
+ * Stage between watch and translate: derives Sluice resources from Ingresses, and adds them to the cluster state. The
+ * next stages treat derived resources like those of the cluster.
+ */
+import { isDeepStrictEqual } from "node:util";
+import {
+  type DerivedIngress,
+  type DerivedResource,
+  deriveIngress,
+  isSluiceKind,
+  namespacedName,
+  ownIngresses,
+  type Ref,
+  type Resource,
+  resourceKey,
+  type SluiceKind,
+  sourceOf,
+} from "@sluice/crds";
+import { BucketMap, byHash, resourceKinds } from "@sluice/model";
+import { createEmitter, type Output } from "../emitter.ts";
+import type { OperatorSettings } from "../settings.ts";
+import { type ClusterState, watchedKinds } from "../watch/cluster-state.ts";
+import type { ClusterChange, WatchStage } from "../watch/watch-stage.ts";
+import { createDerivedCertificates } from "./derived-certificates.ts";
+import { createRegexHosts } from "./regex-hosts.ts";
+
+export interface DeriveStage {
+  /** The cluster state with the derived resources. */
+  readonly clusterState: ClusterState;
+  /** The changes of the watch stage, with those of the derived resources. */
+  readonly changes: Output<ClusterChange>;
+  /** The Ingresses of this installation, by `namespace/name`. */
+  readonly ingresses: ReadonlyMap<string, Resource>;
+  /** The problems that an Ingress (`namespace/name`) has by itself. */
+  problemsOf(key: string): DerivedIngress["problems"];
+  /** The resources from which a derived resource was made; empty for other resources. */
+  sourcesOf(owner: Ref): readonly Ref[];
+}
+
+export interface DeriveStageOptions {
+  readonly watch: Pick<WatchStage, "clusterState" | "changes">;
+  readonly settings: Pick<OperatorSettings, "class">;
+}
+
+interface Derivation {
+  readonly ingress: Resource;
+  readonly resources: readonly DerivedResource[];
+  readonly problems: DerivedIngress["problems"];
+  /** The core Services that were looked up, by `namespace/name`. */
+  readonly services: ReadonlySet<string>;
+}
+
+/** Changed resources of each kind by `namespace/name`; undefined: the resource is gone. */
+type Changes = Map<SluiceKind, Map<string, Resource | undefined>>;
+
+export function createDeriveStage({ watch, settings }: DeriveStageOptions): DeriveStage {
+  const changes = createEmitter<ClusterChange>();
+  const derivations = new Map<string, Derivation>();
+  const ingresses = new Map<string, Resource>();
+  /** The Ingresses that looked up a core Service, by the Service's `namespace/name`. */
+  const dependents = new Map<string, Set<string>>();
+  const certificates = createDerivedCertificates(settings.class);
+  const regexHosts = createRegexHosts();
+  const merged = Object.fromEntries(resourceKinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
+    SluiceKind,
+    BucketMap<Resource>
+  >;
+  const clusterState = Object.defineProperties(
+    {},
+    Object.fromEntries(
+      watchedKinds.map((kind) => [
+        kind,
+        { enumerable: true, get: () => (isSluiceKind(kind) ? merged[kind] : watch.clusterState[kind]) },
+      ]),
+    ),
+  ) as ClusterState;
+  let isOwn = ownIngresses(settings.class, []);
+  let versionCount = 0;
+
+  watch.changes.subscribe((change) => {
+    const all: Changes = new Map();
+    const dirty = new Set<string>();
+    for (const { kind, key, isMeaningful } of change.resources) {
+      if (isSluiceKind(kind)) record(all, kind, key, watch.clusterState[kind].get(key));
+      else if (!isMeaningful) continue;
+      else if (kind === "Ingress") dirty.add(key);
+      else if (kind === "CoreService") for (const dependent of dependents.get(key) ?? []) dirty.add(dependent);
+      else if (kind === "IngressClass") {
+        isOwn = ownIngresses(settings.class, watch.clusterState.IngressClass.values());
+        for (const every of watch.clusterState.Ingress.keys()) dirty.add(every);
+      }
+    }
+    const derived = deriveAgain(dirty);
+    for (const [kind, resources] of derived) for (const [key, one] of resources) record(all, kind, key, one);
+    for (const [kind, resources] of all) merged[kind] = merged[kind].with(resources);
+    const more = [...derived].flatMap(([kind, resources]) =>
+      [...resources.keys()].map((key) => ({ kind, key, isMeaningful: true })),
+    );
+    changes.emit(
+      more.length === 0 ? change : { ...change, resources: [...change.resources, ...more], isMeaningful: true },
+    );
+  });
+
+  /** The Ingress if it is one of this installation. */
+  function ownIngress(key: string): Resource | undefined {
+    const ingress = watch.clusterState.Ingress.get(key);
+    return ingress && ingress.metadata.deletionTimestamp === undefined && isOwn(ingress) ? ingress : undefined;
+  }
+
+  /** The derived resources that differ from before. */
+  function deriveAgain(changedIngresses: ReadonlySet<string>): Changes {
+    const changed: Changes = new Map();
+    const dirty = new Set(changedIngresses);
+    for (const key of changedIngresses) for (const other of regexHosts.update(key, ownIngress(key))) dirty.add(other);
+    for (const key of dirty) {
+      const before = derivations.get(key);
+      const ingress = ownIngress(key);
+      const after = ingress && derive(ingress);
+      for (const service of before?.services ?? []) dependents.get(service)?.delete(key);
+      for (const one of before?.resources ?? []) record(changed, one.kind as SluiceKind, resourceKey(one), undefined);
+      for (const one of after?.resources ?? []) record(changed, one.kind as SluiceKind, resourceKey(one), one);
+      for (const service of after?.services ?? []) {
+        const known = dependents.get(service) ?? new Set();
+        dependents.set(service, known.add(key));
+      }
+      certificates.update(key, after?.ingress);
+      if (after) {
+        derivations.set(key, after);
+        ingresses.set(key, after.ingress);
+      } else {
+        derivations.delete(key);
+        ingresses.delete(key);
+      }
+    }
+    for (const [key, certificate] of certificates.takeChanges()) record(changed, "Certificate", key, certificate);
+    return withoutEqual(changed);
+  }
+
+  /** Drops resources that are equal to the present ones, and gives the others a new resource version. */
+  function withoutEqual(changed: Changes): Changes {
+    for (const [kind, resources] of changed) {
+      for (const [key, after] of resources) {
+        const before = merged[kind].get(key);
+        if (before === after || (before && after && isSameDerived(before, after))) resources.delete(key);
+        else if (after) resources.set(key, withVersion(after, `derived-${++versionCount}`));
+      }
+      if (resources.size === 0) changed.delete(kind);
+    }
+    return changed;
+  }
+
+  function derive(ingress: Resource): Derivation {
+    const services = new Set<string>();
+    const { namespace } = ingress.metadata;
+    const { resources, problems } = deriveIngress(ingress, {
+      class: settings.class,
+      hasRegexPaths: regexHosts.has,
+      readService(name) {
+        const key = namespacedName(namespace, name);
+        services.add(key);
+        return watch.clusterState.CoreService.get(key);
+      },
+    });
+    return { ingress, resources, problems, services };
+  }
+
+  return {
+    clusterState,
+    changes,
+    ingresses,
+    problemsOf: (key) => derivations.get(key)?.problems ?? [],
+    sourcesOf(owner) {
+      const source = sourceOf(owner);
+      return source ? [source] : certificates.sourcesOf(owner);
+    },
+  };
+}
+
+const withVersion = (resource: Resource, resourceVersion: string): Resource => ({
+  ...resource,
+  metadata: { ...resource.metadata, resourceVersion },
+});
+
+/** Whether two derived resources are equal except for their resource versions. */
+const isSameDerived = (one: Resource, other: Resource): boolean =>
+  isDeepStrictEqual(withVersion(one, ""), withVersion(other, ""));
+
+function record(changes: Changes, kind: SluiceKind, key: string, resource: Resource | undefined): void {
+  const ofKind = changes.get(kind) ?? new Map<string, Resource | undefined>();
+  changes.set(kind, ofKind.set(key, resource));
+}

@@ -1,0 +1,57 @@
+/** The Certificates for `spec.tls` of Ingresses: one for each Secret, with the hosts of all Ingresses that name it. */
+import {
+  byAge,
+  DERIVED_TLS,
+  deriveCertificate,
+  namespacedName,
+  type Ref,
+  type Resource,
+  tlsSecretsOf,
+} from "@sluice/crds";
+
+export function createDerivedCertificates(className: string) {
+  /** By `namespace/name` of the Secret, and of the Ingress. */
+  const users = new Map<string, Map<string, Resource>>();
+  const secretsOf = new Map<string, ReadonlySet<string>>();
+  const changed = new Set<string>();
+
+  /** The Ingresses that name the Secret, the oldest first. */
+  const usersOf = (secret: string): readonly Resource[] => [...(users.get(secret)?.values() ?? [])].sort(byAge);
+
+  return {
+    /** Called when an Ingress has changed; undefined: it is gone, or of another class. */
+    update(key: string, ingress: Resource | undefined): void {
+      const before = secretsOf.get(key) ?? new Set();
+      const after = new Set(
+        ingress && [...tlsSecretsOf(ingress)].map((name) => namespacedName(ingress.metadata.namespace, name)),
+      );
+      for (const secret of before.union(after)) changed.add(secret);
+      for (const secret of before) users.get(secret)?.delete(key);
+      if (!ingress) return void secretsOf.delete(key);
+      for (const secret of after) {
+        const others = users.get(secret) ?? new Map<string, Resource>();
+        users.set(secret, others.set(key, ingress));
+      }
+      secretsOf.set(key, after);
+    },
+    /** The Certificates that may have changed since the last call, by `namespace/name`; undefined: it is gone. */
+    takeChanges(): ReadonlyMap<string, Resource | undefined> {
+      const certificates = new Map<string, Resource | undefined>();
+      for (const secret of changed) {
+        const [namespace = "", name = ""] = secret.split("/");
+        const [oldest, ...others] = usersOf(secret);
+        if (!oldest) users.delete(secret);
+        const certificate = oldest && deriveCertificate(name, [oldest, ...others], className);
+        certificates.set(namespacedName(namespace, `${DERIVED_TLS}~${name}`), certificate);
+      }
+      changed.clear();
+      return certificates;
+    },
+    /** The Ingresses that name the Secret of a derived Certificate; empty for other resources. */
+    sourcesOf({ namespace, name }: Ref): readonly Ref[] {
+      if (!name.startsWith(`${DERIVED_TLS}~`)) return [];
+      const secret = namespacedName(namespace, name.slice(DERIVED_TLS.length + 1));
+      return usersOf(secret).map(({ metadata }) => ({ kind: "Ingress", namespace, name: metadata.name }));
+    },
+  };
+}

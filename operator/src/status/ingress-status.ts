@@ -1,0 +1,116 @@
+/**
+ * Writes the gateway's addresses into the status of each Ingress once every ready node serves it, and records its
+ * problems as Events. An Ingress has no conditions: other controllers, such as external-dns, read the addresses.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { type Resource, type ResourceClient, resourceKey } from "@sluice/crds";
+import type { Logger } from "pino";
+import type { DeriveStage } from "../derive/derive-stage.ts";
+import type { TranslateStage } from "../document/translate-stage.ts";
+import type { PublishStage } from "../publish/publish-stage.ts";
+import { createConcurrencyLimiter } from "../publish/push-limiter.ts";
+import type { PublishGate } from "../saved-state/publish-gate.ts";
+import type { OperatorSettings } from "../settings.ts";
+import type { EventRecorder } from "./event-recorder.ts";
+import { gatewayAddresses } from "./gateway-addresses.ts";
+
+export interface IngressStatusOptions {
+  readonly derive: Pick<DeriveStage, "clusterState" | "changes" | "ingresses" | "problemsOf">;
+  readonly translate: Pick<TranslateStage, "upToDate">;
+  readonly publish: Pick<PublishStage, "progress" | "publisher">;
+  readonly gate: Pick<PublishGate, "term" | "terms">;
+  readonly client: Pick<ResourceClient, "applyStatus">;
+  readonly manager: string;
+  readonly events: EventRecorder;
+  readonly settings: Pick<OperatorSettings, "publishService" | "publishAddresses">;
+  readonly log: Pick<Logger, "warn">;
+}
+
+const PARALLEL_WRITES = 4;
+/** Milliseconds after which a failed write is repeated. */
+const RETRY_INTERVAL = 5000;
+
+export function createIngressStatus(options: IngressStatusOptions) {
+  const { derive, translate, publish, gate, client, manager, events, settings, log } = options;
+  const { clusterState, ingresses } = derive;
+  const { publisher } = publish;
+  const limited = createConcurrencyLimiter(PARALLEL_WRITES);
+  const closing = new AbortController();
+  /** The Ingresses (`namespace/name`) whose status may have to be written. */
+  const unsettled = new Set<string>();
+  /** The messages of the recorded problems of each Ingress. */
+  const recorded = new Map<string, ReadonlySet<string>>();
+  let retry: NodeJS.Timeout | undefined;
+
+  derive.changes.subscribe(({ resources }) => {
+    for (const { kind, key } of resources) {
+      if (kind === "Ingress") unsettled.add(key);
+      if (kind === "CoreService" && key === settings.publishService) markAll();
+    }
+    sync();
+  });
+  publish.progress.subscribe(sync);
+  gate.terms.subscribe((term) => {
+    if (term === null) return;
+    markAll();
+    sync();
+  });
+
+  function markAll(): void {
+    for (const key of ingresses.keys()) unsettled.add(key);
+  }
+
+  function sync(): void {
+    if (closing.signal.aborted || gate.term() === null || unsettled.size === 0 || !translate.upToDate()) return;
+    for (const key of unsettled) recordProblems(key);
+    if (!publisher.acknowledgement(publisher.revision()).programmed) return;
+    const addresses = gatewayAddresses(settings, clusterState.CoreService);
+    for (const key of unsettled) {
+      const ingress = ingresses.get(key);
+      if (ingress && addresses && !isDeepStrictEqual(addressesOf(ingress), addresses)) {
+        void limited(() => write(ingress, addresses));
+      }
+    }
+    unsettled.clear();
+  }
+
+  function recordProblems(key: string): void {
+    const ingress = ingresses.get(key);
+    const known = recorded.get(key);
+    const problems = derive.problemsOf(key);
+    if (problems.length === 0) recorded.delete(key);
+    else recorded.set(key, new Set(problems.map(({ message }) => message)));
+    if (!ingress) return;
+    const { namespace, name } = ingress.metadata;
+    for (const problem of problems)
+      if (!known?.has(problem.message)) events.record({ kind: "Ingress", namespace, name }, problem);
+  }
+
+  async function write(ingress: Resource, addresses: readonly object[]): Promise<void> {
+    const { namespace, name, uid } = ingress.metadata;
+    if (closing.signal.aborted || gate.term() === null) return;
+    try {
+      const status = { loadBalancer: { ingress: addresses } };
+      const { signal } = closing;
+      await client.applyStatus({ kind: "Ingress", namespace, name }, status, { manager, uid, signal });
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      log.warn({ resource: `Ingress/${namespace}/${name}`, reason: (error as Error).message }, "cannot write status");
+      unsettled.add(resourceKey(ingress));
+      retry ??= setTimeout(() => {
+        retry = undefined;
+        sync();
+      }, RETRY_INTERVAL).unref();
+    }
+  }
+
+  return {
+    close() {
+      closing.abort();
+      clearTimeout(retry);
+    },
+  };
+}
+
+const addressesOf = ({ status }: Resource): unknown =>
+  (status?.loadBalancer as { readonly ingress?: unknown } | undefined)?.ingress ?? [];
