@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Kind, kindNames, type Resource, refKey, resourceKey } from "@sluice/crds";
+import { resourceKinds } from "@sluice/model";
+import fc from "fast-check";
+import { createEmitter } from "../emitter.ts";
+import { type ClusterState, type WatchedKind, watchedKinds } from "../watch/cluster-state.ts";
+import type { ClusterChange } from "../watch/watch-stage.ts";
+import { createDeriveStage } from "./derive-stage.ts";
+
+/** A watch stage without a cluster, and the derive stage after it. */
+function scene() {
+  const changes = createEmitter<ClusterChange>();
+  const state = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map<string, Resource>()]));
+  const clusterState = state as Record<WatchedKind, Map<string, Resource>>;
+  const derive = createDeriveStage({ watch: { clusterState, changes }, settings: { class: "sluice" } });
+  const emitted: ClusterChange[] = [];
+  derive.changes.subscribe((change) => void emitted.push(change));
+  return {
+    derive,
+    clusterState,
+    /** The keys of the changed resources that the last change reported. */
+    reported: () =>
+      emitted
+        .at(-1)
+        ?.resources.map(({ kind, key }) => `${kind}/${key}`)
+        .sort(),
+    /** Puts or, with `gone`, removes the resources as one change. */
+    apply(resources: readonly Resource[], { gone = false, isMeaningful = true } = {}) {
+      const changed = resources.map((resource) => {
+        const kind = kindOfResource(resource);
+        const key = resourceKey(resource);
+        if (gone) clusterState[kind].delete(key);
+        else clusterState[kind].set(key, resource);
+        return { kind, key, isMeaningful };
+      });
+      changes.emit({ resources: changed, versions: [], isMeaningful, classesChanged: false });
+    },
+  };
+}
+
+const kindOfResource = ({ apiVersion, kind }: Resource): WatchedKind => {
+  const found = (Object.keys(kindNames) as Kind[]).find(
+    (one) => kindNames[one].apiVersion === apiVersion && kindNames[one].kind === kind,
+  );
+  assert.ok(found);
+  return found as WatchedKind;
+};
+
+interface IngressOptions {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly hosts?: readonly string[];
+  readonly path?: string;
+  readonly port?: object;
+  readonly secretName?: string;
+  readonly className?: string;
+}
+
+function ingress(name: string, options: IngressOptions = {}): Resource {
+  const { annotations = {}, hosts = ["a.test"], path = "/", port = { number: 80 }, secretName } = options;
+  const backend = { service: { name: "web", port } };
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name, namespace: "shop", uid: name, creationTimestamp: "2026-01-01T00:00:00Z", annotations },
+    spec: {
+      ingressClassName: options.className ?? "sluice",
+      rules: hosts.map((host) => ({ host, http: { paths: [{ path, pathType: "Prefix", backend }] } })),
+      ...(secretName !== undefined && { tls: [{ hosts, secretName }] }),
+    },
+  };
+}
+
+const service = (ports: readonly object[]): Resource => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "web", namespace: "shop", uid: "web" },
+  spec: { ports },
+});
+
+const ingressClass = (name: string, controller: string): Resource => ({
+  apiVersion: "networking.k8s.io/v1",
+  kind: "IngressClass",
+  metadata: { name, uid: name } as Resource["metadata"],
+  spec: { controller },
+});
+
+/** Every derived resource without its version, by `refKey`. */
+const derivedIn = (state: ClusterState): ReadonlyMap<string, unknown> =>
+  new Map(
+    resourceKinds.flatMap((kind) =>
+      [...state[kind].values()].map(({ metadata: { resourceVersion: _, ...metadata }, ...rest }) => [
+        refKey({ kind, ...metadata }),
+        { ...rest, metadata },
+      ]),
+    ),
+  );
+
+const REGEX = { "nginx.ingress.kubernetes.io/use-regex": "true" };
+
+test("only the derived resources that differ are reported as changed", () => {
+  const { apply, reported } = scene();
+  apply([ingress("one", { hosts: ["a.test", "b.test"] })]);
+  assert.deepEqual(reported(), [
+    "Ingress/shop/one",
+    "Route/shop/ingress~one~a.test~prefix~",
+    "Route/shop/ingress~one~b.test~prefix~",
+    "Service/shop/ingress~one~service~web~80",
+  ]);
+  apply([ingress("one", { hosts: ["a.test", "c.test"] })]);
+  assert.deepEqual(reported(), [
+    "Ingress/shop/one",
+    "Route/shop/ingress~one~b.test~prefix~",
+    "Route/shop/ingress~one~c.test~prefix~",
+  ]);
+  apply([ingress("one", { hosts: ["a.test", "c.test"] })]);
+  assert.deepEqual(reported(), ["Ingress/shop/one"]);
+});
+
+test("a status write derives nothing again", () => {
+  const { apply, derive } = scene();
+  apply([ingress("one")]);
+  const before = derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~");
+  apply([{ ...ingress("one", { path: "/other" }), status: {} }], { isMeaningful: false });
+  assert.equal(derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~"), before);
+});
+
+test("a named port is followed through changes of the core Service", () => {
+  const { apply, derive } = scene();
+  const backend = () => derive.clusterState.Service.get("shop/ingress~one~service~web~http")?.spec?.backendRef;
+  apply([ingress("one", { port: { name: "http" } })]);
+  assert.equal(backend(), undefined);
+  apply([service([{ name: "http", port: 80 }])]);
+  assert.deepEqual(backend(), { name: "web", port: 80 });
+  apply([service([{ name: "http", port: 8080 }])]);
+  assert.deepEqual(backend(), { name: "web", port: 8080 });
+});
+
+test("one Certificate has the hosts of all Ingresses that name its Secret, and they are its sources", () => {
+  const { apply, derive } = scene();
+  const owner = { kind: "Certificate", namespace: "shop", name: "ingress-tls~cert" } as const;
+  const names = () => {
+    const snis = derive.clusterState.Certificate.get("shop/ingress-tls~cert")?.spec?.snis;
+    return snis && (snis as readonly { name: string }[]).map(({ name }) => name);
+  };
+  const [one, two] = [
+    ingress("one", { secretName: "cert" }),
+    ingress("two", { hosts: ["b.test"], secretName: "cert" }),
+  ];
+  apply([two, one]);
+  assert.deepEqual(names(), ["a.test", "b.test"]);
+  assert.deepEqual(
+    derive.sourcesOf(owner).map(({ name }) => name),
+    ["one", "two"],
+  );
+  apply([one], { gone: true });
+  assert.deepEqual(names(), ["b.test"]);
+  apply([two], { gone: true });
+  assert.equal(names(), undefined);
+});
+
+const arbitraryIngress = fc
+  .record({
+    name: fc.constantFrom("one", "two", "three"),
+    hosts: fc.uniqueArray(fc.constantFrom("a.test", "b.test", "c.test"), { maxLength: 2 }),
+    path: fc.constantFrom("/", "/x", "/y(.*)"),
+    port: fc.constantFrom({ number: 80 }, { name: "http" }),
+    annotations: fc.constantFrom({}, REGEX, { "nginx.ingress.kubernetes.io/server-snippet": "x" }),
+    secretName: fc.constantFrom(undefined, "cert", "other"),
+    className: fc.constantFrom("sluice", "nginx", "web"),
+  })
+  .map(({ name, secretName, ...options }) => ingress(name, { ...options, ...(secretName && { secretName }) }));
+
+const arbitraryStep = fc.record({
+  resource: fc.oneof(
+    { weight: 6, arbitrary: arbitraryIngress },
+    fc.constantFrom(service([]), service([{ name: "http", port: 80 }])),
+    fc.constantFrom(ingressClass("web", "sluice.dev/ingress-controller"), ingressClass("web", "example.com/other")),
+  ),
+  gone: fc.boolean(),
+});
+
+test("after any changes, the derived resources are those of a stage that reads everything at once", () => {
+  fc.assert(
+    fc.property(fc.array(arbitraryStep, { maxLength: 25 }), (steps) => {
+      const { apply, derive, clusterState } = scene();
+      for (const { resource, gone } of steps) apply([resource], { gone });
+      const fresh = scene();
+      fresh.apply(watchedKinds.flatMap((kind) => [...clusterState[kind].values()]));
+      assert.deepEqual(derivedIn(derive.clusterState), derivedIn(fresh.derive.clusterState));
+      for (const key of clusterState.Ingress.keys())
+        assert.deepEqual(derive.problemsOf(key), fresh.derive.problemsOf(key));
+    }),
+  );
+});
