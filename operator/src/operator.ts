@@ -67,8 +67,13 @@ export async function startOperator(options: OperatorOptions) {
   const gate = createPublishGate(leadership, savedState);
 
   const watch = createWatchStage({ client, settings, signal, log });
-  const derive = createDeriveStage({ watch, settings });
-  const derived = { ...watch, clusterState: derive.clusterState, changes: derive.changes };
+  const derive = createDeriveStage({ watch, settings, client, signal, log });
+  const derived = {
+    ...watch,
+    clusterState: derive.clusterState,
+    changes: derive.changes,
+    unsynced: () => [...watch.unsynced(), ...derive.unsynced()],
+  };
   const translate = createTranslateStage({ watch: derived, savedState, gate, lastValid, settings, metrics, log });
   const publishing = { leadership, gate, savedState, store, lastValid, connector, nodeService };
   const publish = createPublishStage({ watch, translate, ...publishing, settings, metrics, log });

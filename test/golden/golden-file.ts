@@ -66,7 +66,7 @@ export function clusterStateOf(resources: readonly Resource[]): ClusterState {
     Kind,
     Map<string, Resource>
   >;
-  for (const resource of resources) clusterState[kindOfResource(resource)].set(resourceKey(resource), resource);
+  for (const resource of resources) clusterState[kindOfResource(resource)]?.set(resourceKey(resource), resource);
   return clusterState;
 }
 
@@ -84,9 +84,23 @@ function afterRestart(clusterState: ClusterState): HeldBack {
 }
 
 /** The derive stage of an operator that has read these resources. */
-function deriveFrom(clusterState: ClusterState): DeriveStage {
+function deriveFrom(clusterState: ClusterState, named: readonly Resource[]): DeriveStage {
   const changes = createEmitter<ClusterChange>();
-  const derive = createDeriveStage({ watch: { clusterState, changes }, settings: { class: "sluice" } });
+  const derive = createDeriveStage({
+    watch: { clusterState, changes },
+    settings: { class: "sluice" },
+    // The objects that an Ingress names are the resources of the input.
+    client: {
+      watch(kind, observer, { namespace = "", fields = "" }) {
+        const name = fields.replace("metadata.name=", "");
+        observer.replaced(
+          named.filter((one) => kindOfResource(one) === kind && resourceKey(one) === `${namespace}/${name}`),
+        );
+      },
+    },
+    signal: new AbortController().signal,
+    log: { warn: () => undefined },
+  });
   const read = watchedKinds.flatMap((kind) =>
     [...clusterState[kind].keys()].map((key) => ({ kind, key, isMeaningful: true })),
   );
@@ -119,7 +133,7 @@ export function outcomeOf(resources: readonly Resource[]): {
   readonly conditions: readonly (readonly [string, readonly string[]])[];
   readonly events: ReadonlyMap<string, readonly string[]>;
 } {
-  const derive = deriveFrom(clusterStateOf(resources));
+  const derive = deriveFrom(clusterStateOf(resources), resources);
   const { clusterState, ...heldBack } = afterRestart(derive.clusterState);
   const translation = withHeldBack(createTranslate({ homeNamespace: HOME, class: "sluice" })(clusterState), heldBack);
   const { built, problems: late } = buildSnapshot(emptyBuild, translation);

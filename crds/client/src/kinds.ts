@@ -19,6 +19,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   ConsumerGroup: { apiVersion: ours, kind: "ConsumerGroup", plural: "consumergroups" },
   Consumer: { apiVersion: ours, kind: "Consumer", plural: "consumers" },
   Vault: { apiVersion: ours, kind: "Vault", plural: "vaults" },
+  ConfigMap: { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps" },
   Secret: { apiVersion: "v1", kind: "Secret", plural: "secrets" },
   CoreService: { apiVersion: "v1", kind: "Service", plural: "services" },
   Lease: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", plural: "leases" },

@@ -19,6 +19,7 @@ export type SluiceKind =
  * no namespace; of a Namespace, only the name is read. ReferenceGrant is the Gateway API's.
  */
 export type CoreKind =
+  | "ConfigMap"
   | "Secret"
   | "CoreService"
   | "EndpointSlice"
@@ -85,14 +86,15 @@ export interface Ref {
 /**
  * Selects resources of a kind; by default all. If both `labels` and `fields` are given, a resource must match both.
  *
- * Callers request only those Secrets that are meant for Sluice: Secrets with the label `sluice.dev/credential`, and
- * Secrets of type kubernetes.io/tls, because cert-manager and other writers of certificates do not set Sluice's label.
+ * Callers request only those Secrets that are meant for Sluice: Secrets with the label `sluice.dev/credential`; Secrets
+ * of type kubernetes.io/tls, because cert-manager and other writers of certificates do not set Sluice's label; and
+ * single Secrets that an Ingress names.
  */
 export interface Selectors {
   readonly namespace?: string;
   /** Label selector, such as `sluice.dev/credential`. */
   readonly labels?: string;
-  /** Field selector. The only one is `type=<type>`, for Secrets. */
+  /** Field selector: `metadata.name=<name>`, or `type=<type>` for Secrets. */
   readonly fields?: string;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Kind, kindNames, type Resource, refKey, resourceKey } from "@sluice/crds";
+import { type Kind, kindNames, type Observer, type Resource, refKey, resourceKey } from "@sluice/crds";
 import { resourceKinds } from "@sluice/model";
 import fc from "fast-check";
 import { createEmitter } from "../emitter.ts";
@@ -13,12 +13,27 @@ function scene() {
   const changes = createEmitter<ClusterChange>();
   const state = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map<string, Resource>()]));
   const clusterState = state as Record<WatchedKind, Map<string, Resource>>;
-  const derive = createDeriveStage({ watch: { clusterState, changes }, settings: { class: "sluice" } });
+  const observers = new Map<string, Observer>();
+  const derive = createDeriveStage({
+    watch: { clusterState, changes },
+    settings: { class: "sluice" },
+    client: {
+      watch(kind, observer, { namespace, fields, signal }) {
+        const name = `${kind} ${namespace} ${fields}`;
+        observers.set(name, observer);
+        signal.addEventListener("abort", () => observers.get(name) === observer && observers.delete(name));
+      },
+    },
+    signal: new AbortController().signal,
+    log: { warn: () => undefined },
+  });
   const emitted: ClusterChange[] = [];
   derive.changes.subscribe((change) => void emitted.push(change));
   return {
     derive,
     clusterState,
+    /** The observers of single objects, by `<kind> <namespace> <field selector>`. */
+    observers,
     /** The keys of the changed resources that the last change reported. */
     reported: () =>
       emitted
@@ -157,6 +172,43 @@ test("one Certificate has the hosts of all Ingresses that name its Secret, and t
   assert.deepEqual(names(), ["b.test"]);
   apply([two], { gone: true });
   assert.equal(names(), undefined);
+});
+
+const HEADERS = { "nginx.ingress.kubernetes.io/custom-headers": "shop/headers" };
+
+test("an object that an annotation names is followed while an Ingress names it, and until it is read nothing is complete", () => {
+  const { apply, derive, observers } = scene();
+  const watched = "ConfigMap shop metadata.name=headers";
+  const configMap = (data: Record<string, string>): Resource => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "headers", namespace: "shop" },
+    data,
+  });
+  const added = () => {
+    const config = derive.clusterState.Plugin.get("shop/ingress~one~a.test~prefix~~response-transformer")?.spec?.config;
+    return (config as { add: { headers: readonly string[] } } | undefined)?.add.headers;
+  };
+  const problems = () => derive.problemsOf("shop/one").map(({ message }) => message);
+
+  apply([ingress("one", { annotations: HEADERS }), ingress("two", { annotations: HEADERS })]);
+  assert.deepEqual(derive.unsynced(), ["ConfigMap/shop/headers"]);
+  observers.get(watched)?.replaced([configMap({ "X-Frame-Options": "DENY" })]);
+  assert.deepEqual([derive.unsynced(), added(), problems()], [[], ["X-Frame-Options:DENY"], []]);
+
+  observers.get(watched)?.changed(configMap({ "X-Frame-Options": "SAMEORIGIN" }));
+  assert.deepEqual(added(), ["X-Frame-Options:SAMEORIGIN"]);
+
+  observers.get(watched)?.removed(configMap({}));
+  assert.match(
+    problems().join(),
+    /custom-headers\]: there is no ConfigMap headers in the namespace shop; it may protect/,
+  );
+
+  apply([ingress("one")]);
+  assert.equal(observers.has(watched), true, "the other Ingress names it");
+  apply([ingress("two")], { gone: true });
+  assert.equal(observers.has(watched), false);
 });
 
 const arbitraryIngress = fc

@@ -12,14 +12,17 @@ import {
   ownIngresses,
   type Ref,
   type Resource,
+  type ResourceClient,
   resourceKey,
   type SluiceKind,
   sourceOf,
 } from "@sluice/crds";
 import { BucketMap, byHash, resourceKinds } from "@sluice/model";
+import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { type ClusterState, watchedKinds } from "../watch/cluster-state.ts";
+import { createNamedObjects, type NamedObjectRef } from "../watch/named-objects.ts";
 import type { ClusterChange, WatchStage } from "../watch/watch-stage.ts";
 import { createDerivedCertificates } from "./derived-certificates.ts";
 import { createRegexHosts } from "./regex-hosts.ts";
@@ -35,11 +38,16 @@ export interface DeriveStage {
   problemsOf(key: string): DerivedIngress["problems"];
   /** The resources from which a derived resource was made; empty for other resources. */
   sourcesOf(owner: Ref): readonly Ref[];
+  /** The objects that an Ingress names and that were not read yet. */
+  unsynced(): readonly string[];
 }
 
 export interface DeriveStageOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "changes">;
   readonly settings: Pick<OperatorSettings, "class">;
+  readonly client: Pick<ResourceClient, "watch">;
+  readonly signal: AbortSignal;
+  readonly log: Pick<Logger, "warn">;
 }
 
 interface Derivation {
@@ -53,7 +61,7 @@ interface Derivation {
 /** Changed resources of each kind by `namespace/name`; undefined: the resource is gone. */
 type Changes = Map<SluiceKind, Map<string, Resource | undefined>>;
 
-export function createDeriveStage({ watch, settings }: DeriveStageOptions): DeriveStage {
+export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOptions): DeriveStage {
   const changes = createEmitter<ClusterChange>();
   const derivations = new Map<string, Derivation>();
   const ingresses = new Map<string, Resource>();
@@ -61,6 +69,14 @@ export function createDeriveStage({ watch, settings }: DeriveStageOptions): Deri
   const dependents = new Map<string, Set<string>>();
   const certificates = createDerivedCertificates(settings.class);
   const regexHosts = createRegexHosts();
+  const named = createNamedObjects({
+    ...reading,
+    onChange: (users) =>
+      emit(
+        { resources: [], versions: [], isMeaningful: true, classesChanged: false },
+        { all: new Map(), dirty: users },
+      ),
+  });
   const merged = Object.fromEntries(resourceKinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
     SluiceKind,
     BucketMap<Resource>
@@ -90,6 +106,11 @@ export function createDeriveStage({ watch, settings }: DeriveStageOptions): Deri
         for (const every of watch.clusterState.Ingress.keys()) dirty.add(every);
       }
     }
+    emit(change, { all, dirty });
+  });
+
+  /** Emits the change with the changes of the resources that are derived from the dirty Ingresses. */
+  function emit(change: ClusterChange, { all, dirty }: { readonly all: Changes; readonly dirty: ReadonlySet<string> }) {
     const derived = deriveAgain(dirty);
     for (const [kind, resources] of derived) for (const [key, one] of resources) record(all, kind, key, one);
     for (const [kind, resources] of all) merged[kind] = merged[kind].with(resources);
@@ -99,7 +120,7 @@ export function createDeriveStage({ watch, settings }: DeriveStageOptions): Deri
     changes.emit(
       more.length === 0 ? change : { ...change, resources: [...change.resources, ...more], isMeaningful: true },
     );
-  });
+  }
 
   /** The Ingress if it is one of this installation. */
   function ownIngress(key: string): Resource | undefined {
@@ -130,6 +151,7 @@ export function createDeriveStage({ watch, settings }: DeriveStageOptions): Deri
       } else {
         derivations.delete(key);
         ingresses.delete(key);
+        named.keepOnly(key, []);
       }
     }
     for (const [key, certificate] of certificates.takeChanges()) record(changed, "Certificate", key, certificate);
@@ -151,16 +173,23 @@ export function createDeriveStage({ watch, settings }: DeriveStageOptions): Deri
 
   function derive(ingress: Resource): Derivation {
     const services = new Set<string>();
+    const objects: NamedObjectRef[] = [];
     const { namespace } = ingress.metadata;
     const { resources, problems } = deriveIngress(ingress, {
       class: settings.class,
       hasRegexPaths: regexHosts.has,
-      readService(name) {
+      read(kind, name) {
         const key = namespacedName(namespace, name);
-        services.add(key);
-        return watch.clusterState.CoreService.get(key);
+        if (kind === "CoreService") {
+          services.add(key);
+          return watch.clusterState.CoreService.get(key);
+        }
+        const ref = { kind, namespace, name };
+        objects.push(ref);
+        return named.read(resourceKey(ingress), ref);
       },
     });
+    named.keepOnly(resourceKey(ingress), objects);
     return { ingress, resources, problems, services };
   }
 
@@ -173,6 +202,7 @@ export function createDeriveStage({ watch, settings }: DeriveStageOptions): Deri
       const source = sourceOf(owner);
       return source ? [source] : certificates.sourcesOf(owner);
     },
+    unsynced: named.unsettled,
   };
 }
 

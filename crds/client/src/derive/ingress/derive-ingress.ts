@@ -27,8 +27,8 @@ export interface DerivedIngress {
 export interface DeriveIngressOptions {
   /** The class of the installation. */
   readonly class: string;
-  /** A core Service in the namespace of the Ingress; undefined when there is none. */
-  readonly readService: (name: string) => Resource | undefined;
+  /** An object in the namespace of the Ingress; undefined when there is none. */
+  readonly read: (kind: "CoreService" | "Secret" | "ConfigMap", name: string) => Resource | undefined;
   /** Whether an Ingress uses regular expressions for paths of the host; then all paths of the host are such. */
   readonly hasRegexPaths: (host: string | undefined) => boolean;
 }
@@ -49,7 +49,7 @@ const CHALLENGES = "/.well-known/acme-challenge";
 
 export function deriveIngress(ingress: Resource, options: DeriveIngressOptions): DerivedIngress {
   const { name } = ingress.metadata;
-  const { effects, problems: faults, closed } = translateAnnotations(ingress);
+  const { effects, problems: faults, closed } = translateAnnotations(ingress, options.read);
   const problems: IngressProblem[] = [...faults];
   const contents = new Map<string, DerivedContent>();
   const secureHosts = tlsHostsOf(ingress);
@@ -170,7 +170,7 @@ function portOf({ backend, backendSource }: IngressEntry, options: DeriveIngress
   }
   const { number, name } = service.port ?? {};
   if (number !== undefined) return number;
-  const ports = options.readService(service.name)?.spec?.ports;
+  const ports = options.read("CoreService", service.name)?.spec?.ports;
   const found = (Array.isArray(ports) ? ports : []).find((port) => Object(port).name === name);
   if (found) return Number(Object(found).port);
   const message = `${backendSource}.service.port.name: there is no core Service ${service.name} with a port ${name}`;

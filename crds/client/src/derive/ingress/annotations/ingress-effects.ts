@@ -6,7 +6,9 @@ import { backendEffects } from "./backend.ts";
 import { corsEffects } from "./cors.ts";
 import type { IngressEffects } from "./effects.ts";
 import { annotationMayProtect, isHarmless, unsupportedMessage } from "./known-annotations.ts";
+import type { AnnotationLookups } from "./lookups.ts";
 import { redirectEffects } from "./redirects.ts";
+import { responseHeaderEffects } from "./response-headers.ts";
 import { transformEffects } from "./transforms.ts";
 
 export interface TranslatedAnnotations {
@@ -17,9 +19,9 @@ export interface TranslatedAnnotations {
 }
 
 /** Translates an Ingress without annotations of ingress-nginx too, for the defaults. */
-export function translateAnnotations(ingress: Resource): TranslatedAnnotations {
+export function translateAnnotations(ingress: Resource, read: AnnotationLookups["read"]): TranslatedAnnotations {
   const annotations = annotationsOf(ingress);
-  const effects = effectsOf(annotations);
+  const effects = effectsOf(annotations, { namespace: ingress.metadata.namespace, read });
   const faults = [
     ...annotations.faults,
     ...annotations.unread().flatMap((name) => (isHarmless(name) ? [] : { name, message: unsupportedMessage(name) })),
@@ -34,9 +36,14 @@ export function translateAnnotations(ingress: Resource): TranslatedAnnotations {
   return { effects, problems, closed: problems[closing]?.message };
 }
 
-const effectsOf = (annotations: Annotations): IngressEffects => ({
+const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): IngressEffects => ({
   ...backendEffects(annotations),
   ...redirectEffects(annotations),
   aliases: annotations.list("server-alias") ?? [],
-  plugins: [...accessEffects(annotations), ...corsEffects(annotations), ...transformEffects(annotations)],
+  plugins: [
+    ...accessEffects(annotations),
+    ...corsEffects(annotations),
+    ...transformEffects(annotations),
+    ...responseHeaderEffects(annotations, lookups),
+  ],
 });

@@ -1,0 +1,31 @@
+/** The objects that annotations name, in the namespace of the Ingress. */
+import type { Resource } from "../../../resource.ts";
+import type { Annotations } from "./annotations.ts";
+
+export interface AnnotationLookups {
+  readonly namespace: string;
+  /** Undefined: there is no such object. */
+  readonly read: (kind: "Secret" | "ConfigMap", name: string) => Resource | undefined;
+}
+
+/**
+ * The object that an annotation names, as `name` or `namespace/name`. Undefined without the annotation, and with a fault
+ * if the object is in another namespace or does not exist.
+ */
+export function namedObject(
+  annotations: Annotations,
+  { annotation, kind }: { readonly annotation: string; readonly kind: "Secret" | "ConfigMap" },
+  { namespace, read }: AnnotationLookups,
+): Resource | undefined {
+  const value = annotations.text(annotation);
+  if (value === undefined) return undefined;
+  const [first = "", second, ...others] = value.split("/");
+  const [place, name] = second === undefined ? [namespace, first] : [first, second];
+  if (name === "" || others.length > 0)
+    return annotations.reject(annotation, `expected a name or namespace/name, not '${value}'`) as undefined;
+  if (place !== namespace)
+    return annotations.reject(annotation, `the ${kind} must be in the namespace ${namespace}`) as undefined;
+  const found = read(kind, name);
+  if (!found) annotations.reject(annotation, `there is no ${kind} ${name} in the namespace ${namespace}`);
+  return found;
+}
