@@ -23,7 +23,7 @@ export { usesRegexPaths } from "./derive/ingress/annotations/transforms.ts";
 export { deriveCertificate, tlsSecretsOf } from "./derive/ingress/derive-certificate.ts";
 export * from "./derive/ingress/derive-ingress.ts";
 export { ingressController, ownIngresses } from "./derive/ingress/ingress-class.ts";
-export { ingressHostsOf } from "./derive/ingress/ingress-spec.ts";
+export { ingressHostsOf, wwwCounterpart } from "./derive/ingress/ingress-spec.ts";
 export { createDirectoryClient } from "./directory/client.ts";
 export { createDirectoryRevisionStorage } from "./directory/revision-storage.ts";
 export { printResource } from "./directory/rewrite-document.ts";

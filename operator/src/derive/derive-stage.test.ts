@@ -214,10 +214,10 @@ test("an object that an annotation names is followed while an Ingress names it, 
 const arbitraryIngress = fc
   .record({
     name: fc.constantFrom("one", "two", "three"),
-    hosts: fc.uniqueArray(fc.constantFrom("a.test", "b.test", "c.test"), { maxLength: 2 }),
+    hosts: fc.uniqueArray(fc.constantFrom("a.test", "b.test", "www.a.test"), { maxLength: 2 }),
     path: fc.constantFrom("/", "/x", "/y(.*)"),
     port: fc.constantFrom({ number: 80 }, { name: "http" }),
-    annotations: fc.constantFrom({}, REGEX, { "nginx.ingress.kubernetes.io/server-snippet": "x" }),
+    annotations: fc.constantFrom({}, REGEX, { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" }),
     secretName: fc.constantFrom(undefined, "cert", "other"),
     className: fc.constantFrom("sluice", "nginx", "web"),
   })

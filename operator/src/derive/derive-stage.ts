@@ -25,7 +25,7 @@ import { type ClusterState, watchedKinds } from "../watch/cluster-state.ts";
 import { createNamedObjects, type NamedObjectRef } from "../watch/named-objects.ts";
 import type { ClusterChange, WatchStage } from "../watch/watch-stage.ts";
 import { createDerivedCertificates } from "./derived-certificates.ts";
-import { createRegexHosts } from "./regex-hosts.ts";
+import { createHostIndex } from "./host-index.ts";
 
 export interface DeriveStage {
   /** The cluster state with the derived resources. */
@@ -68,7 +68,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
   /** The Ingresses that looked up a core Service, by the Service's `namespace/name`. */
   const dependents = new Map<string, Set<string>>();
   const certificates = createDerivedCertificates(settings.class);
-  const regexHosts = createRegexHosts();
+  const hosts = createHostIndex();
   const named = createNamedObjects({
     ...reading,
     onChange: (users) =>
@@ -132,7 +132,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
   function deriveAgain(changedIngresses: ReadonlySet<string>): Changes {
     const changed: Changes = new Map();
     const dirty = new Set(changedIngresses);
-    for (const key of changedIngresses) for (const other of regexHosts.update(key, ownIngress(key))) dirty.add(other);
+    for (const key of changedIngresses) for (const other of hosts.update(key, ownIngress(key))) dirty.add(other);
     for (const key of dirty) {
       const before = derivations.get(key);
       const ingress = ownIngress(key);
@@ -177,7 +177,8 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     const { namespace } = ingress.metadata;
     const { resources, problems } = deriveIngress(ingress, {
       class: settings.class,
-      hasRegexPaths: regexHosts.has,
+      hasRegexPaths: hosts.hasRegexPaths,
+      hasHost: hosts.exists,
       read(kind, name) {
         const key = namespacedName(namespace, name);
         if (kind === "CoreService") {

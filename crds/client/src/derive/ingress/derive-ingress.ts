@@ -8,8 +8,15 @@ import { annotationPath } from "./annotations/annotations.ts";
 import type { IngressEffects, PluginEffect } from "./annotations/effects.ts";
 import { translateAnnotations } from "./annotations/ingress-effects.ts";
 import { tlsHostsOf } from "./derive-certificate.ts";
+import { appRootRoute, type RedirectRoute, wwwRoute } from "./host-redirects.ts";
 import { matchOf, regexMatchOf } from "./ingress-path.ts";
-import { type IngressBackend, type IngressPath, ingressHostsOf, ingressSpecOf } from "./ingress-spec.ts";
+import {
+  type IngressBackend,
+  type IngressPath,
+  ingressHostsOf,
+  ingressSpecOf,
+  wwwCounterpart,
+} from "./ingress-spec.ts";
 
 /** A problem with a field of an Ingress. */
 export interface IngressProblem {
@@ -29,6 +36,8 @@ export interface DeriveIngressOptions {
   readonly class: string;
   /** An object in the namespace of the Ingress; undefined when there is none. */
   readonly read: (kind: "CoreService" | "Secret" | "ConfigMap", name: string) => Resource | undefined;
+  /** Whether an Ingress has a rule for the host. */
+  readonly hasHost: (host: string) => boolean;
   /** Whether an Ingress uses regular expressions for paths of the host; then all paths of the host are such. */
   readonly hasRegexPaths: (host: string | undefined) => boolean;
 }
@@ -74,6 +83,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     });
     for (const effect of effects.redirect ? [effects.redirect] : effects.plugins) add(pluginContent(route, effect));
   }
+  for (const host of ingressHostsOf(ingress)) if (host !== undefined) addHostRedirects(host);
   return { resources: [...contents.values()].map((content) => derivedResource(ingress, content)), problems };
 
   function add(content: DerivedContent): void {
@@ -81,6 +91,29 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
       ...content,
       spec: { ...content.spec, class: options.class },
     });
+  }
+
+  function addHostRedirects(host: string): void {
+    const { appRoot, redirectsWww } = effects;
+    if (appRoot !== null) addRedirectRoute(appRootRoute(host, appRoot));
+    if (redirectsWww && !options.hasHost(wwwCounterpart(host)))
+      addRedirectRoute(wwwRoute(host, isSecure(host) ? "https" : "http"));
+  }
+
+  function addRedirectRoute({ host, part, paths, priority, redirect }: RedirectRoute): void {
+    const route = derivedName("ingress", name, host, part);
+    const source = annotationPath(redirect.annotation);
+    add({
+      kind: "Route",
+      name: route,
+      spec: { hosts: [host], paths },
+      derived: { extras: { priority }, sourcePaths: { spec: source } },
+    });
+    add(pluginContent(route, redirect));
+  }
+
+  function isSecure(host: string | undefined): boolean {
+    return effects.redirectsToHttps ?? secureHosts.has(host);
   }
 
   /** Different paths may have the same slug. */
@@ -94,12 +127,11 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
 
   function routeSpec(entry: IngressEntry, service: string | undefined): DerivedContent["spec"] {
     const { host, path } = entry;
-    const isSecure = effects.redirectsToHttps ?? secureHosts.has(host);
     const [plain, secure] = effects.grpc ? ["grpc", "grpcs"] : ["http", "https"];
     return {
       ...(host !== undefined && { hosts: [host] }),
       paths: match(entry).paths,
-      protocols: isSecure && !path.startsWith(CHALLENGES) ? [secure] : [plain, secure],
+      protocols: isSecure(host) && !path.startsWith(CHALLENGES) ? [secure] : [plain, secure],
       httpsRedirectStatusCode: HTTPS_REDIRECT,
       stripPath: false,
       preserveHost: true,

@@ -9,9 +9,9 @@ export interface PathMatch {
 }
 
 /** Exact paths come before all prefixes. */
-const EXACT = 2 ** 20;
+export const EXACT = 2 ** 20;
 /** The priority of a path has room for routes that differ in other attributes than the path. */
-export const PRIORITIES_PER_PATH = 2 ** 8;
+const PRIORITIES_PER_PATH = 2 ** 8;
 const MAX_LENGTH = EXACT / PRIORITIES_PER_PATH - 1;
 
 const META = /[.*+?^${}()|[\]\\]/g;

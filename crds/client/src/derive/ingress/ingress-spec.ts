@@ -33,3 +33,6 @@ export function ingressHostsOf(ingress: Resource): ReadonlySet<string | undefine
   const { rules = [] } = ingressSpecOf(ingress);
   return new Set(rules.length === 0 ? [undefined] : rules.map(({ host }) => host));
 }
+
+/** `www.example.com` for `example.com`, and the other way round. */
+export const wwwCounterpart = (host: string): string => (host.startsWith("www.") ? host.slice(4) : `www.${host}`);

@@ -20,6 +20,10 @@ export interface IngressEffects {
   /** Other host names for all rules. */
   readonly aliases: readonly string[];
   readonly plugins: readonly PluginEffect[];
+  /** The path to which requests for the root of a host are redirected. */
+  readonly appRoot: string | null;
+  /** Whether requests for the host with or without `www.` are redirected to the host of the rule. */
+  readonly redirectsWww: boolean;
   /** All requests are answered with a redirect: no backend and no other plugin is used. */
   readonly redirect: PluginEffect | null;
 }

@@ -2,12 +2,19 @@
 import type { Annotations } from "./annotations.ts";
 import type { IngressEffects, PluginEffect } from "./effects.ts";
 
-export function redirectEffects(annotations: Annotations): Pick<IngressEffects, "redirect" | "redirectsToHttps"> {
+type RedirectEffects = Pick<IngressEffects, "redirect" | "redirectsToHttps" | "appRoot" | "redirectsWww">;
+
+export function redirectEffects(annotations: Annotations): RedirectEffects {
   const isForced = annotations.flag("force-ssl-redirect") ?? false;
   const isUnwanted = annotations.flag("ssl-redirect") === false;
   const permanent = redirectTo(annotations, { name: "permanent-redirect", status: 301, statuses: [300, 308] });
   const temporal = redirectTo(annotations, { name: "temporal-redirect", status: 302, statuses: [300, 307] });
+  const appRoot = annotations.text("app-root");
+  if (appRoot !== undefined && !appRoot.startsWith("/"))
+    annotations.reject("app-root", `expected a path, not '${appRoot}'`);
   return {
+    appRoot: appRoot?.startsWith("/") ? appRoot : null,
+    redirectsWww: annotations.flag("from-to-www-redirect") ?? false,
     redirect: temporal ?? permanent,
     redirectsToHttps: isForced ? true : isUnwanted ? false : null,
   };
