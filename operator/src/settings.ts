@@ -100,6 +100,16 @@ export const operatorSettings = defineSettings({
     default: null,
     description: "Headless Service of the gateway nodes, as namespace/name. An alternative to SLUICE_NODES.",
   },
+  ingressControllers: {
+    variable: "SLUICE_INGRESS_CONTROLLERS",
+    kind: "list",
+    default: [],
+    description:
+      "Further values of spec.controller of IngressClasses whose Ingresses this installation serves, in addition to " +
+      "sluice.dev/ingress-controller, such as k8s.io/ingress-nginx. Meant for the move from another controller, which " +
+      "may still be running: while it is, leave SLUICE_PUBLISH_SERVICE unset, so that only one of the two writes the " +
+      "addresses.",
+  },
   publishService: {
     variable: "SLUICE_PUBLISH_SERVICE",
     kind: "text",

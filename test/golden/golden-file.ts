@@ -88,7 +88,7 @@ function deriveFrom(clusterState: ClusterState, named: readonly Resource[]): Der
   const changes = createEmitter<ClusterChange>();
   const derive = createDeriveStage({
     watch: { clusterState, changes },
-    settings: { class: "sluice" },
+    settings: { class: "sluice", ingressControllers: [] },
     // The objects that an Ingress names are the resources of the input.
     client: {
       watch(kind, observer, { namespace = "", fields = "" }) {

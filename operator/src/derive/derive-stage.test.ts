@@ -16,7 +16,7 @@ function scene() {
   const observers = new Map<string, Observer>();
   const derive = createDeriveStage({
     watch: { clusterState, changes },
-    settings: { class: "sluice" },
+    settings: { class: "sluice", ingressControllers: [] },
     client: {
       watch(kind, observer, { namespace, fields, signal }) {
         const name = `${kind} ${namespace} ${fields}`;

@@ -44,7 +44,7 @@ export interface DeriveStage {
 
 export interface DeriveStageOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "changes">;
-  readonly settings: Pick<OperatorSettings, "class">;
+  readonly settings: Pick<OperatorSettings, "class" | "ingressControllers">;
   readonly client: Pick<ResourceClient, "watch">;
   readonly signal: AbortSignal;
   readonly log: Pick<Logger, "warn">;
@@ -90,7 +90,8 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
       ]),
     ),
   ) as ClusterState;
-  let isOwn = ownIngresses(settings.class, []);
+  const ownership = { class: settings.class, controllers: settings.ingressControllers };
+  let isOwn = ownIngresses({ ...ownership, ingressClasses: [] });
   let versionCount = 0;
 
   watch.changes.subscribe((change) => {
@@ -102,7 +103,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
       else if (kind === "Ingress") dirty.add(key);
       else if (kind === "CoreService") for (const dependent of dependents.get(key) ?? []) dirty.add(dependent);
       else if (kind === "IngressClass") {
-        isOwn = ownIngresses(settings.class, watch.clusterState.IngressClass.values());
+        isOwn = ownIngresses({ ...ownership, ingressClasses: watch.clusterState.IngressClass.values() });
         for (const every of watch.clusterState.Ingress.keys()) dirty.add(every);
       }
     }
