@@ -17,6 +17,44 @@ export interface ServiceEndpoint {
   readonly fallback?: boolean;
 }
 
+/** An address behind a core Service of an upstream, from an EndpointSlice. */
+export interface UpstreamEndpoint {
+  readonly address: string;
+  readonly port: number;
+  /** In units of `ENDPOINT_WEIGHT_UNIT`, because the endpoints of a core Service share its weight. 0: no requests. */
+  readonly weight: number;
+}
+
+/**
+ * An endpoint's weight of 1, as a part of a target's weight of 1. The weight of a core Service is divided by the number
+ * of its endpoints and rounded to this unit: with 10,000 endpoints the error is below 1 %. A power of two, so that sums
+ * and differences of weights are exact in a node.
+ */
+export const ENDPOINT_WEIGHT_UNIT = 2 ** -20;
+
+/** The maximum weight of an endpoint: an endpoint of sixteen core Services of the maximum weight has less. */
+export const MAX_ENDPOINT_WEIGHT = 2 ** 40;
+
+/**
+ * The sections of addresses under `_sluice`, each with the collection whose ids are its keys. A service and an upstream
+ * may have the same id, so they do not share a section.
+ */
+export const endpointSections = { endpoints: "services", upstream_endpoints: "upstreams" } as const;
+
+export type EndpointSection = keyof typeof endpointSections;
+export type PerEndpointSection<Value> = Readonly<Record<EndpointSection, Value>>;
+
+export const perEndpointSection = <Value>(make: (section: EndpointSection) => Value): PerEndpointSection<Value> => ({
+  endpoints: make("endpoints"),
+  upstream_endpoints: make("upstream_endpoints"),
+});
+
+/** The addresses of one service or upstream. */
+export interface EndpointLists {
+  readonly endpoints: readonly ServiceEndpoint[];
+  readonly upstream_endpoints: readonly UpstreamEndpoint[];
+}
+
 /** Facts of a route's custom resource for which Kong's format has no member. */
 export interface RouteExtras {
   /** The namespace of the route's custom resource; a key may be restricted to namespaces. */
@@ -63,14 +101,17 @@ export interface CredentialExtras {
 export type Document = {
   readonly _format_version: string;
   readonly _transform?: boolean;
-  readonly _sluice?: { readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[]>> };
+  readonly _sluice?: { readonly [Name in EndpointSection]?: Readonly<Record<string, EndpointLists[Name]>> };
 } & { readonly [Name in Collection]?: readonly unknown[] };
 
 /** A change of a snapshot. A full document is a change of the empty snapshot. */
-export interface Change {
+export interface Change extends EndpointChanges {
   /** Items to add or to replace by id. */
   readonly put: { readonly [Name in Collection]?: readonly unknown[] };
   readonly remove: { readonly [Name in Collection]?: readonly string[] };
-  /** Addresses by service id; null removes the addresses of the service. */
-  readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[] | null>>;
 }
+
+/** Addresses by the id of the service or upstream; null removes the addresses. */
+export type EndpointChanges = {
+  readonly [Name in EndpointSection]?: Readonly<Record<string, EndpointLists[Name] | null>>;
+};

@@ -45,7 +45,7 @@ export * from "./document/servable-part/servable-part.ts";
 export * from "./document/text/items.ts";
 export * from "./document/text/layout.ts";
 export * from "./document/text/render-item.ts";
-export type * from "./document.ts";
+export * from "./document.ts";
 export { documentPassword, isConsumerBound, isPasswordHash, kongPassword } from "./entities/credentials/basic-auth.ts";
 export { hasExpired } from "./entities/credentials/key-auth.ts";
 export * from "./entities/index.ts";

@@ -7,6 +7,7 @@ export { compileRegex, LruCache } from "@sluice/plugin-sdk";
 export * from "./certificate-details.ts";
 export { describeViolation, describeWarnings, escapeControlCharacters } from "./document/describe.ts";
 export { type DividedText, divideText } from "./document/text/items.ts";
+export { ENDPOINT_WEIGHT_UNIT, endpointSections, perEndpointSection } from "./document.ts";
 export { hasExpired } from "./entities/credentials/key-auth.ts";
 export {
   collections,

@@ -1,5 +1,12 @@
 /** The snapshot: a validated, frozen, indexed document with a content hash. */
-import type { CaCertificateExtras, CredentialExtras, PluginExtras, RouteExtras, ServiceEndpoint } from "./document.ts";
+import type {
+  CaCertificateExtras,
+  CredentialExtras,
+  PluginExtras,
+  RouteExtras,
+  ServiceEndpoint,
+  UpstreamEndpoint,
+} from "./document.ts";
 import type { CaCertificate, CredentialCollection, Entities, Plugin, Route } from "./entities/index.ts";
 
 export type SnapshotCaCertificate = CaCertificate & { readonly _sluice?: CaCertificateExtras };
@@ -24,4 +31,6 @@ export interface Snapshot extends EntityMaps {
   readonly hash: string;
   /** Addresses by service id, for services with a core Service as backend. */
   readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[]>;
+  /** Addresses by upstream id, for upstreams with core Services as backends. */
+  readonly upstream_endpoints: ReadonlyMap<string, readonly UpstreamEndpoint[]>;
 }

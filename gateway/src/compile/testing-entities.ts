@@ -183,6 +183,7 @@ export function snapshotOf(content: {
   readonly memberships?: readonly SnapshotCredential<"consumer_group_consumers">[];
   readonly vaults?: readonly Vault[];
   readonly endpoints?: Snapshot["endpoints"];
+  readonly upstreamEndpoints?: Snapshot["upstream_endpoints"];
 }): Snapshot {
   const byId = <Item extends { readonly id: string }>(items: readonly Item[] = []) =>
     new Map(items.map((item) => [item.id, item]));
@@ -208,5 +209,6 @@ export function snapshotOf(content: {
     consumer_group_consumers: byId(content.memberships),
     plugin_credentials: byId(),
     endpoints: content.endpoints ?? new Map(),
+    upstream_endpoints: content.upstreamEndpoints ?? new Map(),
   };
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import {
+  collections,
   emptySnapshot,
   isTextLog,
   type LoadedPlugin,
@@ -257,8 +258,8 @@ async function startWorkers(count: number, options: StartWorkersOptions): Promis
   }
 }
 
-const entityCounts = ({ hash: _hash, endpoints: _endpoints, ...collections }: Snapshot): Record<string, number> =>
-  Object.fromEntries(Object.entries(collections).map(([name, { size }]) => [name, size]));
+const entityCounts = (snapshot: Snapshot): Record<string, number> =>
+  Object.fromEntries(collections.map((collection) => [collection, snapshot[collection].size]));
 
 /** Whether a prometheus plugin is configured to report the health of targets. */
 const showsTargets = ({ plugins }: Snapshot): boolean =>

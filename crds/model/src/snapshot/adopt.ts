@@ -1,10 +1,11 @@
 /** Applies changes that another thread or process has checked, and edits whose entities were checked individually. */
 import { isDeepStrictEqual } from "node:util";
-import type { Change, ServiceEndpoint } from "../document.ts";
+import { type Change, endpointSections, perEndpointSection } from "../document.ts";
 import { type Collection, collections, entityNameOf, type PerCollection, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
 import { combineChange } from "./combine-change.ts";
+import { type EndpointList, noChangedLists } from "./constraints/endpoints.ts";
 import { scanEntities } from "./entity-index.ts";
 import type { HashTree } from "./hash-tree.ts";
 import { makeSnapshot, register, type SnapshotMaps } from "./make-snapshot.ts";
@@ -25,14 +26,17 @@ export function adoptChange(previous: Snapshot, change: Change, hash: string | H
       ...put.map((entity) => [entity.id, freezeDeep(entity)] as const),
     ]);
   });
-  const endpoints = BucketMap.of<readonly ServiceEndpoint[]>(previous.endpoints, byId).with([
-    ...(change.remove.services ?? []).map((id) => [id, undefined] as const),
-    ...Object.entries(change.endpoints ?? {}).map(([id, list]) => [id, freezeDeep(list) ?? undefined] as const),
-  ]);
+  const addresses = perEndpointSection((section) =>
+    BucketMap.of<EndpointList>(previous[section], byId).with([
+      ...(change.remove[endpointSections[section]] ?? []).map((id) => [id, undefined] as const),
+      ...Object.entries<EndpointList | null>(change[section] ?? {}).map(
+        ([id, list]) => [id, freezeDeep(list) ?? undefined] as const,
+      ),
+    ]),
+  );
   const before: Readonly<Record<string, unknown>> = { ...previous };
-  const same = collections.every((collection) => maps[collection] === before[collection]);
-  if (same && endpoints === previous.endpoints) return previous;
-  const made = { ...maps, endpoints } as unknown as SnapshotMaps;
+  const made = { ...maps, ...addresses } as unknown as SnapshotMaps;
+  if (Object.entries(made).every(([section, map]) => map === before[section])) return previous;
   return typeof hash === "string" ? Object.freeze({ hash, ...made }) : register(made, hash);
 }
 
@@ -63,7 +67,7 @@ export function adoptEdit(previous: Snapshot, { put, remove }: CheckedEdit): Sna
     puts,
     faulty: perCollection(() => new Set<string>()),
     removals: (collection) => new Map(remove[collection].map((id) => [id, []])),
-    endpoints: new Map(),
+    endpoints: noChangedLists,
     lookups: (collection) => scanEntities(collection, previous[collection], { claimants: put[collection], ids }),
   });
   return violations.length > 0 ? null : makeSnapshot(previous, maps);

@@ -13,12 +13,13 @@ import { emptySnapshot } from "./make-snapshot.ts";
 const changeOf = ({ _format_version, _transform, _sluice, ...put }: Document): Change => ({
   put,
   remove: {},
-  ...(_sluice?.endpoints && { endpoints: _sluice.endpoints }),
+  ..._sluice,
 });
 
 const service = deriveId("services", "s");
 const other = deriveId("services", "other");
 const route = deriveId("routes", "r");
+const upstream = deriveId("upstreams", "u");
 const consumer = deriveId("consumers", "c");
 const credential = deriveId("keyauth_credentials", "k");
 
@@ -29,6 +30,7 @@ const document: Document = {
     { name: "other", host: "h" },
   ],
   routes: [{ name: "r", paths: ["/r"], service: { id: service } }],
+  upstreams: [{ name: "u" }],
   consumers: [{ username: "c" }],
   keyauth_credentials: [{ key: "k", consumer: { id: consumer } }],
   plugins: [{ name: "key-auth", route: { id: route } }],
@@ -37,6 +39,12 @@ const document: Document = {
       [service]: [
         { address: "10.0.0.2", port: 80 },
         { address: "10.0.0.1", port: 80 },
+      ],
+    },
+    upstream_endpoints: {
+      [upstream]: [
+        { address: "10.0.0.2", port: 80, weight: 2 },
+        { address: "10.0.0.1", port: 80, weight: 1 },
       ],
     },
   },
@@ -123,7 +131,7 @@ test("applyChange returns the snapshot itself when nothing changes", () => {
     changeOf(snapshotToDocument(base)),
     { remove: { services: ["11111111-2222-4333-8444-555555555555"] } },
     { put: { services: [{ host: "h", port: 80, name: "s", _sluice: null, tags: null }] } },
-    { endpoints: { [other]: null } },
+    { endpoints: { [other]: null }, upstream_endpoints: { [other]: null } },
     {
       endpoints: {
         [service]: [
@@ -141,7 +149,14 @@ test("a changed snapshot shares with the previous one every entity and map that 
   assert.notEqual(next.hash, base.hash);
   assert.equal(next.services.get(other), base.services.get(other));
   assert.equal(next.services.get(service)?.host, "elsewhere");
-  for (const map of ["routes", "consumers", "keyauth_credentials", "plugins", "endpoints"] as const) {
+  for (const map of [
+    "routes",
+    "consumers",
+    "keyauth_credentials",
+    "plugins",
+    "endpoints",
+    "upstream_endpoints",
+  ] as const) {
     assert.equal(next[map], base[map], map);
   }
   assert.equal(base.services.get(service)?.host, "h");
@@ -161,6 +176,10 @@ test("entities are ordered by id and endpoints by address, whatever their origin
   assert.deepEqual(base.endpoints.get(service), [
     { address: "10.0.0.1", port: 80 },
     { address: "10.0.0.2", port: 80 },
+  ]);
+  assert.deepEqual(base.upstream_endpoints.get(upstream), [
+    { address: "10.0.0.1", port: 80, weight: 1 },
+    { address: "10.0.0.2", port: 80, weight: 2 },
   ]);
 });
 
@@ -231,6 +250,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
         keyauth_credentials: [{ key: "x", consumer: { id: guest } }],
       },
       endpoints: { [guest]: [] },
+      upstream_endpoints: { [service]: [] },
     },
     [
       missing("routes[0].service", guest, "services"),
@@ -238,6 +258,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
       missing("plugins[0].service", guest, "services"),
       missing("plugins[0].consumer", guest, "consumers"),
       `_sluice.endpoints.${guest}: invalid reference 'endpoints: ${guest}' (no such entry in 'services')`,
+      `_sluice.upstream_endpoints.${service}: invalid reference 'upstream_endpoints: ${service}' (no such entry in 'upstreams')`,
     ],
   ],
   [
@@ -312,7 +333,8 @@ test("applyDocument removes entities that the document lacks, shares unchanged p
   const smaller: Document = { ...document, plugins: [], routes: [], _sluice: {} };
   const next = applyDocument(base, smaller).value ?? assert.fail("the document has faults");
   assert.equal(next.services, base.services);
-  assert.deepEqual([next.routes.size, next.plugins.size, next.endpoints.size], [0, 0, 0]);
+  const { routes, plugins, endpoints, upstream_endpoints } = next;
+  assert.deepEqual([routes.size, plugins.size, endpoints.size, upstream_endpoints.size], [0, 0, 0, 0]);
   assert.equal(applyDocument(base, document).value, base);
   assert.deepEqual(applyDocument(base, { ...document, services: [] }).violations?.map(describeViolation), [
     missing("routes[0].service", service, "services"),
@@ -325,12 +347,14 @@ test("changeBetween returns only the differences between two snapshots", () => {
     put: { services: [{ name: "s", host: "elsewhere" }], plugins: [] },
     remove: { services: [other] },
     endpoints: { [service]: null },
+    upstream_endpoints: { [upstream]: [] },
   });
   const change = changeBetween(base, next);
   assert.deepEqual(change, {
     put: { services: [next.services.get(service)] },
     remove: { services: [other] },
     endpoints: { [service]: null },
+    upstream_endpoints: { [upstream]: [] },
   });
   assert.deepEqual(changeBetween(base, base), { put: {}, remove: {} });
   assert.deepEqual(apply(base, JSON.parse(JSON.stringify(change))), next);

@@ -7,13 +7,13 @@
 
 import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import { type CheckOptions, checkEntity } from "../check/index.ts";
-import type { Change, Document } from "../document.ts";
+import { type Change, type Document, type EndpointChanges, perEndpointSection } from "../document.ts";
 import { type Collection, collections, perCollection } from "../entities/index.ts";
 import { canonicalJson } from "../ids.ts";
 import { pluginNamed } from "../plugins/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { combineChange } from "./combine-change.ts";
-import { adoptDigest, digestOf } from "./compact.ts";
+import { adoptDigest, digestOf, isEndpointSection } from "./compact.ts";
 import { checkEndpoints } from "./constraints/endpoints.ts";
 import type { Removals } from "./constraints/integrity.ts";
 import { duplicateIdMessage } from "./constraints/uniqueness.ts";
@@ -26,7 +26,8 @@ export type ApplyChangeOptions = Pick<CheckOptions, "database" | "closePlugins">
 /**
  * Applies a change. Removals of unknown ids are ignored; an entity whose id is in both `remove` and `put` is kept.
  * Paths of violations: `["routes", 0, ...]` for a put item, `["remove", "routes", 0]` for a removal, and `["_sluice",
- * "endpoints", id, ...]` for addresses. Unset timestamps become 0, so that the result does not depend on the clock.
+ * "endpoints", id, ...]` for addresses of a service. Unset timestamps become 0, so that the result does not depend on
+ * the clock.
  */
 export function applyChange(previous: Snapshot, change: Change, options: ApplyChangeOptions = {}): Checked<Snapshot> {
   return advance({ previous, change, options }, removalsOf(change));
@@ -51,13 +52,12 @@ export function applyDocument(
   document: Document,
   options: ApplyChangeOptions = {},
 ): Checked<Snapshot> {
-  const endpoints = document._sluice?.endpoints ?? {};
-  const stale = [...previous.endpoints.keys()].filter((id) => !Object.hasOwn(endpoints, id));
-  const change: Change = {
-    put: document,
-    remove: {},
-    endpoints: { ...endpoints, ...Object.fromEntries(stale.map((id) => [id, null])) },
-  };
+  const addresses = perEndpointSection((section) => {
+    const given: Readonly<Record<string, unknown>> = document._sluice?.[section] ?? {};
+    const stale = [...previous[section].keys()].filter((id) => !Object.hasOwn(given, id));
+    return { ...given, ...Object.fromEntries(stale.map((id) => [id, null])) };
+  });
+  const change: Change = { put: document, remove: {}, ...(addresses as EndpointChanges) };
   const removals: Removals = (collection) => new Map([...previous[collection].keys()].map((id) => [id, [collection]]));
   return advance({ previous, change, options }, removals);
 }
@@ -71,13 +71,13 @@ interface Advance {
 function advance({ previous, change, options }: Advance, removals: Removals): Checked<Snapshot> {
   const { puts, faulty, violations: faults } = checkPuts({ previous, change, options });
   const lookups: GetEntityIndex = (collection) => entityIndexOf(collection, previous[collection]);
-  const endpoints = checkEndpoints(change.endpoints);
+  const endpoints = checkEndpoints(change);
   const { maps, violations } = combineChange({ previous, puts, faulty, endpoints: endpoints.lists, removals, lookups });
   const all = [...faults, ...endpoints.violations, ...violations];
   if (all.length > 0) return { violations: all };
   const differing = sectionDifferences(previous, maps);
   for (const { section, differences } of differing)
-    if (section !== "endpoints") deriveEntityIndex(section, { before: previous, after: maps, differences });
+    if (!isEndpointSection(section)) deriveEntityIndex(section, { before: previous, after: maps, differences });
   return { value: makeSnapshot(previous, maps, differing) };
 }
 

@@ -1,5 +1,12 @@
 /** Conversions between documents, changes and snapshots. */
-import type { Change, Document } from "../document.ts";
+import {
+  type Change,
+  type Document,
+  type EndpointChanges,
+  endpointSections,
+  type PerEndpointSection,
+  perEndpointSection,
+} from "../document.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { differences } from "./bucket-map.ts";
@@ -15,11 +22,13 @@ export function changeBetween(previous: Snapshot, next: Snapshot): Change {
   const of = (collection: Collection) => changed[collection] ?? [];
   const put = lists((collection) => of(collection).flatMap(({ after }) => (after ? [after] : [])));
   const remove = lists((collection) => of(collection).flatMap(({ key, after }) => (after ? [] : [key])));
-  // Removing a service also removes its addresses.
-  const addresses = differ("endpoints").filter(({ key, after }) => after || next.services.has(key));
-  if (addresses.length === 0) return { put, remove };
-  const endpoints = Object.fromEntries(addresses.map(({ key }) => [key, next.endpoints.get(key) ?? null]));
-  return { put, remove, endpoints };
+  // Removing a service or an upstream also removes its addresses.
+  const addresses = perEndpointSection((section) =>
+    differ(section)
+      .filter(({ key, after }) => after || next[endpointSections[section]].has(key))
+      .map(({ key, after }) => [key, after ?? null] as const),
+  );
+  return { put, remove, ...(filledSections(addresses) as EndpointChanges) };
 }
 
 /** The change with compact entities, as it is pushed. */
@@ -31,10 +40,18 @@ export const compactChange = (change: Change): Change => ({
 /** The flat document of a snapshot, with compact entities. Credentials have the hashes that the snapshot stores. */
 export function snapshotToDocument(snapshot: Snapshot): Document {
   const flat = lists((collection) => compactAll(collection, snapshot[collection].values()));
-  const endpoints = Object.fromEntries(snapshot.endpoints);
-  const extras = Object.keys(endpoints).length === 0 ? {} : { _sluice: { endpoints } };
+  const addresses = filledSections(perEndpointSection((section) => [...snapshot[section]]));
+  const extras = Object.keys(addresses).length === 0 ? {} : { _sluice: addresses };
   return { _format_version: "3.0", ...flat, ...extras };
 }
+
+/** The sections as records; empty sections are left out, because older nodes do not know all of them. */
+const filledSections = (sections: PerEndpointSection<readonly (readonly [string, unknown])[]>) =>
+  Object.fromEntries(
+    Object.entries(sections)
+      .filter(([, entries]) => entries.length > 0)
+      .map(([section, entries]) => [section, Object.fromEntries(entries)]),
+  );
 
 const compactAll = (collection: Collection, entities: Iterable<unknown>): readonly object[] =>
   Array.from(entities, (entity) => compact(collection, entity as object));

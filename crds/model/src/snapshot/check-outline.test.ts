@@ -4,7 +4,7 @@ import { describeViolation } from "../document/describe.ts";
 import { checkChange, checkFlatDocument } from "./check-outline.ts";
 
 test("checkChange accepts a change with valid members, and adds put and remove if they are missing", () => {
-  const change = { put: { services: [{}] }, remove: { routes: ["x"] }, endpoints: { x: null } };
+  const change = { put: { services: [{}] }, remove: { routes: ["x"] }, endpoints: { x: null }, upstream_endpoints: {} };
   assert.deepEqual(checkChange(change).value, change);
   assert.deepEqual(checkChange({}).value, { put: {}, remove: {} });
 });
@@ -44,11 +44,12 @@ for (const [data, expected] of [
     ["_format_version: expected a string", "_transform: expected a boolean", "_sluice: expected a record"],
   ],
   [
-    { ledgers: [], constructor: 1, _sluice: { endpoints: "x", more: 1 } },
+    { ledgers: [], constructor: 1, _sluice: { endpoints: "x", upstream_endpoints: [], more: 1 } },
     [
       "ledgers: unknown field",
       "constructor: unknown field",
       "_sluice.endpoints: expected a record",
+      "_sluice.upstream_endpoints: expected a record",
       "_sluice.more: unknown field",
     ],
   ],

@@ -4,7 +4,7 @@
  */
 
 import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
-import type { Change, Document } from "../document.ts";
+import { type Change, type Document, perEndpointSection } from "../document.ts";
 import { perCollection } from "../entities/index.ts";
 
 const forms = {
@@ -34,7 +34,11 @@ export function checkMembers(
 
 /** Checks the document's own `_sluice`; the `_sluice` of an entity is checked with the entity. */
 export const checkExtension = (extension: unknown): readonly Violation[] =>
-  checkMembers(extension, { endpoints: "a record" }, ["_sluice"]);
+  checkMembers(
+    extension,
+    perEndpointSection(() => "a record"),
+    ["_sluice"],
+  );
 
 /**
  * Plain data (a request's JSON) as a Document. An unknown member is a violation: a node
@@ -57,7 +61,7 @@ export function checkChange(data: unknown): Checked<Change> {
     ...checkMembers(put, lists, ["put"]),
     ...checkMembers(remove, lists, ["remove"]),
     ...Object.entries(isRecord(remove) ? remove : {}).flatMap(([collection, ids]) => checkIds(collection, ids)),
-    ...checkMembers(data, { put: "anything", remove: "anything", endpoints: "anything" }),
+    ...checkMembers(data, { put: "anything", remove: "anything", ...perEndpointSection((): Form => "anything") }),
   ];
   return violations.length > 0 ? { violations } : { value: { ...data, put, remove } as Change };
 }

@@ -1,11 +1,11 @@
 /** Applies a checked change to the maps of a snapshot, and checks references and uniqueness between entities. */
 
 import type { Violation } from "@sluice/plugin-sdk";
-import type { ServiceEndpoint } from "../document.ts";
+import { endpointSections, perEndpointSection } from "../document.ts";
 import { perCollection } from "../entities/index.ts";
-import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
 import { digestOf } from "./compact.ts";
+import type { EndpointList } from "./constraints/endpoints.ts";
 import {
   type CheckedChange,
   findBlockedRemovals,
@@ -23,21 +23,26 @@ export function combineChange(change: CheckedChange) {
   const next = perCollection((collection) => steps[collection].next);
   const gone = perCollection((collection) => steps[collection].gone);
   const draft: PendingChange = { ...change, next, gone };
-  const homeless = [...endpoints]
-    .filter(([id, list]) => list !== null && !next.services.has(id) && !faulty.services.has(id))
-    .map(([id]) => ({
-      path: ["_sluice", "endpoints", id],
-      message: `invalid reference 'endpoints: ${id}' (no such entry in 'services')`,
-    }));
+  const homeless = perEndpointSection((section) => {
+    const { [section]: owners } = endpointSections;
+    return [...endpoints[section]]
+      .filter(([id, list]) => list !== null && !next[owners].has(id) && !faulty[owners].has(id))
+      .map(([id]) => ({
+        path: ["_sluice", section, id],
+        message: `invalid reference '${section}: ${id}' (no such entry in '${owners}')`,
+      }));
+  });
   const violations: readonly Violation[] = [
     ...findDanglingReferences(draft),
     ...findBlockedRemovals(draft),
     ...findDuplicates(draft),
-    ...homeless,
+    ...Object.values(homeless).flat(),
   ];
-  const dropped = [...gone.services.keys()].map((id): [string, null] => [id, null]);
-  const addresses = stepEndpoints(previous.endpoints, [...endpoints, ...dropped]);
-  return { maps: { ...next, endpoints: addresses } as SnapshotMaps, violations };
+  const addresses = perEndpointSection((section) => {
+    const dropped = [...gone[endpointSections[section]].keys()].map((id): [string, null] => [id, null]);
+    return stepEndpoints(previous[section], [...endpoints[section], ...dropped]);
+  });
+  return { maps: { ...next, ...addresses } as SnapshotMaps, violations };
 }
 
 const NOTHING: ReadonlyMap<string, Violation["path"]> = new Map();
@@ -69,14 +74,14 @@ function changed<Value>(
 }
 
 function stepEndpoints(
-  held: Snapshot["endpoints"],
-  lists: readonly (readonly [string, readonly ServiceEndpoint[] | null])[],
-): Snapshot["endpoints"] {
-  const same = (before: readonly ServiceEndpoint[] | undefined, list: readonly ServiceEndpoint[]) =>
+  held: ReadonlyMap<string, EndpointList>,
+  lists: Iterable<readonly [string, EndpointList | null]>,
+): ReadonlyMap<string, EndpointList> {
+  const same = (before: EndpointList | undefined, list: EndpointList) =>
     before !== undefined && digestOf("endpoints", before) === digestOf("endpoints", list);
   return changed(
     held,
-    lists.map(([id, list]) => {
+    Array.from(lists, ([id, list]) => {
       const before = held.get(id);
       return [id, list === null ? undefined : same(before, list) ? before : list] as const;
     }),

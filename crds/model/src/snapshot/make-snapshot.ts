@@ -1,4 +1,5 @@
 /** Builds a snapshot and its content hash from maps. */
+import { type EndpointSection, endpointSections, perEndpointSection } from "../document.ts";
 import { collections, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId, type Difference, differences } from "./bucket-map.ts";
@@ -7,7 +8,7 @@ import { emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash
 
 export type SnapshotMaps = Omit<Snapshot, "hash">;
 
-const sections: readonly Section[] = [...collections, "endpoints"];
+const sections: readonly Section[] = [...collections, ...(Object.keys(endpointSections) as EndpointSection[])];
 
 /** The hash trees of snapshots, kept outside the snapshots, so that these have no internal members. */
 const trees = new WeakMap<Snapshot, HashTree>();
@@ -15,12 +16,12 @@ const trees = new WeakMap<Snapshot, HashTree>();
 export const emptySnapshot: Snapshot = register(
   {
     ...perCollection(() => new BucketMap<never>(byId)),
-    endpoints: new BucketMap(byId),
+    ...perEndpointSection(() => new BucketMap<never>(byId)),
   },
   emptyHashTree,
 );
 
-/** The differences in one collection, or in the endpoints. */
+/** The differences in one section. */
 export interface SectionDifferences {
   readonly section: Section;
   readonly differences: readonly Difference<object>[];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Checked } from "@sluice/plugin-sdk";
 import fc from "fast-check";
-import type { Change, Document, ServiceEndpoint } from "../document.ts";
+import type { Change, Document, ServiceEndpoint, UpstreamEndpoint } from "../document.ts";
 import { collections } from "../entities/index.ts";
 import { deriveId } from "../ids.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -15,7 +15,7 @@ import { emptySnapshot } from "./make-snapshot.ts";
 const changeOf = ({ _format_version, _transform, _sluice, ...put }: Document): Change => ({
   put,
   remove: {},
-  ...(_sluice?.endpoints && { endpoints: _sluice.endpoints }),
+  ..._sluice,
 });
 
 const index = fc.nat({ max: 5 });
@@ -48,16 +48,23 @@ const documents: fc.Arbitrary<Document> = fc
       fc.record({ service: index, addresses: fc.uniqueArray(index, { maxLength: 3 }) }),
       ({ service }) => service,
     ),
+    upstreams: byKey(fc.record({ name: index.map((i) => `u${i}`) }), ({ name }) => name),
+    weighted: byKey(
+      fc.record({ upstream: index, addresses: fc.uniqueArray(index, { maxLength: 3 }), weight: fc.nat({ max: 2 }) }),
+      ({ upstream }) => upstream,
+    ),
   })
   .map((world) => {
     const services = new Set(world.services.map(({ name }) => name));
     const routes = new Set(world.routes.map(({ name }) => name));
+    const upstreams = new Set(world.upstreams.map(({ name }) => name));
     const consumers = new Set(world.consumers.map(({ username }) => username));
     const addresses = (numbers: readonly number[]): ServiceEndpoint[] =>
       numbers.map((number) => ({ address: `10.0.0.${number}`, port: 80 }));
     return {
       _format_version: "3.0",
       services: world.services,
+      upstreams: world.upstreams,
       routes: world.routes.map((route) => ({
         ...route,
         service: services.has(`s${route.service}`) ? { id: deriveId("services", `s${route.service}`) } : null,
@@ -80,6 +87,14 @@ const documents: fc.Arbitrary<Document> = fc
             .filter(({ service }) => services.has(`s${service}`))
             .map((each) => [deriveId("services", `s${each.service}`), addresses(each.addresses)]),
         ),
+        upstream_endpoints: Object.fromEntries(
+          world.weighted
+            .filter(({ upstream }) => upstreams.has(`u${upstream}`))
+            .map(({ upstream, weight, ...each }): readonly [string, UpstreamEndpoint[]] => [
+              deriveId("upstreams", `u${upstream}`),
+              addresses(each.addresses).map(({ address, port }) => ({ address, port, weight })),
+            ]),
+        ),
       },
     };
   });
@@ -88,8 +103,8 @@ const good = ({ value, violations }: Checked<Snapshot>): Snapshot => value ?? as
 const whole = (document: Document) => good(applyDocument(emptySnapshot, document));
 
 /**
- * Splits a change into changes of one entity, or of the addresses of one service. Parents are added before children and
- * removed after them.
+ * Splits a change into changes of one entity, or of the addresses of one service or upstream. Parents are added before
+ * children and removed after them.
  */
 function singly(change: Change): readonly Change[] {
   const puts = collections.flatMap((name) =>
@@ -98,11 +113,15 @@ function singly(change: Change): readonly Change[] {
   const removes = collections
     .toReversed()
     .flatMap((name) => (change.remove[name] ?? []).map((id) => ({ put: {}, remove: { [name]: [id] } })));
-  const endpoints = Object.entries(change.endpoints ?? {}).map(([id, list]) => ({
-    put: {},
-    remove: {},
-    endpoints: { [id]: list },
-  }));
+  const endpoints = (["endpoints", "upstream_endpoints"] as const).flatMap((section) =>
+    Object.entries(change[section] ?? {}).map(
+      ([id, list]): Change => ({
+        put: {},
+        remove: {},
+        [section]: { [id]: list },
+      }),
+    ),
+  );
   return [...puts, ...removes, ...endpoints];
 }
 
@@ -130,7 +149,8 @@ test("the change between two snapshots turns the first into the second, as a who
       assert.equal(singly(change).reduce((at, step) => good(applyChange(at, step)), from).hash, to.hash);
       assert.equal(
         from.hash === to.hash,
-        Object.keys({ ...change.put, ...change.remove, ...change.endpoints }).length === 0,
+        Object.keys({ ...change.put, ...change.remove, ...change.endpoints, ...change.upstream_endpoints }).length ===
+          0,
       );
     }),
     { numRuns: 100 },
@@ -145,7 +165,7 @@ test("a change that another thread has checked is applied unchanged, and unchang
       assert.deepEqual(adopted, from);
       const next = adoptChange(adopted, structuredClone(changeBetween(from, to)), to.hash);
       assert.deepEqual(next, to);
-      for (const section of [...collections, "endpoints"] as const)
+      for (const section of [...collections, "endpoints", "upstream_endpoints"] as const)
         if (to[section] === from[section]) assert.equal(next[section], adopted[section], section);
       for (const service of next.services.values()) assert.ok(Object.isFrozen(service.tags ?? service));
     }),

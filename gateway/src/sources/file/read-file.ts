@@ -10,13 +10,14 @@ import {
   collections,
   differingBuckets,
   divideText,
+  type EndpointLists,
+  type EndpointSection,
   type HashTree,
   hashTreeOf,
   type LoadedItems,
   type LoadedText,
   loadItems,
   loadText,
-  type Snapshot,
 } from "@sluice/model";
 import { type EntityReference, wantedKey } from "./find-edit.ts";
 
@@ -46,9 +47,7 @@ export type EditReading = { readonly wanted: readonly EntityReference[] } | { re
 export interface FileReading {
   /** The content of the buckets that differ from `before`. */
   readonly put: Change["put"];
-  readonly endpoints: Readonly<
-    Record<string, Snapshot["endpoints"] extends ReadonlyMap<string, infer List> ? List : never>
-  >;
+  readonly addresses: { readonly [Name in EndpointSection]: Readonly<Record<string, EndpointLists[Name]>> };
   /** The buckets that differ; null: all. */
   readonly places: ReadonlySet<number> | null;
   /** Hashes of the snapshot. Passed to the next request as `before`. */
@@ -70,11 +69,14 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
   const put = Object.fromEntries(
     collections.map((name) => [name, entriesAt<object>(snapshot[name]).map(([, entity]) => entity)]),
   ) as Change["put"];
-  const endpoints = Object.fromEntries(entriesAt(snapshot.endpoints));
+  const addresses = {
+    endpoints: Object.fromEntries(entriesAt(snapshot.endpoints)),
+    upstream_endpoints: Object.fromEntries(entriesAt(snapshot.upstream_endpoints)),
+  };
   return {
     value: {
       put,
-      endpoints,
+      addresses,
       places,
       hashes,
       isDivided: divideText(text) !== null,

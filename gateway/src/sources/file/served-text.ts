@@ -7,8 +7,12 @@ import {
   type ChangedItems,
   type Collection,
   collections,
+  type EndpointChanges,
+  type EndpointSection,
+  endpointSections,
   entityNameOf,
   type LoadedItems,
+  perEndpointSection,
   type Snapshot,
 } from "@sluice/model/serving";
 import { type EditedItems, type EntityReference, wantedKey } from "./find-edit.ts";
@@ -77,15 +81,18 @@ function removals(snapshot: Snapshot, gone: LoadedItems, put: LoadedItems): Reco
     if (!before || !after?.difference(before).isDisjointFrom(served) || !before.isSubsetOf(served)) return null;
     remove[collection] = [...before.difference(after)];
   }
-  // Endpoints are in the head of the document, so a service with endpoints cannot be removed by an edit of items.
-  return remove.services.some((id) => snapshot.endpoints.has(id)) ? null : remove;
+  // Endpoints are in the head of the document, so an entity with endpoints cannot be removed by an edit of items.
+  const hasEndpoints = Object.values(
+    perEndpointSection((section) => remove[endpointSections[section]].some((id) => snapshot[section].has(id))),
+  ).includes(true);
+  return hasEndpoints ? null : remove;
 }
 
 /**
  * The change from the served snapshot to the content that the reader process has read. Unchanged entities are left out,
  * so that the node keeps their compiled form.
  */
-export function changeFromReading(previous: Snapshot, { put, endpoints, places }: FileReading): Change {
+export function changeFromReading(previous: Snapshot, { put, addresses, places }: FileReading): Change {
   const isInReading = (id: string): boolean => places?.has(byId(id)) ?? true;
   const gone = (held: ReadonlyMap<string, unknown>, stays: ReadonlySet<string>): readonly string[] =>
     [...held.keys()].filter((id) => isInReading(id) && !stays.has(id));
@@ -94,10 +101,14 @@ export function changeFromReading(previous: Snapshot, { put, endpoints, places }
     const changed = given.filter((entity) => !isDeepStrictEqual(previous[name].get(entity.id), entity));
     return { name, changed, gone: gone(previous[name], new Set(given.map(({ id }) => id))) };
   });
-  const silent = gone(previous.endpoints, new Set(Object.keys(endpoints)));
+  const sections: Record<EndpointSection, object> = perEndpointSection((section) => {
+    const { [section]: given } = addresses;
+    const silent = gone(previous[section], new Set(Object.keys(given)));
+    return { ...given, ...Object.fromEntries(silent.map((id) => [id, null])) };
+  });
   return {
     put: Object.fromEntries(entities.map(({ name, changed }) => [name, changed])),
     remove: Object.fromEntries(entities.map((one) => [one.name, one.gone])),
-    endpoints: { ...endpoints, ...Object.fromEntries(silent.map((id) => [id, null])) },
+    ...(sections as EndpointChanges),
   };
 }

@@ -7,7 +7,7 @@
 
 import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { checkEntity } from "../../check/index.ts";
-import type { Document } from "../../document.ts";
+import { type Document, endpointSections } from "../../document.ts";
 import {
   type Collection,
   collections,
@@ -72,8 +72,13 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   const origins = perCollection((collection) =>
     entries.filter((entry) => entry.collection === collection).map(({ path }) => path),
   );
-  const endpoints = isRecord(raw._sluice) && isRecord(raw._sluice.endpoints) ? raw._sluice.endpoints : undefined;
-  const document = { _format_version: "3.0", ...flat, ...(endpoints ? { _sluice: { endpoints } } : {}) } as Document;
+  const addresses = isRecord(raw._sluice)
+    ? Object.entries(raw._sluice).filter(
+        ([name, section]) => Object.hasOwn(endpointSections, name) && isRecord(section),
+      )
+    : [];
+  const extras = addresses.length > 0 ? { _sluice: Object.fromEntries(addresses) } : {};
+  const document = { _format_version: "3.0", ...flat, ...extras } as Document;
   const faults = [head, info, configs, { violations }, resolver].flatMap((part) => part.violations);
   return { document, origins, violations: faults, warnings: [...head.warnings, ...info.warnings, ...warnings] };
 }

@@ -1,56 +1,106 @@
-/** The endpoints section of a change: addresses by service id. */
+/** The endpoint sections of a change: addresses by the id of a service or an upstream. */
 import { isIP } from "node:net";
 import { isRecord, type Violation } from "@sluice/plugin-sdk";
-import type { ServiceEndpoint } from "../../document.ts";
+import {
+  type EndpointLists,
+  type EndpointSection,
+  MAX_ENDPOINT_WEIGHT,
+  type PerEndpointSection,
+  perEndpointSection,
+  type ServiceEndpoint,
+  type UpstreamEndpoint,
+} from "../../document.ts";
 import { freezeDeep } from "../stored-entity.ts";
 
+/** A list of addresses, as a value whose section does not matter. */
+export type EndpointList = EndpointLists[EndpointSection];
+
+/** Addresses by id; null removes the addresses. */
+export type ChangedLists = ReadonlyMap<string, EndpointList | null>;
+
 export interface CheckedEndpoints {
-  /** Addresses by service id; null removes the addresses of the service. Empty when there are violations. */
-  readonly lists: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
+  /** Empty when there are violations. */
+  readonly lists: PerEndpointSection<ChangedLists>;
   readonly violations: readonly Violation[];
 }
 
-const at = (...steps: (string | number)[]): Violation["path"] => ["_sluice", "endpoints", ...steps];
+/** No addresses change. */
+export const noChangedLists: PerEndpointSection<ChangedLists> = perEndpointSection(() => new Map());
 
 /** Checks the addresses and sorts them, so that their original order does not affect the hash. */
-export function checkEndpoints(raw: unknown): CheckedEndpoints {
-  const sections = raw ?? {};
-  if (!isRecord(sections)) return { lists: new Map(), violations: [{ path: at(), message: "expected a record" }] };
-  const violations = Object.entries(sections).flatMap(([id, list]): readonly Violation[] => {
+export function checkEndpoints(change: { readonly [Name in EndpointSection]?: unknown }): CheckedEndpoints {
+  const checked = perEndpointSection((section) => checkSection(section, change[section] ?? {}));
+  const violations = Object.values(checked).flatMap((one) => one.violations);
+  const lists = violations.length > 0 ? noChangedLists : perEndpointSection((section) => checked[section].lists);
+  return { lists, violations };
+}
+
+interface CheckedSection {
+  readonly lists: ChangedLists;
+  readonly violations: readonly Violation[];
+}
+
+function checkSection(section: EndpointSection, raw: unknown): CheckedSection {
+  const at = (...steps: (string | number)[]): Violation["path"] => ["_sluice", section, ...steps];
+  if (!isRecord(raw)) return { lists: new Map(), violations: [{ path: at(), message: "expected a record" }] };
+  const violations = Object.entries(raw).flatMap(([id, list]): readonly Violation[] => {
     if (list === null) return [];
     if (!Array.isArray(list)) return [{ path: at(id), message: "expected an array" }];
-    return list.flatMap((endpoint, index) => faultsOf(endpoint, at(id, index)));
+    return list.flatMap((endpoint, index) => faultsOf(section, endpoint, at(id, index)));
   });
-  const checked = (violations.length > 0 ? {} : sections) as Readonly<
-    Record<string, readonly ServiceEndpoint[] | null>
-  >;
-  const lists = Object.entries(checked).map(([id, list]) => [id.toLowerCase(), list && inOrder(list)] as const);
+  if (violations.length > 0) return { lists: new Map(), violations };
+  const lists = Object.entries(raw as Readonly<Record<string, EndpointList | null>>).map(
+    ([id, list]) => [id.toLowerCase(), list && inOrder(section, list)] as const,
+  );
   return { lists: new Map(lists), violations };
 }
 
-function inOrder(list: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
-  const plain = list
-    .map(({ address, port, terminating, fallback }) => ({
-      address,
-      port,
-      ...(terminating && { terminating }),
-      ...(fallback && { fallback }),
-    }))
-    .sort((a, b) => (a.address === b.address ? a.port - b.port : a.address < b.address ? -1 : 1));
-  return freezeDeep(plain);
+function inOrder(section: EndpointSection, list: EndpointList): EndpointList {
+  const plain: EndpointList = section === "endpoints" ? list.map(plainEndpoint) : list.map(weightedEndpoint);
+  return freezeDeep(
+    plain.toSorted((a, b) => (a.address === b.address ? a.port - b.port : a.address < b.address ? -1 : 1)),
+  ) as EndpointList;
 }
 
-function faultsOf(endpoint: unknown, path: Violation["path"]): readonly Violation[] {
+const plainEndpoint = ({ address, port, terminating, fallback }: ServiceEndpoint): ServiceEndpoint => ({
+  address,
+  port,
+  ...(terminating && { terminating }),
+  ...(fallback && { fallback }),
+});
+
+const weightedEndpoint = (endpoint: EndpointList[number]): UpstreamEndpoint => {
+  const { address, port, weight } = endpoint as UpstreamEndpoint;
+  return { address, port, weight };
+};
+
+function faultsOf(section: EndpointSection, endpoint: unknown, path: Violation["path"]): readonly Violation[] {
   if (!isRecord(endpoint)) return [{ path, message: "expected a record" }];
-  const { address, port, terminating = false, fallback = false, ...unknown } = endpoint;
+  const { address, port, ...rest } = endpoint;
   const violations: Violation[] = [];
   const report = (member: string, message: string) => violations.push({ path: [...path, member], message });
   if (typeof address !== "string") report("address", "expected a string");
   else if (isIP(address) === 0) report("address", `not an IP address: ${address}`);
   if (typeof port !== "number" || !Number.isInteger(port)) report("port", "expected an integer");
   else if (port < 1 || port > 65_535) report("port", "value should be between 1 and 65535");
-  for (const [member, flag] of Object.entries({ terminating, fallback }))
-    if (typeof flag !== "boolean") report(member, "expected a boolean");
-  for (const member of Object.keys(unknown)) report(member, "unknown field");
+  for (const [member, message] of section === "endpoints" ? flagFaults(rest) : weightFaults(rest))
+    report(member, message);
   return violations;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+type MemberFault = readonly [member: string, message: string];
+
+const unknownMembers = (members: Members): readonly MemberFault[] =>
+  Object.keys(members).map((member) => [member, "unknown field"]);
+
+function flagFaults({ terminating = false, fallback = false, ...unknown }: Members): readonly MemberFault[] {
+  const flags = Object.entries({ terminating, fallback }).filter(([, flag]) => typeof flag !== "boolean");
+  return [...flags.map(([member]): MemberFault => [member, "expected a boolean"]), ...unknownMembers(unknown)];
+}
+
+function weightFaults({ weight, ...unknown }: Members): readonly MemberFault[] {
+  const isWeight = Number.isInteger(weight) && Number(weight) >= 0 && Number(weight) <= MAX_ENDPOINT_WEIGHT;
+  const message = `expected an integer between 0 and ${MAX_ENDPOINT_WEIGHT}`;
+  return [...(isWeight ? [] : [["weight", message] as const]), ...unknownMembers(unknown)];
 }

@@ -1,11 +1,12 @@
 /** Referential integrity: every referenced entity must exist after a change. */
 
 import type { Violation } from "@sluice/plugin-sdk";
-import type { ServiceEndpoint } from "../../document.ts";
+import type { PerEndpointSection } from "../../document.ts";
 import { type Collection, collections, type PerCollection, references } from "../../entities/index.ts";
 import type { Snapshot } from "../../snapshot.ts";
 import { type GetEntityIndex, referenceIndexKey } from "../entity-index.ts";
 import { type EntityPut, referencedId, type StoredEntity } from "../stored-entity.ts";
+import type { ChangedLists } from "./endpoints.ts";
 
 /** The ids to remove from a collection, each with the path that names it in violations. */
 export type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
@@ -18,8 +19,7 @@ export interface CheckedChange {
   /** Ids of invalid entities in the change. References to these entities are not reported as further violations. */
   readonly faulty: PerCollection<ReadonlySet<string>>;
   readonly removals: Removals;
-  /** Addresses by service id; null removes the addresses of the service. */
-  readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
+  readonly endpoints: PerEndpointSection<ChangedLists>;
 }
 
 /** A change with its effect on the entities. */
