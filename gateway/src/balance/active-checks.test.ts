@@ -155,6 +155,28 @@ test("an unchanged interval continues after a configuration change, new targets 
   assert.deepEqual(checked.join(""), "bc");
 });
 
+for (const [members, hostHeader, serverName] of [
+  [{}, "pool", "pool"],
+  [{ host_header: "up.example:8443" }, "up.example:8443", "up.example"],
+] as const) {
+  test(`a check of an endpoint names the server as requests do: ${hostHeader}`, async () => {
+    const clock = new FakeClock();
+    const named: unknown[] = [];
+    const probe: HealthProbe = async ({ host, port, ...request }) => {
+      named.push([host, port, request.hostHeader, request.serverName]);
+      return 200;
+    };
+    const endpoints = [{ address: "10.0.0.1", port: 81, weight: 1 }];
+    const upstream: { readonly host_header?: string } = { ...every.upstream, ...members };
+    new ActiveHealthChecks({ probe, clock }).follow(byId(balancerOf({ upstream, targets: { "a:1": 1 }, endpoints })));
+    await clock.pass(1000);
+    assert.deepEqual(named, [
+      ["10.0.0.1", 81, hostHeader, serverName],
+      ["a", 1, upstream.host_header ?? null, null],
+    ]);
+  });
+}
+
 test("closing aborts the running checks, and their results are ignored", async () => {
   const clock = new FakeClock();
   const { probe, open, signals } = handChecks();

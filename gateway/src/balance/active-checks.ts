@@ -5,14 +5,17 @@
 import { type CaCertificate, type Certificate, differences, type Upstream } from "@sluice/model/serving";
 import type { Balancer } from "./balancer.ts";
 import type { HealthSignal } from "./health.ts";
+import { withoutPort } from "./host-header.ts";
 import type { TargetState } from "./target-state.ts";
 
 export interface ProbeRequest {
   readonly host: string;
   readonly port: number;
   readonly checks: Upstream["healthchecks"]["active"];
-  /** The upstream's `host_header`. */
+  /** The upstream's `host_header`; null: the target's own name. */
   readonly hostHeader: string | null;
+  /** The TLS server name, unless the checks set `https_sni`; null: the target's own name. */
+  readonly serverName: string | null;
   readonly certificate: Certificate | null;
   /** The CAs by which a target is verified; null: the CAs that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
@@ -157,9 +160,12 @@ class CheckLoop {
     member.checking = true;
     const { upstream, certificate, authorities, trustsMachine } = this.balancer;
     const { host, port } = member;
+    // As in clients' requests: Services with this upstream have its name as their host.
+    const hostHeader = upstream.host_header ?? (member.isEndpoint ? upstream.name : null);
+    const serverName = member.isEndpoint && hostHeader !== null ? withoutPort(hostHeader) : null;
     const checks = upstream.healthchecks.active;
     const trust = { certificate, authorities, trustsMachine };
-    const request = { host, port, checks, hostHeader: upstream.host_header, ...trust };
+    const request = { host, port, checks, hostHeader, serverName, ...trust };
     const result = await this.#options.probe(request, signal);
     member.checking = false;
     if (signal.aborted) return;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ENDPOINT_WEIGHT_UNIT, type UpstreamEndpoint } from "@sluice/model";
 import type { Balancer, HealthTransition, HealthUpdate } from "./balancer.ts";
 import { healthReportOf } from "./health-report.ts";
 import { parseTargetAddress } from "./target-state.ts";
@@ -99,6 +100,40 @@ test("a target with an unchanged address keeps its health and load; a new addres
   assert.equal(targetStateOf(next, "a:1").health.healthy, false);
   assert.equal(targetStateOf(next, "b:1").inFlight, 1);
   assert.equal(targetStateOf(next, "d:1").health.healthy, true);
+});
+
+/** Endpoints by address, each with the weight of a target that would get as many requests. */
+const endpointsOf = (weights: Readonly<Record<string, number>>): readonly UpstreamEndpoint[] =>
+  Object.entries(weights).map(([address, weight]) => ({ address, port: 80, weight: weight / ENDPOINT_WEIGHT_UNIT }));
+
+test("an endpoint that stays keeps its health and load when other endpoints, targets or its weight change", () => {
+  const old = balancerOf({ upstream: strict, targets: {}, endpoints: endpointsOf({ "10.0.0.1": 1, "10.0.0.2": 1 }) });
+  attemptsOf(old).failed("timeouts");
+  const held = attemptsOf(old);
+  held.next();
+  held.failed("timeouts");
+  const endpoints = endpointsOf({ "10.0.0.1": 0.5, "10.0.0.3": 0.5 });
+  const next = balancerOf({ upstream: strict, targets: { "t:1": 1 }, endpoints, previous: old });
+  const [one, three] = [targetStateOf(next, "10.0.0.1:80"), targetStateOf(next, "10.0.0.3:80")];
+  assert.deepEqual([one.health.healthy, one.inFlight, three.health.healthy, three.inFlight], [false, 1, true, 0]);
+  held.endTry();
+  assert.equal(one.inFlight, 0);
+});
+
+test("an endpoint with the address of a target does not share its health", () => {
+  const targets = { "10.0.0.1:80": 1 };
+  const balancer = balancerOf({ upstream: strict, targets, endpoints: endpointsOf({ "10.0.0.1": 1 }) });
+  const [first, second] = balancer.entries;
+  assert.ok(first && second && balancer.setHealth(first.member.id, null, false));
+  assert.deepEqual([first.member.health.healthy, second.member.health.healthy], [false, true]);
+});
+
+test("the health report lists an endpoint by its address, with a whole number as weight", () => {
+  const endpoints = endpointsOf({ "10.0.0.1": 100 / 3, "10.0.0.2": 0.1, "::1": 0 });
+  const balancer = balancerOf({ targets: {}, endpoints });
+  const report = healthReportOf(new Map([["u", balancer]])).u ?? {};
+  const weights = Object.entries(report).map(([id, { weight }]) => [id, weight]);
+  assert.deepEqual(Object.fromEntries(weights), { "10.0.0.1:80": 33, "10.0.0.2:80": 1, "[::1]:80": 0 });
 });
 
 test("the health of targets is discarded when health checks are disabled", () => {

@@ -1,5 +1,13 @@
 /** The balancer of one upstream: its targets, their health, and the choice of the next target. */
-import type { CaCertificate, Certificate, Target, Upstream } from "@sluice/model";
+import {
+  type CaCertificate,
+  type Certificate,
+  ENDPOINT_WEIGHT_UNIT,
+  hostAndPort,
+  type Target,
+  type Upstream,
+  type UpstreamEndpoint,
+} from "@sluice/model/serving";
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithms/algorithm.ts";
 import { HashRing } from "./algorithms/hash-ring.ts";
 import { byConnections, byLatency, LeastCost } from "./algorithms/least-cost.ts";
@@ -21,6 +29,8 @@ export interface BalancerOptions {
   readonly upstream: Upstream;
   /** The upstream's targets, in any order. */
   readonly targets: readonly Target[];
+  /** The endpoints of the core Services behind the upstream, in any order. They are targets too. */
+  readonly endpoints: readonly UpstreamEndpoint[];
   readonly certificate: Certificate | null;
   /** The CAs by which active checks verify targets; null: the CAs that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
@@ -57,11 +67,10 @@ export interface HealthUpdate {
 
 export class Balancer {
   readonly upstream: Upstream;
-  readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
   readonly authorities: readonly CaCertificate[] | null;
   readonly trustsMachine: boolean;
-  /** One per target, including targets of weight 0, sorted by address. */
+  /** One per target and endpoint, including those of weight 0, sorted by address. */
   readonly entries: readonly WeightedTarget[];
   /** Whether any health check is enabled. If not, every target with a weight above 0 is eligible. */
   readonly checksHealth: boolean;
@@ -74,10 +83,9 @@ export class Balancer {
   readonly #onHealthUpdate: BalancerOptions["onHealthUpdate"];
 
   constructor(options: BalancerOptions) {
-    const { upstream, targets, certificate, authorities, trustsMachine, previous, now } = options;
+    const { upstream, targets, endpoints, certificate, authorities, trustsMachine, previous, now } = options;
     const { healthchecks } = upstream;
     this.upstream = upstream;
-    this.targets = targets;
     this.certificate = certificate;
     this.authorities = authorities;
     this.trustsMachine = trustsMachine;
@@ -88,12 +96,19 @@ export class Balancer {
     this.#onHealthTransition = options.onHealthTransition;
     this.#onHealthUpdate = options.onHealthUpdate;
     const members = new Map(previous?.entries.map(({ member }) => [`${member.id} ${member.address}`, member]));
-    this.entries = targets
-      .toSorted((a, b) => (a.target < b.target ? -1 : a.target > b.target ? 1 : 0))
-      .map((target) => ({
+    this.entries = [
+      ...targets.map((target) => ({
         member: members.get(`${target.id} ${target.target}`) ?? new TargetState(target),
         weight: target.weight,
-      }));
+      })),
+      ...endpoints.map((endpoint) => {
+        const address = hostAndPort({ host: endpoint.address, port: endpoint.port });
+        return {
+          member: members.get(`${address} ${address}`) ?? new TargetState({ id: address, target: address }, true),
+          weight: endpoint.weight * ENDPOINT_WEIGHT_UNIT,
+        };
+      }),
+    ].sort(({ member: { address: a } }, { member: { address: b } }) => (a < b ? -1 : a > b ? 1 : 0));
     // Discards health and counts, so that they do not apply when health checks are enabled again.
     if (!this.checksHealth) for (const { member } of this.entries) member.health = healthy;
     this.#total = this.entries.reduce((sum, { weight }) => sum + weight, 0);

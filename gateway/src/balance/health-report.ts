@@ -1,4 +1,5 @@
 /** The health of upstreams' targets for the status listener and the metrics. */
+import { reportedWeight } from "./algorithms/algorithm.ts";
 import type { Balancer } from "./balancer.ts";
 import type { TargetState } from "./target-state.ts";
 
@@ -19,7 +20,7 @@ export interface TargetHealthReport {
   }[];
 }
 
-/** By upstream id, then by target id. */
+/** By upstream id, then by target id, or by the address of an endpoint of a core Service. */
 export type UpstreamsHealthReport = Readonly<Record<string, Readonly<Record<string, TargetHealthReport>>>>;
 
 /** Why connections to the host and port are refused; null: no known reason. */
@@ -33,7 +34,8 @@ export function healthReportOf(
     [...balancers].map(([id, { entries, checksHealth }]) => [
       id,
       Object.fromEntries(
-        entries.map(({ member, weight }) => {
+        entries.map(({ member, weight: exact }) => {
+          const weight = reportedWeight(exact);
           const health = healthOf(member, checksHealth);
           const { host: ip, port } = member;
           const reason = reasonToRefuse(ip, port) ?? member.refusal;

@@ -17,4 +17,8 @@ export function hostHeader({ given, host, port, scheme }: HostHeaderOptions): st
   return own || /:\d+$/.test(name.slice(name.indexOf("]") + 1)) ? name : `${name}:${port}`;
 }
 
+/** The name or address in a Host header; IPv6 without brackets. */
+export const withoutPort = (host: string): string =>
+  (isIP(host) === 6 ? host : host.replace(/:\d+$/, "")).replace(/^\[(.*)\]$/, "$1");
+
 const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ENDPOINT_WEIGHT_UNIT } from "@sluice/model";
 import type { BalancedAttempts } from "./target-attempts.ts";
 import { attemptsOf, balancerOf, request } from "./testing.ts";
 
@@ -29,6 +30,33 @@ test("if there are as many requests as the sum of all weights, round-robin sends
     }
   }
 });
+
+const COUNT = 10_000;
+for (const algorithm of ["round-robin", "consistent-hashing"]) {
+  test(`${algorithm} gives a core Service its part of the requests, whatever the number of its endpoints`, () => {
+    for (const [stable, canary] of [
+      [1, 1],
+      [3, 1],
+      [1, 7],
+    ] as const) {
+      const endpoints = [
+        ...Array.from({ length: stable }, (_, at) => ({ address: `10.1.0.${at}`, weight: 90 / stable })),
+        ...Array.from({ length: canary }, (_, at) => ({ address: `10.2.0.${at}`, weight: 10 / canary })),
+      ].map(({ address, weight }) => ({ address, port: 80, weight: Math.round(weight / ENDPOINT_WEIGHT_UNIT) }));
+      const upstream = { algorithm, hash_on: "path" };
+      const balancer = balancerOf({ upstream, targets: { "target:1": 100 }, endpoints });
+      const got = { target: 0, "10.1": 0, "10.2": 0 };
+      for (let at = 0; at < COUNT; at++) {
+        const place = attemptsOf(balancer, request({ path: `/${at}` })).next() ?? "";
+        got[place.split(/[:.]/, place.startsWith("10.") ? 2 : 1).join(".") as keyof typeof got]++;
+      }
+      // A hash spreads evenly only over many values.
+      const tolerance = algorithm === "round-robin" ? 1 : COUNT / 50;
+      for (const [place, part] of [["target", 0.5] as const, ["10.1", 0.45] as const, ["10.2", 0.05] as const])
+        assert.ok(Math.abs(got[place] - part * COUNT) <= tolerance, JSON.stringify({ stable, canary, got }));
+    }
+  });
+}
 
 const algorithms = ["round-robin", "least-connections", "latency", "consistent-hashing"];
 for (const algorithm of algorithms) {

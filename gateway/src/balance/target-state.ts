@@ -4,9 +4,12 @@ import type { Target } from "@sluice/model";
 import { type HealthState, healthy } from "./health.ts";
 
 export class TargetState {
+  /** An endpoint is no entity: its id is its address. */
   readonly id: string;
   /** `host:port`, as in the entity. */
   readonly address: string;
+  /** Whether the target is an endpoint of a core Service. Its address is not the name of the server. */
+  readonly isEndpoint: boolean;
   /** Name or address, IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
@@ -18,9 +21,10 @@ export class TargetState {
   refusal: string | null = null;
   checking = false;
 
-  constructor({ id, target }: Pick<Target, "id" | "target">) {
+  constructor({ id, target }: Pick<Target, "id" | "target">, isEndpoint = false) {
     this.id = id;
     this.address = target;
+    this.isEndpoint = isEndpoint;
     const { host, port } = parseTargetAddress(target);
     this.host = host;
     this.port = port;

@@ -31,6 +31,7 @@ export function balancerOf({ upstream: members, targets, ...options }: TestBalan
   return new Balancer({
     upstream,
     targets: Object.entries(targets).map(([address, weight]) => targetOf(upstream, address, { weight })),
+    endpoints: [],
     certificate: null,
     authorities: null,
     trustsMachine: true,

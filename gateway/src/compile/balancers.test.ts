@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CaCertificate, Certificate, Service, Target, Upstream } from "@sluice/model";
+import type { CaCertificate, Certificate, Service, Target, Upstream, UpstreamEndpoint } from "@sluice/model";
 import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
@@ -86,6 +86,46 @@ test("changed and added targets do not reset the state of the targets that an up
   held.endTry();
   assert.equal(next.balancers.get(pool.id)?.entries[1]?.member.inFlight, 0);
 });
+
+test("endpoints of an upstream's core Services are targets, and a change of them keeps the state of those that stay", () => {
+  const one = { address: "10.1.0.1", port: 80, weight: 1 };
+  const two = { address: "10.1.0.2", port: 81, weight: 1 };
+  const snapshotWith = (...list: readonly UpstreamEndpoint[]) =>
+    snapshotOf({ ...full, targets: [a, far], upstreamEndpoints: new Map([[pool.id, list]]) });
+  const old = compile(null, snapshotWith(one, two), tools);
+  assert.deepEqual(hosts(old), ["10.0.0.1:80", "10.1.0.1:80", "10.1.0.2:81"]);
+  assert.ok(old.balancers.get(pool.id)?.setHealth("10.1.0.2:81", null, false));
+  const next = compile(old, snapshotWith({ ...two, weight: 2 }), tools);
+  assert.deepEqual(hosts(next), ["10.0.0.1:80", "10.1.0.2:81"]);
+  assert.deepEqual(
+    next.balancers.get(pool.id)?.entries.map(({ member }) => member.health.healthy),
+    [true, false],
+  );
+  assert.equal(next.balancers.get(other.id), old.balancers.get(other.id));
+});
+
+test("an upstream whose id is that of a service does not give the service its endpoints", () => {
+  const twin = upstreamNamed("twin", { id: service.id });
+  const upstreamEndpoints = new Map([[twin.id, [{ address: "10.1.0.1", port: 80, weight: 1 }]]]);
+  const content = { ...full, upstreams: [pool, other, twin], upstreamEndpoints };
+  assert.deepEqual(hosts(compile(null, snapshotOf(content), tools)), ["10.0.0.1:80", "10.0.0.2:80"]);
+});
+
+for (const [host_header, host, serverName] of [
+  [null, "pool", "pool"],
+  ["up.example:8443", "up.example:8443", "up.example"],
+] as const) {
+  test(`the Host header and the TLS server name of an endpoint are its service's host or the host_header ${host_header}`, () => {
+    const upstream = upstreamNamed("pool", { host_header });
+    const upstreamEndpoints = new Map([[upstream.id, [{ address: "10.1.0.1", port: 8443, weight: 1 }]]]);
+    const services = [{ ...service, protocol: "https" as const }];
+    const compiled = upstreamOf(
+      compile(null, snapshotOf({ upstreams: [upstream], services, upstreamEndpoints }), tools),
+    );
+    const [target] = compiled.targets;
+    assert.deepEqual([target?.hostHeader ?? compiled.host, target?.serverName], [host, serverName]);
+  });
+}
 
 test("a target has the client certificate of its service, or else that of its upstream, and the target's key depends on the certificate without revealing it", () => {
   const certificate = (id: string, key = "secret"): Certificate => ({

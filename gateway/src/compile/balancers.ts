@@ -20,7 +20,10 @@ export interface BalancerTools {
   readonly onHealthUpdate?: (update: HealthUpdate) => void;
 }
 
-type Sections = Pick<Snapshot, "upstreams" | "targets" | "certificates" | "services" | "ca_certificates">;
+type Sections = Pick<
+  Snapshot,
+  "upstreams" | "targets" | "upstream_endpoints" | "certificates" | "services" | "ca_certificates"
+>;
 
 interface BalancerIndexes {
   readonly sections: Sections;
@@ -62,11 +65,12 @@ export class Balancers {
 
   /** The balancers for these sections; the same object when none of the sections has changed. */
   with(now: Sections, { onHealthTransition, onHealthUpdate }: BalancerTools): Balancers {
-    const { upstreams, targets, certificates, services, ca_certificates } = now;
+    const { upstreams, targets, upstream_endpoints, certificates, services, ca_certificates } = now;
     const { sections, ...before } = this.#parts;
     const changed = {
       upstreams: differences(sections.upstreams, upstreams),
       targets: differences(sections.targets, targets),
+      endpoints: differences(sections.upstream_endpoints, upstream_endpoints),
       certificates: differences(sections.certificates, certificates),
     };
     const changedServices = differences(sections.services, services);
@@ -80,6 +84,7 @@ export class Balancers {
     };
     const touched = new Set([
       ...changed.upstreams.map(({ key }) => key),
+      ...changed.endpoints.map(({ key }) => key),
       ...changed.targets
         .flatMap(({ before: left, after: entered }) => [left?.upstream?.id ?? [], entered?.upstream?.id ?? []])
         .flat(),
@@ -100,12 +105,13 @@ export class Balancers {
       const upstream = upstreams.get(id);
       const certificate = certificates.get(upstream?.client_certificate?.id ?? "") ?? null;
       const previous = before.byId.get(id) ?? null;
-      const parts = { targets: groups.targets.of(id), certificate, ...trust(upstream) };
+      const endpoints = upstream_endpoints.get(id) ?? [];
+      const parts = { targets: groups.targets.of(id), endpoints, certificate, ...trust(upstream) };
       const common = { previous, now: monotonic, onHealthTransition, onHealthUpdate };
       return [id, upstream && new Balancer({ upstream, ...parts, ...common })];
     });
     return new Balancers({
-      sections: { upstreams, targets, certificates, services, ca_certificates },
+      sections: { upstreams, targets, upstream_endpoints, certificates, services, ca_certificates },
       byId: before.byId.with(remade),
       ...groups,
     });

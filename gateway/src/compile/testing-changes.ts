@@ -1,5 +1,12 @@
 /** Random changes of small snapshots, for tests. Names are few, so that a change usually affects existing entities. */
-import { BucketMap, byId, emptySnapshot, type ServiceEndpoint, type Snapshot } from "@sluice/model";
+import {
+  BucketMap,
+  byId,
+  emptySnapshot,
+  type ServiceEndpoint,
+  type Snapshot,
+  type UpstreamEndpoint,
+} from "@sluice/model";
 import fc from "fast-check";
 import { targetOf, upstreamNamed } from "../balance/testing.ts";
 import {
@@ -164,6 +171,19 @@ const steps: readonly fc.Arbitrary<Step>[] = [
           terminating: terminating[at] === true,
         }));
         return [idOf(`service ${service}`), list] as const;
+      }),
+  ),
+  put(
+    "upstream_endpoints",
+    fc
+      .record({
+        of: one(names.upstreams),
+        addresses: fc.uniqueArray(one(["10.0.0.1", "10.1.0.2", "10.1.0.3"]), { maxLength: 3 }),
+        weight: fc.nat({ max: 2 }),
+      })
+      .map(({ of, addresses, weight }) => {
+        const list: UpstreamEndpoint[] = addresses.map((address) => ({ address, port: 80, weight }));
+        return [upstreamNamed(of).id, list] as const;
       }),
   ),
   put(

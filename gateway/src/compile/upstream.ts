@@ -5,7 +5,7 @@ import type { Certificate, Service, ServiceEndpoint } from "@sluice/model";
 import { type HeaderEdit, headerValue, overrideHeaderEdit } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
-import { hostHeader } from "../balance/host-header.ts";
+import { hostHeader, withoutPort } from "../balance/host-header.ts";
 import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempts.ts";
 import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 
@@ -180,7 +180,10 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
   endTry(): void {}
 }
 
-/** The targets of an upstream entity. The Host header is the target's name unless the upstream sets `host_header`. */
+/**
+ * The targets of an upstream entity, and the endpoints of its core Services. The Host header is the target's name, or
+ * for an endpoint the service's host, unless the upstream sets `host_header`.
+ */
 class BalancedUpstream extends BaseUpstream implements ServiceUpstream {
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];
@@ -194,10 +197,13 @@ class BalancedUpstream extends BaseUpstream implements ServiceUpstream {
     this.host = given ?? service.host;
     this.#balancer = balancer;
     const targetOf = targetsOf(parts);
-    this.targets = balancer.entries.map(({ member: { host, port } }) => {
-      const called = { given, host, port, scheme: schemeOf(service) } as const;
-      const serverName = nameOrNull(given === null ? host : withoutPort(given));
-      return targetOf({ host, port, serverName, hostHeader: hostHeader(called) });
+    const scheme = schemeOf(service);
+    this.targets = balancer.entries.map(({ member: { host, port, isEndpoint } }) => {
+      const name = isEndpoint ? this.host : given;
+      const serverName = nameOrNull(name === null ? host : withoutPort(name));
+      // The ports of endpoints differ between core Services, so they are no part of the name.
+      const called = isEndpoint ? null : hostHeader({ given, host, port, scheme });
+      return targetOf({ host, port, serverName, hostHeader: called });
     });
   }
 
@@ -205,6 +211,3 @@ class BalancedUpstream extends BaseUpstream implements ServiceUpstream {
     return new BalancedAttempts(this.#balancer, this.targets, view);
   }
 }
-
-const withoutPort = (host: string): string =>
-  (isIP(host) === 6 ? host : host.replace(/:\d+$/, "")).replace(/^\[(.*)\]$/, "$1");

@@ -1,6 +1,7 @@
 /** The request that would be sent to the upstream. */
 import { type Address, type ExplainedTarget, type Explanation, hostAndPort } from "@sluice/model/serving";
 import { HeaderEditList } from "@sluice/plugin-sdk";
+import { reportedWeight } from "../balance/algorithms/algorithm.ts";
 import type { Balancer } from "../balance/balancer.ts";
 import { hashInputOf } from "../balance/hash-source.ts";
 import type { ReasonToRefuse } from "../balance/health-report.ts";
@@ -77,7 +78,7 @@ const plainTarget = ({ host, port }: UpstreamTarget): UnexaminedTarget => ({
 const balancedTargets = ({ entries, checksHealth }: Balancer): readonly UnexaminedTarget[] =>
   entries.map(({ member: { address, host, port, health }, weight }) => ({
     address,
-    weight,
+    weight: reportedWeight(weight),
     healthy: checksHealth ? health.healthy : null,
     host,
     port,

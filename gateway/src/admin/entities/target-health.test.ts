@@ -88,6 +88,32 @@ describe("the health of a target", () => {
       assert.deepEqual(whole.body, { data: { id: upstream.id, health: "HEALTHY" }, next: null, node_id: "n" });
     }));
 
+  test("is listed for endpoints of core Services too, after the last page of targets", () => {
+    const ends = {
+      "10.1.0.2:80": { ...unhealthy, weight: 3 },
+      "10.1.0.1:80": { ...healthy, weight: 5 },
+    };
+    const report = { [upstream.id]: { [one.id]: healthy, [two.id]: healthy, ...ends } };
+    return withNodes([report], async (nodes) => {
+      const options = { store: await filled(), fleet: { nodes: async () => nodes }, node: "n" };
+      const list = async (query: string) => {
+        const received = { params, query: new URLSearchParams(query) };
+        const { body } = await ask(options, "GET", "/upstreams/:entity/health", received);
+        return body as { data: (Target & { health: string })[]; next: string | null };
+      };
+      const { data } = await list("");
+      assert.deepEqual(
+        data.slice(2).map(({ id, target, weight, health }) => [id, target, weight, health]),
+        [
+          ["10.1.0.1:80", "10.1.0.1:80", 5, "HEALTHY"],
+          ["10.1.0.2:80", "10.1.0.2:80", 3, "UNHEALTHY"],
+        ],
+      );
+      const first = await list("size=1");
+      assert.deepEqual([first.data.length, first.next !== null], [1, true]);
+    });
+  });
+
   test("is left out if no node can report it", async () => {
     const nodes = async () => [
       { address: "a", status: "http://127.0.0.1:1" },

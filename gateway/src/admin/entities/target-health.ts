@@ -51,6 +51,7 @@ async function targetsOf(store: EntityReader, { params, query, path }: AdminRequ
 /** One target in a node's response to `GET /upstreams/health`. */
 interface TargetHealth {
   readonly health: string;
+  readonly weight: number;
   readonly addresses: readonly object[];
 }
 
@@ -65,19 +66,37 @@ async function answerHealth(
 ): Promise<AdminResponse> {
   const { upstream, targets, next } = await targetsOf(store, received);
   const reports = await askNodes(await fleet.nodes());
-  const of = (target: Target) => reports.flatMap((body) => body[upstream.id]?.[target.id] ?? []);
+  const of = ({ id }: ListedTarget) => reports.flatMap((body) => body[upstream.id]?.[id] ?? []);
+  // Endpoints are on the last page, after the targets.
+  const listed: readonly ListedTarget[] =
+    next.next === null ? [...targets, ...endpointsOf(upstream, reports)] : targets;
   if (received.query.get("balancer_health") === "1") {
-    const each = targets.map((target) => worstOf(of(target)));
+    const each = listed.map((target) => worstOf(of(target)));
     const health = ["HEALTHY", "UNHEALTHY", "DNS_ERROR"].find((word) => each.includes(word)) ?? "HEALTHCHECKS_OFF";
     return { status: 200, body: { data: { id: upstream.id, health }, next: null, node_id: node } };
   }
-  const data = targets.map((target) => {
+  const data = listed.map((target) => {
     const [first] = of(target);
     // Without a report of any node, the health is left out.
     return first ? { ...target, health: worstOf(of(target)), data: { addresses: first.addresses } } : target;
   });
   return { status: 200, body: { data, ...next, node_id: node } };
 }
+
+/** A target, or an endpoint of a core Service behind the upstream, whose id is its address. */
+type ListedTarget = Pick<Target, "id" | "target" | "weight" | "upstream">;
+
+/** The endpoints of core Services that the nodes report. They are no entities, so the store does not know them. */
+function endpointsOf({ id }: Upstream, reports: readonly NodeHealth[]): readonly ListedTarget[] {
+  const found = new Map(reports.flatMap((body) => Object.entries(body[id] ?? {})));
+  return [...found]
+    .filter(([key]) => isAddress(key))
+    .map(([key, { weight }]) => ({ id: key, target: key, weight, upstream: { id } }))
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+/** Keys of targets are UUIDs, which have no colon. */
+const isAddress = (key: string): boolean => key.includes(":");
 
 const worstOf = (reports: readonly TargetHealth[]): string | undefined =>
   WORST_FIRST.find((word) => reports.some(({ health }) => health === word));

@@ -38,18 +38,20 @@ for (const [what, issuer, { authorities, trustsMachine }, expected] of table) {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     context.after(() => server.close());
     const { port } = server.address() as AddressInfo;
-    const active = { type: "https", https_sni: "localhost" };
     const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] });
     const probe = createProbe({ connect: connectBehind(guard), version: "1.2.3" });
-    const request: ProbeRequest = {
+    const request = (https_sni: string | null, serverName: string | null): ProbeRequest => ({
       host: "127.0.0.1",
       port,
-      checks: upstreamNamed("pool", { healthchecks: { active } }).healthchecks.active,
+      checks: upstreamNamed("pool", { healthchecks: { active: { type: "https", https_sni } } }).healthchecks.active,
       hostHeader: null,
+      serverName,
       certificate: null,
       authorities: authorities?.map(({ certificate }) => caCertificateOf(certificate)) ?? null,
       trustsMachine,
-    };
-    assert.equal(await probe(request, new AbortController().signal), expected);
+    });
+    const { signal } = new AbortController();
+    assert.equal(await probe(request("localhost", null), signal), expected);
+    assert.equal(await probe(request(null, "localhost"), signal), expected);
   });
 }

@@ -69,7 +69,8 @@ function openRequest(opening: Opening, done: (result: ProbeResult) => void): Att
 function connectionOf(opening: Opening): Socket {
   const { host, port, checks, certificate, authorities, connect } = opening;
   if (checks.type !== "https") return connect({ host, port });
-  const serverName = checks.https_sni ?? (isIP(host) === 0 ? host : null);
+  const name = opening.serverName ?? host;
+  const serverName = checks.https_sni ?? (isIP(name) === 0 ? name : null);
   return connect({
     host,
     port,
