@@ -21,7 +21,7 @@ export function* applyChangeSliced(previous: Snapshot, change: Change): TimeSlic
   return applied.violations ? applyChange(previous, change) : applied;
 }
 
-function* slicesOf({ put, remove, endpoints }: Change): Generator<Change> {
+function* slicesOf({ put, remove, ...endpoints }: Change): Generator<Change> {
   let waiting: Partial<Record<Collection, readonly unknown[]>> = {};
   let room = ENTITIES_PER_SLICE;
   // In the order of the collections, parents come before children.
@@ -38,5 +38,5 @@ function* slicesOf({ put, remove, endpoints }: Change): Generator<Change> {
       room = ENTITIES_PER_SLICE;
     }
   }
-  yield { put: waiting, remove, ...(endpoints && { endpoints }) };
+  yield { put: waiting, remove, ...endpoints };
 }

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Collection, checkEntity, collections, deriveId, type ServiceEndpoint } from "@sluice/model";
+import {
+  type Collection,
+  checkEntity,
+  collections,
+  deriveId,
+  type ServiceEndpoint,
+  type UpstreamEndpoint,
+} from "@sluice/model";
 import type { Item, Owner } from "../translate/translation.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuildResult } from "./build-snapshot.ts";
 
@@ -32,17 +39,26 @@ const broken = (entity: Entity, members: object): Entity => ({ ...entity, ...mem
 
 const owner = (name: string): Owner => ({ kind: "Service", namespace: "default", name });
 
-function translationOf(entities: Entities, endpoints: Readonly<Record<string, readonly ServiceEndpoint[]>> = {}) {
+interface Addresses {
+  readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[]>>;
+  readonly upstream_endpoints?: Readonly<Record<string, readonly UpstreamEndpoint[]>>;
+}
+
+function translationOf(entities: Entities, { endpoints = {}, upstream_endpoints = {} }: Addresses = {}) {
   const items = Object.fromEntries(
     collections.map((collection) => [
       collection,
       new Map((entities[collection] ?? []).map((entity) => [entity.id, { owner: owner(entity.id), entity }])),
     ]),
   ) as unknown as SnapshotBuildResult["built"]["items"];
-  return { items, endpoints: new Map(Object.entries(endpoints)) };
+  return {
+    items,
+    endpoints: new Map(Object.entries(endpoints)),
+    upstream_endpoints: new Map(Object.entries(upstream_endpoints)),
+  };
 }
-const first = (entities: Entities, endpoints?: Record<string, readonly ServiceEndpoint[]>) =>
-  buildSnapshot(emptyBuild, translationOf(entities, endpoints));
+const first = (entities: Entities, addresses?: Addresses) =>
+  buildSnapshot(emptyBuild, translationOf(entities, addresses));
 const problemOf = ({ problems }: SnapshotBuildResult, { id }: Entity) =>
   problems.get(`Service/default/${id}`)?.[0]?.message;
 
@@ -124,11 +140,28 @@ test("plugins of a service that is left out are left out too", () => {
 test("invalid addresses become an empty list, for which nodes answer 503, and do not block publishing", () => {
   const result = first(
     { services: [users, posts] },
-    { [users.id]: [{ address: "users.test", port: 80 }], [posts.id]: [{ address: "10.0.0.1", port: 80 }] },
+    {
+      endpoints: {
+        [users.id]: [{ address: "users.test", port: 80 }],
+        [posts.id]: [{ address: "10.0.0.1", port: 80 }],
+      },
+    },
   );
   const { endpoints } = result.built.snapshot;
   assert.deepEqual([endpoints.get(users.id), endpoints.get(posts.id)?.length], [[], 1]);
   assert.match(problemOf(result, users) ?? "", /not an IP address: users.test/);
+});
+
+test("invalid addresses of an upstream become an empty list, even if a service has the same id", () => {
+  const pool = make("upstreams", { name: "pool", id: users.id });
+  const one = { address: "10.0.0.1", port: 80 };
+  const result = first(
+    { services: [users], upstreams: [pool] },
+    { endpoints: { [users.id]: [one] }, upstream_endpoints: { [pool.id]: [{ ...one, weight: 0.5 }] } },
+  );
+  const { endpoints, upstream_endpoints } = result.built.snapshot;
+  assert.deepEqual([endpoints.get(users.id), upstream_endpoints.get(pool.id)], [[one], []]);
+  assert.match(problemOf(result, pool) ?? "", /weight: expected an integer/);
 });
 
 test("a refused item is tried again when it has changed", () => {

@@ -8,11 +8,15 @@ import {
   collections,
   describeViolation,
   differences,
+  type EndpointChanges,
+  type EndpointLists,
+  type EndpointSection,
   emptySnapshot,
+  endpointSections,
   mayProtect,
   perCollection,
+  perEndpointSection,
   references,
-  type ServiceEndpoint,
   type Snapshot,
   type Violation,
 } from "@sluice/model";
@@ -26,18 +30,20 @@ import { applyChangeSliced } from "./apply-in-slices.ts";
 /** The items of a translation by collection and id. */
 type ItemsById = Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
 
+/** Addresses by the id of the service or upstream. */
+type Addresses = { readonly [Name in EndpointSection]: ReadonlyMap<string, EndpointLists[Name]> };
+
 /** The last result, on which the next build is based. */
-export interface SnapshotBuild {
+export interface SnapshotBuild extends Addresses {
   readonly snapshot: Snapshot;
   readonly items: ItemsById;
-  readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[]>;
 }
 
 /** The start of the first build: an empty snapshot. */
 export const emptyBuild: SnapshotBuild = {
   snapshot: emptySnapshot,
   items: perCollection(() => new Map<string, Item>()),
-  endpoints: new Map(),
+  ...perEndpointSection(() => new Map()),
 };
 
 export interface SnapshotBuildResult {
@@ -46,14 +52,15 @@ export interface SnapshotBuildResult {
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 }
 
-type Content = Pick<SnapshotBuild, "items" | "endpoints">;
+type Content = Pick<SnapshotBuild, "items" | EndpointSection>;
 
 /** Builds without interruption. */
 export const buildSnapshot = (previous: SnapshotBuild, translation: Content): SnapshotBuildResult =>
   runToCompletion(buildSnapshotSliced(previous, translation));
 
 export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Content): TimeSliced<SnapshotBuildResult> {
-  let { items, endpoints } = translation;
+  let { items } = translation;
+  let addresses: Addresses = translation;
   const problems = new Map<string, Problem[]>();
 
   function addProblem(owner: Item["owner"], problem: Problem): void {
@@ -62,9 +69,11 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
   }
 
   for (;;) {
-    const change = difference(previous, { items, endpoints });
+    const { endpoints, upstream_endpoints } = addresses;
+    const content = { items, endpoints, upstream_endpoints };
+    const change = difference(previous, content);
     const applied = yield* applyChangeSliced(previous.snapshot, change);
-    if (!applied.violations) return { built: { snapshot: applied.value, items, endpoints }, problems };
+    if (!applied.violations) return { built: { snapshot: applied.value, ...content }, problems };
     const owners = violationOwnersOf(applied.violations, change, items);
     if (owners.items.size === 0 && owners.addresses.size === 0)
       throw new Error(`the document cannot be built: ${applied.violations.map(describeViolation).join("; ")}`);
@@ -82,15 +91,18 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
     items = { ...items, ...Object.fromEntries(replaced) };
 
     if (owners.addresses.size === 0) continue;
-    const addresses = new Map(endpoints);
-    for (const [id, message] of owners.addresses) {
-      const service = items.services.get(id);
+    const replacedLists = perEndpointSection(
+      (section) => new Map<string, EndpointLists[EndpointSection]>(addresses[section]),
+    );
+    for (const { section, id, message } of owners.addresses.values()) {
+      const owner = items[endpointSections[section]].get(id)?.owner;
+      const lists = replacedLists[section];
       // An empty list makes the node answer 503. Without a list, requests would go to the name of the core Service.
-      if (service && addresses.get(id)?.length) addresses.set(id, []);
-      else addresses.delete(id);
-      if (service) addProblem(service.owner, { condition: "ResolvedRefs", reason: "BackendInvalid", message });
+      if (owner && lists.get(id)?.length) lists.set(id, []);
+      else lists.delete(id);
+      if (owner) addProblem(owner, { condition: "ResolvedRefs", reason: "BackendInvalid", message });
     }
-    endpoints = addresses;
+    addresses = replacedLists as Addresses;
   }
 }
 
@@ -106,10 +118,13 @@ function difference(previous: Content, next: Content): Change {
     );
     remove[collection] = changed.flatMap(({ key, after }) => (after ? [] : [key]));
   }
-  const endpoints: Record<string, readonly ServiceEndpoint[] | null> = {};
-  for (const { key, before, after } of differences(previous.endpoints, next.endpoints))
-    if (!isDeepStrictEqual(before, after)) endpoints[key] = after ?? null;
-  return { put, remove, endpoints };
+  const addresses = perEndpointSection((section) => {
+    const changed = differences<object>(previous[section], next[section]);
+    return Object.fromEntries(
+      changed.flatMap(({ key, before, after }) => (isDeepStrictEqual(before, after) ? [] : [[key, after ?? null]])),
+    );
+  });
+  return { put, remove, ...(addresses as EndpointChanges) };
 }
 
 /**
@@ -127,20 +142,22 @@ function unavailableItem(collection: Collection, { owner, entity }: Item, messag
 }
 
 /**
- * Returns the invalid items with the reasons, and the ids of Services with invalid addresses, with the reasons.
+ * Returns the invalid items with the reasons, and the Services and Upstreams with invalid addresses, with the reasons.
  *
  * @param violations With paths as `applyChange` reports them.
  */
 function violationOwnersOf(violations: readonly Violation[], change: Change, items: ItemsById) {
   const found = new Map<Item, { collection: Collection; message: string }>();
-  const addresses = new Map<string, string>();
+  const addresses = new Map<string, { section: EndpointSection; id: string; message: string }>();
   const add = (collection: Collection, item: Item | undefined, message: string): void => {
     if (item && !found.has(item)) found.set(item, { collection, message });
   };
   for (const violation of violations) {
     const [first, second, third] = violation.path as [string, string | number, string | number];
-    if (first === "_sluice") addresses.set(`${third}`, describeViolation(violation));
-    else if (first === "remove") {
+    if (first === "_sluice") {
+      const [section, id] = [second as EndpointSection, `${third}`];
+      addresses.set(`${section} ${id}`, { section, id, message: describeViolation(violation) });
+    } else if (first === "remove") {
       const { message } = violation;
       const id = change.remove[second as Collection]?.[Number(third)];
       for (const [collection, item] of id === undefined ? [] : dependents(items, second as Collection, id))

@@ -11,7 +11,16 @@ import {
   type SluiceKind,
   type TranslationCache,
 } from "@sluice/crds";
-import { BucketMap, byHash, byId, type Collection, perCollection, type ServiceEndpoint } from "@sluice/model";
+import {
+  BucketMap,
+  byHash,
+  byId,
+  type Collection,
+  type EndpointLists,
+  type EndpointSection,
+  perCollection,
+  perEndpointSection,
+} from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
@@ -23,7 +32,7 @@ import { backendEndpoints } from "./references/backend-endpoints.ts";
 import { createEndpointSliceIndex, type EndpointSliceIndex } from "./references/endpoint-slice-index.ts";
 import { createGrantIndex, type GrantIndex } from "./references/grant-index.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
-import type { Item, Owner, Translation } from "./translation.ts";
+import type { Item, Owner, TranslatedEndpoints, Translation } from "./translation.ts";
 
 /** The order in which kinds are translated: each kind comes after the kinds that its resources refer to. */
 export const kindOrder: readonly SluiceKind[] = [
@@ -77,7 +86,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     const items = perCollection(() => new Map<string, Item>());
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
-    const endpoints = new Map<string, readonly ServiceEndpoint[]>();
+    const endpoints = perEndpointSection(() => new Map<string, EndpointLists[EndpointSection]>());
     /** The keys of owners whose first entity is in the document, itself or, for a Route, as a stand-in. */
     const served = new Set<string>();
     /** The keys of owners whose first entity is replaced by a stand-in that answers 503. */
@@ -212,8 +221,8 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
             if (index > 0) continue;
             served.add(key);
             if (kind === "Upstream") unservedUpstreams.addServed(entity);
-            if (entity.backend)
-              endpoints.set(entity.item.id, backendEndpoints(entity.backend, clusterState.CoreService, slices));
+            const addresses = backendEndpoints(entity, { coreServices: clusterState.CoreService, slices });
+            if (addresses) endpoints[addresses.section].set(entity.item.id, addresses.list);
           } else if (index === 0) {
             open = false;
             isPlain = false;
@@ -234,7 +243,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     }
     const translation: Translation = {
       items: perCollection((collection) => new BucketMap<Item>(byId).with(items[collection])),
-      endpoints: new BucketMap<readonly ServiceEndpoint[]>(byId).with(endpoints),
+      ...(perEndpointSection((section) => new BucketMap(byId).with(endpoints[section])) as TranslatedEndpoints),
       problems: new BucketMap<readonly Problem[]>(byHash).with(reported),
       owners: new BucketMap<Owner>(byHash).with(owners),
     };

@@ -42,6 +42,14 @@ const specs: Readonly<Record<string, fc.Arbitrary<Spec>>> = {
       fc.array(fc.record({ target: fc.constantFrom("10.0.0.1:80", "10.0.0.2:80", "?!") }), { maxLength: 2 }),
     ),
     algorithm: rarely(fc.constant("wrong")),
+    backendRefs: some(
+      fc.array(
+        fc
+          .tuple(ref, fc.constantFrom(80, 81), fc.constantFrom(undefined, 0, 10))
+          .map(([one, port, weight]) => ({ ...one, port, ...(weight !== undefined && { weight }) })),
+        { maxLength: 3 },
+      ),
+    ),
   }),
   Service: fc.record({
     ...shared,
@@ -182,9 +190,10 @@ const step: fc.Arbitrary<Op> = fc.oneof(
 );
 
 /** The maps in a form that can be compared: without their order and their internal structure. */
-const plain = ({ items, endpoints, problems, owners }: Translation) => ({
+const plain = ({ items, endpoints, upstream_endpoints, problems, owners }: Translation) => ({
   items: Object.fromEntries(Object.entries(items).map(([collection, map]) => [collection, new Map(map)])),
   endpoints: new Map(endpoints),
+  upstream_endpoints: new Map(upstream_endpoints),
   problems: new Map(problems),
   owners: new Map(owners),
 });
@@ -262,6 +271,43 @@ for (const keepsValid of [false, true])
     );
     assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were incremental`);
   });
+
+/** Upstreams with core Services, without conflicts and invalid members, which would cause full translations. */
+const backed: fc.Arbitrary<Op> = fc.oneof(
+  fc
+    .record({
+      name: fc.constantFrom("default/a", "team/a"),
+      id: some(ids),
+      backendRefs: fc.uniqueArray(
+        fc.record({ name: short, port: fc.constantFrom(80, 81), weight: fc.constantFrom(0, 10, 90) }),
+        { maxLength: 3, selector: ({ name: called, port }) => `${called}:${port}` },
+      ),
+    })
+    .map(({ name: called, id, backendRefs }): Op => {
+      const own = id && called === "default/a" ? { id } : {};
+      return { op: "put", kind: "Upstream", name: called, members: { spec: { ...own, backendRefs } } };
+    }),
+  { arbitrary: core, weight: 3 },
+  fc
+    .record({ kind: fc.constantFrom<Kind>("Upstream", "CoreService", "EndpointSlice"), name })
+    .map((one): Op => ({ op: "remove", ...one })),
+);
+
+test("changes of Upstreams, their core Services and endpoints are translated incrementally", () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(backed, { minLength: 1, maxLength: 2 }), { minLength: 20, maxLength: 60 }), (all) => {
+      // Unrelated resources, so that a change is a small part.
+      const others: Op[] = Array.from({ length: 20 }, (_, index) => ({
+        op: "put",
+        kind: "Service",
+        name: `default/n${index}`,
+        members: { spec: { url: `http://n${index}.test` } },
+      }));
+      assert.equal(follow([others, ...all]).carried, all.length);
+    }),
+    { numRuns: 60 },
+  );
+});
 
 test("a version that is used again because a batch is incomplete is recorded as valid again, although the resource had another class in between", () => {
   const put = (spec: Spec, one?: Mark): Op[] => [

@@ -14,25 +14,32 @@ import {
   type SluiceKind,
   type TranslationCache,
 } from "@sluice/crds";
-import { perCollection, type ServiceEndpoint } from "@sluice/model";
+import {
+  type BucketMap,
+  type EndpointLists,
+  type EndpointSection,
+  perCollection,
+  perEndpointSection,
+} from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { outcomeOf, withOutcome } from "./fallback/outcome.ts";
 import { backendEndpoints } from "./references/backend-endpoints.ts";
 import { type FullTranslation, faultsOf, kindOrder, type TranslatedResource } from "./translate-all.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
-import type { Item, Owner, Translation } from "./translation.ts";
+import type { Item, Owner, TranslatedEndpoints, Translation } from "./translation.ts";
 
 /** The key on which the addresses of a core Service (`namespace/name`) depend. */
 const endpointSlicesKey = (service: string): string => `EndpointSlice/${service}`;
 
 /**
  * The keys of everything that a resource's translation depends on: its references, and the EndpointSlices of its core
- * Service.
+ * Services.
  */
 function dependenciesOf({ cached: { dependencies: asked, entities } }: TranslatedResource): ReadonlySet<string> {
-  const backend = entities[0]?.backend;
-  return backend ? new Set([...asked, endpointSlicesKey(namespacedName(backend.namespace, backend.name))]) : asked;
+  const backends = entities[0]?.backends;
+  if (!backends) return asked;
+  return new Set([...asked, ...backends.map((one) => endpointSlicesKey(namespacedName(one.namespace, one.name)))]);
 }
 
 interface ResourceChange {
@@ -82,15 +89,17 @@ export function createTranslateIncremental(
   /** Returns undefined when everything has to be translated again. */
   return (clusterState: ClusterState, changed: ReadonlySet<string>): Translation | undefined => {
     const items = perCollection(() => new Map<string, Item | undefined>());
-    const endpoints = new Map<string, readonly ServiceEndpoint[] | undefined>();
+    const endpoints = perEndpointSection(() => new Map<string, EndpointLists[EndpointSection] | undefined>());
     const problems = new Map<string, readonly Problem[] | undefined>();
     const owners = new Map<string, Owner | undefined>();
 
-    function serveAddresses({ item, backend }: EntityTranslation): void {
-      if (!backend) return;
-      const before = translation.endpoints.get(item.id);
-      const now = backendEndpoints(backend, clusterState.CoreService, slices);
-      endpoints.set(item.id, isDeepStrictEqual(before, now) ? before : now);
+    function serveAddresses(entity: EntityTranslation): void {
+      const addresses = backendEndpoints(entity, { coreServices: clusterState.CoreService, slices });
+      if (!addresses) return;
+      const { section, list } = addresses;
+      const { id } = entity.item;
+      const before = translation[section].get(id);
+      endpoints[section].set(id, isDeepStrictEqual(before, list) ? before : list);
     }
 
     /** Returns false when the removal affects another resource, for example one that claims the same name. */
@@ -102,7 +111,10 @@ export function createTranslateIncremental(
         if (collection === "upstreams" && unservedUpstreams.has(item.name)) return false;
         items[collection].set(validItem.entity.id, undefined);
       }
-      if (entities[0]?.backend) endpoints.set(entities[0].item.id, undefined);
+      const [main] = entities;
+      // An upstream and a service may have the same id.
+      if (main?.backends)
+        endpoints[main.collection === "upstreams" ? "upstream_endpoints" : "endpoints"].set(main.item.id, undefined);
       problems.set(key, undefined);
       owners.set(key, undefined);
       resources.delete(key);
@@ -157,7 +169,10 @@ export function createTranslateIncremental(
     for (const { key, after } of pending) if (!after) cache.forget(key);
     translation = {
       items: perCollection((collection) => translation.items[collection].with(items[collection])),
-      endpoints: translation.endpoints.with(endpoints),
+      ...(perEndpointSection((section) => {
+        const before: BucketMap<EndpointLists[EndpointSection]> = translation[section];
+        return before.with(endpoints[section]);
+      }) as TranslatedEndpoints),
       problems: translation.problems.with(problems),
       owners: translation.owners.with(owners),
     };

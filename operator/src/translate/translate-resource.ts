@@ -19,8 +19,8 @@ import { withLastSecret, withLastValid } from "./fallback/last-valid.ts";
 import type { Item, Owner } from "./translation.ts";
 
 /** One entity of a resource, with derived data that a full translation needs repeatedly. */
-export interface EntityTranslation extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backend"> {
-  /** Undefined when there are violations, unless the last valid version or the last valid Secret is used instead. */
+export interface EntityTranslation extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backends"> {
+  /** Undefined when there are violations that are not partial, unless the last valid version or the last valid Secret is used instead. */
   readonly validItem: Item | undefined;
   /** The references, each with its `refKey`. */
   readonly references: readonly (ReferencedResource & { readonly key: string })[];
@@ -41,14 +41,14 @@ export interface ResourceTranslation {
 const none: readonly never[] = [];
 
 function entityTranslationOf(owner: Owner, checked: CheckedTranslation): EntityTranslation {
-  const { collection, item, violations, backend, entity, references } = checked;
+  const { collection, item, violations, backends, entity, references } = checked;
   const filled = entity as unknown as Item["entity"] | undefined;
   return {
     collection,
     // Only one of item and entity is kept: both have the same content, and there are very many entities.
     item: filled ?? item,
     violations: violations.length === 0 ? none : violations,
-    ...(backend && { backend }),
+    ...(backends && { backends }),
     validItem: filled && { owner, entity: filled },
     references: references?.map((reference) => ({ ...reference, key: refKey(reference) })) ?? none,
   };

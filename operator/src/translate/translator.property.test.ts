@@ -18,6 +18,10 @@ const odd = fc.oneof(
     [{ kind: "Service", name: "users" }],
     { name: "users" },
     [{ target: "a" }, { target: "b" }],
+    [
+      { name: "users", port: 80 },
+      { name: "nobody", port: 80 },
+    ],
     "key-auth",
     1,
     null,
@@ -44,6 +48,7 @@ const spec = fc.dictionary(
     "id",
     "class",
     "backendRef",
+    "backendRefs",
     "protocols",
     "secretRef",
     "snis",

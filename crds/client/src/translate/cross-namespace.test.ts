@@ -28,6 +28,7 @@ const password = { path: "redis.password", secretRef: { ...within, name: "keys",
 const cases: readonly (readonly [ResourceKind, object, string, CrossNamespaceReference["to"]["kind"]])[] = [
   ["Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }, "spec.serviceRef", "Service"],
   ["Service", { backendRef: { ...within, name: "users", port: 4000 } }, "spec.backendRef", "CoreService"],
+  ["Upstream", { backendRefs: [{ ...within, name: "users", port: 4000 }] }, "spec.backendRefs[0]", "CoreService"],
   ["Service", { url: "https://a.test", clientCertificateRef: web }, "spec.clientCertificateRef", "Certificate"],
   ["Upstream", { clientCertificateRef: web }, "spec.clientCertificateRef", "Certificate"],
   ["Certificate", { secretRef: { ...within, name: "tls" } }, "spec.secretRef", "Secret"],

@@ -114,6 +114,27 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["BackendNotFound"],
   ],
   [
+    "the same core Service twice",
+    "Upstream",
+    {
+      backendRefs: [
+        { name: "users", port: 4000 },
+        { name: "users", port: 4000, namespace: "home" },
+      ],
+    },
+    "home",
+    ["spec.backendRefs[1]: spec.backendRefs[0] refers to the same core Service and port"],
+    ["Invalid"],
+  ],
+  [
+    "an invalid weight of a core Service",
+    "Upstream",
+    { backendRefs: [{ name: "users", port: 4000, weight: 65_536 }] },
+    "home",
+    ["spec.backendRefs[0].weight: value should be between 0 and 65535"],
+    ["Invalid"],
+  ],
+  [
     "a missing Service, once",
     "Route",
     { paths: ["/a"], serviceRef: { name: "nobody" } },
@@ -303,6 +324,7 @@ test("an invalid spec, or a spec with invalid values for its members, causes vio
   const rubbish = [null, 5, "x", [], {}, [null], [[]], { "": null }];
   const members = [
     "backendRef",
+    "backendRefs",
     "serviceRef",
     "targetRefs",
     "configFrom",

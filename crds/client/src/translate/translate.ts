@@ -6,7 +6,7 @@ import { toEntities } from "./to-entities/to-entities.ts";
 import type { Path, ResourceViolation, TranslatedEntity, TranslateOptions } from "./translation.ts";
 
 export interface CheckedTranslation extends TranslatedEntity {
-  /** The entity with defaults (and `_sluice` for nodes); undefined when there is any violation. */
+  /** The entity with defaults (and `_sluice` for nodes); undefined when there is a violation that is not partial. */
   readonly entity?: Entity;
 }
 
@@ -19,7 +19,8 @@ export function translate(resource: Resource, options: TranslateOptions): readon
     const violations = [...translated.violations, ...resourceViolations(translated, faults)].map((violation) =>
       atSource(resource, violation),
     );
-    return { ...translated, violations, ...(violations.length === 0 && checked.value && { entity: checked.value }) };
+    const isServed = violations.every(({ isPartial }) => isPartial);
+    return { ...translated, violations, ...(isServed && checked.value && { entity: checked.value }) };
   });
 }
 

@@ -9,6 +9,8 @@ export interface ResourceViolation extends Violation {
   /** The condition that the violation sets to False. */
   readonly condition: "Accepted" | "ResolvedRefs";
   readonly reason: Reason;
+  /** Whether the entity is served nevertheless, without the part that the violation is about. */
+  readonly isPartial?: true;
 }
 
 /**
@@ -67,11 +69,13 @@ export interface ReferencedResource {
   readonly name: string;
 }
 
-/** The core Service behind a Service of Sluice: its endpoints come from EndpointSlices. */
+/** A core Service behind a Service or an Upstream of Sluice: its endpoints come from EndpointSlices. */
 export interface BackendService {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
+  /** Its part of the requests, in relation to the other backends and the targets. Only for Upstreams. */
+  readonly weight?: number;
 }
 
 /** One entity of a resource, not yet validated. */
@@ -86,8 +90,8 @@ export interface TranslatedEntity {
   readonly violations: readonly ResourceViolation[];
   /** The resources that the entity refers to, existing or not, except those to which a reference is not allowed. */
   readonly references?: readonly ReferencedResource[];
-  /** Only for Services with a `backendRef`. */
-  readonly backend?: BackendService;
+  /** The core Service of a Service with a `backendRef`, or those of an Upstream with `backendRefs`. */
+  readonly backends?: readonly BackendService[];
   /** Services, plugins and their credentials: where the item has values from Secrets, which no message may quote. */
   readonly secretPaths?: readonly Path[];
   /** Plugins and their credentials: where the item lacks members from Secrets that the audience does not see. */

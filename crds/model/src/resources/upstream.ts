@@ -1,12 +1,27 @@
 /** The custom resource Upstream, with its targets. */
 import type { Target, Upstream } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
-import { type CommonSpec, clientCertificateRef, common, entityId, type NameRef, stateColumns } from "./common-spec.ts";
+import {
+  type BackendRef,
+  backendRef,
+  type CommonSpec,
+  clientCertificateRef,
+  common,
+  entityId,
+  type NameRef,
+  stateColumns,
+} from "./common-spec.ts";
 import { type CelRule, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 
 /** One address of the upstream. */
 export interface TargetEntry extends Derived<Target, "upstream"> {
   readonly target: string;
+}
+
+/** A core Service, and its part of the requests. */
+export interface UpstreamBackend extends BackendRef {
+  /** Default: 100. */
+  readonly weight?: number;
 }
 
 export type UpstreamSpec = CommonSpec &
@@ -15,6 +30,7 @@ export type UpstreamSpec = CommonSpec &
     readonly healthchecks?: Readonly<Record<string, unknown>>;
     readonly clientCertificateRef?: NameRef;
     readonly targets?: readonly TargetEntry[];
+    readonly backendRefs?: readonly UpstreamBackend[];
   };
 
 const targets: SpecNode = {
@@ -29,6 +45,39 @@ const targets: SpecNode = {
     refine: { target: { pattern: "^[A-Za-z0-9._:\\[\\]-]+$" } },
     required: ["target"],
   }),
+};
+
+const backendRefs: SpecNode = {
+  type: "array",
+  description:
+    "Core Services among whose endpoints requests are distributed, together with the targets. Each core Service and " +
+    "port may occur once.",
+  maxItems: 16,
+  items: {
+    ...backendRef,
+    description: "A core Service, by name and port.",
+    properties: {
+      ...backendRef.properties,
+      weight: {
+        type: "integer",
+        description:
+          "The part of the requests that all endpoints of the core Service get together, in relation to the weights of " +
+          "the other core Services and the targets; 0: no requests.",
+        default: 100,
+        minimum: 0,
+        maximum: 65_535,
+      },
+    },
+  },
+  cel: [
+    {
+      // `namespace` is a reserved word of CEL, which the API server escapes.
+      rule:
+        "self.all(one, self.exists_one(other, one.name == other.name && one.port == other.port && " +
+        "has(one.__namespace__) == has(other.__namespace__) && (!has(one.__namespace__) || one.__namespace__ == other.__namespace__)))",
+      message: "each core Service and port may occur once",
+    },
+  ],
 };
 
 /** Hash sources that need a second member. */
@@ -58,6 +107,7 @@ export const upstreamKind: KindFacts = {
       ),
       clientCertificateRef: clientCertificateRef("https targets"),
       targets,
+      backendRefs,
     },
     cel: [
       ...detailRules,
@@ -86,6 +136,7 @@ export const upstreamKind: KindFacts = {
   columns: [
     { name: "Algorithm", jsonPath: ".spec.algorithm", description: "How a target is chosen." },
     { name: "Targets", jsonPath: ".spec.targets[*].target", description: "The first target." },
+    { name: "Backends", jsonPath: ".spec.backendRefs[*].name", description: "The first core Service." },
     {
       name: "Host-Name",
       jsonPath: ".spec.name",

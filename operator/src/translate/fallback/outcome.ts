@@ -24,7 +24,7 @@ export function outcomeOf(
 ): string | undefined {
   if (fate.isClosed) return closedOutcome(owner);
   if (!fate.isServed) return NOT_SERVED;
-  return entities[0]?.violations.length === 0 ? THE_REST : undefined;
+  return entities[0]?.violations.every(({ isPartial }) => isPartial) ? THE_REST : undefined;
 }
 
 /** The problems, with the outcome added to the first one. */

@@ -34,8 +34,8 @@ export function createUnservedUpstreams() {
     /** Whether an Upstream with this name is not served. */
     has: (host: unknown) => unserved.has(`${host}`.toLowerCase()),
     /** Why a Service of this namespace must not be served; null: it may be. */
-    problemOf({ namespace }: Owner, { validItem, backend }: EntityTranslation): Problem | null {
-      if (unserved.size === 0 || !validItem || backend) return null;
+    problemOf({ namespace }: Owner, { validItem, backends }: EntityTranslation): Problem | null {
+      if (unserved.size === 0 || !validItem || backends) return null;
       const host = `${validItem.entity.host}`.toLowerCase();
       if (served.has(host)) return null;
       const found = unserved.get(host)?.find(({ owner, isForeign }) => !isForeign || owner.namespace === namespace);

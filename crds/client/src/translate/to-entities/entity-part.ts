@@ -26,14 +26,14 @@ export interface TranslatorInput extends SpecMembers {
 /** The contribution of some members of a spec to an entity. */
 export interface EntityPart
   extends Partial<
-    Pick<TranslatedEntity, "sourcePaths" | "violations" | "references" | "backend" | "secretPaths" | "hiddenPaths">
+    Pick<TranslatedEntity, "sourcePaths" | "violations" | "references" | "backends" | "secretPaths" | "hiddenPaths">
   > {
   /** Members of the entity. */
   readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The entity that consists of all parts. Members of later parts replace those of earlier parts; of `backend`,
+ * The entity that consists of all parts. Members of later parts replace those of earlier parts; of `backends`,
  * `secretPaths` and `hiddenPaths`, the first value is used.
  */
 export function entityOf(
@@ -45,7 +45,7 @@ export function entityOf(
   const sourcePaths: Record<string, Path> = {};
   const violations: ResourceViolation[] = [];
   const references: ReferencedResource[] = [];
-  let backend: EntityPart["backend"];
+  let backends: EntityPart["backends"];
   let secretPaths: EntityPart["secretPaths"];
   let hiddenPaths: EntityPart["hiddenPaths"];
   for (const part of parts) {
@@ -53,12 +53,12 @@ export function entityOf(
     Object.assign(sourcePaths, part.sourcePaths);
     violations.push(...(part.violations ?? []));
     references.push(...(part.references ?? []));
-    backend ??= part.backend;
+    backends ??= part.backends;
     secretPaths ??= part.secretPaths;
     hiddenPaths ??= part.hiddenPaths;
   }
   const item = { ...members, id };
-  return { collection, basePath, item, sourcePaths, violations, references, backend, secretPaths, hiddenPaths };
+  return { collection, basePath, item, sourcePaths, violations, references, backends, secretPaths, hiddenPaths };
 }
 
 /** A violation in the resource's own fields. */

@@ -1,8 +1,8 @@
 /** The address and the headers of a Service. */
 import type { ServiceSpec, UpstreamHeader } from "@sluice/model";
-import { crossNamespaceViolation } from "../resolve-reference.ts";
 import { readSecret } from "../secrets.ts";
 import type { BackendService, Path, ResourceViolation } from "../translation.ts";
+import { backendHost, backendViolation } from "./backends.ts";
 import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
 
 export function serviceParts(input: TranslatorInput): readonly EntityPart[] {
@@ -34,25 +34,16 @@ function sourceViolations({ members, resource: { spec = {} } }: TranslatorInput)
   ];
 }
 
-function backendPart({ namespace, name, port }: BackendService, { from, options }: TranslatorInput): EntityPart {
+function backendPart({ namespace, name, port }: BackendService, input: TranslatorInput): EntityPart {
   const path = ["spec", "backendRef"];
-  const part = {
-    backend: { namespace, name, port },
-    members: { host: `${name}.${namespace}.svc`, port },
+  const backend = { namespace, name, port };
+  const fault = input.options.audience === "nodes" ? backendViolation(backend, path, input) : undefined;
+  return {
+    backends: [backend],
+    members: { host: backendHost(backend), port },
     sourcePaths: { host: [...path, "name"], port: [...path, "port"] },
+    ...(fault && { violations: [fault] }),
   };
-  if (options.audience !== "nodes") return part;
-  const refused = crossNamespaceViolation({ kind: "CoreService", namespace, name }, { from, path }, options);
-  if (refused) return { ...part, violations: [refused] };
-  const fault = (member: "name" | "port", message: string): EntityPart => ({
-    ...part,
-    violations: [{ path: [...path, member], message, condition: "ResolvedRefs", reason: "BackendNotFound" }],
-  });
-  const service = options.read("CoreService", namespace, name);
-  if (!service) return fault("name", `there is no core Service ${name} in the namespace ${namespace}`);
-  const ports = service.spec?.ports;
-  if (Array.isArray(ports) && ports.some((entry) => Object(entry).port === port)) return part;
-  return fault("port", `the core Service ${name} has no port ${port}`);
 }
 
 /** Replaces a missing value, so that headers keep their indices; a violation keeps the Service from being served. */

@@ -152,7 +152,50 @@ for (const [kind, spec, expected] of translations) {
 
 test("a Service with a backendRef names the core Service whose EndpointSlices it uses", () => {
   const [item] = translate(resource("Service", { backendRef: { name: "users", port: 4000 } }), options);
-  assert.deepEqual(item?.backend, { namespace: "home", name: "users", port: 4000 });
+  assert.deepEqual(item?.backends, [{ namespace: "home", name: "users", port: 4000 }]);
+});
+
+test("an Upstream has its usable core Services with their weights, and a missing one does not keep it from being served", () => {
+  const backendRefs = [
+    { name: "users", port: 4000, weight: 90 },
+    { name: "nobody", port: 80 },
+    { name: "users", port: 1 },
+    { namespace: "away", name: "users", port: 4000 },
+  ];
+  const [item] = translate(resource("Upstream", { name: "u.internal", backendRefs }), options);
+  assert.deepEqual(item?.backends, [{ namespace: "home", name: "users", port: 4000, weight: 90 }]);
+  assert.equal(item.entity?.id, item.item.id);
+  assert.deepEqual(item.violations.map(describeResourceViolation), [
+    "spec.backendRefs[1].name: there is no core Service nobody in the namespace home",
+    "spec.backendRefs[2].port: the core Service users has no port 1",
+    "spec.backendRefs[3]: the namespace away does not allow a Upstream of the namespace home to refer to its core " +
+      "Service users: create a ReferenceGrant there (gateway.networking.k8s.io/v1beta1, whose CRD has to be installed)",
+  ]);
+  const [other] = translate(resource("Upstream", { backendRefs: [{ name: "users", port: 4000 }] }), options);
+  assert.equal(other?.backends?.[0]?.weight, 100);
+  const [without] = translate(resource("Upstream", { targets: [{ target: "a" }] }), options);
+  assert.equal(without?.backends, undefined);
+});
+
+test("the admin API sees no core Services of an Upstream, and a declarative file has them as targets", () => {
+  const spec = {
+    targets: [{ target: "a:1" }, { target: "posts.home.svc:80" }],
+    backendRefs: [
+      { name: "users", port: 4000, weight: 0 },
+      { namespace: "away", name: "users", port: 80 },
+      { name: "posts", port: 80 },
+    ],
+  };
+  const targetsFor = (audience: "admin" | "file") =>
+    translate(resource("Upstream", spec), { ...options, audience }).flatMap(
+      ({ item, entity, collection, backends }) => {
+        assert.deepEqual([entity === undefined, backends], [false, undefined]);
+        return collection === "targets" ? [`${item.target} ${item.weight}`] : [];
+      },
+    );
+  const written = ["a:1 undefined", "posts.home.svc:80 undefined"];
+  assert.deepEqual(targetsFor("admin"), written);
+  assert.deepEqual(targetsFor("file"), [...written, "users.home.svc:4000 0", "users.away.svc:80 100"]);
 });
 
 test("for nodes, a config includes members from Secrets, and the translation records their paths; for the admin API, it lacks them", () => {

@@ -12,12 +12,13 @@ import { childEntities } from "./child-entities.ts";
 import { type EntityPart, entityOf, invalidField, type TranslatorInput } from "./entity-part.ts";
 import { pluginParts } from "./plugin.ts";
 import { serviceParts } from "./service.ts";
+import { backendTargets, upstreamParts } from "./upstream.ts";
 
 /** The parts of an entity that are translated differently for each kind. */
 const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readonly EntityPart[]>> = {
   Certificate: certificateParts,
   CACertificate: namespaceParts,
-  Upstream: upstreamNameParts,
+  Upstream: upstreamParts,
   Service: serviceParts,
   Route: routeParts,
   Plugin: pluginParts,
@@ -56,7 +57,7 @@ export function toEntities(resource: Resource, options: TranslateOptions): reado
     ...referenceListParts(input),
     ...ownParts[kind](input),
   ]);
-  return [entity, ...childEntities(input)];
+  return [entity, ...childEntities(input), ...backendTargets(input)];
 }
 
 /**
@@ -129,17 +130,6 @@ function certificateParts({ own, from, options }: TranslatorInput): readonly Ent
   const place = [...path, "name"];
   const found = secretRef && readCertificate(secretRef, { from, path }, options);
   return [{ ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } }];
-}
-
-/**
- * Services of all namespaces send requests to the upstream whose name equals their host. Therefore only upstreams in
- * the home namespace may have arbitrary names.
- */
-function upstreamNameParts({ own: { name }, from: { namespace }, options }: TranslatorInput): readonly EntityPart[] {
-  const { homeNamespace } = options;
-  if (namespace === homeNamespace || typeof name !== "string" || name.startsWith(`${namespace}.`)) return [];
-  const message = `must begin with "${namespace}.": other names are allowed only in the namespace ${homeNamespace}`;
-  return [{ violations: [{ path: ["spec", "name"], message, condition: "Accepted", reason: "NotAllowed" }] }];
 }
 
 /** Plugins of all namespaces may refer to a vault by its prefix. Therefore only the home namespace may define one. */

@@ -87,6 +87,16 @@ test("an update keeps the name, class and keys of the resource, and its backendR
   assert.deepEqual(written.value?.spec, { id: CONSUMER, username: "demonstration", keyAuth });
 });
 
+test("an update of an Upstream keeps its backendRefs, whatever changes", () => {
+  const backendRefs = [{ name: "users", port: 4000, weight: 90 }];
+  const previous = resource("Upstream", { name: "users.internal", backendRefs });
+  const [item] = translate(previous, options);
+  const changed = { ...(item?.entity as CheckedEntity<"upstreams">), algorithm: "latency" as const, host_header: "a" };
+  const { value } = toResource("upstreams", changed, { ...writing, previous });
+  const { name, id } = changed;
+  assert.deepEqual(value?.spec, { name, id, algorithm: "latency", hostHeader: "a", backendRefs });
+});
+
 const urls = [
   ["http://a/b/", { retries: 2 }, "http://a/b/"],
   ["HTTPS://a:443", { retries: 2 }, "HTTPS://a:443"],

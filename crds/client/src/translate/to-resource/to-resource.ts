@@ -129,7 +129,7 @@ interface Parts {
 const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Members>> = {
   Certificate: (_, { written, before, options: { secretRef = before.secretRef } }) => ({ ...written, secretRef }),
   CACertificate: (_, { written }) => written,
-  Upstream: (_, { written }) => written,
+  Upstream: (_, { written, before }) => ({ ...written, ...backendsOf(before) }),
   Service: (entity, parts) => ({ ...keepSource(entity, parts), ...headersOf(entity, parts) }),
   Route: (_, { written }) => written,
   Plugin: (entity, { written, before }) => ({ ...written, ...pluginMembers(entity, before) }),
@@ -172,6 +172,9 @@ function keepBackend(entity: Members, { written, before, options }: Parts): Memb
   const { host: _host, port: _port, ...rest } = written;
   return { ...rest, backendRef: before.backendRef };
 }
+
+/** An entity has no backendRefs, so an update keeps those of the previous resource. */
+const backendsOf = ({ backendRefs }: Members): Members => (backendRefs === undefined ? {} : { backendRefs });
 
 const nameMember = (kind: ResourceKind, entity: Members): Members =>
   namedKinds.has(kind) ? { name: entity.name ?? "" } : {};

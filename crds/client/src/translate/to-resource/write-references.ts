@@ -14,7 +14,7 @@ export interface WriteReferencesOptions {
   readonly namespace: string;
   /** The resource of an entity; undefined when there is none. */
   readonly locate: (kind: ResourceKind, id: string) => ResourceLocation | undefined;
-  /** The previous resource: its name stays, and so do members that no entity has (backendRef, configFrom, class). */
+  /** The previous resource: its name stays, and so do members that no entity has (backendRefs, configFrom, class). */
   readonly previous?: Resource;
 }
 
