@@ -173,18 +173,16 @@ describe("a store in a cluster with other writers", () => {
       assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
-  test("adds a target beside another manager's target, refuses to change that target, and removes it only by force", () =>
+  test("adds a target beside another manager's target and core Services, refuses to change that target, and removes it only by force", () =>
     using(async (store, { apply, get }) => {
-      await apply(
-        "Upstream",
-        "pool",
-        { name: "pool.example", targets: [{ target: "10.0.0.1:80", weight: 5 }] },
-        "gitops",
-      );
+      const targets = [{ target: "10.0.0.1:80", weight: 5 }];
+      const backendRefs = [{ name: "core", port: 80, weight: 10 }];
+      await apply("Upstream", "pool", { name: "pool.example", targets, backendRefs }, "gitops");
       const pool = await found(store, "upstreams", "name", "pool.example");
       const added = target(pool, "10.0.0.2:80");
       assert.equal((await create(store, "targets", added)).fault, undefined);
       assert.deepEqual(Object.keys(fieldsOf(await get("upstreams", "pool"))), ["f:targets"]);
+      assert.deepEqual((await get("upstreams", "pool")).spec.backendRefs, backendRefs);
       const theirs = (await store.list("targets", { size: 9 })).entities.find(({ weight }) => weight === 5);
       assert.ok(theirs);
       const { fault } = await replace(store, "targets", { ...theirs, weight: 6 });

@@ -1,4 +1,4 @@
-/** A core Service as upstream: its addresses come from its EndpointSlices, whichever controller writes them. */
+/** Core Services as upstreams: their addresses come from their EndpointSlices, whichever controller writes them. */
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { after, test } from "node:test";
@@ -18,18 +18,25 @@ const suite = await startSuite();
 after(() => suite.stop());
 const url = `http://${suite.chosen.proxy}/shop`;
 const upstreams = new Map<string, Upstream>();
-for (const name of ["one", "two"]) upstreams.set(name, await startUpstream(name, host));
+for (const name of ["one", "two", "three"]) upstreams.set(name, await startUpstream(name, host));
 after(() => Promise.all([...upstreams.values()].map((upstream) => upstream.close())));
 
+const core = (name: string) => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name },
+  spec: { ports: [{ name: "http", port: 80, targetPort: "http" }] },
+});
+
 /**
- * An EndpointSlice of the core Service `shop` with one upstream. Each upstream has its own slice, because all endpoints
- * of a slice share its ports.
+ * An EndpointSlice of a core Service with one upstream. Each upstream has its own slice, because all endpoints of a
+ * slice share its ports.
  */
-function slice(name: string, ready = true): object {
+function slice(name: string, ready = true, of = "shop"): object {
   return {
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
-    metadata: { name: `shop-${name}`, labels: { "kubernetes.io/service-name": "shop" } },
+    metadata: { name: `${of}-${name}`, labels: { "kubernetes.io/service-name": of } },
     addressType: "IPv4",
     ports: [{ name: "http", protocol: "TCP", port: upstreams.get(name)?.port }],
     endpoints: [{ addresses: [host], conditions: { ready, serving: ready, terminating: false } }],
@@ -37,10 +44,10 @@ function slice(name: string, ready = true): object {
 }
 
 /** Sends this number of requests, one after the other. Resolves to the number of responses of each upstream. */
-async function answering(requests: number): Promise<Record<string, number>> {
+async function answering(requests: number, to = url): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (let count = 0; count < requests; count++) {
-    const { status, body } = await get(url);
+    const { status, body } = await get(to);
     assert.equal(status, 200, JSON.stringify(body));
     const { name } = body as { name: string };
     counts[name] = (counts[name] ?? 0) + 1;
@@ -65,13 +72,7 @@ test("a Service whose core Service is missing reports this in a condition, and i
 });
 
 test("requests are distributed evenly among all addresses of the core Service", async () => {
-  const core = {
-    apiVersion: "v1",
-    kind: "Service",
-    metadata: { name: "shop" },
-    spec: { ports: [{ name: "http", port: 80, targetPort: "http" }] },
-  };
-  await suite.apply(core, slice("one"), slice("two"));
+  await suite.apply(core("shop"), slice("one"), slice("two"));
   await suite.programmed("gwsvc/shop", "gwroute/shop");
   await answeredBy({ one: 5, two: 5 }, "both upstreams to receive half of the requests");
 });
@@ -94,4 +95,41 @@ test("an endpoint that becomes unready causes no status write", async () => {
   await suite.apply(slice("one", false));
   await answeredBy({ two: 10 }, "only the second upstream to receive requests");
   assert.equal(await version(), before);
+});
+
+const weighted = `http://${suite.chosen.proxy}/weighted`;
+const weightedAnsweredBy = (expected: Record<string, number>, what: string) =>
+  waitFor(
+    async () => {
+      assert.deepEqual(await answering(100, weighted), expected);
+      return true;
+    },
+    { what },
+  );
+
+test("an Upstream over two core Services distributes requests by their weights, whatever the number of their endpoints", async () => {
+  const backendRefs = [
+    { name: "stable", port: 80, weight: 90 },
+    { name: "canary", port: 80, weight: 10 },
+  ];
+  await suite.apply(
+    core("stable"),
+    core("canary"),
+    slice("one", true, "stable"),
+    slice("two", true, "canary"),
+    resource("Upstream", "weighted", { name: "weighted.internal", backendRefs }),
+    resource("Service", "weighted", { host: "weighted.internal" }),
+    route("weighted"),
+  );
+  await suite.programmed("gwupstream/weighted", "gwsvc/weighted", "gwroute/weighted");
+  await weightedAnsweredBy({ one: 90, two: 10 }, "one endpoint of each core Service to receive its part");
+  await suite.apply(slice("three", true, "stable"));
+  await weightedAnsweredBy({ one: 45, three: 45, two: 10 }, "two endpoints to share the part of their core Service");
+});
+
+test("an Upstream is served without a core Service that is deleted, and reports this in a condition", async () => {
+  await suite.plane.kubectl(["delete", "service/canary"]);
+  await suite.plane.kubectl(["wait", "--for=condition=ResolvedRefs=False", "--timeout=60s", "gwupstream/weighted"]);
+  assert.match(await suite.condition("gwupstream/weighted", "ResolvedRefs"), /^False BackendNotFound .*canary/);
+  await weightedAnsweredBy({ one: 50, three: 50 }, "the other core Service to receive all requests");
 });

@@ -86,8 +86,12 @@ const shown: Readonly<
 > = {
   Service: { spec: { url: "http://users:4000" }, cells: { URL: "http://users:4000", Host: null, Backend: null } },
   Upstream: {
-    spec: { algorithm: "latency", targets: [{ target: "10.0.0.1:80" }, { target: "10.0.0.2:80" }] },
-    cells: { Algorithm: "latency", Targets: "10.0.0.1:80" },
+    spec: {
+      algorithm: "latency",
+      targets: [{ target: "10.0.0.1:80" }, { target: "10.0.0.2:80" }],
+      backendRefs: [{ name: "users", port: 80 }],
+    },
+    cells: { Algorithm: "latency", Targets: "10.0.0.1:80", Backends: "users" },
   },
   Certificate: {
     spec: { secretRef: { name: "tls" }, snis: [{ name: "a.example" }, { name: "b.example" }] },

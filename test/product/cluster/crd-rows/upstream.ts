@@ -15,6 +15,8 @@ const details = {
 const active = (member: object) => ({ healthchecks: { active: member } });
 const passive = (member: object) => ({ healthchecks: { passive: member } });
 
+const backend = { name: "users", port: 80 };
+
 export const upstream: readonly Row[] = [
   ...common({}),
   ["a name and targets", { name: "users.internal", targets: [{ target: "10.0.0.1:80" }, { target: "a" }] }, null],
@@ -28,6 +30,25 @@ export const upstream: readonly Row[] = [
   ...lengths("target", { from: 1, to: 260 }, (target) => ({ targets: [{ target }] })),
   ...numbers("weight", { from: 0, to: 65_535 }, (weight) => ({ targets: [{ target: "a", weight }] })),
   ...counts("targets", { to: 1024 }, (count) => ({ targets: texts(count).map((target) => ({ target })) })),
+
+  ["core Services and targets", { targets: [{ target: "a" }], backendRefs: [backend, { ...backend, port: 81 }] }, null],
+  [
+    "a core Service with all members, and one of the same name in another namespace",
+    { backendRefs: [{ ...backend, namespace: "shop", weight: 0 }, backend] },
+    null,
+  ],
+  [
+    "the same core Service and port twice",
+    { backendRefs: [backend, { ...backend, weight: 1 }] },
+    /spec\.backendRefs: .*each core Service and port may occur once/,
+  ],
+  ["a core Service without a port", { backendRefs: [{ name: "a" }] }, /spec\.backendRefs\[0\]\.port: Required value/],
+  ["a core Service without a name", { backendRefs: [{ port: 80 }] }, /spec\.backendRefs\[0\]\.name: Required value/],
+  ...numbers("core Service weight", { from: 0, to: 65_535 }, (weight) => ({ backendRefs: [{ ...backend, weight }] })),
+  ...numbers("core Service port", { from: 1, to: 65_535 }, (port) => ({ backendRefs: [{ ...backend, port }] })),
+  ...counts("core Services", { to: 16 }, (count) => ({
+    backendRefs: Array.from({ length: count }, (_, index) => ({ ...backend, port: 1 + index })),
+  })),
 
   ...words("algorithm", ["consistent-hashing", "least-connections", "round-robin", "latency"], (algorithm) => ({
     algorithm,
