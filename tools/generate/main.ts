@@ -12,6 +12,7 @@ import { kongPluginsTable } from "./kong-plugins.ts";
 import { commandLinePage } from "./pages/command-line-page.ts";
 import { conformancePage } from "./pages/conformance-page.ts";
 import { errorsPage } from "./pages/errors-page.ts";
+import { ingressPage } from "./pages/ingress-page.ts";
 import { metricsPage } from "./pages/metrics-page.ts";
 import { pluginPages } from "./pages/plugin-pages.ts";
 import { settingsPage } from "./pages/settings-page.ts";
@@ -29,6 +30,7 @@ const files = [
   ...pluginPages(),
   speedPage(),
   errorsPage(),
+  ingressPage(),
   conformancePage(),
   thirdPartyLicenses(),
   ...chartValueFiles(),

@@ -142,7 +142,11 @@ test("a status write derives nothing again", () => {
 
 test("a named port is followed through changes of the core Service", () => {
   const { apply, derive } = scene();
-  const backend = () => derive.clusterState.Service.get("shop/ingress~one~service~web~http")?.spec?.backendRef;
+  const backend = () => {
+    const route = derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~");
+    const service = (route?.spec?.serviceRef as { name: string } | undefined)?.name;
+    return derive.clusterState.Service.get(`shop/${service}`)?.spec?.backendRef;
+  };
   apply([ingress("one", { port: { name: "http" } })]);
   assert.equal(backend(), undefined);
   apply([service([{ name: "http", port: 80 }])]);
@@ -211,13 +215,15 @@ test("an object that an annotation names is followed while an Ingress names it, 
   assert.equal(observers.has(watched), false);
 });
 
+const CANARY = { "nginx.ingress.kubernetes.io/canary": "true", "nginx.ingress.kubernetes.io/canary-weight": "10" };
+
 const arbitraryIngress = fc
   .record({
     name: fc.constantFrom("one", "two", "three"),
     hosts: fc.uniqueArray(fc.constantFrom("a.test", "b.test", "www.a.test"), { maxLength: 2 }),
     path: fc.constantFrom("/", "/x", "/y(.*)"),
     port: fc.constantFrom({ number: 80 }, { name: "http" }),
-    annotations: fc.constantFrom({}, REGEX, { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" }),
+    annotations: fc.constantFrom({}, REGEX, { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" }, CANARY),
     secretName: fc.constantFrom(undefined, "cert", "other"),
     className: fc.constantFrom("sluice", "nginx", "web"),
   })

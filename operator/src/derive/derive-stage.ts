@@ -179,7 +179,8 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     const { resources, problems } = deriveIngress(ingress, {
       class: settings.class,
       hasRegexPaths: hosts.hasRegexPaths,
-      hasHost: hosts.exists,
+      hasHost: (host) => hosts.primariesOf(host).size > 0,
+      canariesOf: (host) => hosts.canariesOf(host, namespace),
       read(kind, name) {
         const key = namespacedName(namespace, name);
         if (kind === "CoreService") {

@@ -1,14 +1,15 @@
 /** The hosts of all Ingresses, as far as the meaning of one Ingress depends on the others. */
-import { ingressHostsOf, type Resource, usesRegexPaths, wwwCounterpart } from "@sluice/crds";
+import { byAge, ingressHostsOf, isCanary, type Resource, usesRegexPaths, wwwCounterpart } from "@sluice/crds";
 
 /** The host of a rule; undefined: any host. */
 type Host = string | undefined;
 
+/** The Ingresses with a rule for a host, by `namespace/name`. */
 interface HostUsers {
-  /** The Ingresses (`namespace/name`) with a rule for the host. */
   readonly all: Set<string>;
-  /** Those of them that use regular expressions. */
+  /** Those that use regular expressions. */
   readonly withRegex: Set<string>;
+  readonly canaries: Map<string, Resource>;
 }
 
 export function createHostIndex() {
@@ -22,14 +23,16 @@ export function createHostIndex() {
     const known = users.get(host);
     known?.all.delete(key);
     known?.withRegex.delete(key);
+    known?.canaries.delete(key);
     if (known?.all.size === 0) users.delete(host);
   }
 
-  function add(key: string, host: Host, usesRegex: boolean): void {
-    const known = users.get(host) ?? { all: new Set(), withRegex: new Set() };
+  function add(key: string, host: Host, ingress: Resource): void {
+    const known = users.get(host) ?? { all: new Set(), withRegex: new Set(), canaries: new Map() };
     users.set(host, known);
     known.all.add(key);
-    if (usesRegex) known.withRegex.add(key);
+    if (usesRegexPaths(ingress)) known.withRegex.add(key);
+    if (isCanary(ingress)) known.canaries.set(key, ingress);
   }
 
   return {
@@ -43,23 +46,33 @@ export function createHostIndex() {
         host,
         existed: exists(host),
         hadRegexPaths: hasRegexPaths(host),
+        wasCanary: users.get(host)?.canaries.has(key) ?? false,
       }));
       for (const host of before) remove(key, host);
-      const usesRegex = ingress !== undefined && usesRegexPaths(ingress);
-      for (const host of after) add(key, host, usesRegex);
+      for (const host of after) if (ingress) add(key, host, ingress);
       if (after.size > 0) hostsOf.set(key, after);
       else hostsOf.delete(key);
       const affected = new Set<string>();
-      for (const { host, existed, hadRegexPaths } of concerned) {
+      for (const { host, existed, hadRegexPaths, wasCanary } of concerned) {
+        const canaries = users.get(host)?.canaries;
+        const isShared = wasCanary || canaries?.has(key) || hadRegexPaths !== hasRegexPaths(host);
+        for (const canary of canaries?.keys() ?? []) affected.add(canary);
         const others = [
-          ...(hadRegexPaths === hasRegexPaths(host) ? [] : [host]),
+          ...(isShared ? [host] : []),
           ...(existed === exists(host) || host === undefined ? [] : [wwwCounterpart(host)]),
         ];
         for (const other of others) for (const user of users.get(other)?.all ?? []) affected.add(user);
       }
       return affected;
     },
-    exists,
     hasRegexPaths,
+    /** The canaries with a rule for the host in the namespace, the oldest first. */
+    canariesOf: (host: Host, namespace: string): readonly Resource[] =>
+      [...(users.get(host)?.canaries.values() ?? [])]
+        .filter(({ metadata }) => metadata.namespace === namespace)
+        .sort(byAge),
+    /** The Ingresses (`namespace/name`) with a rule for the host that are no canaries. */
+    primariesOf: (host: Host): ReadonlySet<string> =>
+      users.get(host)?.all.difference(new Set(users.get(host)?.canaries.keys())) ?? new Set(),
   };
 }

@@ -59,10 +59,10 @@ const rule = (host: string | undefined, ...paths: readonly string[]): object => 
 });
 
 /** Sends a GET request with this Host. Resolves to the name of the upstream, or the status of another response. */
-function ask(host: string, path: string): Promise<string> {
+function ask(host: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> {
   const [address, port] = suite.chosen.proxy.split(":");
   return new Promise((resolve, reject) => {
-    request({ host: address, port, path, headers: { host }, timeout: 10_000 }, (response) => {
+    request({ host: address, port, path, headers: { host, ...headers }, timeout: 10_000 }, (response) => {
       let body = "";
       response.setEncoding("utf8").on("data", (text: string) => (body += text));
       response.on("end", () => {
@@ -159,6 +159,25 @@ test("an Ingress whose core Service does not exist answers 503, and an Event nam
   );
   await serve("absent");
   await served("broken.test", "/", "absent");
+});
+
+test("a canary receives its part of the requests, and those with its header, for its own path only", async () => {
+  const annotations = { canary: "true", "canary-weight": "25", "canary-by-header": "X-Canary" };
+  const prefixed = Object.entries(annotations).map(([name, value]) => [`nginx.ingress.kubernetes.io/${name}`, value]);
+  await suite.apply(
+    ingress("stable", { rules: [rule("canary.test", "Prefix / white", "Prefix /admin white")] }),
+    ingress("next", { rules: [rule("canary.test", "Prefix / blue")] }, Object.fromEntries(prefixed)),
+  );
+  const always = { "X-Canary": "always" };
+  await waitFor(async () => (await ask("canary.test", "/", always)) === "blue", { what: "the canary" });
+  const counts: Record<string, number> = {};
+  for (let count = 0; count < 40; count++) {
+    const name = await ask("canary.test", "/");
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  assert.deepEqual(counts, { white: 30, blue: 10 });
+  assert.equal(await ask("canary.test", "/", { "X-Canary": "never" }), "white");
+  assert.equal(await ask("canary.test", "/admin", always), "white");
 });
 
 test("a deleted Ingress is no longer served", async () => {

@@ -25,6 +25,14 @@ export interface IngressSpec {
   readonly tls?: readonly { readonly hosts?: readonly string[]; readonly secretName?: string }[];
 }
 
+/** A problem with a field of an Ingress. */
+export interface IngressProblem {
+  /** A word in CamelCase for programs. */
+  readonly reason: string;
+  /** Starts with the path of the field. */
+  readonly message: string;
+}
+
 /** The API server has validated the spec; it allows a path to be empty. */
 export const ingressSpecOf = ({ spec }: Resource): IngressSpec => (spec ?? {}) as IngressSpec;
 

@@ -13,6 +13,8 @@ export interface IngressEffects {
   readonly service: Readonly<Record<string, unknown>>;
   /** Whether requests are sent to the cluster address of the core Service instead of its endpoints. */
   readonly toClusterAddress: boolean;
+  /** Members of the spec of an Upstream; null: the endpoints are used in turn. */
+  readonly upstream: Readonly<Record<string, unknown>> | null;
   /** Whether the upstream speaks gRPC. */
   readonly grpc: boolean;
   /** Whether plain http requests are redirected to https; null: only for hosts with TLS. */

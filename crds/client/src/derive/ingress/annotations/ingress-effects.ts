@@ -3,12 +3,13 @@ import type { Resource } from "../../../resource.ts";
 import { accessEffects } from "./access.ts";
 import { type Annotations, annotationPath, annotationsOf } from "./annotations.ts";
 import { backendEffects } from "./backend.ts";
+import { balancingEffects } from "./balancing.ts";
 import { corsEffects } from "./cors.ts";
 import type { IngressEffects } from "./effects.ts";
-import { annotationMayProtect, isHarmless, unsupportedMessage } from "./known-annotations.ts";
 import type { AnnotationLookups } from "./lookups.ts";
 import { redirectEffects } from "./redirects.ts";
 import { responseHeaderEffects } from "./response-headers.ts";
+import { annotationMayProtect, unreadMessage } from "./table.ts";
 import { transformEffects } from "./transforms.ts";
 
 export interface TranslatedAnnotations {
@@ -24,7 +25,10 @@ export function translateAnnotations(ingress: Resource, read: AnnotationLookups[
   const effects = effectsOf(annotations, { namespace: ingress.metadata.namespace, read });
   const faults = [
     ...annotations.faults,
-    ...annotations.unread().flatMap((name) => (isHarmless(name) ? [] : { name, message: unsupportedMessage(name) })),
+    ...annotations.unread().flatMap((name) => {
+      const message = unreadMessage(name);
+      return message === undefined ? [] : { name, message };
+    }),
   ];
   const problems = faults.map(({ name, message }) => {
     const outcome = annotationMayProtect(name)
@@ -38,6 +42,7 @@ export function translateAnnotations(ingress: Resource, read: AnnotationLookups[
 
 const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): IngressEffects => ({
   ...backendEffects(annotations),
+  ...balancingEffects(annotations),
   ...redirectEffects(annotations),
   aliases: annotations.list("server-alias") ?? [],
   plugins: [

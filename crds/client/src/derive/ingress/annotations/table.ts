@@ -1,0 +1,179 @@
+/**
+ * The table of ingress-nginx' annotations: the one list of what Sluice does with each. The reference page derives from
+ * it.
+ */
+
+export interface AnnotationFacts {
+  /** The effect in Sluice, or why there is none, as sentences of the reference page. */
+  readonly effect: string;
+  /** Whether the annotation is accepted without effect. Default false. */
+  readonly ignored?: boolean;
+  /** Whether the annotation may protect: if it cannot be honoured, the Ingress is closed. Default false. */
+  readonly protects?: boolean;
+  /** What to use instead of an annotation that is refused. */
+  readonly instead?: string;
+}
+
+const streamed: AnnotationFacts = { effect: "Bodies are always streamed.", ignored: true };
+const tuning: AnnotationFacts = { effect: "Tunes nginx.", ignored: true };
+const logging: AnnotationFacts = { effect: "Configure logs and traces for the whole installation.", ignored: true };
+const snippet: AnnotationFacts = {
+  effect: "Configuration of nginx is refused.",
+  protects: true,
+  instead:
+    "use a Plugin: request-transformer or response-transformer for headers, redirect, ip-restriction, " +
+    "request-termination, or a plugin of your own",
+};
+
+export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
+  affinity: {
+    effect:
+      "`cookie`: a cookie keeps a client at one endpoint (consistent hashing). Cookies of ingress-nginx are replaced.",
+  },
+  "affinity-canary-behavior": {
+    effect: "A cookie always keeps its endpoint, also one of the canary.",
+    ignored: true,
+  },
+  "affinity-mode": { effect: "Clients are distributed by consistent hashing.", ignored: true },
+  "allowlist-source-range": {
+    effect: "Only these addresses may send requests; others are answered 403 (plugin ip-restriction).",
+    protects: true,
+  },
+  "app-root": { effect: "Requests for exactly `/` are redirected to this path with 302." },
+  "auth-snippet": snippet,
+  "backend-protocol": {
+    effect: "`HTTP`, `HTTPS`, `GRPC` or `GRPCS`. The upstream's certificate is not verified.",
+  },
+  canary: {
+    effect:
+      "`true`: the Ingress receives a part of the requests of the Ingress in its namespace that has the same host and " +
+      "path. Its other annotations have no effect.",
+  },
+  "canary-by-cookie": { effect: "Cookie with `always` or `never`." },
+  "canary-by-header": {
+    effect: "Header with `always` or `never`. Headers decide before cookies, and these before weights.",
+  },
+  "canary-by-header-pattern": { effect: "Regular expression for the header's value; case is ignored." },
+  "canary-by-header-value": { effect: "Value of the header instead of `always`; case is ignored." },
+  "canary-weight": { effect: "Part of the requests, of `canary-weight-total`. Default 0." },
+  "canary-weight-total": { effect: "Default 100." },
+  "client-body-buffer-size": streamed,
+  "configuration-snippet": snippet,
+  "connection-proxy-header": tuning,
+  "cors-allow-credentials": {
+    effect: "Whether cookies are allowed. They are never allowed together with the origin `*`, as in browsers.",
+  },
+  "cors-allow-headers": { effect: "Allowed request headers." },
+  "cors-allow-methods": { effect: "Allowed methods." },
+  "cors-allow-origin": {
+    effect: "Allowed origins. `*.` stands for one label. An invalid list allows no origin, instead of all.",
+  },
+  "cors-expose-headers": { effect: "Response headers that pages may read." },
+  "cors-max-age": { effect: "Seconds for which browsers may cache a preflight response." },
+  "custom-headers": {
+    effect:
+      "Response headers from a ConfigMap in the namespace of the Ingress (plugin response-transformer). There is no " +
+      "list of allowed headers.",
+    protects: true,
+  },
+  "denylist-source-range": { effect: "Requests of these addresses are answered 403.", protects: true },
+  "disable-proxy-intercept-errors": tuning,
+  "enable-access-log": logging,
+  "enable-cors": { effect: "Answers preflight requests and sets CORS headers (plugin cors)." },
+  "enable-opentelemetry": logging,
+  "enable-rewrite-log": logging,
+  "force-ssl-redirect": {
+    effect: "Plain http is redirected with 308, whether or not the host has a certificate.",
+    protects: true,
+  },
+  "from-to-www-redirect": {
+    effect: "Requests for the host with or without `www.` are redirected to the host of the rule with 308.",
+  },
+  "http2-push-preload": tuning,
+  "load-balance": { effect: "`round_robin`, or `ewma` (the algorithm latency)." },
+  "modsecurity-snippet": snippet,
+  "opentelemetry-operation-name": logging,
+  "opentelemetry-trust-incoming-span": logging,
+  "permanent-redirect": {
+    effect: "All requests are redirected to this URL, before any other annotation (plugin redirect).",
+  },
+  "permanent-redirect-code": { effect: "Status of the redirect, 300 to 308. Default 301." },
+  "preserve-trailing-slash": { effect: "The redirect to https keeps trailing slashes.", ignored: true },
+  "proxy-body-size": {
+    effect:
+      "Largest request body; a larger one is answered 413 (plugin request-size-limiting). 0: no limit. Without the " +
+      "annotation there is no limit, where ingress-nginx has 1m.",
+    protects: true,
+  },
+  "proxy-buffer-size": streamed,
+  "proxy-buffering": streamed,
+  "proxy-buffers-number": streamed,
+  "proxy-busy-buffers-size": streamed,
+  "proxy-connect-timeout": { effect: "Seconds. Default 5." },
+  "proxy-http-version": tuning,
+  "proxy-max-temp-file-size": streamed,
+  "proxy-next-upstream": {
+    effect: "`off`: no request is sent again. Otherwise requests are sent again after a failed connection.",
+  },
+  "proxy-next-upstream-timeout": tuning,
+  "proxy-next-upstream-tries": { effect: "Number of attempts. Default 3." },
+  "proxy-read-timeout": { effect: "Seconds. Default 60." },
+  "proxy-request-buffering": streamed,
+  "proxy-send-timeout": { effect: "Seconds. Default 60." },
+  "proxy-ssl-ciphers": tuning,
+  "proxy-ssl-protocols": tuning,
+  "relative-redirects": tuning,
+  "rewrite-target": {
+    effect:
+      "Replaces the path. `$1` to `$9` are the captured groups of the path, which is a regular expression, as are all " +
+      "paths of the host (plugin request-transformer).",
+  },
+  "server-alias": { effect: "Further hosts of all rules, as names or wildcards." },
+  "server-snippet": snippet,
+  "session-cookie-change-on-failure": { effect: "A client moves when its endpoint fails.", ignored: true },
+  "session-cookie-name": { effect: "Default INGRESSCOOKIE." },
+  "session-cookie-path": { effect: "Default `/`." },
+  "service-upstream": { effect: "Requests are sent to the Service's cluster address instead of its endpoints." },
+  "ssl-ciphers": tuning,
+  "ssl-prefer-server-ciphers": tuning,
+  "ssl-redirect": {
+    effect: "`false`: plain http is served for hosts with a certificate too. Default: it is redirected with 308.",
+    protects: true,
+  },
+  "stream-snippet": snippet,
+  "temporal-redirect": { effect: "As `permanent-redirect`, with 302. It takes precedence." },
+  "temporal-redirect-code": { effect: "Status of the redirect, 300 to 307. Default 302." },
+  "upstream-hash-by": {
+    effect:
+      "Requests with the same value go to the same endpoint. One of the variables `$remote_addr`, `$request_uri` " +
+      "(without the query), `$uri`, `$http_NAME`, `$cookie_NAME` and `$arg_NAME`.",
+  },
+  "upstream-vhost": { effect: "The Host header for the upstream. Variables of nginx are refused." },
+  "use-port-in-redirects": tuning,
+  "use-regex": {
+    effect:
+      "All paths of the host, also those of other Ingresses, are regular expressions: they ignore case, match from the " +
+      "start without an end, and the longest is tried first.",
+  },
+  "whitelist-source-range": { effect: "The former name of `allowlist-source-range`.", protects: true },
+  "x-forwarded-prefix": { effect: "The header X-Forwarded-Prefix, if the path is rewritten." },
+};
+
+/** The first words of the names of annotations that protect, whether or not the table has the whole name. */
+const PROTECTING =
+  /^(auth|limit|whitelist|allowlist|denylist|global-rate-limit|satisfy|enable-modsecurity|enable-global-auth|modsecurity|proxy-ssl|ssl-passthrough)(-|$)|-snippet$/;
+
+const factsOf = (name: string): AnnotationFacts | undefined =>
+  Object.hasOwn(annotationTable, name) ? annotationTable[name] : undefined;
+
+/** Whether an Ingress must be closed if the annotation cannot be honoured. */
+export const annotationMayProtect = (name: string): boolean => factsOf(name)?.protects ?? PROTECTING.test(name);
+
+/** Why an annotation that was not read has no effect; undefined: this is harmless. */
+export function unreadMessage(name: string): string | undefined {
+  const facts = factsOf(name);
+  if (facts?.ignored) return undefined;
+  return facts?.instead === undefined
+    ? "this annotation is not supported"
+    : `${facts.effect} Instead, ${facts.instead}`;
+}

@@ -1,0 +1,54 @@
+/** Generates the reference page of Ingresses from the table of annotations. */
+import { type AnnotationFacts, annotationTable } from "@sluice/crds";
+import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+
+const intro = `# Ingresses
+
+The operator serves every Ingress (\`networking.k8s.io/v1\`) of its class, together with Sluice's own resources. [Leave ingress-nginx](../how-to/leave-ingress-nginx.md) shows how to move Ingresses from another controller.
+
+## Which Ingresses are served
+
+An Ingress belongs to an installation if the IngressClass that it names has the \`spec.controller\` \`sluice.dev/ingress-controller\`, or \`sluice.dev/ingress-controller/<class>\` for an installation with another [class](settings.md) than \`sluice\`. If no such IngressClass exists, or if the operator may not read IngressClasses because it is limited to namespaces, the name itself must be the installation's class. The annotation \`kubernetes.io/ingress.class\` takes precedence over \`spec.ingressClassName\`. An Ingress without a class is served if the default IngressClass is Sluice's. \`SLUICE_INGRESS_CONTROLLERS\` names further controllers whose Ingresses are served.
+
+## Rules
+
+| field | behavior |
+|---|---|
+| \`pathType: Exact\` | the path matches only itself |
+| \`pathType: Prefix\` | whole elements of the path match: \`/foo\` and \`/foo/\` match \`/foo\`, \`/foo/\` and \`/foo/bar\`, and not \`/foobar\` |
+| \`pathType: ImplementationSpecific\` | the same as \`Prefix\` |
+| order | exact paths come before prefixes, longer prefixes before shorter ones. Of equal paths, the one of the oldest Ingress is served, and the others get an Event |
+| \`host\` | an exact host comes before a wildcard, a longer wildcard before a shorter one. A wildcard stands for one or more labels, as in nginx; Kubernetes defines it as one label. A rule without a host also serves the paths of other hosts that match nothing else |
+| \`defaultBackend\` | serves the other paths of the hosts of the Ingress; without rules, all requests |
+| \`backend.service\` | requests are sent to the endpoints of the Service, with the Host of the client and the full path. If the Service or the port does not exist, requests are answered 503 |
+| \`backend.resource\` | not supported: requests are answered 503, and the Ingress gets an Event |
+| \`tls\` | the certificate of the Secret (type \`kubernetes.io/tls\`) is presented for the hosts. Plain http requests for these hosts are redirected with 308, except below \`/.well-known/acme-challenge\` |
+
+## Status and Events
+
+\`status.loadBalancer\` gets the addresses of the gateway (\`SLUICE_PUBLISH_SERVICE\` or \`SLUICE_PUBLISH_ADDRESSES\`) as soon as every ready node serves the Ingress. \`kubectl wait --for=jsonpath='{.status.loadBalancer.ingress}' ingress/NAME\` waits for that. Problems are Events of the Ingress, with the path of the field: \`kubectl describe ingress NAME\` shows them.
+
+Each path becomes a Route, and each backend a Service, that exist only in the gateway: they have names such as \`ingress~web~example.com~prefix~api\` in metrics, logs and explanations, and the admin API does not list them.
+
+## Annotations
+
+Annotations of ingress-nginx (\`nginx.ingress.kubernetes.io/\`) are read as they are. An annotation that is unknown or invalid gets an Event. If it may protect, all requests of the Ingress are answered with 503, because they could otherwise reach the upstream unprotected. "Protects" marks these; all other annotations whose names begin with \`auth\`, \`limit\`, \`whitelist\`, \`allowlist\`, \`denylist\`, \`global-rate-limit\`, \`satisfy\`, \`enable-modsecurity\`, \`modsecurity\`, \`proxy-ssl\` or \`ssl-passthrough\` are treated in the same way.
+
+Redirects are answered before all other annotations are applied, as by ingress-nginx.`;
+
+const cell = ({ effect, ignored = false, instead }: AnnotationFacts): string => {
+  if (ignored) return `No effect. ${effect}`;
+  return instead === undefined ? effect : `${effect} Instead, ${instead}.`;
+};
+
+export function ingressPage(): GeneratedFile {
+  const rows = Object.entries(annotationTable)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, facts]) => `| \`${name}\` | ${cell(facts)} | ${facts.protects ? "yes" : ""} |`);
+  const table = ["| annotation | effect | protects |", "|---|---|---|", ...rows].join("\n");
+  return markdown(
+    "docs/reference/ingress.md",
+    [intro, table].join("\n\n"),
+    "crds/client/src/derive/ingress/annotations/table.ts",
+  );
+}
