@@ -164,8 +164,8 @@ for (const { name } of builtInFacts) {
       });
     }
 
-    test("it has two examples", () => {
-      assert.equal(examplesOf(name).length, 2);
+    test("it has at least two examples", () => {
+      assert.ok(examplesOf(name).length >= 2);
     });
   });
 }
