@@ -53,6 +53,14 @@ describe("redirect", () => {
     });
   }
 
+  it("sends a path as it is, without the request's path and query", () => {
+    assert.deepEqual(answerTo({ location: "/app1?a=b", status_code: 302 }, { path: "/", query: "?x=1" }), {
+      status: 302,
+      headers: { Location: "/app1?a=b" },
+      body: "redirecting",
+    });
+  });
+
   it("sends the location's characters above ASCII as UTF-8 bytes", () => {
     assert.deepEqual(answerTo({ location: "https://a.test/\u00e9" }), {
       status: 301,
@@ -80,7 +88,8 @@ describe("redirect", () => {
     [{ status_code: "abcd" }, "status_code: expected an integer"],
     [{ location: undefined }, "location: required field missing"],
     [{ location: "definitely_not_a_url" }, "location: missing host in url"],
-    [{ location: "/path" }, "location: missing host in url"],
+    [{ location: "/path", keep_incoming_path: true }, "location: missing host in url"],
+    [{ location: "/\\a.test/path" }, "location: missing host in url"],
     [{ location: "//a.test/path" }, "location: missing scheme in url"],
     [{ location: "https:///path" }, "location: missing host in url"],
     [

@@ -18,7 +18,12 @@ const schema = record(
       minimum: 100,
       maximum: 599,
     }),
-    location: text({ description: "The URL to redirect to.", maxLength: 4096 }),
+    location: text({
+      description:
+        "The URL to redirect to. A path such as /app leads to the same scheme, host and port, and cannot be combined " +
+        "with `keep_incoming_path`.",
+      maxLength: 4096,
+    }),
     keep_incoming_path: boolean({
       description: "Replace path and query of `location` by those of the request.",
       default: false,
@@ -29,9 +34,13 @@ const schema = record(
 
 export type RedirectConfig = Static<typeof schema>;
 
-/** Kong's checks. Also refuses a URL whose path cannot be replaced: Kong accepts it, and answers requests with 500. */
+/** A path on the same host. Browsers read `//a` and `/\a` as the host a. */
+const isPath = (location: string): boolean => /^\/(?![/\\])/.test(location);
+
+/** Kong's checks, except that a path is accepted. Also refuses a URL whose path cannot be replaced: Kong accepts it, and answers requests with 500. */
 const check: RecordRule = ({ location, keep_incoming_path: keep }) => {
   if (typeof location !== "string" || location === "") return [];
+  if (isPath(location) && keep !== true) return [];
   const [, scheme, host] = /^([A-Za-z0-9][A-Za-z0-9+.-]*:)?(?:\/\/(?:[^/?#]*@)?([^/?#]*))?/.exec(location) ?? [];
   const fault = (message: string): readonly Violation[] => [{ path: ["location"], message }];
   if (host === undefined || host === "") return fault("missing host in url");

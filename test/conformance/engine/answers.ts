@@ -1,6 +1,8 @@
 /** Responses that the gateway generates, with Kong's statuses and texts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { pluginInstance } from "../../plugins/fake-exchange.ts";
+import { filled } from "../../plugins/filled-configs.ts";
 import { send, sendRaw } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
@@ -24,6 +26,24 @@ export function answerSuite(engine: Engine): void {
         assert.deepEqual(body, { message, request_id: answer.headers["x-sluice-request-id"] });
       });
     }
+
+    // The annotation app-root of ingress-nginx.
+    it("redirects only / to a path of the same host, if the route has the path ~/$ and the plugin redirect", async (test) => {
+      const config = filled("redirect", { location: "/app1", status_code: 302 });
+      const { port } = await startRig(test, engine, {
+        route: { paths: ["~/$"], service: null },
+        plugins: { redirect: pluginInstance("redirect", config) },
+      });
+      for (const [path, status, location] of [
+        ["/", 302, "/app1"],
+        ["/?x=1", 302, "/app1"],
+        ["//", 302, "/app1"],
+        ["/app1", 404, undefined],
+      ] as const) {
+        const answer = await send(port, { path });
+        assert.deepEqual([answer.status, answer.headers.location], [status, location], path);
+      }
+    });
 
     const secret = "Route team/r2: spec.serviceRef.name: there is no Service payroll";
     const closed = { _sluice: { unavailable: secret } };
