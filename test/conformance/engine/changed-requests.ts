@@ -41,6 +41,30 @@ const changing = (
 const seenIn = (headers: Readonly<Record<string, unknown>>) =>
   JSON.parse(decodeURIComponent(String(headers["x-seen"])));
 
+/**
+ * Paths that request-transformer writes from captures of the route's path, as the annotation rewrite-target of
+ * ingress-nginx does. Unlike nginx, the gateway keeps the escapes of reserved characters, such as %2F.
+ */
+const rewrites: readonly (readonly [path: string, uri: string, rows: Readonly<Record<string, string | 404>>])[] = [
+  [
+    "~/(?i)something(/|$)(.*)",
+    "/$(uri_captures[2])",
+    {
+      "/something": "/",
+      "/something/": "/",
+      "/something/new?q=1&q=2": "/new?q=1&q=2",
+      "/Something/New": "/New",
+      "/somethingelse": 404,
+      "/something/a%20b%2Fc%3Fd%25": "/a%20b%2Fc%3Fd%25",
+      "/something//a//b": "/a/b",
+      "/something/a+b;c=d": "/a+b;c=d",
+      "/something/%61/%C3%A9": "/a/%C3%A9",
+    },
+  ],
+  ["~/(?i)foo", "/", { "/foo": "/", "/foo/bar/baz?x=1": "/?x=1" }],
+  ["~/(?i)(a)?b", "/x$(uri_captures[1])$(uri_captures[9])", { "/b/c": "/x", "/ab": "/xa" }],
+];
+
 export function changedRequestSuite(engine: Engine): void {
   describe(`requests that plugins change (${engine.name})`, () => {
     it("get the method, path and query that a plugin sets", async (test) => {
@@ -62,6 +86,45 @@ export function changedRequestSuite(engine: Engine): void {
       assert.equal(status, 200);
       const { method, url } = JSON.parse(body);
       assert.deepEqual([method, url], ["DELETE", "/%C3%A9%20b/%2F?d=4&c=3"]);
+    });
+
+    for (const [path, uri, rows] of rewrites) {
+      it(`get the path ${uri} with captures of the route's path ${path}`, async (test) => {
+        const { port } = await startRig(test, engine, {
+          upstream: echo,
+          service: { path: "/replaced" },
+          route: { paths: [path], strip_path: false },
+          plugins: {
+            "request-transformer": pluginInstance(
+              "request-transformer",
+              filled("request-transformer", { replace: { uri } }),
+            ),
+          },
+        });
+        const seen = Object.keys(rows).map(async (sent) => {
+          const { status, body } = await send(port, { path: sent });
+          return [sent, status === 200 ? JSON.parse(body).url : status];
+        });
+        assert.deepEqual(Object.fromEntries(await Promise.all(seen)), rows);
+      });
+    }
+
+    it("get X-Forwarded-Prefix with captures of the route's path instead of a forged one", async (test) => {
+      const config = {
+        remove: { headers: ["X-Forwarded-Prefix"] },
+        replace: { uri: "/$(uri_captures[2])" },
+        add: { headers: ["X-Forwarded-Prefix:/$(uri_captures[1])/api"] },
+      };
+      const { port } = await startRig(test, engine, {
+        upstream: echo,
+        route: { paths: ["~/(?i)(v[0-9])/api/(.*)"], strip_path: false },
+        plugins: {
+          "request-transformer": pluginInstance("request-transformer", filled("request-transformer", config)),
+        },
+      });
+      const { body } = await send(port, { path: "/V2/api/users", headers: { "X-Forwarded-Prefix": "/forged" } });
+      const { url, headers } = JSON.parse(body);
+      assert.deepEqual([url, headers["x-forwarded-prefix"]], ["/users", "/V2/api"]);
     });
 
     it("get a body although the client sent none", async (test) => {
