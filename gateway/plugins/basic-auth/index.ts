@@ -1,4 +1,7 @@
-/** basic-auth: requests need a consumer's user name and password (docs/reference/kong-compatibility.md#basic-auth). */
+/**
+ * basic-auth: requests need the user name and password of a consumer, or of an htpasswd file
+ * (docs/reference/kong-compatibility.md#basic-auth).
+ */
 import {
   type AuthenticationResult,
   authenticationPhase,
@@ -7,7 +10,10 @@ import {
   definePlugin,
   type Exchange,
 } from "@sluice/plugin-sdk";
-import { isPassword, PasswordQueueFull } from "./passwords.ts";
+import { PasswordQueueFull } from "./hash-queue.ts";
+import { namesOf, supportedForms } from "./htpasswd.ts";
+import { HtpasswdUsers } from "./htpasswd-users.ts";
+import { isPassword } from "./passwords.ts";
 import { basicAuthFacts } from "./schema.ts";
 
 interface Login {
@@ -42,32 +48,43 @@ function loginOf(value: string | undefined): Login | undefined {
 
 export const basicAuth = definePlugin({
   ...basicAuthFacts,
-  phases({ anonymous, hide_credentials, realm }) {
+  phases({ anonymous, hide_credentials, realm, htpasswd, htpasswd_only: isOnly }, { log, scope }) {
+    const users = htpasswd === null ? null : new HtpasswdUsers(htpasswd, scope.id);
     const refusal: DirectResponse = {
       status: 401,
       message: "Unauthorized",
       headers: { "WWW-Authenticate": challengeOf("Basic", realm) },
     };
 
+    /** The consumer's credential with this user name. Undefined: it is not accepted. */
+    function credentialOf({ identities }: Exchange, username: string) {
+      return isOnly || users?.has(username) ? undefined : identities.credential("basicauth_credentials", username);
+    }
+
+    const isKnown = (exchange: Exchange, username: string): boolean =>
+      users?.has(username) === true || credentialOf(exchange, username) !== undefined;
+
     function identify(
       exchange: Exchange,
       { username, password }: Login,
     ): AuthenticationResult | Promise<AuthenticationResult> {
       const { identities } = exchange;
-      const credential = identities.credential("basicauth_credentials", username);
+      const address = exchange.request.clientAddress;
+      const credential = credentialOf(exchange, username);
       const consumer = credential && identities.consumer(credential.consumer.id);
       if (credential === undefined || consumer === undefined) {
-        const reason = identities.whyInvalid("basicauth_credentials", username);
-        return { refusal: reason === null ? refusal : { ...refusal, reason } };
+        const reason = isOnly ? null : identities.whyInvalid("basicauth_credentials", username);
+        const refused = { refusal: reason === null ? refusal : { ...refusal, reason } };
+        if (users === null) return refused;
+        return settle(users.isPassword({ username, password, address }), (isRight) => {
+          if (!isRight) return refused;
+          return { identity: { consumer: null, credential: users.credentialOf(username), identifier: username } };
+        });
       }
-      const resultOf = (isRight: boolean): AuthenticationResult =>
-        isRight ? { identity: { consumer, credential, identifier: credential.username } } : { refusal };
-      const isRight = isPassword(password, { consumerId: consumer.id, stored: credential.password });
-      if (typeof isRight === "boolean") return resultOf(isRight);
-      return isRight.then(resultOf, (error: unknown) => {
-        if (error instanceof PasswordQueueFull) return { refusal: overloaded };
-        throw error;
-      });
+      return settle(
+        isPassword(password, { consumerId: consumer.id, stored: credential.password, address }),
+        (isRight) => (isRight ? { identity: { consumer, credential, identifier: credential.username } } : { refusal }),
+      );
     }
 
     const access = authenticationPhase({
@@ -82,13 +99,35 @@ export const basicAuth = definePlugin({
           // If the user in Proxy-Authorization is unknown, Authorization is used.
           const isLast = name === "authorization" || exchange.request.header("authorization") === undefined;
           if (login === undefined) continue;
-          if (isLast || exchange.identities.credential("basicauth_credentials", login.username) !== undefined) {
+          if (isLast || isKnown(exchange, login.username)) {
             return identify(exchange, login);
           }
         }
         return { refusal };
       },
     });
-    return { access };
+
+    return {
+      access,
+      start() {
+        if (users === null || users.withoutLogin.length === 0) return;
+        log.warn(
+          `users of htpasswd cannot log in, because their hashes are not supported: ${namesOf(users.withoutLogin)}. ` +
+            `Supported are ${supportedForms}`,
+        );
+      },
+    };
   },
 });
+
+/** The result for a comparison that may not have ended. */
+function settle(
+  isRight: boolean | Promise<boolean>,
+  resultOf: (isRight: boolean) => AuthenticationResult,
+): AuthenticationResult | Promise<AuthenticationResult> {
+  if (typeof isRight === "boolean") return resultOf(isRight);
+  return isRight.then(resultOf, (error: unknown) => {
+    if (error instanceof PasswordQueueFull) return { refusal: overloaded };
+    throw error;
+  });
+}

@@ -1,5 +1,15 @@
-/** Config of basic-auth: requests need a consumer's user name and password. */
-import { boolean, definePluginFacts, nullable, record, type Static, text } from "@sluice/plugin-sdk";
+/** Config of basic-auth: requests need the user name and password of a consumer, or of an htpasswd file. */
+import {
+  boolean,
+  definePluginFacts,
+  nullable,
+  type RecordRule,
+  record,
+  type Static,
+  text,
+  type Violation,
+} from "@sluice/plugin-sdk";
+import { htpasswdFault, supportedForms } from "./htpasswd.ts";
 
 const schema = record(
   {
@@ -14,11 +24,33 @@ const schema = record(
       default: false,
     }),
     realm: text({ description: "Realm of the WWW-Authenticate header.", default: "service", maxLength: 256 }),
+    htpasswd: nullable(
+      text({
+        description:
+          "The text of an htpasswd file: a user name, a colon and a hash on each line. Its users are admitted without " +
+          "a consumer, and a consumer's credential with the same user name is not used. Supported hashes: " +
+          `${supportedForms}. In custom resources prefer configFrom, which reads it from a Secret.`,
+        maxLength: 1_048_576,
+        secret: true,
+        referenceable: true,
+      }),
+    ),
+    htpasswd_only: boolean({
+      description: "Admit only the users of `htpasswd`, and no consumers. Needs `htpasswd`.",
+      default: false,
+    }),
   },
-  { description: "Requires a consumer's user name and password (RFC 7617)." },
+  { description: "Requires the user name and password of a consumer, or of an htpasswd file (RFC 7617)." },
 );
 
 export type BasicAuthConfig = Static<typeof schema>;
+
+const check: RecordRule = ({ htpasswd, htpasswd_only: isOnly }) => {
+  const violation = (member: string, message: string): readonly Violation[] => [{ path: [member], message }];
+  if (typeof htpasswd !== "string") return isOnly === true ? violation("htpasswd_only", "needs htpasswd") : [];
+  const fault = htpasswdFault(htpasswd);
+  return fault === undefined ? [] : violation("htpasswd", fault);
+};
 
 export const basicAuthFacts = definePluginFacts({
   name: "basic-auth",
@@ -26,5 +58,6 @@ export const basicAuthFacts = definePluginFacts({
   priority: 1100,
   protects: true,
   refuses: ["consumer"],
+  check,
   schema,
 });
