@@ -9,9 +9,12 @@ import {
 } from "@sluice/plugin-sdk";
 import type { ForwardAuthConfig } from "./schema.ts";
 
+export const isGrpcClient = ({ request }: Exchange): boolean =>
+  request.header("content-type")?.startsWith("application/grpc") === true;
+
 export const isAdmission = ({ status }: HttpResponse): boolean => status >= 200 && status < 300;
 
-const valuesOf = (response: HttpResponse, name: string): readonly string[] =>
+export const authHeaderValues = (response: HttpResponse, name: string): readonly string[] =>
   [response.headers[name.toLowerCase()] ?? []].flat();
 
 /** Removes from the client's request the headers that only the authorization server may set. */
@@ -24,12 +27,12 @@ export function removeAuthHeaders(exchange: Exchange, { auth_response_headers: n
  * of proxy-cache: they may identify a user, who must not get a response that was cached for another user.
  */
 export function applyAdmission(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): void {
-  const headers = config.auth_response_headers.map((name) => [name, valuesOf(response, name)] as const);
+  const headers = config.auth_response_headers.map((name) => [name, authHeaderValues(response, name)] as const);
   for (const [name, values] of headers) {
     if (values.length > 0) exchange.upstreamHeaders.apply(overrideHeaderEdit(name, values.join(", ")));
   }
   exchange.shared.set("forward_auth_headers", JSON.stringify(headers));
-  for (const cookie of valuesOf(response, "set-cookie")) {
+  for (const cookie of authHeaderValues(response, "set-cookie")) {
     const name = cookie.split("=", 1)[0]?.trim() ?? "";
     if (config.add_auth_cookies_to_response.includes(name)) exchange.responseHeaders.append("Set-Cookie", cookie);
   }
@@ -37,22 +40,26 @@ export function applyAdmission(exchange: Exchange, response: HttpResponse, confi
 
 /** The username or custom_id in the response header that names the consumer; undefined: the server names none. */
 export function consumerNameOf(response: HttpResponse, header: string): string | undefined {
-  const [value = ""] = valuesOf(response, header);
+  const [value = ""] = authHeaderValues(response, header);
   // Header values have one character per byte (Latin-1); the bytes of the name are UTF-8.
   return value === "" ? undefined : Buffer.from(value, "latin1").toString("utf8");
 }
 
 /** The authorization server's response, as it is sent to the client. A gRPC client receives only the status. */
-export function refusalOf(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): DirectResponse {
+export function traefikRefusalOf(
+  exchange: Exchange,
+  response: HttpResponse,
+  config: ForwardAuthConfig,
+): DirectResponse {
   const { status, headers, body } = response;
-  if (exchange.request.header("content-type")?.startsWith("application/grpc") === true) {
+  if (isGrpcClient(exchange)) {
     return { status, message: "the authorization server refused the request" };
   }
-  const ofConnection = valuesOf(response, "connection").join().toLowerCase().split(",");
+  const ofConnection = authHeaderValues(response, "connection").join().toLowerCase().split(",");
   const kept: string[] = [];
   for (const name of Object.keys(headers)) {
     if (connectionHeaders.has(name) || ofConnection.some((listed) => listed.trim() === name)) continue;
-    for (const value of valuesOf(response, name)) {
+    for (const value of authHeaderValues(response, name)) {
       kept.push(name, name === "location" && !config.preserve_location_header ? resolved(value, config) : value);
     }
   }

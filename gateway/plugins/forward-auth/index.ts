@@ -9,10 +9,13 @@ import {
   definePlugin,
   type Exchange,
   type ExchangeConsumer,
+  type HttpRequest,
   type HttpResponse,
+  unexpectedError,
 } from "@sluice/plugin-sdk";
-import { authRequestOf } from "./auth-request.ts";
-import { applyAdmission, consumerNameOf, isAdmission, refusalOf, removeAuthHeaders } from "./auth-response.ts";
+import { AddressError, authRequests } from "./auth-request.ts";
+import { applyAdmission, consumerNameOf, isAdmission, removeAuthHeaders, traefikRefusalOf } from "./auth-response.ts";
+import { AuthCookies, nginxRefusalOf, signinRedirect } from "./nginx-response.ts";
 import { forwardAuthFacts } from "./schema.ts";
 
 const UNAUTHORIZED = 401;
@@ -30,23 +33,41 @@ export const forwardAuth = definePlugin({
   ...forwardAuthFacts,
   phases(config, { network }) {
     const { consumer_header: consumerHeader } = config;
+    const isNginx = config.request_style === "nginx";
+    const requestOf = authRequests(config);
+    const cookies = isNginx ? new AuthCookies(config) : null;
+
+    const refusalOf = (exchange: Exchange, response: HttpResponse): DirectResponse =>
+      isNginx ? nginxRefusalOf(response) : traefikRefusalOf(exchange, response, config);
+
+    function failureOf({ message }: Error): DirectResponse {
+      const reason = `forward-auth: the request to the authorization server failed: ${message}`;
+      return isNginx ? unexpectedError(reason) : { status: 503, message: "Service unavailable", reason };
+    }
 
     async function ask(exchange: Exchange): Promise<Verdict> {
-      const request = authRequestOf(exchange, config);
+      let request: HttpRequest;
+      try {
+        request = requestOf(exchange);
+      } catch (error) {
+        if (error instanceof AddressError) return { failure: failureOf(error) };
+        throw error;
+      }
       const body = config.forward_body ? await exchange.request.body(config.max_body_size) : undefined;
       if (body === null) return { failure: tooLong };
       try {
-        return { response: await network.http.send(body === undefined ? request : { ...request, body }) };
+        const response = await network.http.send(body === undefined ? request : { ...request, body });
+        cookies?.keep(exchange, response);
+        return { response };
       } catch (error) {
-        const reason = `forward-auth: the request to the authorization server failed: ${(error as Error).message}`;
-        return { failure: { status: 503, message: "Service unavailable", reason } };
+        return { failure: failureOf(error as Error) };
       }
     }
 
     async function decide(exchange: Exchange): Promise<DirectResponse | undefined> {
       const { response, failure } = await ask(exchange);
       if (failure !== undefined) return failure;
-      if (!isAdmission(response)) return refusalOf(exchange, response, config);
+      if (!isAdmission(response)) return refusalOf(exchange, response);
       applyAdmission(exchange, response, config);
       return undefined;
     }
@@ -55,7 +76,7 @@ export const forwardAuth = definePlugin({
       const { response, failure } = await ask(exchange);
       if (failure !== undefined) return { response: failure };
       if (!isAdmission(response)) {
-        const refusal = refusalOf(exchange, response, config);
+        const refusal = refusalOf(exchange, response);
         return response.status === UNAUTHORIZED ? { refusal } : { response: refusal };
       }
       applyAdmission(exchange, response, config);
@@ -81,6 +102,8 @@ export const forwardAuth = definePlugin({
         removeAuthHeaders(exchange, config);
         return result;
       },
+      ...(cookies && { responseHeaders: (exchange: Exchange) => cookies.apply(exchange) }),
+      ...(config.signin_url !== null && { responseBody: signinRedirect(config) }),
     };
   },
 });

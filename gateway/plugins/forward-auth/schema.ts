@@ -1,12 +1,18 @@
-/** Config of forward-auth: the authorization server, and the data that it receives and sets. Names follow Traefik. */
+/**
+ * Config of forward-auth: the authorization server, and the data that it receives and sets. Names follow Traefik; the
+ * members for `request_style: nginx` correspond to annotations of ingress-nginx.
+ */
 import {
   array,
   boolean,
+  choice,
   connectionHeaders,
   decimal,
   definePluginFacts,
   integer,
+  isRecord,
   lowerCase,
+  mapping,
   nullable,
   plainEndpointViolations,
   type RecordMembers,
@@ -15,6 +21,7 @@ import {
   text,
   type Violation,
 } from "@sluice/plugin-sdk";
+import { authorityViolations, variableViolations, withSamples } from "./variables.ts";
 
 const MAX_TIME = 600_000;
 
@@ -28,8 +35,20 @@ const headerNames = (description: string) =>
 const schema = record(
   {
     address: text({
-      description: "URL of the authorization server, which is asked about every request.",
+      description:
+        "URL of the authorization server, which is asked about every request. With `request_style: nginx` it may " +
+        "contain $host, $http_host, $scheme, $request_uri, $escaped_request_uri, $uri, $request_method and " +
+        "$remote_addr. Only $host may select the server, and the route then needs `hosts`.",
       maxLength: 4096,
+    }),
+    request_style: choice(["traefik", "nginx"], {
+      description:
+        "Which headers describe the request to the server, and which of its responses the client gets. `traefik`: " +
+        "X-Forwarded-Method, -Proto, -Host, -Uri and -For; every response except 2xx is sent to the client. `nginx`: " +
+        "X-Original-URL, X-Original-Method, X-Auth-Request-Redirect, X-Sent-From, X-Real-IP, X-Forwarded-For and " +
+        "X-Request-ID, as the annotation auth-url of ingress-nginx; 401 and 403 are sent to the client, and every " +
+        "other failure is answered with 500.",
+      default: "traefik",
     }),
     auth_request_headers: headerNames(
       "Headers of the client's request that are sent to the authorization server. Default: all, except headers of " +
@@ -55,6 +74,41 @@ const schema = record(
     }),
     preserve_request_method: boolean({
       description: "Use the method of the client's request for the request to the server. Default: GET.",
+      default: false,
+    }),
+    request_method: nullable(
+      text({
+        description: "Method of the request to the server, in upper case. Default: GET.",
+        rule: "method",
+        maxLength: 32,
+      }),
+    ),
+    extra_request_headers: mapping(text({ description: "A value.", maxLength: 4096 }), {
+      description:
+        "Headers that are set in the request to the server, instead of those of the client and of the plugin with the " +
+        "same names. With `request_style: nginx` the values may contain the variables of `address`.",
+      keyRule: "header-name",
+      maxProperties: 64,
+      default: {},
+    }),
+    signin_url: nullable(
+      text({
+        description:
+          "URL of a login page. Responses of the gateway with status 401, also of other plugins, become redirects " +
+          "(302) to it. It may contain the variables of `address`. Needs `request_style: nginx`.",
+        maxLength: 4096,
+      }),
+    ),
+    signin_redirect_param: text({
+      description:
+        "Parameter with the URL of the request, which is added to `signin_url` unless its query has the parameter.",
+      default: "rd",
+      maxLength: 128,
+    }),
+    always_set_cookies: boolean({
+      description:
+        "With `request_style: nginx`, the client gets the server's cookies with responses of the statuses 200, 201, " +
+        "204, 206, 301 to 304, 307 and 308. True: with every response.",
       default: false,
     }),
     preserve_location_header: boolean({
@@ -94,39 +148,101 @@ const schema = record(
   },
   {
     description:
-      "Asks an authorization server about every request. A status from 200 to 299 admits the request; every other " +
-      "response is sent to the client.",
+      "Asks an authorization server about every request. A status from 200 to 299 admits the request. Which other " +
+      "responses are sent to the client depends on `request_style`.",
   },
 );
 
 export type ForwardAuthConfig = Static<typeof schema>;
 
-/** Headers that the plugin itself sets in the request to the server. */
-export const forwardedNames = [
-  "X-Forwarded-Method",
-  "X-Forwarded-Proto",
-  "X-Forwarded-Host",
-  "X-Forwarded-Uri",
-  "X-Forwarded-For",
-] as const;
+/** Headers that the plugin itself sets in the request to the server, by `request_style`. */
+export const ownNames = {
+  traefik: ["X-Forwarded-Method", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Uri", "X-Forwarded-For"],
+  nginx: [
+    "X-Original-URL",
+    "X-Original-Method",
+    "X-Auth-Request-Redirect",
+    "X-Sent-From",
+    "X-Real-IP",
+    "X-Forwarded-For",
+    "X-Request-ID",
+  ],
+} as const;
 
 const transportHeaders: ReadonlySet<string> = new Set([...connectionHeaders, "host"]);
-const ownHeaders: ReadonlySet<string> = new Set([...transportHeaders, ...forwardedNames.map(lowerCase)]);
 
-function check(config: RecordMembers): readonly Violation[] {
-  const reserved = (member: string, names: ReadonlySet<string>): readonly Violation[] =>
-    [config[member]].flat().flatMap((name, index) => {
-      if (typeof name !== "string" || !names.has(name.toLowerCase())) return [];
-      return [{ path: [member, index], message: `the gateway itself sets '${name}': remove it` }];
-    });
+type Violations = readonly Violation[];
+
+const violation = (message: string, ...path: Violation["path"]): Violations => [{ path, message }];
+
+const reserved = (path: Violation["path"], name: unknown, names: ReadonlySet<string>): Violations =>
+  typeof name === "string" && names.has(name.toLowerCase())
+    ? [{ path, message: `the gateway itself sets '${name}': remove it` }]
+    : [];
+
+function check(config: RecordMembers): Violations {
+  const isNginx = config.request_style === "nginx";
+  const ownHeaders = new Set([...transportHeaders, ...ownNames[isNginx ? "nginx" : "traefik"].map(lowerCase)]);
+  const reservedIn = (member: string, names: ReadonlySet<string>): Violations =>
+    [config[member]].flat().flatMap((name, index) => reserved([member, index], name, names));
   return [
-    ...plainEndpointViolations("address", config.address),
-    ...reserved("auth_request_headers", ownHeaders),
-    ...reserved("auth_response_headers", transportHeaders),
+    ...(isNginx ? nginxViolations(config) : traefikViolations(config)),
+    ...reservedIn("auth_request_headers", ownHeaders),
+    ...reservedIn("auth_response_headers", transportHeaders),
+    ...Object.keys(isRecord(config.extra_request_headers) ? config.extra_request_headers : {}).flatMap((name) =>
+      reserved(["extra_request_headers", name], name, transportHeaders),
+    ),
+    ...methodViolations(config),
     ...(typeof config.anonymous === "string" && config.consumer_header === null
-      ? [{ path: ["anonymous"], message: "needs consumer_header: without it, requests get no consumer" }]
+      ? violation("needs consumer_header: without it, requests get no consumer", "anonymous")
       : []),
   ];
+}
+
+function methodViolations({ request_method: method, preserve_request_method: preserve }: RecordMembers): Violations {
+  // A CONNECT request would ask the server for a tunnel.
+  if (method === "CONNECT") return violation("invalid value: CONNECT", "request_method");
+  return typeof method === "string" && preserve === true
+    ? violation("must be unset with preserve_request_method", "request_method")
+    : [];
+}
+
+function traefikViolations({ address, signin_url: signin, always_set_cookies: always }: RecordMembers): Violations {
+  return [
+    ...plainEndpointViolations("address", address),
+    ...(typeof signin === "string" ? violation("needs request_style nginx", "signin_url") : []),
+    ...(always === true ? violation("needs request_style nginx", "always_set_cookies") : []),
+  ];
+}
+
+function nginxViolations(config: RecordMembers): Violations {
+  const { address, signin_url: signin, signin_redirect_param: param, extra_request_headers: extra } = config;
+  const cookies = config.add_auth_cookies_to_response;
+  return [
+    ...(typeof address === "string" ? addressViolations(address) : []),
+    ...(typeof signin === "string" ? signinViolations(signin) : []),
+    ...(typeof param === "string" && !/^[\w.~-]+$/.test(param)
+      ? violation("may contain only letters, digits and -._~", "signin_redirect_param")
+      : []),
+    ...Object.entries(isRecord(extra) ? extra : {}).flatMap(([name, value]) =>
+      typeof value === "string" ? variableViolations(["extra_request_headers", name], value) : [],
+    ),
+    ...(Array.isArray(cookies) && cookies.length > 0
+      ? violation("must be empty: request_style nginx passes on all cookies", "add_auth_cookies_to_response")
+      : []),
+  ];
+}
+
+/** The first problem of each kind would only repeat the one before it. */
+function addressViolations(address: string): Violations {
+  const found = [...variableViolations(["address"], address), ...authorityViolations(["address"], address)];
+  return found.length > 0 ? found.slice(0, 1) : plainEndpointViolations("address", withSamples(address));
+}
+
+function signinViolations(url: string): Violations {
+  const found = variableViolations(["signin_url"], url);
+  if (found.length > 0 || /^\/(?![/\\])/.test(url)) return found;
+  return plainEndpointViolations("signin_url", withSamples(url));
 }
 
 export const forwardAuthFacts = definePluginFacts({

@@ -21,6 +21,7 @@ Plugins answer with statuses of their own; the page of the [plugin](plugins.md) 
 | 413 | [request-size-limiting](plugins/request-size-limiting.md); [forward-auth](plugins/forward-auth.md), [grpc-web](plugins/grpc-web.md), [request-transformer](plugins/request-transformer.md), [request-validator](plugins/request-validator.md) and [standard-webhooks](plugins/standard-webhooks.md), if the body is larger than the plugin may read |
 | 421 | [mtls-auth](plugins/mtls-auth.md): the connection was opened when no plugin required a certificate for its server name |
 | 429 | [rate-limiting](plugins/rate-limiting.md), [response-ratelimiting](plugins/response-ratelimiting.md) |
+| 500 | [forward-auth](plugins/forward-auth.md) with \`request_style: nginx\`: the authorization server does not answer, or answers with another status than 2xx, 401 and 403. The node's log has the \`reason\` |
 | 503 | [forward-auth](plugins/forward-auth.md), [openid-connect](plugins/openid-connect.md), [basic-auth](plugins/basic-auth.md): a server that the plugin asks does not answer, or the node is overloaded. The node's log has the \`reason\` |
 | 504 | [proxy-cache](plugins/proxy-cache.md): \`Cache-Control: only-if-cached\`, and nothing is cached |
 | any | [request-termination](plugins/request-termination.md), [forward-auth](plugins/forward-auth.md) (the response of its server), plugins of your own |`;

@@ -44,6 +44,8 @@ export interface ExchangeCredentials {
 export interface ExchangeRoute {
   readonly id: string;
   readonly name: string | null;
+  /** Host names on which the route matches, possibly with `*` at the beginning or the end. Null: it matches any host. */
+  readonly hosts: readonly string[] | null;
 }
 
 export interface ExchangeService {
