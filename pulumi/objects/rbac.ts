@@ -20,8 +20,17 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** The last five sections occur only in the operator's role file. */
-type Section = "cluster" | "clusterOnly" | "home" | "selector" | "push" | "private" | "privatePush" | "moved";
+/** The last six sections occur only in the operator's role file. */
+type Section =
+  | "cluster"
+  | "clusterOnly"
+  | "home"
+  | "webhook"
+  | "selector"
+  | "push"
+  | "private"
+  | "privatePush"
+  | "moved";
 
 const apiGroup = "rbac.authorization.k8s.io";
 const apiVersion = `${apiGroup}/v1`;
@@ -30,12 +39,12 @@ const apiVersion = `${apiGroup}/v1`;
  * A service account with its roles: in the cluster (or in the namespaces that are read), in the home namespace and, for
  * the operator, in the private namespace.
  *
- * @param clusterOnly Whether to include the rules for cluster-scoped objects.
+ * @param clusterScoped The sections of rules for cluster-scoped objects.
  */
 export function rightsOf(
   release: Release,
   component: "operator" | "admin",
-  clusterOnly: boolean,
+  clusterScoped: readonly ("clusterOnly" | "webhook")[],
 ): readonly KubernetesObject[] {
   const { values, namespace } = release;
   const rules = rulesOf(release, component);
@@ -44,7 +53,7 @@ export function rightsOf(
   const wide = { name: wideName(release, component), labels: labelsOf(release, component) };
   const everywhere = [
     ...rules("cluster"),
-    ...(clusterOnly ? rules("clusterOnly") : []),
+    ...clusterScoped.flatMap(rules),
     ...(values.namespaceSelector === "" ? [] : rules("selector")),
   ];
   const makesPush = values.push.existingSecret === "";

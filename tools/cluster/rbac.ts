@@ -11,6 +11,7 @@ interface Role {
   readonly cluster: readonly object[];
   readonly clusterOnly: readonly object[];
   // The optional rules are for the operator only.
+  readonly webhook?: readonly object[];
   readonly selector?: readonly object[];
   readonly push?: readonly object[];
   readonly private?: readonly object[];
@@ -31,12 +32,12 @@ const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: 
  */
 export function roleManifests(homeNamespace: string, privateNamespace = homeNamespace): string {
   const items = Object.entries(users).flatMap(([file, user]) => {
-    const { cluster, clusterOnly, home, moved = [], private: secrets = [] } = roleOf(file);
+    const { cluster, clusterOnly, webhook = [], home, moved = [], private: secrets = [] } = roleOf(file);
     const subject = userNamed(user);
     const isApart = privateNamespace !== homeNamespace;
     const rules = [...home, ...(isApart ? moved : secrets)];
     return [
-      ...granted({ name: user, subject, rules: [...cluster, ...clusterOnly], kind: "ClusterRole" }),
+      ...granted({ name: user, subject, rules: [...cluster, ...clusterOnly, ...webhook], kind: "ClusterRole" }),
       ...granted({ name: user, subject, rules, kind: "Role", namespace: homeNamespace }),
       ...(isApart ? granted({ name: user, subject, rules: secrets, kind: "Role", namespace: privateNamespace }) : []),
     ];

@@ -17,7 +17,7 @@ export function adminObjects(release: Release): readonly KubernetesObject[] {
   const values = release.values.admin;
   const plugins = pluginsOf(release, values.resources);
   return [
-    ...rightsOf(release, component, values.kubernetes),
+    ...rightsOf(release, component, values.kubernetes ? ["clusterOnly"] : []),
     serviceOf(release, { component, ports: { admin: values.port } }),
     deploymentOf(release, {
       component,

@@ -25,7 +25,7 @@ const component = "operator";
 export function operatorObjects(release: Release): readonly KubernetesObject[] {
   const webhook = hasWebhook(release);
   return [
-    ...rightsOf(release, component, webhook),
+    ...rightsOf(release, component, ["clusterOnly", ...(webhook ? ["webhook" as const] : [])]),
     ...(webhook ? webhookObjects(release) : []),
     ...classLeases(release),
     serviceOf(release, { component, ports: { http: 8080 } }),

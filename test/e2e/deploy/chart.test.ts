@@ -119,6 +119,20 @@ if (process.argv.includes("--write")) {
       );
     });
 
+  test("the operator may read IngressClasses without a webhook too, and then has no right to a webhook's configuration", async () => {
+    const resourcesOf = async (...values: readonly string[]) => {
+      const objects = await render({ values });
+      return objects
+        .filter(({ kind, metadata }) => kind === "ClusterRole" && metadata.name.endsWith("-operator"))
+        .flatMap(({ rules }) =>
+          (rules as readonly { resources: readonly string[] }[]).flatMap((rule) => rule.resources),
+        );
+    };
+    const [withWebhook, without] = [await resourcesOf(), await resourcesOf("--set", "webhook.enabled=false")];
+    assert.deepEqual(withWebhook.slice(-2), ["ingressclasses", "validatingwebhookconfigurations"]);
+    assert.deepEqual(without, withWebhook.slice(0, -1));
+  });
+
   for (const [file, object, count] of [
     ["operator-role.yaml", "operator", 3],
     ["admin-role.yaml", "admin", 2],

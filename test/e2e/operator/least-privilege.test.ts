@@ -206,7 +206,7 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
         unused: unused(
           grantsOf(
             "operator",
-            ["cluster", "clusterOnly", "selector", "push", "home", "private", "privatePush", "moved"],
+            ["cluster", "clusterOnly", "webhook", "selector", "push", "home", "private", "privatePush", "moved"],
             { home: "default", own: APART },
           ),
           operator,
