@@ -79,6 +79,16 @@ test("a label that selects pods or identifies the owner of an object is refused 
   ]);
 });
 
+test("the Service whose addresses are published must be one that the operator reads, and the only source of addresses", () => {
+  const override = { publishService: { pathOverride: "edge/balancer" } };
+  assert.deepEqual(faultsOf({ values: override }), []);
+  assert.deepEqual(faultsOf({ values: { ...override, namespaces: ["edge"] } }), []);
+  assert.deepEqual(faultsOf({ values: { ...override, namespaces: ["bank"], publishStatusAddress: ["192.0.2.1"] } }), [
+    "publishService.pathOverride: set this or publishStatusAddress, not both",
+    "publishService.pathOverride: the operator does not read the namespace edge: add it to namespaces",
+  ]);
+});
+
 const pinned = (repository: string): string => `images.example.com/${repository}@sha256:${"0a".repeat(32)}`;
 
 test("images of plugins must be distinct and have a digest, and may have a tag too", () => {
@@ -106,7 +116,7 @@ test("`env` may set SLUICE_PLUGINS for plugins in the image of a part, unless pl
 /** Each of these sets of values makes the release set different variables. */
 const releases: readonly ReleaseArgs["values"][] = [
   {},
-  { namespaces: ["a"], push: { existingSecret: "certificates" } },
+  { namespaces: ["a"], push: { existingSecret: "certificates" }, publishStatusAddress: ["192.0.2.1"] },
   {
     namespaceSelector: "team",
     gateway: { tls: { enabled: true } },

@@ -1,7 +1,7 @@
 /** Checks of a release as a whole; charts/sluice/templates/checks.yaml contains the same checks. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { labelsOf, longestName, privateNamespace, type Release } from "./objects/names.ts";
+import { labelsOf, longestName, namespacesOf, privateNamespace, type Release } from "./objects/names.ts";
 import { hasPostgres, redisAddressOf } from "./objects/parts/databases.ts";
 
 /** An error in the values or in the name of a release. */
@@ -40,7 +40,9 @@ function nameFaults({ name, values }: Release): readonly ValuesFault[] {
 
 function contradictions(release: Release): readonly ValuesFault[] {
   const { namespaces, namespaceSelector, admin, postgres, redis, userApi, gateway } = release.values;
+  const { publishService, publishStatusAddress } = release.values;
   const { enabled, minReplicas, maxReplicas } = gateway.autoscaling;
+  const [publishNamespace = ""] = publishService.pathOverride.split("/");
   return [
     ...fault(
       privateNamespace(release).length > 63,
@@ -56,6 +58,16 @@ function contradictions(release: Release): readonly ValuesFault[] {
       namespaces.length > 0 && admin.enabled && admin.kubernetes,
       "admin.kubernetes",
       "it requires a ClusterRole, and namespaces allows none: set only one of them",
+    ),
+    ...fault(
+      publishService.pathOverride !== "" && publishStatusAddress.length > 0,
+      "publishService.pathOverride",
+      "set this or publishStatusAddress, not both",
+    ),
+    ...fault(
+      publishService.pathOverride !== "" && namespaces.length > 0 && !namespacesOf(release).includes(publishNamespace),
+      "publishService.pathOverride",
+      `the operator does not read the namespace ${publishNamespace}: add it to namespaces`,
     ),
     ...fault(
       postgres.enabled && postgres.existingSecret !== "",

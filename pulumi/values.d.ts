@@ -63,6 +63,14 @@ export interface Values {
     /** Whether a validating webhook reports errors at kubectl apply. Has no effect if `namespaces` is set, because the webhook requires a ClusterRole. */
     readonly enabled: boolean;
   };
+  readonly publishService: {
+    /** Whether the operator writes the addresses of a Service into the status of each Ingress that all nodes serve, where programs such as external-dns read them. */
+    readonly enabled: boolean;
+    /** Service whose addresses are written, as namespace/name. Empty: the proxy Service of this release. If `namespaces` or `namespaceSelector` is set, the Service must be in one of these namespaces or in the release's. */
+    readonly pathOverride: string;
+  };
+  /** IP addresses and host names to write instead of those of a Service, such as those of a load balancer in front of the cluster. */
+  readonly publishStatusAddress: readonly string[];
   readonly gateway: {
     readonly image: {
       /** Name of the image below the registry. */

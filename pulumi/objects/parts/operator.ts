@@ -87,6 +87,7 @@ function settings(release: Release): readonly object[] {
       ? []
       : [{ name: "SLUICE_NAMESPACE_SELECTOR", value: values.namespaceSelector }]),
     { name: "SLUICE_NODE_SERVICE", value: `${namespace}/${name}-gateway-push` },
+    ...publishedAddresses(release),
     // The pod's uid stays the same when its container restarts, so the operator still holds the Lease.
     { name: "SLUICE_IDENTITY", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     ...(ownPush(release)?.env ?? [{ name: "SLUICE_PUSH_SECRET", value: pushSecret(release) }]),
@@ -98,6 +99,16 @@ function settings(release: Release): readonly object[] {
       : []),
     { name: "SLUICE_LOG_LEVEL", value: values.logLevel },
   ];
+}
+
+/** The setting that determines the addresses in the statuses of Ingresses. */
+function publishedAddresses(release: Release): readonly object[] {
+  const { publishService, publishStatusAddress } = release.values;
+  if (publishStatusAddress.length > 0)
+    return [{ name: "SLUICE_PUBLISH_ADDRESSES", value: publishStatusAddress.join(",") }];
+  if (!publishService.enabled) return [];
+  const own = `${release.namespace}/${objectName(release, "gateway")}`;
+  return [{ name: "SLUICE_PUBLISH_SERVICE", value: publishService.pathOverride || own }];
 }
 
 function webhookObjects(release: Release): readonly KubernetesObject[] {

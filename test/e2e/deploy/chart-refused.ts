@@ -12,6 +12,26 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
   ["an unknown member of resources", "gateway.resources.limit.memory=1Gi", /additional properties 'limit'/],
   ["a class that is not a valid label value", "class=A b", /'\/class': 'A b' does not match/],
   ["two ways to select namespaces", "namespaces={a},namespaceSelector=b=c", /set only one of them/],
+  [
+    "two sources of the addresses in statuses",
+    "publishService.pathOverride=a/b,publishStatusAddress={192.0.2.1}",
+    /set only one of them/,
+  ],
+  [
+    "a Service in a namespace that the operator does not read",
+    "publishService.pathOverride=edge/balancer,namespaces={shop}",
+    /publishService\.pathOverride: the operator does not read the namespace edge: add it to namespaces/,
+  ],
+  [
+    "a Service without its namespace",
+    "publishService.pathOverride=balancer",
+    /'\/publishService\/pathOverride': 'balan/,
+  ],
+  [
+    "an address with a port",
+    "publishStatusAddress={a.example:80}",
+    /'\/publishStatusAddress\/0': 'a\.example:80' does/,
+  ],
   ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set only one of them/],
   ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set only one of them/],
   ["Kubernetes tokens without a ClusterRole", "namespaces={a},admin.kubernetes=true", /requires a ClusterRole/],

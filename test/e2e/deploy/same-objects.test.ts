@@ -15,6 +15,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     admin: { enabled: false },
     userApi: { enabled: false },
     webhook: { enabled: false },
+    publishService: { enabled: false },
     disruptionBudgets: { enabled: false },
     push: { existingSecret: "own-push" },
     gateway: { endSeconds: 0, keptDocument: { enabled: false }, workers: "auto" },
@@ -36,6 +37,10 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     redis: { host: "redis.example.internal", port: 6380, tls: true, existingSecret: "redis-login" },
     userApi: { route: { enabled: true, hosts: ["users.example.com"], paths: ["/a", "/b"] } },
   },
+  "addresses of a load balancer outside the cluster": {
+    publishService: { enabled: false },
+    publishStatusAddress: ["192.0.2.1", "2001:db8::1", "a.example"],
+  },
   "images of plugins": { plugins: { images: plugins } },
   "images of plugins as volumes": {
     plugins: { images: plugins, imageVolumes: true },
@@ -45,6 +50,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   },
   "all other values": {
     labels: { team: "edge" },
+    publishService: { pathOverride: "edge/balancer" },
     logLevel: "debug",
     image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
     operator: {
@@ -119,12 +125,14 @@ for (const word of words) {
   const name = /^[a-z]/.test(word) ? word : `a${word}`;
   test(`chart and Pulumi create the same objects: names that are ${word}`, async () => {
     const databases = { postgres: other, redis: { host: word, ...other } };
-    await compare({ name, namespace: word, values: { ...values, ...databases, namespaceSelector: word } });
+    const service = { publishService: { pathOverride: `${word}/${word}` } };
+    await compare({ name, namespace: word, values: { ...values, ...databases, ...service, namespaceSelector: word } });
     const servers = {
       postgres: { enabled: true, persistence: { enabled: true, size: "2", storageClassName: word } },
       redis: { enabled: true, ...other },
     };
-    await compare({ name, namespace: word, values: { ...values, ...servers, namespaces: [word] } });
+    const addresses = { publishStatusAddress: [word] };
+    await compare({ name, namespace: word, values: { ...values, ...servers, ...addresses, namespaces: [word] } });
   });
 }
 
