@@ -63,6 +63,14 @@ export interface Values {
     /** Whether a validating webhook reports errors at kubectl apply. Has no effect if `namespaces` is set, because the webhook requires a ClusterRole. */
     readonly enabled: boolean;
   };
+  readonly ingressClass: {
+    /** Whether to create an IngressClass, whose Ingresses this installation serves. Has no effect if `namespaces` is set, because an IngressClass is cluster-scoped: Ingresses then name the value of `class` in spec.ingressClassName. */
+    readonly create: boolean;
+    /** Name of the IngressClass. Empty: the value of `class`. */
+    readonly name: string;
+    /** Whether it is the cluster's default IngressClass, which Kubernetes sets in new Ingresses without a class. */
+    readonly default: boolean;
+  };
   readonly publishService: {
     /** Whether the operator writes the addresses of a Service into the status of each Ingress that all nodes serve, where programs such as external-dns read them. */
     readonly enabled: boolean;

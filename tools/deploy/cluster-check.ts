@@ -17,6 +17,7 @@ interface Need {
 const wide = [
   "clusterroles.rbac.authorization.k8s.io",
   "clusterrolebindings.rbac.authorization.k8s.io",
+  "ingressclasses.networking.k8s.io",
   "validatingwebhookconfigurations.admissionregistration.k8s.io",
 ];
 const atHome = [

@@ -63,6 +63,18 @@ labels:
 {{- if and .Values.operator.privateNamespace.create (not .Values.namespaces) (ne (include "sluice.privateNamespace" .) .Release.Namespace) }}true{{ end }}
 {{- end }}
 
+{{- /* Whether the chart creates an IngressClass: not with Roles only, because it is cluster-scoped. */}}
+{{- define "sluice.hasIngressClass" -}}
+{{- if and .Values.ingressClass.create (not .Values.namespaces) }}true{{ end }}
+{{- end }}
+
+{{- /* The class that Ingresses name. Without an IngressClass, it is the class of the installation. */}}
+{{- define "sluice.ingressClass" -}}
+{{- if include "sluice.hasIngressClass" . }}{{ .Values.ingressClass.name | default .Values.class }}
+{{- else }}{{ .Values.class }}
+{{- end }}
+{{- end }}
+
 {{- /* Whether there is a webhook: not with Roles only, because it is cluster-scoped and requires a ClusterRole. */}}
 {{- define "sluice.hasWebhook" -}}
 {{- if and .Values.webhook.enabled (not .Values.namespaces) }}true{{ end }}

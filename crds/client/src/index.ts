@@ -24,7 +24,7 @@ export { usesRegexPaths } from "./derive/ingress/annotations/transforms.ts";
 export { isCanary } from "./derive/ingress/canary.ts";
 export { deriveCertificate, tlsSecretsOf } from "./derive/ingress/derive-certificate.ts";
 export * from "./derive/ingress/derive-ingress.ts";
-export { ingressController, ownIngresses } from "./derive/ingress/ingress-class.ts";
+export { ownIngresses } from "./derive/ingress/ingress-class.ts";
 export { ingressHostsOf, wwwCounterpart } from "./derive/ingress/ingress-spec.ts";
 export { createDirectoryClient } from "./directory/client.ts";
 export { createDirectoryRevisionStorage } from "./directory/revision-storage.ts";

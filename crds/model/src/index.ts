@@ -75,6 +75,7 @@ export {
   type ConfigFrom,
   CREDENTIAL_LABEL,
   DEFAULT_CLASS,
+  ingressController,
   type NameRef,
   type SecretRef,
 } from "./resources/common-spec.ts";

@@ -1,6 +1,6 @@
 /** The operator: Deployment, Service, RBAC objects and webhook, equal to the chart's. */
 import { readFileSync } from "node:fs";
-import { CLASS_LABEL } from "@sluice/model";
+import { CLASS_LABEL, ingressController } from "@sluice/model";
 import { parse } from "yaml";
 import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, serviceOf } from "../deployment.ts";
@@ -27,6 +27,7 @@ export function operatorObjects(release: Release): readonly KubernetesObject[] {
   return [
     ...rightsOf(release, component, ["clusterOnly", ...(webhook ? ["webhook" as const] : [])]),
     ...(webhook ? webhookObjects(release) : []),
+    ...ingressClass(release),
     ...classLeases(release),
     serviceOf(release, { component, ports: { http: 8080 } }),
     deployment(release),
@@ -136,6 +137,20 @@ function webhookObjects(release: Release): readonly KubernetesObject[] {
       },
     },
   ];
+}
+
+/** None in a release that is limited to some namespaces, because an IngressClass is cluster-scoped. */
+function ingressClass(release: Release): readonly KubernetesObject[] {
+  const { ingressClass, namespaces, class: className } = release.values;
+  if (!ingressClass.create || namespaces.length > 0) return [];
+  const annotations = { "ingressclass.kubernetes.io/is-default-class": "true" };
+  const metadata = {
+    name: ingressClass.name || className,
+    labels: labelsOf(release, component),
+    ...(ingressClass.default ? { annotations } : {}),
+  };
+  const spec = { controller: ingressController(className) };
+  return [{ apiVersion: "networking.k8s.io/v1", kind: "IngressClass", metadata, spec }];
 }
 
 /**

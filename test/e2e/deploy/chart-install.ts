@@ -136,7 +136,7 @@ export function removal(scene: () => Scene): void {
       { what: "all objects to be removed", timeout: 60_000, interval: 500 },
     );
     assert.equal(left, "nothing");
-    const wide = "clusterroles,clusterrolebindings,validatingwebhookconfigurations";
+    const wide = "clusterroles,clusterrolebindings,ingressclasses,validatingwebhookconfigurations";
     assert.equal(await kubectl("get", wide, "-l", `app.kubernetes.io/instance=${release}`, "-o", "name"), "");
     const theirs = await kubectl("get", crdNames.join(), "-o", "name");
     assert.deepEqual(theirs.trim().split("\n").sort(), ["route.sluice.dev/theirs", "service.sluice.dev/theirs"]);

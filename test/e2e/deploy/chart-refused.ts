@@ -22,6 +22,7 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
     "publishService.pathOverride=edge/balancer,namespaces={shop}",
     /publishService\.pathOverride: the operator does not read the namespace edge: add it to namespaces/,
   ],
+  ["an invalid name of an IngressClass", "ingressClass.name=Public", /'\/ingressClass\/name': 'Public' does not match/],
   [
     "a Service without its namespace",
     "publishService.pathOverride=balancer",

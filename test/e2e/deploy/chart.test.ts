@@ -87,15 +87,18 @@ if (process.argv.includes("--write")) {
     ],
   ] as const)
     test(`the notes warn of ${what}`, async () => {
-      const notesOf = async (...more: readonly string[]) => {
-        const sets = [...values, ...more].flatMap((value) => ["--set", value]);
-        const { code, stdout, stderr } = await helm(["install", release, charts.sluice, "--dry-run=client", ...sets]);
-        assert.equal(code, 0, stderr);
-        return stdout.slice(stdout.indexOf("NOTES:"));
-      };
-      assert.match(await notesOf(), expected);
+      assert.match(await notesOf(...values), expected);
       const set = ["networkPolicies.enabled=true", "operator.privateNamespace.name=keys"];
-      assert.doesNotMatch(await notesOf(...set), expected);
+      assert.doesNotMatch(await notesOf(...values, ...set), expected);
+    });
+
+  for (const [what, values, expected] of [
+    ["the IngressClass", ["class=edge", "ingressClass.name=public"], "public"],
+    ["the class of the installation if it has only Roles", ["class=edge", "namespaces={shop}"], "edge"],
+  ] as const)
+    test(`the notes name the class of Ingresses: ${what}`, async () => {
+      const [, found] = /^Ingresses: .* spec\.ingressClassName: (.+)$/m.exec(await notesOf(...values)) ?? [];
+      assert.equal(found, expected);
     });
 
   for (const name of cases.filter((one) => one !== "namespaced"))
@@ -149,6 +152,14 @@ if (process.argv.includes("--write")) {
           assert.ok(text.includes(`verbs: [${verbs.join(", ")}]`), verbs.join());
       }
     });
+}
+
+/** The notes that an installation with these values prints. */
+async function notesOf(...values: readonly string[]): Promise<string> {
+  const sets = values.flatMap((value) => ["--set", value]);
+  const { code, stdout, stderr } = await helm(["install", release, charts.sluice, "--dry-run=client", ...sets]);
+  assert.equal(code, 0, stderr);
+  return stdout.slice(stdout.indexOf("NOTES:"));
 }
 
 interface PodSpec {

@@ -90,6 +90,17 @@ test("a namespace of another stack, or of no stack, is neither taken over nor de
   assert.equal(left, "Active Active");
 });
 
+test("an IngressClass of another owner is not taken over", async () => {
+  const spec = { controller: "example.com/controller" };
+  await apply({ apiVersion: "networking.k8s.io/v1", kind: "IngressClass", metadata: { name: "sluice" }, spec });
+  await configure("qa", { namespace: "free" });
+  assert.match(
+    await refused("qa"),
+    /owners:\n +the IngressClass sluice already exists, created with kubectl\n +Nothing was changed/,
+  );
+  await plane.kubectl(["delete", "ingressclass", "sluice"]);
+});
+
 test("objects of a Helm release with the same name are not taken over in a shared namespace", async () => {
   const installed = await helm(["install", "sluice", charts.sluice, "--namespace=shop"], plane.kubeconfig);
   assert.equal(installed.code, 0, installed.stderr);

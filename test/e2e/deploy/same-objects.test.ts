@@ -15,6 +15,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     admin: { enabled: false },
     userApi: { enabled: false },
     webhook: { enabled: false },
+    ingressClass: { create: false },
     publishService: { enabled: false },
     disruptionBudgets: { enabled: false },
     push: { existingSecret: "own-push" },
@@ -50,6 +51,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   },
   "all other values": {
     labels: { team: "edge" },
+    ingressClass: { name: "public.example", default: true },
     publishService: { pathOverride: "edge/balancer" },
     logLevel: "debug",
     image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
@@ -98,6 +100,7 @@ for (const word of words) {
   const values = {
     class: word,
     labels: { team: word },
+    ingressClass: { name: word },
     image: { pullSecrets: [word] },
     push: other,
     operator: { ...placed, ...other, env: { Y: word, NO: word, NULL: word } },

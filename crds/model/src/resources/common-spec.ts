@@ -12,6 +12,10 @@ const dnsLabel = { minLength: 1, maxLength: 63, pattern: "^[a-z]([-a-z0-9]*[a-z0
 
 export const DEFAULT_CLASS = "sluice";
 
+/** The `spec.controller` of the IngressClasses of the installation with this class. */
+export const ingressController = (className: string): string =>
+  className === DEFAULT_CLASS ? "sluice.dev/ingress-controller" : `sluice.dev/ingress-controller/${className}`;
+
 /** A label of Leases. Its value is the class of the resources without `spec.class` in the Lease's namespace. */
 export const CLASS_LABEL = "sluice.dev/class";
 

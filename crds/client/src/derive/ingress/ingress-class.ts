@@ -1,15 +1,11 @@
 /** Decides which Ingresses belong to an installation. */
-import { DEFAULT_CLASS } from "@sluice/model";
+import { ingressController } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import { ingressSpecOf } from "./ingress-spec.ts";
 
 /** Older than `spec.ingressClassName`, and still in many manifests. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
-
-/** The `spec.controller` of an installation's IngressClasses. */
-export const ingressController = (className: string): string =>
-  className === DEFAULT_CLASS ? "sluice.dev/ingress-controller" : `sluice.dev/ingress-controller/${className}`;
 
 export interface IngressOwnership {
   readonly class: string;
