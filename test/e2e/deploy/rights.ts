@@ -64,6 +64,8 @@ export function rightsTests(scene: () => Scene): void {
     return {
       namespace,
       privateNamespace,
+      // The chart's default.
+      ingressClass: "sluice",
       kubectl: cluster.kubectl,
       operatorTail: () => kubectl("logs", operator, "--tail=40"),
       async restartOperator(between) {
@@ -104,7 +106,7 @@ export function rightsTests(scene: () => Scene): void {
       assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
       for (const name of ["good", "invalid"])
         await kubectl("delete", "--ignore-not-found", ...crdNames.map((kind) => `${kind}/${name}`));
-      await kubectl("delete", "secrets", "tls", "key");
+      await kubectl("delete", "ingress/good", "service/good", "secret/tls", "secret/key");
     },
   );
 

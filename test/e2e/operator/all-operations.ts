@@ -7,6 +7,8 @@ export interface Place {
   readonly namespace: string;
   /** Namespace of the Secrets that only the operator reads. */
   readonly privateNamespace: string;
+  /** The `spec.ingressClassName` of the operator's Ingresses. */
+  readonly ingressClass: string;
   /** kubectl as the administrator. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** The last lines of the operator's log. */
@@ -79,10 +81,27 @@ function invalid({ namespace }: Place): readonly object[] {
   ];
 }
 
+/** An Ingress and its core Service. An Event reports the annotation, which has no effect. */
+function ingress({ namespace, ingressClass }: Place): readonly object[] {
+  const service = { apiVersion: "v1", kind: "Service", metadata: { name: "good", namespace } };
+  const backend = { service: { name: "good", port: { number: 80 } } };
+  const annotations = { "nginx.ingress.kubernetes.io/unknown": "a" };
+  const rule = { host: `ingress.${namespace}.test`, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } };
+  return [
+    { ...service, spec: { ports: [{ port: 80 }] } },
+    {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name: "good", namespace, annotations },
+      spec: { ingressClassName: ingressClass, rules: [rule] },
+    },
+  ];
+}
+
 const list = (items: readonly object[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
 /**
- * Makes the operator write statuses and Events (one repeatedly), move its Secrets to the private namespace, and add and
+ * Makes the operator write statuses and Events (one repeatedly), also those of an Ingress, move its Secrets to the private namespace, and add and
  * remove parts of the saved document.
  */
 export async function runAllOperatorOperations(place: Place): Promise<void> {
@@ -125,6 +144,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
     },
     { what: "an Event with the count of a series", timeout: 60_000 },
   );
+  await serveIngress(place);
   const parts = () => inPlace("get", "configmaps", "-l", "sluice.dev/part-of", "-o", "name");
   const kept = await waitFor(async () => (await parts()) || undefined, {
     what: "parts of the document",
@@ -147,6 +167,18 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
     timeout: 30_000,
     interval: 200,
   });
+}
+
+/** Makes the operator serve an Ingress, write the gateway's addresses into its status, and record an Event about it. */
+async function serveIngress(place: Place): Promise<void> {
+  const { namespace, kubectl } = place;
+  await kubectl(["apply", "-f", "-"], list(ingress(place)));
+  const read = (kind: string, path: string, ...args: readonly string[]) =>
+    kubectl(["-n", namespace, "get", kind, ...args, "-o", `jsonpath={${path}}`]);
+  const address = () => read("ingress", ".status.loadBalancer.ingress[0].ip", "good");
+  await waitFor(address, { what: "an address in the status of the Ingress", timeout: 60_000, interval: 200 });
+  const notes = () => read("events.events.k8s.io", ".items[*].note", "--field-selector=regarding.kind=Ingress");
+  await waitFor(notes, { what: "an Event about the Ingress", timeout: 60_000, interval: 200 });
 }
 
 /** Names of the operator's Secrets in the private namespace. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { DEFAULT_CLASS, ingressController } from "@sluice/model";
 import { parse } from "yaml";
 import { root } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
@@ -53,7 +54,13 @@ before(async () => {
   };
   const apply = (...items: readonly object[]) =>
     plane.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
-  await apply(referenceGrantCrd, configuration);
+  const ingressClass = {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "IngressClass",
+    metadata: { name: "public" },
+    spec: { controller: ingressController(DEFAULT_CLASS) },
+  };
+  await apply(referenceGrantCrd, configuration, ingressClass);
   await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
   await plane.kubectl(["create", "namespace", APART]);
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default", APART));
@@ -106,11 +113,19 @@ async function mounted(namespace: string): Promise<Env> {
   };
 }
 
-async function placeOf(namespace: string, operator: Account, admin: Account, token: string | null): Promise<Place> {
+interface PlaceOptions {
+  readonly operator: Account;
+  readonly admin: Account;
+  readonly token: string | null;
+  readonly ingressClass: string;
+}
+
+async function placeOf(namespace: string, { operator, admin, token, ingressClass }: PlaceOptions): Promise<Place> {
   const own: Env = {
     KUBECONFIG: operator.kubeconfig,
     SLUICE_HOME_NAMESPACE: namespace,
     SLUICE_REVISIONS: "3",
+    SLUICE_PUBLISH_ADDRESSES: "192.0.2.1",
     ...operator.settings,
   };
   const running = await operatorOf(`operator of ${namespace}`, own);
@@ -130,6 +145,7 @@ async function placeOf(namespace: string, operator: Account, admin: Account, tok
   return {
     namespace,
     privateNamespace: own.SLUICE_PRIVATE_NAMESPACE ?? namespace,
+    ingressClass,
     kubectl: plane.kubectl,
     operatorTail: () => running.process.tail(40),
     restartOperator: restart,
@@ -180,9 +196,8 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
     "--clusterrole=cluster-admin",
     "--serviceaccount=default:person",
   ]);
-  const place = await placeOf(
-    "default",
-    {
+  const place = await placeOf("default", {
+    operator: {
       kubeconfig: await plane.kubeconfigFor(users.operator),
       settings: {
         SLUICE_NAMESPACE_SELECTOR: "team",
@@ -191,9 +206,10 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
         SLUICE_PRIVATE_NAMESPACE: APART,
       },
     },
-    { kubeconfig: await plane.kubeconfigFor(users.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
-    person,
-  );
+    admin: { kubeconfig: await plane.kubeconfigFor(users.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
+    token: person,
+    ingressClass: "public",
+  });
   await runAllOperatorOperations(place);
   assert.match(await runAllRevisionOperations(place), /^sluice-admin \(.+\)$/, "the webhook saw the user");
   await runAllAdminOperations(place);
@@ -250,15 +266,16 @@ test("accounts with only Roles in a namespace use all rights that the Roles gran
   // has no webhook.
   await plane.kubectl(["delete", "validatingwebhookconfiguration", "sluice-webhook"]);
   const settings = { SLUICE_NAMESPACES: "team" };
-  const place = await placeOf(
-    "team",
-    {
+  const place = await placeOf("team", {
+    operator: {
       kubeconfig: await withRolesAlone("operator", "team"),
       settings: { ...settings, ...certificates.operator },
     },
-    { kubeconfig: await withRolesAlone("admin", "team"), settings },
-    null,
-  );
+    admin: { kubeconfig: await withRolesAlone("admin", "team"), settings },
+    token: null,
+    // Without the right to read IngressClasses, the operator serves the Ingresses that name its own class.
+    ingressClass: DEFAULT_CLASS,
+  });
   await runAllOperatorOperations(place);
   await runAllRevisionOperations(place);
   await runAllAdminOperations(place);
