@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   type DerivedIngress,
-  type DerivedResource,
   deriveIngress,
   isSluiceKind,
   namespacedName,
@@ -14,14 +13,13 @@ import {
   type Resource,
   type ResourceClient,
   resourceKey,
-  type SluiceKind,
   sourceOf,
 } from "@sluice/crds";
 import { BucketMap, byHash, resourceKinds } from "@sluice/model";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { OperatorSettings } from "../settings.ts";
-import { type ClusterState, watchedKinds } from "../watch/cluster-state.ts";
+import { type ClusterState, type WatchedKind, watchedKinds } from "../watch/cluster-state.ts";
 import { createNamedObjects, type NamedObjectRef } from "../watch/named-objects.ts";
 import type { ClusterChange, WatchStage } from "../watch/watch-stage.ts";
 import { createDerivedCertificates } from "./derived-certificates.ts";
@@ -52,14 +50,20 @@ export interface DeriveStageOptions {
 
 interface Derivation {
   readonly ingress: Resource;
-  readonly resources: readonly DerivedResource[];
+  readonly resources: readonly Resource[];
   readonly problems: DerivedIngress["problems"];
   /** The core Services that were looked up, by `namespace/name`. */
   readonly services: ReadonlySet<string>;
 }
 
+/** The kinds of derived resources. */
+const derivedKinds = [...resourceKinds, "Secret"] as const;
+type DerivedKind = (typeof derivedKinds)[number];
+
+const isDerivedKind = (kind: WatchedKind): kind is DerivedKind => kind === "Secret" || isSluiceKind(kind);
+
 /** Changed resources of each kind by `namespace/name`; undefined: the resource is gone. */
-type Changes = Map<SluiceKind, Map<string, Resource | undefined>>;
+type Changes = Map<DerivedKind, Map<string, Resource | undefined>>;
 
 export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOptions): DeriveStage {
   const changes = createEmitter<ClusterChange>();
@@ -77,8 +81,8 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
         { all: new Map(), dirty: users },
       ),
   });
-  const merged = Object.fromEntries(resourceKinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
-    SluiceKind,
+  const merged = Object.fromEntries(derivedKinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
+    DerivedKind,
     BucketMap<Resource>
   >;
   const clusterState = Object.defineProperties(
@@ -86,7 +90,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     Object.fromEntries(
       watchedKinds.map((kind) => [
         kind,
-        { enumerable: true, get: () => (isSluiceKind(kind) ? merged[kind] : watch.clusterState[kind]) },
+        { enumerable: true, get: () => (isDerivedKind(kind) ? merged[kind] : watch.clusterState[kind]) },
       ]),
     ),
   ) as ClusterState;
@@ -98,7 +102,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     const all: Changes = new Map();
     const dirty = new Set<string>();
     for (const { kind, key, isMeaningful } of change.resources) {
-      if (isSluiceKind(kind)) record(all, kind, key, watch.clusterState[kind].get(key));
+      if (isDerivedKind(kind)) record(all, kind, key, watch.clusterState[kind].get(key));
       else if (!isMeaningful) continue;
       else if (kind === "Ingress") dirty.add(key);
       else if (kind === "CoreService") for (const dependent of dependents.get(key) ?? []) dirty.add(dependent);
@@ -139,8 +143,8 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
       const ingress = ownIngress(key);
       const after = ingress && derive(ingress);
       for (const service of before?.services ?? []) dependents.get(service)?.delete(key);
-      for (const one of before?.resources ?? []) record(changed, one.kind as SluiceKind, resourceKey(one), undefined);
-      for (const one of after?.resources ?? []) record(changed, one.kind as SluiceKind, resourceKey(one), one);
+      for (const one of before?.resources ?? []) record(changed, one.kind as DerivedKind, resourceKey(one), undefined);
+      for (const one of after?.resources ?? []) record(changed, one.kind as DerivedKind, resourceKey(one), one);
       for (const service of after?.services ?? []) {
         const known = dependents.get(service) ?? new Set();
         dependents.set(service, known.add(key));
@@ -218,7 +222,7 @@ const withVersion = (resource: Resource, resourceVersion: string): Resource => (
 const isSameDerived = (one: Resource, other: Resource): boolean =>
   isDeepStrictEqual(withVersion(one, ""), withVersion(other, ""));
 
-function record(changes: Changes, kind: SluiceKind, key: string, resource: Resource | undefined): void {
+function record(changes: Changes, kind: DerivedKind, key: string, resource: Resource | undefined): void {
   const ofKind = changes.get(kind) ?? new Map<string, Resource | undefined>();
   changes.set(kind, ofKind.set(key, resource));
 }

@@ -3,7 +3,7 @@
  * They are translated like the resources of the API server; their problems belong to the resource that they were made
  * from.
  */
-import { apiVersion, type RouteExtras, type Violation } from "@sluice/model";
+import { apiVersion, CREDENTIAL_LABEL, type RouteExtras, type Violation } from "@sluice/model";
 import type { Kind, Ref, Resource, SluiceKind } from "../resource.ts";
 
 export interface DerivedResource extends Resource {
@@ -61,6 +61,18 @@ export function derivedResource(source: Resource, { kind, name, spec, derived }:
   const { namespace, uid, creationTimestamp } = source.metadata;
   const metadata = { name, namespace, uid, creationTimestamp } as Resource["metadata"];
   return { apiVersion, kind, metadata, spec, derived };
+}
+
+/** A Secret with one value, for a derived resource that refers to it. */
+export function derivedSecret(source: Resource, name: string, [key, value]: readonly [string, string]): Resource {
+  const { namespace, uid, creationTimestamp } = source.metadata;
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, namespace, uid, creationTimestamp, labels: { [CREDENTIAL_LABEL]: "" } } as Resource["metadata"],
+    type: "Opaque",
+    data: { [key]: Buffer.from(value, "utf8").toString("base64") },
+  };
 }
 
 /** The violation with its path in the source. Returns violations of resources that are not derived unchanged. */

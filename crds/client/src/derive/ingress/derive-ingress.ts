@@ -3,7 +3,7 @@
  * Plugins for its annotations. Pure.
  */
 import type { Resource } from "../../resource.ts";
-import { type DerivedContent, type DerivedResource, derivedName, derivedResource } from "../derived-resource.ts";
+import { type DerivedContent, derivedName, derivedResource, derivedSecret } from "../derived-resource.ts";
 import { annotationPath, annotationsOf } from "./annotations/annotations.ts";
 import type { PluginEffect } from "./annotations/effects.ts";
 import { translateAnnotations } from "./annotations/ingress-effects.ts";
@@ -16,7 +16,8 @@ import { serviceContents } from "./ingress-services.ts";
 import { type IngressProblem, ingressHostsOf, wwwCounterpart } from "./ingress-spec.ts";
 
 export interface DerivedIngress {
-  readonly resources: readonly DerivedResource[];
+  /** Derived resources, and Secrets to which they refer. */
+  readonly resources: readonly Resource[];
   readonly problems: readonly IngressProblem[];
 }
 
@@ -60,10 +61,12 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   const { effects, problems: faults, closed } = translateAnnotations(ingress, options.read);
   const problems: IngressProblem[] = [...faults];
   const contents = new Map<string, DerivedContent>();
+  const secrets = new Map<string, Resource>();
   const secureHosts = tlsHostsOf(ingress);
   for (const entry of ingressEntries(ingress, effects.aliases)) addEntry(entry);
   for (const host of ingressHostsOf(ingress)) if (host !== undefined) addHostRedirects(host);
-  return { resources: [...contents.values()].map((content) => derivedResource(ingress, content)), problems };
+  const resources = [...contents.values()].map((content) => derivedResource(ingress, content));
+  return { resources: [...secrets.values(), ...resources], problems };
 
   function addEntry(entry: IngressEntry): void {
     const { host, path, source, backend, backendSource } = entry;
@@ -159,13 +162,24 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
         sourcePaths: { spec: source, "spec.serviceRef": `${source}.backend` },
       },
     });
-    for (const { plugin, config, annotation } of plugins)
-      add({
-        kind: "Plugin",
-        name: `${route}~${plugin}`,
-        spec: { plugin, config, targetRefs: [{ kind: "Route", name: route }] },
-        derived: { sourcePaths: { spec: annotationPath(annotation) } },
-      });
+    for (const effect of plugins) addPlugin(route, effect);
+  }
+
+  function addPlugin(route: string, { plugin, config, secret, annotation }: PluginEffect): void {
+    const secretRef = secret && { name: derivedName("ingress", name, plugin), key: secret.member };
+    if (secret && secretRef)
+      secrets.set(secretRef.name, derivedSecret(ingress, secretRef.name, [secretRef.key, secret.value]));
+    add({
+      kind: "Plugin",
+      name: `${route}~${plugin}`,
+      spec: {
+        plugin,
+        config,
+        ...(secretRef && { configFrom: [{ path: secretRef.key, secretRef }] }),
+        targetRefs: [{ kind: "Route", name: route }],
+      },
+      derived: { sourcePaths: { spec: annotationPath(annotation) } },
+    });
   }
 
   function add(content: DerivedContent): void {

@@ -4,6 +4,8 @@
 export interface PluginEffect {
   readonly plugin: string;
   readonly config: Readonly<Record<string, unknown>>;
+  /** A secret member of the config. */
+  readonly secret?: { readonly member: string; readonly value: string };
   /** The annotation at which a problem of the config is reported. */
   readonly annotation: string;
 }

@@ -2,6 +2,7 @@
 import type { Resource } from "../../../resource.ts";
 import { accessEffects } from "./access.ts";
 import { type Annotations, annotationPath, annotationsOf } from "./annotations.ts";
+import { authenticationEffects } from "./authentication.ts";
 import { backendEffects } from "./backend.ts";
 import { balancingEffects } from "./balancing.ts";
 import { corsEffects } from "./cors.ts";
@@ -47,6 +48,7 @@ const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): Ingres
   aliases: annotations.list("server-alias") ?? [],
   plugins: [
     ...accessEffects(annotations),
+    ...authenticationEffects(annotations, lookups),
     ...corsEffects(annotations),
     ...transformEffects(annotations),
     ...responseHeaderEffects(annotations, lookups),

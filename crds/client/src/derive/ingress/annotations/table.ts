@@ -40,7 +40,50 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
     protects: true,
   },
   "app-root": { effect: "Requests for exactly `/` are redirected to this path with 302." },
+  "auth-always-set-cookie": {
+    effect: "Cookies of the auth server are added to responses of every status.",
+    protects: true,
+  },
+  "auth-cache-duration": { effect: "The auth server is asked for each request.", ignored: true },
+  "auth-cache-key": { effect: "The auth server is asked for each request.", ignored: true },
+  "auth-keepalive": tuning,
+  "auth-keepalive-requests": tuning,
+  "auth-keepalive-share-vars": tuning,
+  "auth-keepalive-timeout": tuning,
+  "auth-method": { effect: "The method of the request to the auth server. Default GET.", protects: true },
+  "auth-proxy-set-headers": {
+    effect: "Headers for the auth server from a ConfigMap in the namespace of the Ingress.",
+    protects: true,
+  },
+  "auth-realm": { effect: "The realm of the challenge. `off` is a realm, and does not switch off the authentication." },
+  "auth-request-redirect": { effect: "The header X-Auth-Request-Redirect for the auth server.", protects: true },
+  "auth-response-headers": {
+    effect: "Headers of the auth server's response that are sent to the upstream. Those of the client are removed.",
+    protects: true,
+  },
+  "auth-secret": {
+    effect:
+      "The Secret with users and hashes of their passwords, in the namespace of the Ingress (plugin basic-auth). It " +
+      "needs no label. Users whose hash has another form than MD5, SHA, bcrypt, SHA-256 or SHA-512 cannot log in.",
+    protects: true,
+  },
+  "auth-secret-type": {
+    effect: "`auth-file`: the entry `auth` is an htpasswd file. `auth-map`: each entry is a user with a hash.",
+    protects: true,
+  },
+  "auth-signin": {
+    effect: "Clients that the auth server refuses with 401 are redirected to this URL.",
+    protects: true,
+  },
+  "auth-signin-redirect-param": { effect: "The parameter with the URL of the request. Default `rd`." },
   "auth-snippet": snippet,
+  "auth-type": { effect: "`basic`. `digest` is refused.", protects: true },
+  "auth-url": {
+    effect:
+      "Requests are served if this server answers with a 2xx status (plugin forward-auth). 401 and 403 are passed to " +
+      "the client; other answers become 500.",
+    protects: true,
+  },
   "backend-protocol": {
     effect: "`HTTP`, `HTTPS`, `GRPC` or `GRPCS`. The upstream's certificate is not verified.",
   },
@@ -80,6 +123,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "disable-proxy-intercept-errors": tuning,
   "enable-access-log": logging,
   "enable-cors": { effect: "Answers preflight requests and sets CORS headers (plugin cors)." },
+  "enable-global-auth": { effect: "An installation has no global auth server.", ignored: true },
   "enable-opentelemetry": logging,
   "enable-rewrite-log": logging,
   "force-ssl-redirect": {
@@ -128,6 +172,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "Replaces the path. `$1` to `$9` are the captured groups of the path, which is a regular expression, as are all " +
       "paths of the host (plugin request-transformer).",
   },
+  satisfy: { effect: "`all`. `any` is refused.", protects: true },
   "server-alias": { effect: "Further hosts of all rules, as names or wildcards." },
   "server-snippet": snippet,
   "session-cookie-change-on-failure": { effect: "A client moves when its endpoint fails.", ignored: true },
