@@ -6,7 +6,7 @@ import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { ConsumerGroups } from "./identities/consumer-groups.ts";
 import { CompiledIdentities } from "./identities/identities.ts";
-import { type PluginChanges, PluginTable, RoutePlugins } from "./plugin-chains.ts";
+import { continuedChain, type PluginChanges, PluginTable, RoutePlugins } from "./plugin-chains.ts";
 import type { PluginChain } from "./runtime.ts";
 import {
   consumerNamed,
@@ -256,3 +256,28 @@ for (const [what, plugin, changes] of additions) {
     assert.equal(new RoutePlugins(next, route).isOf(back), !changes);
   });
 }
+
+test("if a second plugin replaces the consumer, plugins that have run stay in the chain, and later ones are those of the new consumer", () => {
+  const other = consumerNamed("other");
+  const table = tableOf(
+    [
+      attached("key-auth", []),
+      attached("request-size-limiting", ["consumer"]),
+      attached("rate-limiting", []),
+      attached("response-transformer", ["consumer"]),
+      pluginNamed("request-transformer", { consumer: { id: other.id } }),
+    ],
+    [],
+  );
+  const chains = new RoutePlugins(table, route).http;
+  const first = chains.identified(demo, afterAuth);
+  const second = first.steps.find(({ priority }) => priority === plugins.get("rate-limiting")?.priority);
+  assert.ok(second);
+  const chain = continuedChain(first, second, chains.identified(other, second.priority));
+  assert.deepEqual(namesIn(chain), [
+    "key-auth global",
+    "request-size-limiting consumer",
+    "rate-limiting global",
+    "request-transformer consumer",
+  ]);
+});

@@ -286,6 +286,20 @@ export function chainOf(steps: readonly PluginStep[]): PluginChain {
   };
 }
 
+/**
+ * The chain of an exchange whose consumer another plugin has replaced: the steps that have run, so that these plugins
+ * also see the end of the exchange, and then the later steps of the new consumer's chain.
+ *
+ * @param current The step that has set the consumer
+ */
+export function continuedChain(chain: PluginChain, current: PluginStep, next: PluginChain): PluginChain {
+  const ran = chain.steps.slice(0, chain.steps.indexOf(current) + 1);
+  const later = next.steps.filter(
+    (step) => !ran.includes(step) && (step.priority <= current.priority || step.priority === UNKNOWN_PRIORITY),
+  );
+  return chainOf([...ran, ...later]);
+}
+
 /** The chains with another step in place of each of their steps; `replace` is called once for each step. */
 export function withSteps({ base, identified }: RouteChains, replace: (step: PluginStep) => PluginStep): RouteChains {
   const replaced = new Map<PluginStep, PluginStep>();

@@ -7,6 +7,7 @@
  */
 
 import { type DirectResponse, escapePath } from "@sluice/plugin-sdk";
+import { continuedChain } from "../compile/plugin-chains.ts";
 import type { PluginStep, Runtime } from "../compile/runtime.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import { BodyLostError } from "./client/client-body.ts";
@@ -389,6 +390,9 @@ const finalResponse = (response: DirectResponse): DirectResponse =>
     : errorAnswer("unexpected", `a plugin answered with the status ${response.status}, not one from 200 to 599`);
 
 /** Once this step has set a consumer, the plugins of the consumer and of its groups apply too. */
-function applyConsumerPlugins(exchange: LiveExchange, { priority }: PluginStep): void {
-  if (exchange.consumer !== null) exchange.chain = exchange.chains.identified(exchange.consumer, priority);
+function applyConsumerPlugins(exchange: LiveExchange, step: PluginStep): void {
+  const { chain, chains, consumer } = exchange;
+  if (consumer === null) return;
+  const next = chains.identified(consumer, step.priority);
+  exchange.chain = chain === chains.base ? next : continuedChain(chain, step, next);
 }
