@@ -7,6 +7,7 @@ import { applyChange, type Change, deriveId, emptySnapshot, type Snapshot } from
 import { builtInPlugins } from "@sluice/plugins";
 import { compile } from "../../gateway/src/compile/compile.ts";
 import type { RoutableRequest, Runtime } from "../../gateway/src/compile/runtime.ts";
+import { ThreadConcurrency } from "../../gateway/src/counters/concurrency.ts";
 import { createCounters } from "../../gateway/src/counters/create-counters.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { connectBehind } from "../../gateway/src/outbound/connect.ts";
@@ -155,6 +156,7 @@ export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<Benc
     plugins: new Map(builtInPlugins.map((plugin) => [plugin.name, plugin])),
     services: {
       counters,
+      concurrency: new ThreadConcurrency(),
       metrics,
       operations: { record() {} },
       now: Date.now,

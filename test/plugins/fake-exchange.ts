@@ -20,6 +20,7 @@ import type {
 } from "@sluice/plugin-sdk";
 import { builtInPlugins } from "@sluice/plugins";
 import { consumerNamed, routeNamed, serviceNamed } from "../../gateway/src/compile/testing-entities.ts";
+import { ThreadConcurrency } from "../../gateway/src/counters/concurrency.ts";
 import { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { connectBehind } from "../../gateway/src/outbound/connect.ts";
@@ -120,7 +121,7 @@ export interface FakeExchangeOptions extends FakeRequest {
   readonly consumers?: readonly Consumer[];
   readonly caCertificates?: readonly ExchangeCaCertificate[];
   /** The namespace of the route. Default: null. */
-  readonly namespace?: string;
+  readonly namespace?: string | null;
   readonly consumer?: Consumer | null;
   readonly credential?: SnapshotCredential | null;
   readonly route?: Route;
@@ -212,6 +213,7 @@ export function fakeServices({ authorities = [], ...members }: FakeServicesOptio
   const { now = () => 1_700_000_000_000 } = members;
   return {
     counters: new ThreadCounters(),
+    concurrency: new ThreadConcurrency(),
     metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
     operations: { record() {} },
     now,
@@ -343,6 +345,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
 }
 
 // For tests that read counters and metrics directly.
+export { ThreadConcurrency } from "../../gateway/src/counters/concurrency.ts";
 export { createCountersMemory, SharedCounters } from "../../gateway/src/counters/shared-counters.ts";
 export { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
 export { createMetrics } from "../../gateway/src/metrics/metrics.ts";

@@ -37,6 +37,7 @@ export * from "./schema/node.ts";
 export * from "./schema/redis-server.ts";
 export * from "./schema/rules.ts";
 export type * from "./services/cache.ts";
+export type * from "./services/concurrency.ts";
 export * from "./services/counters.ts";
 export type * from "./services/endpoint.ts";
 export type * from "./services/instance.ts";
@@ -51,11 +52,13 @@ export {
   type TemplateValue,
 } from "./templates/expression.ts";
 export * from "./templates/template.ts";
+export * from "./tools/address-list.ts";
 export * from "./tools/authentication.ts";
 export * from "./tools/challenge.ts";
 export * from "./tools/config-entries.ts";
 export * from "./tools/configured-header.ts";
 export * from "./tools/identify.ts";
+export * from "./tools/limit-by.ts";
 export * from "./tools/lru-cache.ts";
 export * from "./tools/regex.ts";
 export * from "./tools/string-cache.ts";

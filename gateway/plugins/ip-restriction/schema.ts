@@ -1,6 +1,6 @@
 /** Config of ip-restriction: which client addresses may send requests. */
 import {
-  array,
+  addressListMember,
   atLeastOneOf,
   definePluginFacts,
   integer,
@@ -10,18 +10,12 @@ import {
   text,
 } from "@sluice/plugin-sdk";
 
-const addresses = (description: string) =>
-  nullable(
-    array(text({ description: "An IP address or a CIDR block.", rule: "ip-or-cidr", maxLength: 64 }), {
-      description,
-      maxItems: 4096,
-    }),
-  );
-
 const schema = record(
   {
-    allow: addresses("Addresses and CIDR blocks from which requests are accepted; unset or empty accepts all."),
-    deny: addresses("Addresses and CIDR blocks from which requests are refused, even if `allow` contains them."),
+    allow: addressListMember("Addresses and CIDR blocks from which requests are accepted; unset or empty accepts all."),
+    deny: addressListMember(
+      "Addresses and CIDR blocks from which requests are refused, even if `allow` contains them.",
+    ),
     status: nullable(
       integer({
         description: "Status of the response to a refused request. If unset, it is 403.",

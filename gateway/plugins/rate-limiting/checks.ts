@@ -4,6 +4,10 @@ import {
   conditional,
   isEmptyValue,
   type KongCheck,
+  limitByKongChecks,
+  limitByViolations,
+  MIN_INTERVAL,
+  nominalLength,
   periods,
   type RecordMembers,
   type RecordRule,
@@ -15,10 +19,13 @@ export const checkRateLimiting: RecordRule = (config) => [
   ...periodsInOrder(config),
   ...syncRate(config),
   ...needed(config),
+  ...bucketMembers(config),
 ];
 
 /** Like Kong, reports only the first pair of periods whose limits contradict each other. */
 function periodsInOrder(config: RecordMembers): readonly Violation[] {
+  // A bucket's burst may make the limits of any two periods useful together.
+  if (config.algorithm === "bucket") return [];
   const limits = periods.flatMap((period) => {
     const limit = config[period];
     return typeof limit === "number" ? [{ period, limit }] : [];
@@ -40,30 +47,48 @@ function syncRate({ policy, sync_rate: rate }: RecordMembers): readonly Violatio
 }
 
 function needed(config: RecordMembers): readonly Violation[] {
-  const missing: Violation[] = [];
-  const redis: RecordMembers = typeof config.redis === "object" && config.redis !== null ? { ...config.redis } : {};
-  const need = (given: string, value: unknown, path: Violation["path"]) => {
-    if (isEmptyValue(value)) missing.push(...conditional(`config.${given}`, path, "required field missing"));
-  };
-  if (config.policy === "redis") need("policy", redis.host, ["redis", "host"]);
-  if (config.limit_by === "header") need("limit_by", config.header_name, ["header_name"]);
-  if (config.limit_by === "path") need("limit_by", config.path, ["path"]);
-  return missing;
+  if (config.policy !== "redis" || !isEmptyValue(recordOf(config.redis).host)) return limitByViolations(config);
+  return [...conditional("config.policy", ["redis", "host"], "required field missing"), ...limitByViolations(config)];
 }
 
-const requiredIf = (when: string, value: string, then: string): KongCheck => ({
-  conditional: {
-    if_field: `config.${when}`,
-    if_match: { eq: value },
-    then_field: `config.${then}`,
-    then_match: { required: true },
-  },
-});
+const recordOf = (value: unknown): RecordMembers => (typeof value === "object" && value !== null ? { ...value } : {});
+
+/** Maximum requests per second of a bucket. */
+const MAX_RATE = 1000 / MIN_INTERVAL;
+
+function bucketMembers(config: RecordMembers): readonly Violation[] {
+  const bursts = Object.entries(recordOf(config.burst)).filter(([, burst]) => !isEmptyValue(burst));
+  if (config.algorithm !== "bucket") {
+    return bursts.length === 0 ? [] : [{ path: ["burst"], message: "burst can only be used with algorithm bucket" }];
+  }
+  const found: Violation[] = bursts
+    .filter(([period]) => isEmptyValue(config[period]))
+    .map(([period]) => ({ path: ["burst", period], message: `there is no limit for ${period}` }));
+  for (const period of periods) {
+    const limit = config[period];
+    if (typeof limit === "number" && nominalLength[period] / limit < MIN_INTERVAL)
+      found.push({ path: [period], message: `a bucket admits at most ${MAX_RATE} requests per second` });
+  }
+  if (config.policy === "cluster")
+    found.push({ path: ["policy"], message: "algorithm bucket can only be used with the policies local and redis" });
+  if (config.policy === "redis" && config.sync_rate !== -1)
+    found.push({
+      path: ["sync_rate"],
+      message: "algorithm bucket counts every request in Redis: sync_rate must be -1",
+    });
+  return found;
+}
 
 /** The checks in this file that Kong's schema language can express. */
 export const kongChecks: readonly KongCheck[] = [
   { at_least_one_of: periods.map((period) => `config.${period}`) },
-  requiredIf("policy", "redis", "redis.host"),
-  requiredIf("limit_by", "header", "header_name"),
-  requiredIf("limit_by", "path", "path"),
+  {
+    conditional: {
+      if_field: "config.policy",
+      if_match: { eq: "redis" },
+      then_field: "config.redis.host",
+      then_match: { required: true },
+    },
+  },
+  ...limitByKongChecks,
 ];

@@ -2,8 +2,8 @@
 import { type HeaderEdits, HeaderName, nominalLength, secondsUntilReset } from "@sluice/plugin-sdk";
 import type { Limit } from "./limits.ts";
 
-const REMAINING = new HeaderName("RateLimit-Remaining");
-const RESET = new HeaderName("RateLimit-Reset");
+export const REMAINING = new HeaderName("RateLimit-Remaining");
+export const RESET = new HeaderName("RateLimit-Reset");
 
 export interface Usage {
   readonly limits: readonly Limit[];

@@ -133,14 +133,18 @@ describe("rate-limiting", () => {
   const away: Counters = {
     take: () => Promise.reject(new Error("gone")),
     add: () => Promise.reject(new Error("gone")),
+    fill: () => Promise.reject(new Error("gone")),
+    levels: () => Promise.reject(new Error("gone")),
     close: async () => undefined,
   };
-  for (const [fault_tolerant, status] of [
-    [true, undefined],
-    [false, 500],
+  for (const [fault_tolerant, status, algorithm] of [
+    [true, undefined, "fixed-window"],
+    [false, 500, "fixed-window"],
+    [true, undefined, "bucket"],
+    [false, 500, "bucket"],
   ] as const) {
-    it(`answers ${status ?? "as without a limit"} while the counters cannot be reached and fault_tolerant is ${fault_tolerant}`, async () => {
-      const { exchange, answer } = await limiter({ fault_tolerant }, away).send();
+    it(`with algorithm ${algorithm} answers ${status ?? "as without a limit"} while the counters cannot be reached and fault_tolerant is ${fault_tolerant}`, async () => {
+      const { exchange, answer } = await limiter({ fault_tolerant, algorithm }, away).send();
       assert.equal(answer?.status, status);
       assert.deepEqual(headersOf(exchange), {});
     });

@@ -1,57 +1,92 @@
 /** rate-limiting: limits the requests of each period (docs/reference/kong-compatibility.md#rate-limiting). */
 
 import {
+  addressList,
   type Counter,
-  counterScope,
+  counterNames,
   type DirectResponse,
   definePlugin,
   type Exchange,
-  type Taken,
+  type PluginContext,
   unexpectedError,
 } from "@sluice/plugin-sdk";
+import { bucketLimitsOf, retryAfter, setBucketHeaders } from "./buckets.ts";
 import { setRateLimitHeaders } from "./headers.ts";
-import { counterNames } from "./identifier.ts";
 import { limitsOf } from "./limits.ts";
-import { rateLimitingFacts } from "./schema.ts";
+import { type RateLimitingConfig, rateLimitingFacts } from "./schema.ts";
+
+type Decision = DirectResponse | undefined;
+
+/** Counts a request. Returns the refusal, or undefined. */
+type Count = (exchange: Exchange) => Decision | Promise<Decision>;
+
+/** @param seconds Until a further request may be admitted */
+const refusal = (config: RateLimitingConfig, seconds: number): DirectResponse => ({
+  status: config.error_code,
+  message: config.error_message,
+  ...(config.hide_client_headers ? {} : { headers: { "Retry-After": String(seconds) } }),
+});
+
+/** The decision on the result of a call of the counters. */
+type Settle = <Value>(
+  result: Value | Promise<Value>,
+  decide: (value: Value) => Decision,
+) => Decision | Promise<Decision>;
+
+function settling({ fault_tolerant }: RateLimitingConfig): Settle {
+  const unreachable = (error: unknown): Decision =>
+    fault_tolerant ? undefined : unexpectedError(`rate-limiting: ${(error as Error).message}`);
+  // Local counters respond synchronously; a promise per request would cost more than the counting.
+  return (result, decide) => (result instanceof Promise ? result.then(decide, unreachable) : decide(result));
+}
+
+function windowCount(config: RateLimitingConfig, { scope, counters, now }: PluginContext): Count {
+  const limits = limitsOf(config);
+  const settle = settling(config);
+  const { nameOf, scopeOf } = counterNames(config, scope);
+
+  function countersOf(exchange: Exchange, at: number): readonly Counter[] {
+    const name = nameOf(exchange);
+    const scopeName = scopeOf(exchange);
+    return limits.map((limit) => {
+      const { start, end } = limit.window(at);
+      return { name, scope: scopeName, period: limit.period, limit: limit.limit, windowStart: start, expires: end };
+    });
+  }
+
+  return (exchange) => {
+    const at = now();
+    return settle(counters.take(countersOf(exchange, at), config), ({ admitted, counts }) => {
+      const headers = config.hide_client_headers ? null : exchange.responseHeaders;
+      const reset = setRateLimitHeaders(headers, { limits, counts, now: at });
+      return admitted ? undefined : refusal(config, reset);
+    });
+  };
+}
+
+function bucketCount(config: RateLimitingConfig, { scope, counters, now }: PluginContext): Count {
+  const limits = bucketLimitsOf(config);
+  const settle = settling(config);
+  const { nameOf, scopeOf } = counterNames(config, scope);
+  return (exchange) => {
+    const name = nameOf(exchange);
+    const scopeName = scopeOf(exchange);
+    const buckets = limits.map((limit) => limit.bucket(name, scopeName));
+    return settle(counters.fill(buckets, now(), config), (filled) => {
+      if (!config.hide_client_headers) setBucketHeaders(exchange.responseHeaders, limits, filled);
+      return filled.admitted ? undefined : refusal(config, retryAfter(limits, filled));
+    });
+  };
+}
 
 export const rateLimiting = definePlugin({
   ...rateLimitingFacts,
-  phases(config, { scope, counters, now }) {
-    const limits = limitsOf(config);
-    const nameOf = counterNames(config, scope);
-    const scopeName = counterScope(scope);
-
-    function countersOf(exchange: Exchange, at: number): readonly Counter[] {
-      const name = nameOf(exchange);
-      return limits.map((limit) => {
-        const { start, end } = limit.window(at);
-        return { name, scope: scopeName, period: limit.period, limit: limit.limit, windowStart: start, expires: end };
-      });
-    }
-
-    function decide(exchange: Exchange, { admitted, counts }: Taken, at: number): DirectResponse | undefined {
-      const headers = config.hide_client_headers ? null : exchange.responseHeaders;
-      const reset = setRateLimitHeaders(headers, { limits, counts, now: at });
-      if (admitted) return undefined;
-      return {
-        status: config.error_code,
-        message: config.error_message,
-        ...(config.hide_client_headers ? {} : { headers: { "Retry-After": String(reset) } }),
-      };
-    }
-
-    const unreachable = (error: unknown): DirectResponse | undefined =>
-      config.fault_tolerant ? undefined : unexpectedError(`rate-limiting: ${(error as Error).message}`);
-
+  phases(config, context) {
+    const count = config.algorithm === "bucket" ? bucketCount(config, context) : windowCount(config, context);
+    const isExempt = addressList(config.exempt);
+    if (isExempt === null) return { access: count };
     return {
-      access(exchange) {
-        const at = now();
-        // Local counters respond synchronously; a promise per request would cost more than the counting.
-        const taken = counters.take(countersOf(exchange, at), config);
-        return taken instanceof Promise
-          ? taken.then((counted) => decide(exchange, counted, at), unreachable)
-          : decide(exchange, taken, at);
-      },
+      access: (exchange) => (isExempt(exchange.request.clientAddress) ? undefined : count(exchange)),
     };
   },
 });

@@ -11,6 +11,13 @@ import {
 } from "@sluice/plugin-sdk";
 import type { RateLimitingConfig } from "./schema.ts";
 
+const titleOf = (period: Period): string => period.charAt(0).toUpperCase() + period.slice(1);
+
+export const limitEdit = (period: Period, limit: number): HeaderEdit =>
+  setHeaderEdit(`X-RateLimit-Limit-${titleOf(period)}`, String(limit));
+
+export const remainingName = (period: Period): HeaderName => new HeaderName(`X-RateLimit-Remaining-${titleOf(period)}`);
+
 export class Limit {
   readonly period: Period;
   readonly limit: number;
@@ -23,11 +30,10 @@ export class Limit {
   #window: Window = { start: 0, end: 0 };
 
   constructor(period: Period, limit: number) {
-    const title = period.charAt(0).toUpperCase() + period.slice(1);
     this.period = period;
     this.limit = limit;
-    this.limitEdit = setHeaderEdit(`X-RateLimit-Limit-${title}`, String(limit));
-    this.remaining = new HeaderName(`X-RateLimit-Remaining-${title}`);
+    this.limitEdit = limitEdit(period, limit);
+    this.remaining = remainingName(period);
     this.tightestLimitEdit = setHeaderEdit("RateLimit-Limit", String(limit));
   }
 

@@ -1,23 +1,30 @@
 /** Config of rate-limiting: the number of requests in a period. */
 
 import {
+  addressListMember,
   boolean,
   choice,
   decimal,
   definePluginFacts,
   deprecatedRedisMembers,
   integer,
+  limitByMembers,
+  MAX_BURST,
   nullable,
   type Period,
   record,
   redisServer,
   type Static,
+  scopeNameMember,
   text,
 } from "@sluice/plugin-sdk";
 import { checkRateLimiting, kongChecks } from "./checks.ts";
 
 const limit = (period: Period) =>
   nullable(decimal({ description: `Number of requests allowed in one ${period}.`, exclusiveMinimum: 0 }));
+
+const burst = (period: Period) =>
+  nullable(integer({ description: `Burst of the limit per ${period}.`, minimum: 0, maximum: MAX_BURST }));
 
 const schema = record(
   {
@@ -27,24 +34,7 @@ const schema = record(
     day: limit("day"),
     month: limit("month"),
     year: limit("year"),
-    limit_by: choice(["consumer", "credential", "ip", "service", "header", "path"], {
-      description:
-        "The property by which requests are counted: requests with the same value share a counter. If a request has " +
-        "no such value, the client's address is used; for IPv6 it is the full address, as in Kong.",
-      default: "consumer",
-    }),
-    header_name: nullable(
-      text({ description: "The header to count by if limit_by is header.", rule: "header-name", maxLength: 256 }),
-    ),
-    path: nullable(
-      text({
-        description:
-          "The path to count if limit_by is path: requests to it share a counter, other requests are counted by " +
-          "address.",
-        rule: "path",
-        maxLength: 1024,
-      }),
-    ),
+    ...limitByMembers("consumer"),
     policy: choice(["local", "cluster", "redis"], {
       description:
         "Where counters are kept: local (in the memory of each node, which holds about a million counters), redis, " +
@@ -74,6 +64,34 @@ const schema = record(
       description: "Seconds between synchronizations with Redis; -1 counts every request in Redis.",
       default: -1,
     }),
+    algorithm: choice(["fixed-window", "bucket"], {
+      description:
+        "How requests are limited. fixed-window: each period has a window. bucket: each period has a leaky bucket, " +
+        "which admits requests at the rate of the limit, evenly distributed, and at once those of `burst`. Sluice's own.",
+      default: "fixed-window",
+    }),
+    burst: nullable(
+      record(
+        {
+          second: burst("second"),
+          minute: burst("minute"),
+          hour: burst("hour"),
+          day: burst("day"),
+          month: burst("month"),
+          year: burst("year"),
+        },
+        {
+          description:
+            "With algorithm bucket, the number of requests that a client may send at once beyond the rate, for each " +
+            "period with a limit; unset is 0. With `second: 5` and `burst.second: 25`, a client may send 26 requests at " +
+            "once, and then one every 200 ms. Sluice's own.",
+        },
+      ),
+    ),
+    exempt: addressListMember(
+      "Addresses and CIDR blocks of clients whose requests are neither limited nor counted. Sluice's own.",
+    ),
+    scope_name: scopeNameMember(),
   },
   {
     description:
@@ -81,7 +99,10 @@ const schema = record(
       "hour, day, month or year in UTC. A refused request is not counted. `X-RateLimit-*` headers report each period, " +
       "and `RateLimit-*` headers report the period with the fewest requests left. In the response to a refused " +
       "request, `Retry-After` is the number of seconds until the window of that period ends. Local counters survive " +
-      "a change of the configuration, but not a restart of the node.",
+      "a change of the configuration, but not a restart of the node. With `algorithm: bucket`, there are no windows: " +
+      "`X-RateLimit-Limit-*` has the limit of each period, `X-RateLimit-Remaining-*` the number of requests that its " +
+      "bucket still admits at once, `RateLimit-Limit` one more than the burst, `RateLimit-Reset` the number of seconds " +
+      "until the bucket is empty, and `Retry-After` the number of seconds until it admits a request.",
     deprecatedMembers: deprecatedRedisMembers,
   },
 );

@@ -126,6 +126,8 @@ describe("response-ratelimiting", () => {
       const gone: Counters = {
         take: () => Promise.reject(new Error("gone")),
         add: () => Promise.reject(new Error("gone")),
+        fill: () => Promise.reject(new Error("gone")),
+        levels: () => Promise.reject(new Error("gone")),
         close: async () => undefined,
       };
       assert.equal((await startInstance({ fault_tolerant }, gone).send("video=1")).status, status);
@@ -136,6 +138,8 @@ describe("response-ratelimiting", () => {
     let isGone = false;
     const local = new ThreadCounters();
     const counters: Counters = {
+      fill: (buckets, now) => local.fill(buckets, now),
+      levels: (buckets, now) => local.levels(buckets, now),
       take: (wanted) => local.take(wanted),
       add: async (wanted, amount) => {
         if (isGone) throw new Error("gone");

@@ -1,5 +1,5 @@
 /** The counters of a worker, by the policy of each rate-limiting config. */
-import type { CounterOptions, Counters, Warn } from "@sluice/plugin-sdk";
+import type { CounterOptions, Counters, Warn, WindowCounters } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
 import { RedisCounters } from "./redis-counters.ts";
 import { ThreadCounters } from "./thread-counters.ts";
@@ -13,15 +13,24 @@ export interface CountersOptions {
   readonly now?: () => number;
   /** Counters of `policy: local`; default: counters of this thread only. */
   readonly local?: Counters;
-  /** Counters of `policy: cluster`, for the database mode only. Default: `take` and `add` with this policy reject. */
-  readonly cluster?: Counters;
+  /** Counters of `policy: cluster`, for the database mode only. Default: calls with this policy reject. */
+  readonly cluster?: WindowCounters;
 }
 
-const noCluster: Counters = {
+const noCluster: WindowCounters = {
   take: () => Promise.reject(new Error("policy cluster needs the database mode")),
   add: () => Promise.reject(new Error("policy cluster needs the database mode")),
   close: async () => undefined,
 };
+
+/** The schema of rate-limiting refuses buckets with policy cluster. */
+const withoutBuckets = (counters: WindowCounters): Counters => ({
+  take: (wanted, config) => counters.take(wanted, config),
+  add: (wanted, amount, config) => counters.add(wanted, amount, config),
+  fill: () => Promise.reject(new Error("policy cluster has no buckets")),
+  levels: () => Promise.reject(new Error("policy cluster has no buckets")),
+  close: () => counters.close(),
+});
 
 export function createCounters({
   warn,
@@ -32,12 +41,14 @@ export function createCounters({
 }: CountersOptions) {
   const byPolicy: Readonly<Record<CounterOptions["policy"], Counters>> = {
     local,
-    cluster,
+    cluster: withoutBuckets(cluster),
     redis: new RedisCounters({ warn, connect, now }),
   };
   const counters: Counters = {
     take: (wanted, config) => byPolicy[config.policy].take(wanted, config),
     add: (wanted, amount, config) => byPolicy[config.policy].add(wanted, amount, config),
+    fill: (buckets, now, config) => byPolicy[config.policy].fill(buckets, now, config),
+    levels: (buckets, now, config) => byPolicy[config.policy].levels(buckets, now, config),
     async close() {
       await Promise.all(Object.values(byPolicy).map((each) => each.close()));
     },

@@ -4,7 +4,7 @@
  * rejects after up to a second; the other calls reject at once.
  */
 import { hash } from "node:crypto";
-import type { Counter, Counters, Taken, Warn } from "@sluice/plugin-sdk";
+import type { Counter, Taken, Warn, WindowCounters } from "@sluice/plugin-sdk";
 
 /** Runs one statement with parameters `$1`, `$2` and so on, and resolves to its rows. */
 export type DatabaseQuery = (
@@ -36,7 +36,7 @@ const READ =
   "select replace(key::text, '-', '') as key, count::float8 as count from counters where key = any ($1::uuid[])";
 const TIDY = "delete from counters where expires < extract(epoch from clock_timestamp()) * 1000 - $1::int";
 
-export class DatabaseCounters implements Counters {
+export class DatabaseCounters implements WindowCounters {
   readonly #query: DatabaseQuery;
   readonly #warn: Warn;
   readonly #tidying: number;

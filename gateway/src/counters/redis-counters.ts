@@ -4,10 +4,11 @@
  * and adds the counts to Redis once per `sync_rate` seconds (redis-synced-counters.ts). `add` always counts in Redis;
  * with the amount 0 it returns the values in memory if there are any.
  */
-import type { Counter, CounterOptions, Counters, Taken, Warn } from "@sluice/plugin-sdk";
+import type { Bucket, Counter, CounterOptions, Counters, Filled, Taken, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
+import { filled, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
 import { RedisConnections } from "./redis-connections.ts";
-import { addScript, counterKey, lifetime, runScript } from "./redis-scripts.ts";
+import { addScript, bucketKey, counterKey, fillScript, lifetime, runScript } from "./redis-scripts.ts";
 import { SyncedCounters } from "./redis-synced-counters.ts";
 
 export interface RedisCountersOptions {
@@ -51,6 +52,23 @@ export class RedisCounters implements Counters {
     const now = this.#now();
     const values = counters.flatMap((counter) => [amount, lifetime(counter, now)]);
     return (await runScript(client, addScript, { keys, values })) as readonly number[];
+  }
+
+  async fill(buckets: readonly Bucket[], now: number, config: CounterOptions): Promise<Filled> {
+    const client = await this.#connections.client(config.redis);
+    const values = buckets.flatMap(({ interval, burst }) => [unitsAt(now, interval), burst, interval]);
+    const reply = await runScript(client, fillScript, { keys: buckets.map(bucketKey), values });
+    const [admitted, ...levels] = reply as readonly number[];
+    return filled(admitted === 1, levels);
+  }
+
+  async levels(buckets: readonly Bucket[], now: number, config: CounterOptions): Promise<readonly number[]> {
+    const client = await this.#connections.client(config.redis);
+    const emptyAt = await client.mget(buckets.map(bucketKey));
+    return buckets.map((bucket, at) => {
+      const stored = emptyAt[at];
+      return stored ? levelOf(Number(stored) - unitsAt(now, bucket.interval), bucket) / UNITS_PER_REQUEST : 0;
+    });
   }
 
   async close(): Promise<void> {

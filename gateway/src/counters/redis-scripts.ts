@@ -1,7 +1,8 @@
 /** The keys of counters in Redis, and the scripts that run there: each script is one atomic step and one round trip. */
 import { hash } from "node:crypto";
-import type { Counter } from "@sluice/plugin-sdk";
+import type { Bucket, Counter } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
+import { CLOCK_TOLERANCE, UNITS_PER_REQUEST } from "./bucket-levels.ts";
 
 /**
  * Milliseconds that a counter outlives its window, for nodes whose clocks differ. This does not prolong the window:
@@ -12,6 +13,9 @@ const SKEW = 1000;
 /** The braces put the windows of one name into one slot of a Redis Cluster, so that a script may use all of them. */
 export const counterKey = ({ name, period, windowStart }: Counter): string =>
   `sluice:{${name}}:${period}:${windowStart}`;
+
+export const bucketKey = ({ name, period, interval }: Bucket): string =>
+  `sluice:{${name}}:bucket:${period}:${interval}`;
 
 export const lifetime = ({ expires }: Counter, now: number): number => Math.max(0, expires - now) + SKEW;
 
@@ -60,6 +64,34 @@ for i, key in ipairs(KEYS) do
   if counts[i] == tonumber(ARGV[2 * i - 1]) then redis.call('PEXPIRE', key, ARGV[2 * i]) end
 end
 return counts
+`);
+
+/**
+ * Adds a request to buckets (bucket-levels.ts). A key holds the time at which its bucket will be empty, in units. KEYS:
+ * the buckets. ARGV: for each bucket the time in units, the burst and the interval in milliseconds. Returns 1 if the
+ * request was admitted, else 0, followed by the levels in units.
+ */
+export const fillScript = script(`
+local answer = {1}
+for i, key in ipairs(KEYS) do
+  local now, burst, interval = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i])
+  local full, level = (1 + burst) * ${UNITS_PER_REQUEST}, tonumber(redis.call('GET', key) or now) - now
+  if level > full + math.floor(${CLOCK_TOLERANCE * UNITS_PER_REQUEST} / interval) then
+    redis.call('SET', key, string.format('%.0f', now + full), 'PX', math.ceil((1 + burst) * interval) + ${SKEW})
+  end
+  level = math.min(math.max(level, 0), full)
+  if level > burst * ${UNITS_PER_REQUEST} then answer[1] = 0 end
+  answer[1 + i] = level
+end
+if answer[1] == 1 then
+  for i, key in ipairs(KEYS) do
+    local level = answer[1 + i] + ${UNITS_PER_REQUEST}
+    local milliseconds = math.ceil(level / ${UNITS_PER_REQUEST} * tonumber(ARGV[3 * i])) + ${SKEW}
+    redis.call('SET', key, string.format('%.0f', tonumber(ARGV[3 * i - 2]) + level), 'PX', milliseconds)
+    answer[1 + i] = level
+  end
+end
+return answer
 `);
 
 export interface ScriptArguments {

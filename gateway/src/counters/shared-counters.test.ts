@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import type { Counter, Taken } from "@sluice/plugin-sdk";
+import type { Bucket, Counter, Taken } from "@sluice/plugin-sdk";
+import { createConcurrencyMemory, releaseWorkerConcurrency, sharedConcurrency } from "./concurrency.ts";
 import { type CountersMemory, createCountersMemory, SharedCounters } from "./shared-counters.ts";
 import type { Hammering } from "./testing-hammer.ts";
 
@@ -22,14 +23,24 @@ const counter = (name: string, members: Partial<Counter> = {}): Counter => ({
  * Starts a thread for each list of `take` calls; all threads begin at the same time. Resolves to the results of each
  * thread.
  */
-async function hammer(
+const hammer = (
   memory: CountersMemory,
   takes: readonly (readonly (readonly Counter[])[])[],
+): Promise<readonly (readonly Taken[])[]> =>
+  runThreads(
+    memory,
+    takes.map((own) => ({ takes: own })),
+  );
+
+/** Starts a thread for each item, as `hammer` does. */
+async function runThreads(
+  memory: CountersMemory,
+  work: readonly Partial<Hammering>[],
 ): Promise<readonly (readonly Taken[])[]> {
-  const gate = new Int32Array(new SharedArrayBuffer(4)).fill(takes.length);
+  const gate = new Int32Array(new SharedArrayBuffer(4)).fill(work.length);
   return Promise.all(
-    takes.map(async (own, index) => {
-      const workerData: Hammering = { memory, owner: index + 1, gate, takes: own };
+    work.map(async (own, index) => {
+      const workerData: Hammering = { memory, owner: index + 1, gate, takes: [], ...own };
       const worker = new Worker(new URL("./testing-hammer.ts", import.meta.url), { workerData });
       const [answers] = await once(worker, "message");
       return answers;
@@ -141,4 +152,82 @@ test("all users of the same memory share its counters", () => {
   const memory = createCountersMemory(32);
   new SharedCounters({ memory, owner: 0 }).take([counter("one")]);
   assert.deepEqual(new SharedCounters({ memory, owner: 1 }).take([counter("one")]).counts, [2]);
+});
+
+const bucketNamed = (name: string, members: Partial<Bucket> = {}): Bucket => ({
+  name,
+  scope: "-:-:-",
+  period: "second",
+  interval: 1000,
+  burst: 0,
+  ...members,
+});
+
+test("threads that fill the same buckets at the same time are admitted exactly as often as each burst allows, also in slots that have expired", async () => {
+  const memory = createCountersMemory(16_384);
+  const start = Date.now();
+  const buckets = many(1000, (at) => bucketNamed(`bucket ${at}`, { burst: at % 8 }));
+  const before = new SharedCounters({ memory, owner: 0, now: () => start });
+  for (const one of buckets) before.fill([one], start);
+  for (const now of [start + 100_000, start + 100_000 + 20 * 1000]) {
+    const work = many(THREADS, () => ({ now, fills: buckets.flatMap((one) => many(9, () => [one])) }));
+    const admitted = new Map<number, number>();
+    for (const answers of await runThreads(memory, work))
+      for (const [at, { admitted: is }] of answers.entries()) {
+        const number = Math.floor(at / 9);
+        admitted.set(number, (admitted.get(number) ?? 0) + Number(is));
+      }
+    for (const [number, count] of admitted) assert.equal(count, 1 + (number % 8), `bucket ${number}`);
+  }
+});
+
+test("threads that fill two buckets leave in each exactly the admitted requests", async () => {
+  const memory = createCountersMemory(1024);
+  const now = Date.now();
+  const [narrow, wide] = [
+    bucketNamed("narrow", { burst: 2999 }),
+    bucketNamed("wide", { period: "minute", burst: 4000 }),
+  ];
+  const fills = (thread: number) => many(3000, () => (thread % 2 === 0 ? [narrow, wide] : [wide, narrow]));
+  const answers = await runThreads(
+    memory,
+    many(THREADS, (thread) => ({ now, fills: fills(thread) })),
+  );
+  const admitted = answers.flat().filter((each) => each.admitted).length;
+  const counters = new SharedCounters({ memory, owner: 0, now: () => now });
+  assert.deepEqual(counters.levels([narrow, wide], now), [admitted, admitted]);
+  assert.ok(admitted <= 3000);
+});
+
+test("a bucket whose slot another instance needs is dropped once it has been empty for some seconds, and not before", () => {
+  const clock = { now: Date.now() };
+  const counters = new SharedCounters({ memory: createCountersMemory(32), owner: 0, now: () => clock.now });
+  const one = bucketNamed("one", { interval: 10_000 });
+  counters.fill([one], clock.now);
+  for (const pause of [9_900, 9_000, 9_900]) {
+    clock.now += pause;
+    const { admitted } = counters.fill([one], clock.now);
+    assert.equal(admitted, pause === 9_000, `after ${pause} ms`);
+  }
+  assert.equal(counters.size, 1);
+  clock.now += 21_000;
+  assert.equal(counters.size, 0);
+});
+
+test("threads that compete for the same slots get exactly as many as the limit allows, and the slots of an ended thread are free again", async () => {
+  const names = many(2000, (at) => `name ${at}`);
+  for (const limit of [1, 4]) {
+    const slots = { memory: createConcurrencyMemory(THREADS, 4000), names, limit };
+    const answers = await runThreads(
+      createCountersMemory(32),
+      many(THREADS, () => ({ slots })),
+    );
+    const worker = sharedConcurrency(slots.memory, 1);
+    for (const [at, name] of names.entries()) {
+      assert.equal(answers.filter((each) => each[at]?.admitted).length, limit, name);
+      assert.equal(worker.held(name), limit);
+    }
+    for (const owner of many(THREADS, (at) => at + 1)) releaseWorkerConcurrency(slots.memory, owner);
+    for (const name of names) assert.equal(worker.held(name), 0);
+  }
 });

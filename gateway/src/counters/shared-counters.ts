@@ -8,9 +8,19 @@
  * memory. A limit above 4,294,967,295 counts as no limit.
  */
 import { getRandomValues } from "node:crypto";
-import { type Counter, type Counters, type Period, periods, StringCache, type Taken } from "@sluice/plugin-sdk";
-import { type CounterKey, CounterTable } from "../shared-memory/counter-table.ts";
+import {
+  type Bucket,
+  type Counter,
+  type Counters,
+  type Filled,
+  type Period,
+  periods,
+  StringCache,
+  type Taken,
+} from "@sluice/plugin-sdk";
+import { BUCKET_GRACE, type CounterKey, CounterTable } from "../shared-memory/counter-table.ts";
 import { HASH_KEY_WORDS, keyedHash } from "../shared-memory/keyed-hash.ts";
+import { admits, filled, fullLevel, isOverfull, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
 
 /** Sent to workers in a message. */
 export interface CountersMemory {
@@ -87,8 +97,85 @@ export class SharedCounters implements Counters {
     });
   }
 
+  /**
+   * Exact over any number of workers, like `take`. A slot holds the lower 32 bits of the time at which the bucket will
+   * be empty. They are unambiguous: the slot expires soon after that time (2^31 units are at least 41 seconds), and
+   * MAX_BURST limits how far that time is in the future.
+   */
+  fill(buckets: readonly Bucket[], now: number): Filled {
+    const slots = buckets.map((bucket) => this.#slots.find(this.#bucketKeyOf(bucket, now)));
+    for (const [at, bucket] of buckets.entries()) this.#correct(slots[at] ?? 0, bucket, now);
+    const seen = buckets.map((bucket, at) => this.#levelAt(slots[at] ?? 0, bucket, now));
+    if (!buckets.every((bucket, at) => admits(seen[at] ?? 0, bucket))) return filled(false, seen);
+    const levels: number[] = [];
+    for (const [at, bucket] of buckets.entries()) {
+      const level = this.#fillOne(slots[at] ?? 0, bucket, now);
+      if (level === null) {
+        for (const slot of slots.slice(0, at)) this.#unfill(slot);
+        return filled(
+          false,
+          buckets.map((each, index) => this.#levelAt(slots[index] ?? 0, each, now)),
+        );
+      }
+      levels.push(level);
+    }
+    return filled(true, levels);
+  }
+
+  levels(buckets: readonly Bucket[], now: number): readonly number[] {
+    return buckets.map((bucket) => {
+      const slot = this.#slots.search(this.#bucketKeyOf(bucket, now));
+      return slot < 0 || this.#slots.isExpired(slot) ? 0 : this.#levelAt(slot, bucket, now) / UNITS_PER_REQUEST;
+    });
+  }
+
   /** Does nothing: the memory belongs to the node. */
   async close(): Promise<void> {}
+
+  #correct(slot: number, bucket: Bucket, now: number): void {
+    const emptyAt = this.#slots.count(slot);
+    const time = timeOf(bucket, now);
+    // If another worker changes the bucket at the same time, a later request corrects it.
+    if (isOverfull((emptyAt - time) | 0, bucket)) this.#slots.exchange(slot, emptyAt, time + fullLevel(bucket));
+  }
+
+  #levelAt(slot: number, bucket: Bucket, now: number): number {
+    return levelOf((this.#slots.count(slot) - timeOf(bucket, now)) | 0, bucket);
+  }
+
+  /** The level after the request, in units; null: the bucket does not admit it. */
+  #fillOne(slot: number, bucket: Bucket, now: number): number | null {
+    const time = timeOf(bucket, now);
+    for (;;) {
+      const emptyAt = this.#slots.count(slot);
+      const level = levelOf((emptyAt - time) | 0, bucket);
+      if (!admits(level, bucket)) return null;
+      const after = level + UNITS_PER_REQUEST;
+      this.#slots.extend(slot, expiryOf(now + (after / UNITS_PER_REQUEST) * bucket.interval));
+      if (this.#slots.exchange(slot, emptyAt, time + after)) return after;
+    }
+  }
+
+  #unfill(slot: number): void {
+    for (;;) {
+      const emptyAt = this.#slots.count(slot);
+      if (this.#slots.exchange(slot, emptyAt, emptyAt - UNITS_PER_REQUEST)) return;
+    }
+  }
+
+  #bucketKeyOf(bucket: Bucket, now: number): CounterKey {
+    const { name, scope, period, interval } = bucket;
+    return {
+      hash: this.#hashes.of(name),
+      // A window of a counter begins after 1970, so its upper bits, in `period`, are not 0.
+      window: Math.round(interval * 1000) | 0,
+      period: periodNumbers[period],
+      instance: scope,
+      expires: expiryOf(now),
+      count: timeOf(bucket, now),
+      isBucket: true,
+    };
+  }
 
   #keyOf({ name, scope, period, windowStart, expires }: Counter): CounterKey {
     return {
@@ -97,6 +184,17 @@ export class SharedCounters implements Counters {
       period: (Math.floor(windowStart / 2 ** 32) << 3) | periodNumbers[period],
       instance: scope,
       expires: Math.ceil(expires / 1000),
+      count: 0,
+      isBucket: false,
     };
   }
 }
+
+/** The last second that a word can hold, in the year 2106. */
+const LAST_SECOND = 0xffffffff;
+
+/** @param emptyAt Unix milliseconds */
+const expiryOf = (emptyAt: number): number => Math.min(Math.ceil(emptyAt / 1000) + BUCKET_GRACE, LAST_SECOND);
+
+/** The lower 32 bits of the time in units. */
+const timeOf = ({ interval }: Bucket, now: number): number => unitsAt(now, interval) | 0;

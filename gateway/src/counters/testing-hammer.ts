@@ -1,6 +1,7 @@
 /** A thread that increments the same counters as other threads at the same time, and reports the results. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { Counter } from "@sluice/plugin-sdk";
+import type { Bucket, Counter } from "@sluice/plugin-sdk";
+import { type ConcurrencyMemory, sharedConcurrency } from "./concurrency.ts";
 import { type CountersMemory, SharedCounters } from "./shared-counters.ts";
 
 export interface Hammering {
@@ -10,10 +11,20 @@ export interface Hammering {
   readonly gate: Int32Array;
   /** The counters of each call of `take`. */
   readonly takes: readonly (readonly Counter[])[];
+  /** The buckets of each call of `fill`, all at the same time (`now`). */
+  readonly fills?: readonly (readonly Bucket[])[];
+  readonly now?: number;
+  /** Slots of which the thread acquires one of each name. */
+  readonly slots?: { readonly memory: ConcurrencyMemory; readonly names: readonly string[]; readonly limit: number };
 }
 
-const { memory, owner, gate, takes } = workerData as Hammering;
-const counters = new SharedCounters({ memory, owner });
+const { memory, owner, gate, takes, fills = [], now = 0, slots } = workerData as Hammering;
+const counters = new SharedCounters({ memory, owner, ...(now > 0 && { now: () => now }) });
+const concurrency = slots && sharedConcurrency(slots.memory, owner);
 if (Atomics.sub(gate, 0, 1) === 1) Atomics.notify(gate, 0);
 for (let left = Atomics.load(gate, 0); left > 0; left = Atomics.load(gate, 0)) Atomics.wait(gate, 0, left, 10);
-parentPort?.postMessage(takes.map((each) => counters.take(each)));
+parentPort?.postMessage([
+  ...takes.map((each) => counters.take(each)),
+  ...fills.map((each) => counters.fill(each, now)),
+  ...(slots?.names ?? []).map((name) => ({ admitted: concurrency?.acquire(name, slots?.limit ?? 0) })),
+]);

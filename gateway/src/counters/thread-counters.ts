@@ -1,13 +1,15 @@
 /**
  * Counters of `policy: local` for a single worker in the control thread. `take` is synchronous, so limits are exact.
  */
-import type { Counter, Counters, Period, Taken } from "@sluice/plugin-sdk";
+import type { Bucket, Counter, Counters, Filled, Period, Taken } from "@sluice/plugin-sdk";
 import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
+import { ThreadBuckets } from "./thread-buckets.ts";
 
 export interface ThreadCountersOptions {
   /**
-   * Maximum number of counters (about 200 bytes each); default 1,000,000. Above it, the oldest counter of the largest
-   * group is dropped and starts again at zero: a flood of made-up identifiers replaces its own counters first.
+   * Maximum number of counters (about 200 bytes each), and of buckets; default 1,000,000. Above it, the oldest counter
+   * of the largest group is dropped and starts again at zero: a flood of made-up identifiers replaces its own counters
+   * first.
    */
   readonly capacity?: number;
   /** Called for each counter that is dropped. Default: does nothing. */
@@ -26,9 +28,11 @@ interface CountedWindow {
 export class ThreadCounters implements Counters {
   readonly #windows = new Map<Period, Map<number, CountedWindow>>();
   readonly #all: BoundedGroups<number>;
+  readonly #buckets: ThreadBuckets;
 
   constructor({ capacity = 1_000_000, onReplace }: ThreadCountersOptions = {}) {
     this.#all = new BoundedGroups(capacity, onReplace);
+    this.#buckets = new ThreadBuckets({ capacity, onReplace });
   }
 
   get size(): number {
@@ -55,8 +59,17 @@ export class ThreadCounters implements Counters {
     );
   }
 
+  fill(buckets: readonly Bucket[], now: number): Filled {
+    return this.#buckets.fill(buckets, now);
+  }
+
+  levels(buckets: readonly Bucket[], now: number): readonly number[] {
+    return this.#buckets.levels(buckets, now);
+  }
+
   async close(): Promise<void> {
     this.#windows.clear();
+    this.#buckets.clear();
   }
 
   #read({ name, scope, period, windowStart }: Counter): number {

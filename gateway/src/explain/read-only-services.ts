@@ -2,15 +2,23 @@
  * The services of plugin instances that explain a request: counters and caches are read but not changed, and nothing is
  * sent. Reading a counter or a cache in Redis or in the database still asks that server.
  */
-import type { Counter, CounterOptions, Counters, PluginCache, RequestMetrics } from "@sluice/plugin-sdk";
+import type {
+  Bucket,
+  Concurrency,
+  Counter,
+  CounterOptions,
+  Counters,
+  PluginCache,
+  RequestMetrics,
+} from "@sluice/plugin-sdk";
 import { refusedSocket } from "../outbound/connect.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 
 /** Receives what the plugins of one explanation do or would do. */
 export interface ReadOnlyActivity {
-  /** Called for every counter that a plugin would increase. */
-  counted(counter: Counter, count: number): void;
+  /** Called for every counter or bucket that a plugin would increase. */
+  counted(counter: Pick<Counter, "period" | "limit">, count: number): void;
   /** Called when a plugin would send something. The result of its phase is unknown then. */
   sending(what: string): void;
   logged(line: string): void;
@@ -34,6 +42,7 @@ export function readOnlyServices(services: WorkerServices, { activity, cacheOf }
   };
   return {
     counters: readOnlyCounters(services.counters, activity),
+    concurrency: readOnlyConcurrency(services.concurrency),
     metrics: { ...services.metrics, ...noMetrics },
     operations: { record() {} },
     now: () => services.now(),
@@ -69,6 +78,12 @@ function readOnlyCounters(counters: Counters, activity: ReadOnlyActivity): Count
     for (const [at, counter] of wanted.entries()) activity.counted(counter, counts[at] ?? 0);
     return counts;
   };
+  const levels = async (buckets: readonly Bucket[], now: number, options: CounterOptions) => {
+    const found = await counters.levels(buckets, now, options);
+    for (const [at, { period, burst }] of buckets.entries())
+      activity.counted({ period, limit: 1 + burst }, Math.ceil(found[at] ?? 0));
+    return found;
+  };
   return {
     async take(wanted, options) {
       const counts = await read(wanted, options);
@@ -76,9 +91,21 @@ function readOnlyCounters(counters: Counters, activity: ReadOnlyActivity): Count
       return { admitted, counts: admitted ? counts.map((count) => count + 1) : counts };
     },
     add: async (wanted, amount, options) => (await read(wanted, options)).map((count) => count + amount),
+    async fill(buckets, now, options) {
+      const found = await levels(buckets, now, options);
+      const admitted = buckets.every(({ burst }, at) => (found[at] ?? 0) <= burst);
+      return { admitted, levels: admitted ? found.map((level) => level + 1) : found };
+    },
+    levels,
     async close() {},
   };
 }
+
+const readOnlyConcurrency = (concurrency: Concurrency): Concurrency => ({
+  acquire: (name, limit) => concurrency.held(name) < limit,
+  release() {},
+  held: (name) => concurrency.held(name),
+});
 
 const readOnlyCache = <Value>(cache: InstanceCache<Value> | null): PluginCache<Value> => ({
   get: (key) => (cache?.peek === undefined ? cache?.get(key) : cache.peek(key)),

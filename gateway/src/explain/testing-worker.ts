@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { checkDocument, type Explanation, NODE, nodePaths, readExplainRequest } from "@sluice/model";
 import type { Counters } from "@sluice/plugin-sdk";
+import { ThreadConcurrency } from "../counters/concurrency.ts";
 import { createCounters } from "../counters/create-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { connectBehind } from "../outbound/connect.ts";
@@ -100,6 +101,11 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
       if (amount > 0) takes++;
       return counters.add(wanted, amount, options);
     },
+    fill(...given) {
+      takes++;
+      return counters.fill(...given);
+    },
+    levels: (...given) => counters.levels(...given),
     close: () => counters.close(),
   };
   const worker = await startWorker({
@@ -121,6 +127,7 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
     log: { info: write, warn: write, error: write },
     services: {
       counters: counting,
+      concurrency: new ThreadConcurrency(),
       caches,
       metrics: createMetrics({ compat: false, nodeId: "test", version: "1.2.3" }),
       now,

@@ -11,7 +11,7 @@ import {
   type Snapshot,
   TemporaryLogLevel,
 } from "@sluice/model/serving";
-import type { Counters } from "@sluice/plugin-sdk";
+import type { WindowCounters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
@@ -268,7 +268,7 @@ const showsTargets = ({ plugins }: Snapshot): boolean =>
     .some(({ name, enabled, config }) => enabled && name === "prometheus" && config.upstream_health_metrics === true);
 
 /** The counters of rate-limiting with policy `cluster`. Loaded only by a node with a database. */
-async function createClusterCounters(query: DatabaseQuery, log: Logger): Promise<Counters> {
+async function createClusterCounters(query: DatabaseQuery, log: Logger): Promise<WindowCounters> {
   const { DatabaseCounters } = await import("../counters/database-counters.ts");
   return new DatabaseCounters({ query, warn: (message, facts) => log.warn(facts, message) });
 }

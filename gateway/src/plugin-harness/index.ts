@@ -8,6 +8,7 @@ import { checkDocument, describeViolation, factsFaults, pluginNamed, registerPlu
 import type { PluginDefinition } from "@sluice/plugin-sdk";
 import { builtInPlugins } from "@sluice/plugins";
 import { compile } from "../compile/compile.ts";
+import { ThreadConcurrency } from "../counters/concurrency.ts";
 import { createCounters } from "../counters/create-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { connectBehind } from "../outbound/connect.ts";
@@ -55,6 +56,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     plugins: new Map([...builtInPlugins, plugin].map((one) => [one.name, one])),
     services: {
       counters,
+      concurrency: new ThreadConcurrency(),
       caches,
       metrics,
       operations: { record() {} },

@@ -71,6 +71,10 @@ export class InstanceContext implements PluginContext {
     return this.#services.counters;
   }
 
+  get concurrency() {
+    return this.#services.concurrency;
+  }
+
   get metrics() {
     return this.#services.metrics;
   }

@@ -36,6 +36,9 @@ export function meteredContext(context: PluginContext, meter: TimerMeter): Plugi
       network ??= meteredNetwork(context.network, meter.number);
       return network;
     },
+    get concurrency() {
+      return context.concurrency;
+    },
     get metrics() {
       return context.metrics;
     },
@@ -57,6 +60,8 @@ export function meteredContext(context: PluginContext, meter: TimerMeter): Plugi
 const meteredCounters = (counters: Counters, settle: Settle): Counters => ({
   take: (taken, options) => settle(counters.take(taken, options)),
   add: (added, amount, options) => settle(counters.add(added, amount, options)),
+  fill: (buckets, now, options) => settle(counters.fill(buckets, now, options)),
+  levels: (buckets, now, options) => settle(counters.levels(buckets, now, options)),
   close: () => counters.close(),
 });
 

@@ -3,8 +3,8 @@
  * table if addresses are limited, so that the counts of a dead worker can be released.
  */
 import { getRandomValues } from "node:crypto";
-import { addressBytes, releaseWorkerAddresses, SharedAddressCounts } from "./address-counts.ts";
 import { HASH_KEY_WORDS } from "./keyed-hash.ts";
+import { releaseWorkerCounts, WorkerCounts, workerCountsBytes } from "./worker-counts.ts";
 
 export interface ConnectionLimits {
   readonly maxConnections: number;
@@ -40,7 +40,7 @@ export function createConnectionLimitsMemory(workers: number, limits: Connection
       maxConnectionsPerAddress === 0
         ? null
         : {
-            buffer: new SharedArrayBuffer(addressBytes(workers, maxConnections)),
+            buffer: new SharedArrayBuffer(workerCountsBytes(workers, maxConnections)),
             key: getRandomValues(new Uint32Array(HASH_KEY_WORDS)),
           },
   };
@@ -55,8 +55,7 @@ export function sharedConnectionLimits(
   owner: number,
 ): ConnectionSlots {
   const words = new Int32Array(counts);
-  const ofAddress =
-    addresses && new SharedAddressCounts({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });
+  const ofAddress = addresses && new WorkerCounts({ ...addresses, workers, owner });
   const leave = () => void Atomics.sub(words, owner, 1);
   const acquire = () => {
     // Add first, then sum: of two workers that do so concurrently, at least one sees the other's count.
@@ -70,7 +69,7 @@ export function sharedConnectionLimits(
   return {
     acquire(address) {
       if (!acquire()) return false;
-      if (ofAddress === null || ofAddress.enter(address)) return true;
+      if (ofAddress === null || ofAddress.enter(address, limits.maxConnectionsPerAddress)) return true;
       leave();
       return false;
     },
@@ -84,5 +83,5 @@ export function sharedConnectionLimits(
 /** Releases the counts of a worker that has ended, because its connections ended with it. */
 export function releaseWorkerConnections({ counts, addresses, workers }: ConnectionLimitsMemory, owner: number): void {
   Atomics.store(new Int32Array(counts), owner, 0);
-  if (addresses !== null) releaseWorkerAddresses(addresses.buffer, workers, owner);
+  if (addresses !== null) releaseWorkerCounts(addresses.buffer, workers, owner);
 }

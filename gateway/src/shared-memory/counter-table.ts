@@ -51,6 +51,14 @@ const PATIENCE = 200;
 
 const MOST = 0xffffffff;
 
+/** Seconds for which the slot of a bucket is kept after the bucket is empty. */
+export const BUCKET_GRACE = 10;
+/**
+ * The slot of a bucket that expires within this number of seconds is claimed again before it is used. So no worker uses
+ * a slot that another worker may see as expired. The bucket has been empty for several seconds then.
+ */
+const RENEWAL = 2;
+
 /** The key to find: the hash of its name, and its window. */
 export interface CounterKey {
   /** Four words. */
@@ -62,6 +70,10 @@ export interface CounterKey {
   readonly instance: string;
   /** Unix seconds. */
   readonly expires: number;
+  /** The count of a new slot. */
+  readonly count: number;
+  /** Whether the slot is that of a bucket, whose count is a time and whose expiry is extended by `extend`. */
+  readonly isBucket: boolean;
 }
 
 export interface CounterTableOptions {
@@ -160,6 +172,24 @@ export class CounterTable {
     }
   }
 
+  /**
+   * Extends the expiry of a bucket's slot to this time (Unix seconds). To be called before the bucket is changed, so
+   * that its slot cannot expire in between.
+   */
+  extend(slot: number, expires: number): void {
+    if (this.#expires(slot) < expires) Atomics.store(this.#words, slot + EXPIRES, expires | 0);
+  }
+
+  /** Changes the count from one value to another. Returns false if it has another value. */
+  exchange(slot: number, from: number, to: number): boolean {
+    return Atomics.compareExchange(this.#words, slot + COUNT, from | 0, to | 0) === (from | 0);
+  }
+
+  /** Whether the slot has expired. */
+  isExpired(slot: number): boolean {
+    return this.#isOver(slot, this.#now());
+  }
+
   /** Undoes an `add`. */
   remove(slot: number): void {
     const words = this.#words;
@@ -194,7 +224,12 @@ export class CounterTable {
     for (let probe = 0; probe < PROBES; probe++) {
       const at = ((home + probe) & this.#mask) * WORDS;
       const head = Atomics.load(words, at);
-      if (head === ready && this.#is(at, key)) return at;
+      if (head === ready && this.#is(at, key)) {
+        if (!key.isBucket) return at;
+        // Read before the expiry: a worker that fills the bucket extends the expiry first.
+        const count = Atomics.load(words, at + COUNT);
+        return this.#isOver(at, now + RENEWAL) ? this.#claimSlot(key, { at, head, home, ready, count }) : at;
+      }
       const state = head & STATE;
       if (state === TAKEN) {
         if (!isOf(head, ready)) continue;
@@ -252,7 +287,7 @@ export class CounterTable {
     return found;
   }
 
-  #claimSlot(key: CounterKey, { at, head, home, ready }: Claim): number {
+  #claimSlot(key: CounterKey, { at, head, home, ready, count }: Claim): number {
     const words = this.#words;
     const taken = takenBy(this.#owner, ready);
     if (Atomics.compareExchange(words, at, head, taken) !== head) return -1;
@@ -264,7 +299,9 @@ export class CounterTable {
     words[at + WINDOW] = key.window;
     words[at + PERIOD] = key.period | (group << 16);
     words[at + EXPIRES] = key.expires | 0;
-    Atomics.store(words, at + COUNT, 0);
+    // The count of a renewed slot is kept if another worker has filled the bucket since the count was read.
+    if (count !== undefined) Atomics.compareExchange(words, at + COUNT, count, key.count);
+    else Atomics.store(words, at + COUNT, key.count);
     const isAlone = this.#isAlone(key, { at, home, ready });
     if (isAlone && Atomics.compareExchange(words, at, taken, ready) === taken) {
       Atomics.add(this.#sizes, group, 1);
@@ -278,7 +315,7 @@ export class CounterTable {
    * Whether no other worker has, or may get, a slot for the same key. A slot that is TAKEN for the key and comes later
    * in the search is made DOOMED.
    */
-  #isAlone(key: CounterKey, { at: own, home, ready }: Omit<Claim, "head">): boolean {
+  #isAlone(key: CounterKey, { at: own, home, ready }: Omit<Claim, "head" | "count">): boolean {
     const words = this.#words;
     let isBefore = true;
     for (let probe = 0; probe < PROBES; probe++) {
@@ -333,6 +370,8 @@ interface Claim {
   readonly head: number;
   readonly home: number;
   readonly ready: number;
+  /** If the slot has been the same bucket's, the count that was read. */
+  readonly count?: number;
 }
 
 /** Mixes a word of a hash with a window and its period. */

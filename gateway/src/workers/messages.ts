@@ -2,12 +2,11 @@
 import type { Change } from "@sluice/model";
 import type { Counters, EndpointRequest, EndpointResponse, Taken } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
-import type { CountersMemory } from "../counters/shared-counters.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import type { CloseOptions } from "../proxy/engine.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
-import type { ConnectionLimitsMemory } from "../shared-memory/connection-limits.ts";
 import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
+import type { NodeMemory } from "./node-memory.ts";
 import type { WorkerPlan } from "./worker.ts";
 import type { StartWorkersOptions, WorkerReport } from "./workers.ts";
 
@@ -15,8 +14,7 @@ export interface WorkerThreadData {
   /** The number of the thread, from 1; 0 is the control thread. */
   readonly number: number;
   readonly plan: WorkerPlan;
-  readonly memory: CountersMemory;
-  readonly connectionLimits: ConnectionLimitsMemory;
+  readonly memory: NodeMemory;
   readonly heartbeat: HeartbeatOptions;
   readonly metrics: StartWorkersOptions["metricsOptions"];
   readonly logging: {

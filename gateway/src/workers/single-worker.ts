@@ -1,5 +1,6 @@
 /** A single worker, run in the control thread. */
 import { SettingsError } from "@sluice/model/serving";
+import { ThreadConcurrency } from "../counters/concurrency.ts";
 import { createCounters } from "../counters/create-counters.ts";
 import { ThreadCounters } from "../counters/thread-counters.ts";
 import { connectBehind } from "../outbound/connect.ts";
@@ -31,7 +32,7 @@ export async function startSingleWorker({
     reusePort: false,
     guard,
     log,
-    services: { counters, caches, metrics, now: Date.now },
+    services: { counters, concurrency: new ThreadConcurrency(), caches, metrics, now: Date.now },
     onHealthTransition,
   });
   return {

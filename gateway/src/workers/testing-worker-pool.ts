@@ -4,7 +4,7 @@ import { Session } from "node:inspector/promises";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { emptySnapshot, loadText, type Snapshot } from "@sluice/model";
-import type { Counters } from "@sluice/plugin-sdk";
+import type { WindowCounters } from "@sluice/plugin-sdk";
 import { pino } from "pino";
 import { createMetrics } from "../metrics/metrics.ts";
 import { defaultProxySettings, type ProxySettings } from "../proxy/settings.ts";
@@ -19,7 +19,7 @@ export function snapshotOf(document: object, previous: Snapshot = emptySnapshot)
 
 export interface TestPoolOptions {
   readonly count?: number;
-  readonly clusterCounters?: Counters;
+  readonly clusterCounters?: WindowCounters;
   readonly settings?: Partial<ProxySettings>;
   readonly workerTimeout?: number;
   /** File of the access log. Default: none. */

@@ -10,17 +10,11 @@ import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
-import { createCountersMemory } from "../counters/shared-counters.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import { pluginNumbered } from "../plugin-services/phase-meter.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { gatewaySettings as names } from "../settings/commands/gateway.ts";
-import {
-  type ConnectionLimitsMemory,
-  createConnectionLimitsMemory,
-  releaseWorkerConnections,
-} from "../shared-memory/connection-limits.ts";
 import {
   createHeartbeatMemory,
   HeartbeatMonitor,
@@ -29,6 +23,7 @@ import {
 } from "../shared-memory/heartbeat.ts";
 import { isAnsweredByOne } from "./endpoints/node-endpoints.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
+import { createNodeMemory, type NodeMemory, releaseWorkerMemory } from "./node-memory.ts";
 import { addConnections, RetiredThreads } from "./retired-threads.ts";
 import { WorkerThread } from "./worker-thread.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "./workers.ts";
@@ -81,8 +76,7 @@ export async function startWorkerPool(count: number, options: StartWorkersOption
 
 class ThreadPool implements WorkerPool {
   readonly #options: StartWorkersOptions;
-  readonly #memory = createCountersMemory();
-  readonly #connectionLimits: ConnectionLimitsMemory;
+  readonly #memory: NodeMemory;
   readonly #heartbeat: HeartbeatOptions;
   readonly #heartbeats: HeartbeatMonitor;
   /** By number: the threads that start or serve, and replaced threads that drain. */
@@ -103,7 +97,7 @@ class ThreadPool implements WorkerPool {
     this.#count = count;
     this.#plugins = options.plan.plugins;
     this.#capacity = this.#plugins.length === 0 ? count : Math.min(count * GENERATIONS, MAX_THREADS);
-    this.#connectionLimits = createConnectionLimitsMemory(this.#capacity, options.plan.settings);
+    this.#memory = createNodeMemory(this.#capacity, options.plan.settings);
     this.#heartbeat = { beats: createHeartbeatMemory(this.#capacity), timeout: options.workerTimeout };
     this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {
       const plugin = pluginNumbered(pluginNames(), Atomics.load(pluginWordsOf(this.#heartbeat, number).running, 0));
@@ -293,7 +287,6 @@ class ThreadPool implements WorkerPool {
         number,
         plan: this.#plan(),
         memory: this.#memory,
-        connectionLimits: this.#connectionLimits,
         heartbeat: this.#heartbeat,
         metrics: this.#options.metricsOptions,
         logging: { level: log.level, isText, bindings: log.bindings() },
@@ -317,7 +310,7 @@ class ThreadPool implements WorkerPool {
       this.#threads.delete(number);
       this.#heartbeats.unwatch(number);
       this.#retired.add(thread.report, thread.parts);
-      releaseWorkerConnections(this.#connectionLimits, number);
+      releaseWorkerMemory(this.#memory, number);
       if (this.#draining.delete(thread) || this.#ending || !hasStarted) return;
       const again = performance.now() - began < HEALTHY_LIFETIME ? (failures ?? 0) + 1 : 1;
       const pause = again === 1 ? 0 : Math.min(MIN_RESTART_DELAY * 2 ** (again - 2), MAX_RESTART_DELAY);

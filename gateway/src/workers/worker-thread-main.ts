@@ -2,6 +2,7 @@
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { adoptChange, emptySnapshot, registerSchemas } from "@sluice/model/serving";
+import { sharedConcurrency } from "../counters/concurrency.ts";
 import { createCounters } from "../counters/create-counters.ts";
 import { SharedCounters } from "../counters/shared-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
@@ -34,7 +35,7 @@ const caches = createCaches({ ...redis, memory: start.plan.cacheMemory });
 const counters = createCounters({
   ...redis,
   local: new SharedCounters({
-    memory: start.memory,
+    memory: start.memory.counters,
     owner: start.number,
     onReplace: metrics.countReplacedCounter,
   }),
@@ -46,6 +47,7 @@ const counters = createCounters({
     },
   }),
 });
+const concurrency = sharedConcurrency(start.memory.concurrency, start.number);
 let snapshot = adoptChange(emptySnapshot, start.document.change, start.document.hash);
 // The thread keeps its initial data until it ends. Without this deletion, replaced entities would never be freed.
 Reflect.deleteProperty(start, "document");
@@ -108,10 +110,10 @@ try {
     plan: start.plan,
     reusePort: true,
     guard,
-    connectionSlots: sharedConnectionLimits(start.connectionLimits, start.number),
+    connectionSlots: sharedConnectionLimits(start.memory.connectionLimits, start.number),
     log,
     pluginWords: pluginWordsOf(start.heartbeat, start.number),
-    services: { counters, caches, metrics, now: Date.now },
+    services: { counters, concurrency, caches, metrics, now: Date.now },
     snapshot,
     onHealthUpdate: (news) => control.send("reportHealth", news),
   });

@@ -2,7 +2,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
-import type { Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
+import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import { instanceLimits } from "../plugin-services/plugin-instance.ts";
@@ -22,7 +22,7 @@ export interface WorkerThreadOptions {
   /** The snapshot that `start.document` results in. */
   readonly snapshot: Snapshot;
   readonly onHealthUpdate: (news: HealthUpdate) => void;
-  readonly clusterCounters: Counters | undefined;
+  readonly clusterCounters: WindowCounters | undefined;
 }
 
 /** Milliseconds that a thread may take to report; after that its last report is used. */

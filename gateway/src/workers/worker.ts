@@ -66,7 +66,7 @@ export interface WorkerOptions extends BalancerTools {
   readonly log: ServicesLog;
   /** Where the worker notes which plugin runs. Default: memory that only this thread uses. */
   readonly pluginWords?: PluginWords;
-  readonly services: Pick<WorkerServices, "counters" | "caches" | "metrics" | "now">;
+  readonly services: Pick<WorkerServices, "counters" | "concurrency" | "caches" | "metrics" | "now">;
   /** The snapshot that the worker serves from the start. */
   readonly snapshot?: Snapshot;
 }

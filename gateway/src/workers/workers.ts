@@ -1,6 +1,6 @@
 /** The workers of a node: one in the control thread, or one or several in threads of their own. */
 import type { Snapshot } from "@sluice/model";
-import type { Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
+import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancerTools } from "../compile/balancers.ts";
@@ -23,7 +23,7 @@ export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransi
   /** Milliseconds after which a replaced worker closes connections that are still open. */
   readonly drain: number;
   /** Counters of `policy: cluster`. */
-  readonly clusterCounters?: Counters;
+  readonly clusterCounters?: WindowCounters;
 }
 
 export interface Workers {

@@ -9,6 +9,7 @@ import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { freePort } from "../../../tools/process/index.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
+import { bucketsSuite } from "./buckets.ts";
 import { counter, countersSuite, until } from "./suite.ts";
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -54,6 +55,25 @@ countersSuite("Redis counters with a sync_rate", async () => {
     config: configWith({}, 0.02),
     held: () => admin.dbsize(),
   };
+});
+
+bucketsSuite("Redis buckets", async () => {
+  await admin.flushall();
+  return { counters: new RedisCounters({ warn: silent, connect }), config: configWith() };
+});
+
+it("a bucket in Redis expires a second after it is empty, and nodes share it", async () => {
+  const [here, there] = [new RedisCounters({ warn: silent, connect }), new RedisCounters({ warn: silent, connect })];
+  await admin.flushall();
+  const one = { name: "shared", scope: "-:-:-", period: "minute", interval: 10_000, burst: 1 } as const;
+  const now = Date.now();
+  assert.deepEqual(await here.fill([one], now, configWith()), { admitted: true, levels: [1] });
+  assert.deepEqual(await there.fill([one], now, configWith()), { admitted: true, levels: [2] });
+  assert.deepEqual(await here.fill([one], now, configWith()), { admitted: false, levels: [2] });
+  const [key = ""] = await admin.keys("*");
+  const left = await admin.pttl(key);
+  assert.ok(left > 15_000 && left <= 21_000, `${left}`);
+  await Promise.all([here.close(), there.close()]);
 });
 
 describe("every counter in Redis", () => {

@@ -1,10 +1,10 @@
 /** The conformance suite of the rate-limit counters. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import type { Counter, CounterOptions, Counters } from "@sluice/plugin-sdk";
+import type { Counter, CounterOptions, WindowCounters } from "@sluice/plugin-sdk";
 
 export interface CountersUnderTest {
-  readonly counters: Counters;
+  readonly counters: WindowCounters;
   readonly config: CounterOptions;
   /** The number of stored counters. */
   held(): Promise<number>;

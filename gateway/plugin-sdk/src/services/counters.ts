@@ -1,6 +1,6 @@
 /**
- * Counters in fixed windows. Implementations: thread (one worker), shared (all workers of a node), redis,
- * database. All pass the same test suite.
+ * Counters in fixed windows, and leaky buckets. Implementations: thread (one worker), shared (all workers of a node),
+ * redis, database (no buckets). All pass the same test suites.
  */
 import type { PluginScope } from "./instance.ts";
 
@@ -53,6 +53,41 @@ export interface Taken {
   readonly counts: readonly number[];
 }
 
+/** Maximum of `Bucket.burst`. */
+export const MAX_BURST = 1_000_000;
+
+/** Minimum of `Bucket.interval` in milliseconds: 50,000 requests per second. */
+export const MIN_INTERVAL = 0.02;
+
+/**
+ * The bucket of one identifier. Each admitted request raises the level by one, and one request leaks out in every
+ * interval. A request is admitted while the level is at most `burst`. So an empty bucket admits `1 + burst` requests at
+ * once, and later one request per interval, like limit_req of nginx with `nodelay`.
+ */
+export interface Bucket {
+  /** The scope of the plugin and the identifier, which identify the bucket apart from its period and interval. */
+  readonly name: string;
+  /** As `Counter.scope`. */
+  readonly scope: string;
+  readonly period: Period;
+  /**
+   * Milliseconds between two requests at the permitted rate. Times are rounded to 1/1024 of it, without errors that add
+   * up. A bucket with another interval is another bucket.
+   */
+  readonly interval: number;
+  /** A whole number of requests. */
+  readonly burst: number;
+}
+
+export interface Filled {
+  readonly admitted: boolean;
+  /**
+   * The levels after the call in requests, in the given order; they have a fraction. If the request was not admitted,
+   * it is not included.
+   */
+  readonly levels: readonly number[];
+}
+
 export interface Counters {
   /**
    * Increments every counter, unless one of them has reached its limit: then none changes. So a request that the limit
@@ -71,9 +106,26 @@ export interface Counters {
     amount: number,
     options: CounterOptions,
   ): readonly number[] | Promise<readonly number[]>;
+  /**
+   * Adds one request to every bucket, unless one of them is too full: then none changes. Atomic: over any number of
+   * callers, exactly as many requests are admitted as the buckets allow. With policy redis every call counts in Redis,
+   * whatever the `sync_rate`. With policy cluster, the promise rejects.
+   *
+   * @param now Unix milliseconds
+   */
+  fill(buckets: readonly Bucket[], now: number, options: CounterOptions): Filled | Promise<Filled>;
+  /** The levels of the buckets, in requests. Changes nothing. */
+  levels(
+    buckets: readonly Bucket[],
+    now: number,
+    options: CounterOptions,
+  ): readonly number[] | Promise<readonly number[]>;
   /** Closes connections and timers. */
   close(): Promise<void>;
 }
+
+/** Counters without buckets, such as those in the database. */
+export type WindowCounters = Pick<Counters, "take" | "add" | "close">;
 
 /**
  * The part of a counter's name that derives from the plugin's scope. The plugin's id is not used, so that a plugin that

@@ -1,9 +1,11 @@
 /** Services of the node for plugins; they live as long as the node. */
 import type { Exchange } from "../exchange/exchange.ts";
+import type { Concurrency } from "./concurrency.ts";
 import type { Counters } from "./counters.ts";
 
 export interface PluginServices {
   readonly counters: Counters;
+  readonly concurrency: Concurrency;
   readonly metrics: RequestMetrics;
   readonly operations: OperationRecorder;
   /** Milliseconds since the epoch; a fake in tests. */

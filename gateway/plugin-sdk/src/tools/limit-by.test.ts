@@ -6,17 +6,16 @@ import {
   fakeCredential,
   fakeExchange,
   fakeScope,
-} from "../../../test/plugins/fake-exchange.ts";
-import { filledRateLimiting } from "../../../test/plugins/filled-configs.ts";
-import { counterNames } from "./identifier.ts";
-import type { RateLimitingConfig } from "./schema.ts";
+} from "../../../../test/plugins/fake-exchange.ts";
+import { counterNames, type LimitByConfig } from "./limit-by.ts";
 
 const consumer = fakeConsumer({ id: "c-1" });
 const credential = fakeCredential(consumer, "k-1");
 const client = "192.0.2.7";
+const byConsumer: LimitByConfig = { limit_by: "consumer", header_name: null, path: null, scope_name: null };
 
 type Variant = readonly [
-  config: Partial<RateLimitingConfig>,
+  config: Partial<LimitByConfig>,
   request: string,
   exchange: FakeExchangeOptions,
   identifier: string,
@@ -46,16 +45,16 @@ const variants: readonly Variant[] = [
 describe("counterNames", () => {
   for (const [config, request, exchange, identifier] of variants) {
     it(`counts by ${identifier.split("=")[0]} with limit_by ${config.limit_by} for a request ${request}`, () => {
-      const nameOf = counterNames({ ...filledRateLimiting, ...config }, fakeScope());
+      const { nameOf } = counterNames({ ...byConsumer, ...config }, fakeScope());
       const asked = fakeExchange({ clientAddress: client, ...exchange });
       assert.deepEqual([nameOf(asked), nameOf(asked)], [`-:-:-:${identifier}`, `-:-:-:${identifier}`]);
     });
   }
 
   it("stores only the hash of a long header, and distinguishes long headers", () => {
-    const config = { ...filledRateLimiting, limit_by: "header", header_name: "x" } as const;
+    const config = { ...byConsumer, limit_by: "header", header_name: "x" } as const;
     const [one, other] = ["a", "b"].map((end) =>
-      counterNames(config, fakeScope())(fakeExchange({ headers: { x: "x".repeat(10_000) + end } })),
+      counterNames(config, fakeScope()).nameOf(fakeExchange({ headers: { x: "x".repeat(10_000) + end } })),
     );
     assert.ok(one !== undefined && one.length < 100);
     assert.notEqual(one, other);
@@ -65,11 +64,28 @@ describe("counterNames", () => {
 describe("the name of a counter", () => {
   it("depends on the plugin's scope, and is unchanged when the plugin is created again", () => {
     const nameIn = (members: Parameters<typeof fakeScope>[0]) =>
-      counterNames(filledRateLimiting, fakeScope(members))(fakeExchange());
+      counterNames(byConsumer, fakeScope(members)).nameOf(fakeExchange());
     const names = [{}, { routeId: "a" }, { serviceId: "a" }, { consumerId: "a" }, { serviceId: "a", routeId: "b" }].map(
       nameIn,
     );
     assert.equal(new Set(names).size, names.length);
     assert.equal(nameIn({ id: "one" }), nameIn({ id: "other" }));
+  });
+
+  it("depends on scope_name and the route's namespace instead of the plugin's scope, if scope_name is set", () => {
+    const named = (scope_name: string, routeId: string, namespace: string | null = null) =>
+      counterNames({ ...byConsumer, scope_name }, fakeScope({ routeId })).nameOf(fakeExchange({ namespace }));
+    assert.equal(named("shop", "a"), named("shop", "b"));
+    assert.equal(named("shop", "a", "team"), named("shop", "b", "team"));
+    const apart = [named("shop", "a"), named("other", "a"), named("shop", "a", "team"), named("shop", "a", "other")];
+    assert.equal(new Set(apart).size, apart.length);
+  });
+
+  it("is one for each namespace if one instance with scope_name serves routes of several namespaces", () => {
+    const { nameOf, scopeOf } = counterNames({ ...byConsumer, scope_name: "shop" }, fakeScope());
+    const names = [null, "a", "b", "a"].map((namespace) => nameOf(fakeExchange({ namespace })));
+    assert.equal(new Set(names).size, 3);
+    assert.equal(names[1], names[3]);
+    assert.equal(names[1], `${scopeOf(fakeExchange({ namespace: "a" }))}:ip=192.0.2.1`);
   });
 });
