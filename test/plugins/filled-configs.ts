@@ -27,6 +27,7 @@ export const filledBotDetection = filled("bot-detection", {});
 /** The members that a plugin's config needs, by plugin name; the other plugins need none. */
 export const neededConfigs: Readonly<Record<string, object>> = {
   acl: { allow: ["users"] },
+  "concurrency-limiting": { limit: 2 },
   "file-log": { path: "/tmp/requests.log" },
   "forward-auth": { address: "http://login.test" },
   "http-log": { http_endpoint: "http://logs.test/" },

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Explanation } from "@sluice/model";
+import { waitFor } from "../../../tools/process/index.ts";
 import { type ExplainRig, startExplainRig } from "./testing-worker.ts";
 
 let rig: ExplainRig;
@@ -108,6 +109,36 @@ describe("an explanation shows", () => {
     }
     assert.equal((await send()).status, 429);
     assert.equal(headersOf(await rig.explain({ url })).get("retry-after"), "60");
+  });
+
+  test("buckets and requests in progress as they are, without a change", async () => {
+    const config = { hour: 1, algorithm: "bucket", burst: { hour: 1 }, limit_by: "ip" };
+    serve({
+      plugins: [
+        { name: "rate-limiting", config },
+        { name: "concurrency-limiting", config: { limit: 1 } },
+      ],
+    });
+    const level = async () => {
+      const { counters, response } = await rig.explain({ url });
+      return [
+        ...counters.map(({ period, limit, count }) => `${period} ${count}/${limit}`),
+        response?.status ?? "admitted",
+      ];
+    };
+    for (const count of [0, 1, 2]) {
+      const expected = [`hour ${count}/2`, count < 2 ? "admitted" : 429];
+      assert.deepEqual(await level(), expected);
+      assert.deepEqual(await level(), expected);
+      assert.equal((await send()).status, count < 2 ? 200 : 429);
+    }
+    serve({ plugins: [{ name: "concurrency-limiting", config: { limit: 1 } }] });
+    const held = send({ headers: { "x-delay": "500" } });
+    await waitFor(async () => (await rig.explain({ url })).response?.status === 503, {
+      what: "the request in progress",
+    });
+    assert.equal((await held).status, 200);
+    assert.equal((await rig.explain({ url })).response, null);
   });
 
   test("a response from the cache, whose entries stay as they are", async () => {

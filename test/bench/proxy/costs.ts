@@ -121,6 +121,16 @@ const measured = ({ collector, lines, ldap, provider, folder }: Servers): readon
   { name: "request-termination", config: { status_code: 200 } },
   { name: "proxy-cache, hits", plugins: [{ name: "proxy-cache", config: { strategy: "memory", cache_ttl: 86_400 } }] },
   { name: "rate-limiting", config: { minute: 1_000_000_000 } },
+  {
+    name: "rate-limiting, with a bucket",
+    plugins: [
+      {
+        name: "rate-limiting",
+        config: { second: 50_000, algorithm: "bucket", burst: { second: 1_000_000 } },
+      },
+    ],
+  },
+  { name: "concurrency-limiting", config: { limit: 1_000_000 } },
   { name: "response-ratelimiting", config: { limits: { video: { minute: 1_000_000_000 } } } },
   { name: "request-size-limiting" },
   {

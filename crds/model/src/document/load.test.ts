@@ -179,7 +179,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
       "k.yaml:4:3: services[0].port: value should be between 0 and 65535",
       "k.yaml:9:7: services[0].routes[1].paths[1]: should start with: / (fixed path) or ~/ (regex path)",
       "k.yaml:10:5: services[0].routes[1].colour: unknown field",
-      "k.yaml:12:7: services[0].routes[1].plugins[0].name: plugin 'nope' not enabled: Sluice has acl, basic-auth, bot-detection, correlation-id, cors, datadog, file-log, forward-auth, graphql-operations, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin; use one of these, or load a plugin of your own with SLUICE_PLUGINS",
+      "k.yaml:12:7: services[0].routes[1].plugins[0].name: plugin 'nope' not enabled: Sluice has acl, basic-auth, bot-detection, concurrency-limiting, correlation-id, cors, datadog, file-log, forward-auth, graphql-operations, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin; use one of these, or load a plugin of your own with SLUICE_PLUGINS",
       "k.yaml:15:9: services[0].routes[1].plugins[1].config.minute: value must be greater than 0",
     ],
   ],

@@ -66,6 +66,7 @@ export const information: Table = {
           "acl",
           "basic-auth",
           "bot-detection",
+          "concurrency-limiting",
           "correlation-id",
           "cors",
           "datadog",
