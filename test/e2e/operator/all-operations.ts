@@ -81,14 +81,22 @@ function invalid({ namespace }: Place): readonly object[] {
   ];
 }
 
-/** An Ingress and its core Service. An Event reports the annotation, which has no effect. */
+/**
+ * An Ingress, its core Service, and the ConfigMap that one of its annotations names. An Event reports the other
+ * annotation, which has no effect.
+ */
 function ingress({ namespace, ingressClass }: Place): readonly object[] {
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "good", namespace } };
   const backend = { service: { name: "good", port: { number: 80 } } };
-  const annotations = { "nginx.ingress.kubernetes.io/unknown": "a" };
+  const annotations = {
+    "nginx.ingress.kubernetes.io/unknown": "a",
+    "nginx.ingress.kubernetes.io/custom-headers": "good-headers",
+  };
+  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "good-headers", namespace } };
   const rule = { host: `ingress.${namespace}.test`, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } };
   return [
     { ...service, spec: { ports: [{ port: 80 }] } },
+    { ...configMap, data: { "X-Frame-Options": "DENY" } },
     {
       apiVersion: "networking.k8s.io/v1",
       kind: "Ingress",

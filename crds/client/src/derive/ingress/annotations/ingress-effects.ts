@@ -7,6 +7,7 @@ import { backendEffects } from "./backend.ts";
 import { balancingEffects } from "./balancing.ts";
 import { corsEffects } from "./cors.ts";
 import type { IngressEffects } from "./effects.ts";
+import { limitEffects } from "./limits.ts";
 import type { AnnotationLookups } from "./lookups.ts";
 import { redirectEffects } from "./redirects.ts";
 import { responseHeaderEffects } from "./response-headers.ts";
@@ -23,7 +24,8 @@ export interface TranslatedAnnotations {
 /** Translates an Ingress without annotations of ingress-nginx too, for the defaults. */
 export function translateAnnotations(ingress: Resource, read: AnnotationLookups["read"]): TranslatedAnnotations {
   const annotations = annotationsOf(ingress);
-  const effects = effectsOf(annotations, { namespace: ingress.metadata.namespace, read });
+  const { namespace, name } = ingress.metadata;
+  const effects = effectsOf(annotations, { namespace, scope: `ingress ${name}`, read });
   const faults = [
     ...annotations.faults,
     ...annotations.unread().flatMap((name) => {
@@ -47,6 +49,7 @@ const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): Ingres
   ...redirectEffects(annotations),
   aliases: annotations.list("server-alias") ?? [],
   plugins: [
+    ...limitEffects(annotations, lookups.scope),
     ...accessEffects(annotations),
     ...authenticationEffects(annotations, lookups),
     ...corsEffects(annotations),

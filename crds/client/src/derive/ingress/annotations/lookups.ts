@@ -4,6 +4,8 @@ import type { Annotations } from "./annotations.ts";
 
 export interface AnnotationLookups {
   readonly namespace: string;
+  /** A text that no other Ingress of the namespace has. */
+  readonly scope: string;
   /** Undefined: there is no such object. */
   readonly read: (kind: "Secret" | "ConfigMap", name: string) => Resource | undefined;
 }

@@ -134,6 +134,26 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
     effect: "Requests for the host with or without `www.` are redirected to the host of the rule with 308.",
   },
   "http2-push-preload": tuning,
+  "limit-allowlist": { effect: "Addresses that are not limited." },
+  "limit-burst-multiplier": {
+    effect: "A client may send this multiple of the limit at once. Default 5.",
+    protects: true,
+  },
+  "limit-connections": {
+    effect:
+      "Number of requests of an address that may be in progress; more are answered 503 (plugin concurrency-limiting).",
+    protects: true,
+  },
+  "limit-rate": { effect: "Not supported: the bandwidth of responses is not limited.", protects: false },
+  "limit-rate-after": { effect: "Not supported: the bandwidth of responses is not limited.", protects: false },
+  "limit-rpm": { effect: "Requests per minute of an address, as `limit-rps`.", protects: true },
+  "limit-rps": {
+    effect:
+      "Requests per second of an address on each node, with a burst; more are answered 503 (plugin rate-limiting). " +
+      "All paths of the Ingress count together.",
+    protects: true,
+  },
+  "limit-whitelist": { effect: "The former name of `limit-allowlist`." },
   "load-balance": { effect: "`round_robin`, or `ewma` (the algorithm latency)." },
   "modsecurity-snippet": snippet,
   "opentelemetry-operation-name": logging,
@@ -212,7 +232,8 @@ const factsOf = (name: string): AnnotationFacts | undefined =>
   Object.hasOwn(annotationTable, name) ? annotationTable[name] : undefined;
 
 /** Whether an Ingress must be closed if the annotation cannot be honoured. */
-export const annotationMayProtect = (name: string): boolean => factsOf(name)?.protects ?? PROTECTING.test(name);
+export const annotationMayProtect = (name: string): boolean =>
+  factsOf(name)?.protects ?? (factsOf(name) === undefined && PROTECTING.test(name));
 
 /** Why an annotation that was not read has no effect; undefined: this is harmless. */
 export function unreadMessage(name: string): string | undefined {
