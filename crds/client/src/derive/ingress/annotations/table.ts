@@ -25,6 +25,16 @@ const snippet: AnnotationFacts = {
     "request-termination, or a plugin of your own",
 };
 
+const unsupported = (what: string, protects = false): AnnotationFacts => ({
+  effect: `Not supported: ${what}.`,
+  protects,
+});
+const clientCertificates = unsupported("client certificates; use the plugin mtls-auth", true);
+const upstreamCertificates = unsupported("certificates of the upstream; use a Service with CA certificates", true);
+const rewrites = unsupported("responses are not rewritten");
+const mirroring = unsupported("requests are not copied");
+const firewall = unsupported("there is no web application firewall", true);
+
 export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   affinity: {
     effect:
@@ -77,6 +87,12 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   "auth-signin-redirect-param": { effect: "The parameter with the URL of the request. Default `rd`." },
   "auth-snippet": snippet,
+  "auth-tls-error-page": unsupported("clients without a certificate are not redirected"),
+  "auth-tls-match-cn": clientCertificates,
+  "auth-tls-pass-certificate-to-upstream": clientCertificates,
+  "auth-tls-secret": clientCertificates,
+  "auth-tls-verify-client": clientCertificates,
+  "auth-tls-verify-depth": clientCertificates,
   "auth-type": { effect: "`basic`. `digest` is refused.", protects: true },
   "auth-url": {
     effect:
@@ -119,13 +135,19 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "list of allowed headers.",
     protects: true,
   },
+  "custom-http-errors": unsupported("errors of the upstream are passed to the client"),
+  "default-backend": unsupported("there is no backend for errors"),
   "denylist-source-range": { effect: "Requests of these addresses are answered 403.", protects: true },
   "disable-proxy-intercept-errors": tuning,
   "enable-access-log": logging,
   "enable-cors": { effect: "Answers preflight requests and sets CORS headers (plugin cors)." },
   "enable-global-auth": { effect: "An installation has no global auth server.", ignored: true },
+  "enable-modsecurity": firewall,
   "enable-opentelemetry": logging,
+  "enable-owasp-core-rules": firewall,
   "enable-rewrite-log": logging,
+  "fastcgi-index": unsupported("FastCGI"),
+  "fastcgi-params-configmap": unsupported("FastCGI"),
   "force-ssl-redirect": {
     effect: "Plain http is redirected with 308, whether or not the host has a certificate.",
     protects: true,
@@ -144,8 +166,8 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "Number of requests of an address that may be in progress; more are answered 503 (plugin concurrency-limiting).",
     protects: true,
   },
-  "limit-rate": { effect: "Not supported: the bandwidth of responses is not limited.", protects: false },
-  "limit-rate-after": { effect: "Not supported: the bandwidth of responses is not limited.", protects: false },
+  "limit-rate": unsupported("the bandwidth of responses is not limited"),
+  "limit-rate-after": unsupported("the bandwidth of responses is not limited"),
   "limit-rpm": { effect: "Requests per minute of an address, as `limit-rps`.", protects: true },
   "limit-rps": {
     effect:
@@ -155,7 +177,11 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   "limit-whitelist": { effect: "The former name of `limit-allowlist`." },
   "load-balance": { effect: "`round_robin`, or `ewma` (the algorithm latency)." },
+  "mirror-host": mirroring,
+  "mirror-request-body": mirroring,
+  "mirror-target": mirroring,
   "modsecurity-snippet": snippet,
+  "modsecurity-transaction-id": firewall,
   "opentelemetry-operation-name": logging,
   "opentelemetry-trust-incoming-span": logging,
   "permanent-redirect": {
@@ -174,6 +200,8 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "proxy-buffers-number": streamed,
   "proxy-busy-buffers-size": streamed,
   "proxy-connect-timeout": { effect: "Seconds. Default 5." },
+  "proxy-cookie-domain": rewrites,
+  "proxy-cookie-path": rewrites,
   "proxy-http-version": tuning,
   "proxy-max-temp-file-size": streamed,
   "proxy-next-upstream": {
@@ -182,10 +210,17 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "proxy-next-upstream-timeout": tuning,
   "proxy-next-upstream-tries": { effect: "Number of attempts. Default 3." },
   "proxy-read-timeout": { effect: "Seconds. Default 60." },
+  "proxy-redirect-from": rewrites,
+  "proxy-redirect-to": rewrites,
   "proxy-request-buffering": streamed,
   "proxy-send-timeout": { effect: "Seconds. Default 60." },
   "proxy-ssl-ciphers": tuning,
+  "proxy-ssl-name": upstreamCertificates,
   "proxy-ssl-protocols": tuning,
+  "proxy-ssl-secret": upstreamCertificates,
+  "proxy-ssl-server-name": upstreamCertificates,
+  "proxy-ssl-verify": upstreamCertificates,
+  "proxy-ssl-verify-depth": upstreamCertificates,
   "relative-redirects": tuning,
   "rewrite-target": {
     effect:
@@ -195,11 +230,18 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   satisfy: { effect: "`all`. `any` is refused.", protects: true },
   "server-alias": { effect: "Further hosts of all rules, as names or wildcards." },
   "server-snippet": snippet,
+  "service-upstream": { effect: "Requests are sent to the Service's cluster address instead of its endpoints." },
   "session-cookie-change-on-failure": { effect: "A client moves when its endpoint fails.", ignored: true },
+  "session-cookie-conditional-samesite-none": unsupported("the cookie has SameSite=Lax"),
+  "session-cookie-domain": unsupported("the cookie has no Domain"),
+  "session-cookie-expires": unsupported("the cookie ends with the session of the browser"),
+  "session-cookie-max-age": unsupported("the cookie ends with the session of the browser"),
   "session-cookie-name": { effect: "Default INGRESSCOOKIE." },
   "session-cookie-path": { effect: "Default `/`." },
-  "service-upstream": { effect: "Requests are sent to the Service's cluster address instead of its endpoints." },
+  "session-cookie-samesite": unsupported("the cookie has SameSite=Lax"),
+  "session-cookie-secure": unsupported("the cookie has no Secure"),
   "ssl-ciphers": tuning,
+  "ssl-passthrough": unsupported("TLS is not passed through", true),
   "ssl-prefer-server-ciphers": tuning,
   "ssl-redirect": {
     effect: "`false`: plain http is served for hosts with a certificate too. Default: it is redirected with 308.",
@@ -213,6 +255,8 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "Requests with the same value go to the same endpoint. One of the variables `$remote_addr`, `$request_uri` " +
       "(without the query), `$uri`, `$http_NAME`, `$cookie_NAME` and `$arg_NAME`.",
   },
+  "upstream-hash-by-subset": unsupported("requests with the same value go to one endpoint"),
+  "upstream-hash-by-subset-size": unsupported("requests with the same value go to one endpoint"),
   "upstream-vhost": { effect: "The Host header for the upstream. Variables of nginx are refused." },
   "use-port-in-redirects": tuning,
   "use-regex": {
@@ -238,8 +282,9 @@ export const annotationMayProtect = (name: string): boolean =>
 /** Why an annotation that was not read has no effect; undefined: this is harmless. */
 export function unreadMessage(name: string): string | undefined {
   const facts = factsOf(name);
-  if (facts?.ignored) return undefined;
-  return facts?.instead === undefined
-    ? "this annotation is not supported"
-    : `${facts.effect} Instead, ${facts.instead}`;
+  if (facts === undefined) return "ingress-nginx has no such annotation, or Sluice does not know it";
+  if (facts.ignored) return undefined;
+  const { effect, instead } = facts;
+  const message = `${effect.slice(0, 1).toLowerCase()}${effect.slice(1).replace(/\.$/, "")}`;
+  return instead === undefined ? message : `${message}: ${instead}`;
 }
