@@ -30,6 +30,9 @@ export interface ProgrammedState {
   readonly missing?: string | undefined;
 }
 
+/** The end of the reason for a reference to a resource that is not served, such as `ServiceNotServed`. */
+export const REFERENCE_NOT_SERVED = "NotServed";
+
 /** The reason of `Programmed=False` for a Plugin that some nodes cannot run. */
 export const PLUGIN_MISSING = "PluginMissing";
 

@@ -27,8 +27,8 @@ export interface IngressStatusOptions {
 }
 
 const PARALLEL_WRITES = 4;
-/** Milliseconds after which a failed write is repeated. */
-const RETRY_INTERVAL = 5000;
+/** Milliseconds between syncs of Ingresses whose status could not be written. */
+const RESYNC_INTERVAL = 5000;
 
 export function createIngressStatus(options: IngressStatusOptions) {
   const { derive, translate, publish, gate, client, manager, events, settings, log } = options;
@@ -40,7 +40,7 @@ export function createIngressStatus(options: IngressStatusOptions) {
   const unsettled = new Set<string>();
   /** The messages of the recorded problems of each Ingress. */
   const recorded = new Map<string, ReadonlySet<string>>();
-  let retry: NodeJS.Timeout | undefined;
+  const resync = setInterval(sync, RESYNC_INTERVAL).unref();
 
   derive.changes.subscribe(({ resources }) => {
     for (const { kind, key } of resources) {
@@ -97,17 +97,13 @@ export function createIngressStatus(options: IngressStatusOptions) {
       if (closing.signal.aborted) return;
       log.warn({ resource: `Ingress/${namespace}/${name}`, reason: (error as Error).message }, "cannot write status");
       unsettled.add(resourceKey(ingress));
-      retry ??= setTimeout(() => {
-        retry = undefined;
-        sync();
-      }, RETRY_INTERVAL).unref();
     }
   }
 
   return {
     close() {
       closing.abort();
-      clearTimeout(retry);
+      clearInterval(resync);
     },
   };
 }

@@ -12,7 +12,7 @@ import type { OperatorSettings } from "../settings.ts";
 import { readsAllNamespaces } from "../start-checks.ts";
 import type { Owner, Translation } from "../translate/translation.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
-import { PLUGIN_MISSING, type Problem } from "./conditions.ts";
+import { PLUGIN_MISSING, type Problem, REFERENCE_NOT_SERVED } from "./conditions.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { createProgrammedTracker } from "./programmed-tracker.ts";
 import { createProgrammedWaiters, type ProgrammedWaiters } from "./programmed-waiters.ts";
@@ -137,9 +137,12 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   /** Records problems that were not reported yet. Those of derived resources are recorded at their sources. */
   function recordNewProblems(owner: Owner, resource: Resource, before: readonly Problem[] = []): void {
     if (gate.term() === null) return;
-    const places = isDerivedName(owner.name) ? sourcesOf(owner) : [owner];
+    const isDerived = isDerivedName(owner.name);
+    const places = isDerived ? sourcesOf(owner) : [owner];
     for (const problem of content.problems.get(refKey(owner)) ?? []) {
-      const { condition, message } = problem;
+      const { condition, reason, message } = problem;
+      // The problem of the derived resource that is not served is recorded too.
+      if (isDerived && reason.endsWith(REFERENCE_NOT_SERVED)) continue;
       if (before.some((known) => known.message === message)) continue;
       const isReported = resource.status?.conditions?.some(
         (known) => known.type === condition && known.message.includes(message),

@@ -21,7 +21,7 @@ import {
   perCollection,
   perEndpointSection,
 } from "@sluice/model";
-import type { Problem } from "../status/conditions.ts";
+import { type Problem, REFERENCE_NOT_SERVED } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { type ClaimInterests, createClaimInterests, createClaimTable } from "./conflicts/claims.ts";
@@ -123,7 +123,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
         // Problems in another namespace are visible only to users who may read there.
         const why = isOwn ? problems.get(key)?.[0]?.message : undefined;
         const message = `the ${kind} ${isOwn ? name : `${namespace}/${name}`} is not served${why ? `: ${why}` : ""}`;
-        return { condition: "ResolvedRefs", reason: `${kind}NotServed`, message };
+        return { condition: "ResolvedRefs", reason: `${kind}${REFERENCE_NOT_SERVED}`, message };
       }
       return null;
     }
