@@ -71,7 +71,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   function addEntry(entry: IngressEntry): void {
     const { host, path, source, backend, backendSource } = entry;
     const match = options.hasRegexPaths(host) ? regexMatchOf(entry) : matchOf(entry);
-    const route = freeName(derivedName("ingress", name, host ?? "any", `${words[entry.pathType]}${slugOf(path)}`));
+    const route = freeName(derivedName("ingress", name, hostPart(host), `${words[entry.pathType]}${slugOf(path)}`));
     const request = { name: route, priority: match.priority, source };
     const spec = matchSpec(entry, match);
     const { redirect, plugins } = effects;
@@ -147,7 +147,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     ];
     for (const { host: of, part, paths, priority, redirect } of routes) {
       const source = annotationPath(redirect.annotation);
-      const route = derivedName("ingress", name, of, part);
+      const route = derivedName("ingress", name, hostPart(of), part);
       addRoute({ name: route, spec: { hosts: [of], paths }, priority, source, plugins: [redirect] });
     }
   }
@@ -211,6 +211,9 @@ function canaryProblems(ingress: Resource, options: DeriveIngressOptions): reado
 }
 
 const words = { Exact: "exact", Prefix: "prefix", ImplementationSpecific: "prefix" } as const;
+
+/** The host as a part of a name, in which `*` is not allowed. No host has the character `_`. */
+const hostPart = (host: string | undefined): string => (host ?? "_").replaceAll("*", "_");
 
 const MAX_SLUG = 100;
 
