@@ -188,7 +188,8 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   }
 
   function isSecure(host: string | undefined): boolean {
-    return effects.redirectsToHttps ?? secureHosts.has(host);
+    const wildcard = host?.replace(/^[^.]+/, "*");
+    return effects.redirectsToHttps ?? (secureHosts.has(host) || secureHosts.has(wildcard));
   }
 
   /** Different paths may have the same slug. */
