@@ -1,6 +1,6 @@
 /** Substitutes for resources that have become invalid, with the problems of the current version. */
 import type { CheckedTranslation, Resource, TrackedTranslation } from "@sluice/crds";
-import { mayProtect } from "@sluice/model";
+import { mayProtect, type RouteExtras } from "@sluice/model";
 
 /**
  * Replaces an invalid resource by its last valid version. Only the resource's own content comes from that version.
@@ -36,8 +36,28 @@ export function withLastValid(
     ...violation,
     message: `${violation.message}; ${which} is served until a valid one replaces it`,
   }));
-  return { ...both, translated: [{ ...kept, violations }, ...others] };
+  return { ...both, translated: [{ ...kept, ...closedAs(faulty, kept.entity), violations }, ...others] };
 }
+
+/**
+ * The entity of the last valid version, closed if the current version is: a derived route is closed as a whole when its
+ * source asks for a protection that cannot be given.
+ */
+function closedAs(
+  { item }: Pick<CheckedTranslation, "item">,
+  entity: CheckedTranslation["entity"],
+): Partial<CheckedTranslation> {
+  const { unavailable } = (item._sluice ?? {}) as RouteExtras;
+  if (!entity || unavailable === undefined) return {};
+  const extras = {
+    ...(entity as { readonly _sluice?: object })._sluice,
+    unavailable: unavailable.slice(0, MAX_REASON),
+  };
+  return { entity: { ...entity, _sluice: extras } as CheckedTranslation["entity"] };
+}
+
+/** The model allows 1024 characters. */
+const MAX_REASON = 1000;
 
 /**
  * Translates a Certificate whose Secret has become invalid: its current content with the last valid Secret. Clients

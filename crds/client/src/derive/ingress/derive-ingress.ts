@@ -158,7 +158,11 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
       name: route,
       spec,
       derived: {
-        extras: { priority, ...(unavailable !== undefined && { unavailable }) },
+        // A value of an annotation in the reason may be very long.
+        extras: {
+          priority,
+          ...(unavailable !== undefined && { unavailable: unavailable.slice(0, MAX_REASON).toWellFormed() }),
+        },
         sourcePaths: { spec: source, "spec.serviceRef": `${source}.backend` },
       },
     });
@@ -215,6 +219,9 @@ const words = { Exact: "exact", Prefix: "prefix", ImplementationSpecific: "prefi
 
 /** The host as a part of a name, in which `*` is not allowed. No host has the character `_`. */
 const hostPart = (host: string | undefined): string => (host ?? "_").replaceAll("*", "_");
+
+/** The model allows 1024 characters: a longer reason would make the Route invalid, instead of closing it. */
+const MAX_REASON = 1000;
 
 const MAX_SLUG = 100;
 
