@@ -215,6 +215,20 @@ test("an object that an annotation names is followed while an Ingress names it, 
   assert.equal(observers.has(watched), false);
 });
 
+test("an Ingress whose problems have changed is reported although only an object that it names has changed", () => {
+  const { apply, observers, reported } = scene();
+  apply([ingress("one", { annotations: HEADERS })]);
+  const configMap: Resource = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "headers", namespace: "shop" },
+    data: { "X-Frame-Options": "DENY" },
+  };
+  observers.get("ConfigMap shop metadata.name=headers")?.replaced([configMap]);
+  observers.get("ConfigMap shop metadata.name=headers")?.removed(configMap);
+  assert.ok(reported()?.includes("Ingress/shop/one"));
+});
+
 const CANARY = { "nginx.ingress.kubernetes.io/canary": "true", "nginx.ingress.kubernetes.io/canary-weight": "10" };
 
 const arbitraryIngress = fc

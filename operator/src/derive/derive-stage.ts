@@ -116,12 +116,15 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
 
   /** Emits the change with the changes of the resources that are derived from the dirty Ingresses. */
   function emit(change: ClusterChange, { all, dirty }: { readonly all: Changes; readonly dirty: ReadonlySet<string> }) {
-    const derived = deriveAgain(dirty);
+    const { changed: derived, withOtherProblems } = deriveAgain(dirty);
     for (const [kind, resources] of derived) for (const [key, one] of resources) record(all, kind, key, one);
     for (const [kind, resources] of all) merged[kind] = merged[kind].with(resources);
-    const more = [...derived].flatMap(([kind, resources]) =>
+    const more = [...derived].flatMap(([kind, resources]): ClusterChange["resources"] =>
       [...resources.keys()].map((key) => ({ kind, key, isMeaningful: true })),
     );
+    // The problems of an Ingress may change without the Ingress, for example with a Secret that it names.
+    const reported = new Set(change.resources.filter(({ kind }) => kind === "Ingress").map(({ key }) => key));
+    for (const key of withOtherProblems.difference(reported)) more.push({ kind: "Ingress", key, isMeaningful: false });
     changes.emit(
       more.length === 0 ? change : { ...change, resources: [...change.resources, ...more], isMeaningful: true },
     );
@@ -133,9 +136,10 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     return ingress && ingress.metadata.deletionTimestamp === undefined && isOwn(ingress) ? ingress : undefined;
   }
 
-  /** The derived resources that differ from before. */
-  function deriveAgain(changedIngresses: ReadonlySet<string>): Changes {
+  /** The derived resources that differ from before, and the Ingresses whose problems differ. */
+  function deriveAgain(changedIngresses: ReadonlySet<string>) {
     const changed: Changes = new Map();
+    const withOtherProblems = new Set<string>();
     const dirty = new Set(changedIngresses);
     for (const key of changedIngresses) for (const other of hosts.update(key, ownIngress(key))) dirty.add(other);
     for (const key of dirty) {
@@ -150,6 +154,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
         dependents.set(service, known.add(key));
       }
       certificates.update(key, after?.ingress);
+      if (!isDeepStrictEqual(before?.problems ?? [], after?.problems ?? [])) withOtherProblems.add(key);
       if (after) {
         derivations.set(key, after);
         ingresses.set(key, after.ingress);
@@ -160,7 +165,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
       }
     }
     for (const [key, certificate] of certificates.takeChanges()) record(changed, "Certificate", key, certificate);
-    return withoutEqual(changed);
+    return { changed: withoutEqual(changed), withOtherProblems };
   }
 
   /** Drops resources that are equal to the present ones, and gives the others a new resource version. */
