@@ -231,6 +231,15 @@ test("an Ingress whose problems have changed is reported although only an object
 
 const CANARY = { "nginx.ingress.kubernetes.io/canary": "true", "nginx.ingress.kubernetes.io/canary-weight": "10" };
 
+test("the redirect of a www host ends when the host gets an Ingress, also if a canary had the host before", () => {
+  const { apply, derive } = scene();
+  const annotations = { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" };
+  apply([ingress("one", { annotations })]);
+  apply([ingress("two", { hosts: ["www.a.test"], annotations: CANARY })]);
+  apply([ingress("three", { hosts: ["www.a.test"] })]);
+  assert.equal(derive.clusterState.Route.has("shop/ingress~one~www.a.test~www"), false);
+});
+
 const arbitraryIngress = fc
   .record({
     name: fc.constantFrom("one", "two", "three"),

@@ -16,7 +16,11 @@ export function createHostIndex() {
   const hostsOf = new Map<string, ReadonlySet<Host>>();
   const users = new Map<Host, HostUsers>();
 
-  const exists = (host: Host): boolean => users.has(host);
+  /** Whether an Ingress that is no canary has a rule for the host. */
+  function exists(host: Host): boolean {
+    const known = users.get(host);
+    return known !== undefined && known.all.size > known.canaries.size;
+  }
   const hasRegexPaths = (host: Host): boolean => (users.get(host)?.withRegex.size ?? 0) > 0;
 
   function remove(key: string, host: Host): void {

@@ -53,7 +53,7 @@ function closedAs(
     ...(entity as { readonly _sluice?: object })._sluice,
     unavailable: unavailable.slice(0, MAX_REASON),
   };
-  return { entity: { ...entity, _sluice: extras } as CheckedTranslation["entity"] };
+  return { entity: { ...entity, _sluice: extras } as unknown as CheckedTranslation["entity"] };
 }
 
 /** The model allows 1024 characters. */
