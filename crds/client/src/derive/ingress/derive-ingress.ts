@@ -75,6 +75,12 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     const request = { name: route, priority: match.priority, source };
     const spec = matchSpec(entry, match);
     const { redirect, plugins } = effects;
+    if (match.fault !== undefined) {
+      const message = `${source}.path: not a usable regular expression (${match.fault}); requests that may match it are answered with 503`;
+      problems.push({ reason: "InvalidPath", message });
+      addRoute({ ...request, spec, plugins: [], unavailable: message });
+      return;
+    }
     const port = redirect ? null : readPort(backend, backendSource);
     if (port === null || "reason" in port) {
       if (port !== null) problems.push(port);

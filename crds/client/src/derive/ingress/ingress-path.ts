@@ -1,4 +1,5 @@
 /** The paths of an Ingress as paths of a Route. */
+import { compileRegex, literalPrefix } from "@sluice/model";
 import type { IngressPath } from "./ingress-spec.ts";
 
 export interface PathMatch {
@@ -6,6 +7,8 @@ export interface PathMatch {
   readonly paths: readonly string[];
   /** Orders the routes of a host: exact paths first, then longer before shorter prefixes. */
   readonly priority: number;
+  /** Why the path cannot be used. Its requests must be refused: other paths of the host may protect less. */
+  readonly fault?: string;
 }
 
 /** Exact paths come before all prefixes. */
@@ -23,10 +26,25 @@ const exactly = (path: string): string => `~${path.replace(META, "\\$&")}$`;
  * The paths of a host on which an Ingress uses regular expressions: each path is one, without regard to case and without
  * an end. The longest is tried first (ingress-nginx, "Ingress Path Matching").
  */
-export const regexMatchOf = ({ path }: Pick<IngressPath, "path">): PathMatch => ({
-  paths: [`~/(?i)${path.slice(1)}`],
-  priority: ofLength(path),
-});
+export function regexMatchOf({ path }: Pick<IngressPath, "path">): PathMatch {
+  const priority = ofLength(path);
+  const fault = faultOf(path);
+  if (fault === undefined) return { paths: [`~/(?i)${path.slice(1)}`], priority };
+  const prefix = literalPrefix(path)
+    .replace(/\/{2,}/g, "/")
+    .slice(1, MAX_PREFIX);
+  return { paths: [`~/(?i)${prefix.replace(META, "\\$&")}`], priority, fault };
+}
+
+const MAX_PREFIX = 500;
+/** The model allows 1024 characters. */
+const MAX_REGEX = 1000;
+
+function faultOf(path: string): string | undefined {
+  if (path.length > MAX_REGEX) return `longer than ${MAX_REGEX} characters`;
+  if (path.includes("//")) return "must not have empty segments";
+  return compileRegex(path).violations?.[0]?.message;
+}
 
 const ofLength = ({ length }: string): number => Math.min(length, MAX_LENGTH) * PRIORITIES_PER_PATH;
 
