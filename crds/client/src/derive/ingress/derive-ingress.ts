@@ -71,7 +71,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   function addEntry(entry: IngressEntry): void {
     const { host, path, source, backend, backendSource } = entry;
     const match = options.hasRegexPaths(host) ? regexMatchOf(entry) : matchOf(entry);
-    const route = freeName(derivedName("ingress", name, hostPart(host), `${words[entry.pathType]}${slugOf(path)}`));
+    const route = freeName(routeName(entry));
     const request = { name: route, priority: match.priority, source };
     const spec = matchSpec(entry, match);
     const { redirect, plugins } = effects;
@@ -99,7 +99,13 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
       // The first condition decides.
       const priority = match.priority + conditions.length - index;
       const conditional = { ...spec, headers, serviceRef: { name: target } };
-      addRoute({ ...request, name: `${route}~canary~${index}`, priority, spec: conditional, plugins });
+      addRoute({
+        ...request,
+        name: freeName(routeName(entry, `canary-${index}-`)),
+        priority,
+        spec: conditional,
+        plugins,
+      });
     }
   }
 
@@ -119,7 +125,9 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   function addService({ backendSource }: IngressEntry, port: CoreServicePort, canary?: UsableCanary): string {
     const stem = derivedName("ingress", name, "service", port.name, `${port.port}`);
     const { weight, total } = canary?.rules ?? { weight: 0, total: 1 };
-    const service = canary ? `${stem}~canary~${canary.ingress.metadata.name}` : stem;
+    const service = canary
+      ? `${stem}~canary~${canary.ingress.metadata.name}~${canary.port.name}~${canary.port.port}`
+      : stem;
     const request = { name: service, effects, source: `${backendSource}.service` };
     const backends = canary
       ? ([
@@ -195,6 +203,10 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   function add(content: DerivedContent): void {
     const spec = { ...content.spec, class: options.class };
     contents.set(`${content.kind} ${content.name}`, { ...content, spec });
+  }
+
+  function routeName({ host, path, pathType }: IngressEntry, role = ""): string {
+    return derivedName("ingress", name, hostPart(host), `${role}${words[pathType]}${slugOf(path)}`);
   }
 
   function isSecure(host: string | undefined): boolean {

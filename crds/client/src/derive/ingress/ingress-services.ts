@@ -25,7 +25,8 @@ export function serviceContents(
     spec: { ...effects.service, ...address },
     derived,
   });
-  if (effects.toClusterAddress) return [service({ host: `${first.name}.${namespace}.svc`, port: first.port })];
+  if (effects.toClusterAddress && others.length === 0)
+    return [service({ host: `${first.name}.${namespace}.svc`, port: first.port })];
   if (effects.upstream === null && others.length === 0) return [service({ backendRef: first })];
   // A Service refers to an Upstream by its host.
   const host = `${namespace}.${name.replaceAll("~", ".")}`;
