@@ -270,7 +270,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
 
 /** The first words of the names of annotations that protect, whether or not the table has the whole name. */
 const PROTECTING =
-  /^(auth|limit|whitelist|allowlist|denylist|global-rate-limit|satisfy|enable-modsecurity|enable-global-auth|modsecurity|proxy-ssl|ssl-passthrough)(-|$)|-snippet$/;
+  /^(auth|limit|whitelist|allowlist|denylist|global-rate-limit|satisfy|enable-modsecurity|enable-global-auth|modsecurity|proxy-ssl|ssl-passthrough)(-|$)|-snippet$/i;
 
 const factsOf = (name: string): AnnotationFacts | undefined =>
   Object.hasOwn(annotationTable, name) ? annotationTable[name] : undefined;
