@@ -35,7 +35,7 @@ export function createHostIndex() {
     const known = users.get(host) ?? { all: new Set(), withRegex: new Set(), canaries: new Map() };
     users.set(host, known);
     known.all.add(key);
-    if (usesRegexPaths(ingress)) known.withRegex.add(key);
+    if (!isCanary(ingress) && usesRegexPaths(ingress)) known.withRegex.add(key);
     if (isCanary(ingress)) known.canaries.set(key, ingress);
   }
 

@@ -7,7 +7,7 @@ import { type DerivedContent, derivedName, derivedResource, derivedSecret } from
 import { annotationPath, annotationsOf } from "./annotations/annotations.ts";
 import type { PluginEffect } from "./annotations/effects.ts";
 import { translateAnnotations } from "./annotations/ingress-effects.ts";
-import { usesRegexPaths } from "./annotations/transforms.ts";
+import { effectOnPath, usesRegexPaths } from "./annotations/transforms.ts";
 import { type CanaryBackend, canaryFor, canaryRulesOf, isCanary } from "./canary.ts";
 import { tlsHostsOf } from "./derive-certificate.ts";
 import { appRootRoute, wwwRoute } from "./host-redirects.ts";
@@ -70,14 +70,15 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   return { resources: [...secrets.values(), ...resources], problems };
 
   function addEntry(entry: IngressEntry): void {
-    const { host, path, source, backend, backendSource } = entry;
+    const { host, source, backend, backendSource } = entry;
     // An alias is no host of a rule, so the facts about hosts do not include it.
     const isRegex = options.hasRegexPaths(host) || (effects.aliases.includes(host ?? "") && usesRegexPaths(ingress));
     const match = isRegex ? regexMatchOf(entry) : matchOf(entry);
     const route = freeName(routeName(entry));
     const request = { name: route, priority: match.priority, source };
     const spec = matchSpec(entry, match);
-    const { redirect, plugins } = effects;
+    const { redirect } = effects;
+    const plugins = effects.plugins.flatMap((effect) => effectOnPath(effect, entry.path));
     if (match.fault !== undefined) {
       const message = `${source}.path: not a usable regular expression (${match.fault}); requests that may match it are answered with 503`;
       problems.push({ reason: "InvalidPath", message });

@@ -4,6 +4,8 @@
 export interface PluginEffect {
   readonly plugin: string;
   readonly config: Readonly<Record<string, unknown>>;
+  /** The config for a path that is equal to the target of the rewrite, and therefore not rewritten; null: no plugin. */
+  readonly unwritten?: { readonly path: string; readonly config: PluginEffect["config"] | null };
   /** A secret member of the config. */
   readonly secret?: { readonly member: string; readonly value: string };
   /** The annotation at which a problem of the config is reported. */

@@ -1,5 +1,6 @@
 /** Annotations that change the request for the upstream. */
 import type { Resource } from "../../../resource.ts";
+import { ingressSpecOf } from "../ingress-spec.ts";
 import { type Annotations, annotationsOf } from "./annotations.ts";
 import type { PluginEffect } from "./effects.ts";
 
@@ -11,7 +12,10 @@ const templateOf = (text: string): string => text.replace(CAPTURE, "$(uri_captur
 /** Whether the paths of the Ingress, and with them all paths of its hosts, are regular expressions. */
 export function usesRegexPaths(ingress: Resource): boolean {
   const annotations = annotationsOf(ingress);
-  return annotations.flag("use-regex") === true || annotations.text("rewrite-target") !== undefined;
+  if (annotations.flag("use-regex") === true) return true;
+  const target = annotations.text("rewrite-target");
+  const paths = (ingressSpecOf(ingress).rules ?? []).flatMap(({ http }) => http?.paths ?? []);
+  return target !== undefined && paths.some(({ path }) => (path || "/") !== target);
 }
 
 export function transformEffects(annotations: Annotations): readonly PluginEffect[] {
@@ -26,12 +30,21 @@ export function transformEffects(annotations: Annotations): readonly PluginEffec
     ...(prefix === undefined || target === undefined ? [] : [`X-Forwarded-Prefix:${templateOf(prefix)}`]),
   ];
   if (target === undefined && headers.length === 0) return [];
-  const replace = { headers, ...(target !== undefined && { uri: templateOf(target) }) };
+  const add = { headers: headers.filter((header) => !header.startsWith("Host:")) };
+  const hosts = headers.filter((header) => header.startsWith("Host:"));
+  const others = hosts.length === 0 ? null : { replace: { headers: hosts }, add: { headers: [] } };
   return [
     {
       plugin: "request-transformer",
-      config: { replace, add: { headers: headers.filter((header) => !header.startsWith("Host:")) } },
+      config: { replace: { headers, ...(target !== undefined && { uri: templateOf(target) }) }, add },
+      ...(target !== undefined && { unwritten: { path: target, config: others } }),
       annotation: target === undefined ? "upstream-vhost" : "rewrite-target",
     },
   ];
+}
+
+/** The effect on a path. As in ingress-nginx, a path that is equal to the target of the rewrite is not rewritten. */
+export function effectOnPath({ unwritten, ...effect }: PluginEffect, path: string): readonly PluginEffect[] {
+  if (unwritten?.path !== path) return [effect];
+  return unwritten.config === null ? [] : [{ ...effect, config: unwritten.config }];
 }
