@@ -37,7 +37,8 @@ const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "Fa
 export function annotationsOf({ metadata }: Resource): Annotations {
   const values = new Map(
     Object.entries(metadata.annotations ?? {}).flatMap(([name, value]) =>
-      name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), value.trim()] as const] : [],
+      // Ingresses in a directory are not validated: a value may be a boolean, or another type of YAML.
+      name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), String(value).trim()] as const] : [],
     ),
   );
   const faults: AnnotationFault[] = [];
