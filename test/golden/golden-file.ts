@@ -87,7 +87,7 @@ function afterRestart(clusterState: ClusterState): HeldBack {
 function deriveFrom(clusterState: ClusterState, named: readonly Resource[]): DeriveStage {
   const changes = createEmitter<ClusterChange>();
   const derive = createDeriveStage({
-    watch: { clusterState, changes },
+    watch: { clusterState, changes, unsynced: () => [] },
     settings: { class: "sluice", ingressControllers: [] },
     // The objects that an Ingress names are the resources of the input.
     client: {

@@ -22,7 +22,7 @@ export * from "./derive/derived-resource.ts";
 export { type AnnotationFacts, annotationTable } from "./derive/ingress/annotations/table.ts";
 export { usesRegexPaths } from "./derive/ingress/annotations/transforms.ts";
 export { isCanary } from "./derive/ingress/canary.ts";
-export { deriveCertificate, tlsSecretsOf } from "./derive/ingress/derive-certificate.ts";
+export { deriveCertificate, tlsHostsOf, tlsSecretsOf } from "./derive/ingress/derive-certificate.ts";
 export * from "./derive/ingress/derive-ingress.ts";
 export { ownIngresses } from "./derive/ingress/ingress-class.ts";
 export { ingressHostsOf, wwwCounterpart } from "./derive/ingress/ingress-spec.ts";

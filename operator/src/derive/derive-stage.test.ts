@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Kind, kindNames, type Observer, type Resource, refKey, resourceKey } from "@sluice/crds";
+import {
+  type DerivedResource,
+  type Kind,
+  kindNames,
+  type Observer,
+  type Resource,
+  refKey,
+  resourceKey,
+} from "@sluice/crds";
 import { resourceKinds } from "@sluice/model";
 import fc from "fast-check";
 import { createEmitter } from "../emitter.ts";
@@ -15,7 +23,7 @@ function scene() {
   const clusterState = state as Record<WatchedKind, Map<string, Resource>>;
   const observers = new Map<string, Observer>();
   const derive = createDeriveStage({
-    watch: { clusterState, changes },
+    watch: { clusterState, changes, unsynced: () => [] },
     settings: { class: "sluice", ingressControllers: [] },
     client: {
       watch(kind, observer, { namespace, fields, signal }) {
@@ -180,7 +188,7 @@ test("one Certificate has the hosts of all Ingresses that name its Secret, and t
 
 const HEADERS = { "nginx.ingress.kubernetes.io/custom-headers": "shop/headers" };
 
-test("an object that an annotation names is followed while an Ingress names it, and until it is read nothing is complete", () => {
+test("an object that an annotation names is followed while an Ingress names it", () => {
   const { apply, derive, observers } = scene();
   const watched = "ConfigMap shop metadata.name=headers";
   const configMap = (data: Record<string, string>): Resource => ({
@@ -204,10 +212,7 @@ test("an object that an annotation names is followed while an Ingress names it, 
   assert.deepEqual(added(), ["X-Frame-Options:SAMEORIGIN"]);
 
   observers.get(watched)?.removed(configMap({}));
-  assert.match(
-    problems().join(),
-    /custom-headers\]: there is no ConfigMap headers in the namespace shop; it may protect/,
-  );
+  assert.match(problems().join(), /custom-headers\]: the ConfigMap headers of the namespace shop does not exist, or/);
 
   apply([ingress("one")]);
   assert.equal(observers.has(watched), true, "the other Ingress names it");
@@ -227,6 +232,39 @@ test("an Ingress whose problems have changed is reported although only an object
   observers.get("ConfigMap shop metadata.name=headers")?.replaced([configMap]);
   observers.get("ConfigMap shop metadata.name=headers")?.removed(configMap);
   assert.ok(reported()?.includes("Ingress/shop/one"));
+});
+
+test("objects are awaited at the start; later an Ingress that names an object stays as it was until this is read", () => {
+  const { apply, derive, observers } = scene();
+  const route = () => derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~");
+  const extras = () => (route() as Partial<DerivedResource> | undefined)?.derived?.extras;
+  apply([ingress("one", { annotations: HEADERS })]);
+  assert.deepEqual(derive.unsynced(), ["ConfigMap/shop/headers"]);
+  observers.get("ConfigMap shop metadata.name=headers")?.replaced([]);
+  assert.deepEqual(derive.unsynced(), []);
+  assert.match(extras()?.unavailable ?? "", /the ConfigMap headers/);
+
+  apply([ingress("one")]);
+  const before = route();
+  assert.equal(extras()?.unavailable, undefined);
+  apply([ingress("one", { annotations: HEADERS })]);
+  assert.deepEqual([derive.unsynced(), route()], [[], before]);
+  observers.get("ConfigMap shop metadata.name=headers")?.replaced([]);
+  assert.match(extras()?.unavailable ?? "", /the ConfigMap headers/);
+});
+
+test("TLS of one Ingress redirects the plain http requests of all Ingresses with the host", () => {
+  const { apply, derive } = scene();
+  const protocols = () => derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~")?.spec?.protocols;
+  apply([ingress("one")]);
+  assert.deepEqual(protocols(), ["http", "https"]);
+  for (const host of ["a.test", "*.test"]) {
+    const other = ingress("two", { hosts: [host], path: "/other", secretName: "cert" });
+    apply([other]);
+    assert.deepEqual(protocols(), ["https"], host);
+    apply([other], { gone: true });
+    assert.deepEqual(protocols(), ["http", "https"], host);
+  }
 });
 
 const CANARY = { "nginx.ingress.kubernetes.io/canary": "true", "nginx.ingress.kubernetes.io/canary-weight": "10" };

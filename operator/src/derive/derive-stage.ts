@@ -36,12 +36,12 @@ export interface DeriveStage {
   problemsOf(key: string): DerivedIngress["problems"];
   /** The resources from which a derived resource was made; empty for other resources. */
   sourcesOf(owner: Ref): readonly Ref[];
-  /** The objects that an Ingress names and that were not read yet. */
+  /** At the start, the objects that Ingresses name and whose first read has not ended. */
   unsynced(): readonly string[];
 }
 
 export interface DeriveStageOptions {
-  readonly watch: Pick<WatchStage, "clusterState" | "changes">;
+  readonly watch: Pick<WatchStage, "clusterState" | "changes" | "unsynced">;
   readonly settings: Pick<OperatorSettings, "class" | "ingressControllers">;
   readonly client: Pick<ResourceClient, "watch">;
   readonly signal: AbortSignal;
@@ -54,6 +54,8 @@ interface Derivation {
   readonly problems: DerivedIngress["problems"];
   /** The core Services that were looked up, by `namespace/name`. */
   readonly services: ReadonlySet<string>;
+  /** Whether the first read of each object that the Ingress names has ended. */
+  readonly isComplete: boolean;
 }
 
 /** The kinds of derived resources. */
@@ -97,6 +99,8 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
   const ownership = { class: settings.class, controllers: settings.ingressControllers };
   let isOwn = ownIngresses({ ...ownership, ingressClasses: [] });
   let versionCount = 0;
+  /** Whether everything was read once. Afterwards, an object that is not read yet delays only its own Ingress. */
+  let isStarted = false;
 
   watch.changes.subscribe((change) => {
     const all: Changes = new Map();
@@ -146,6 +150,8 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
       const before = derivations.get(key);
       const ingress = ownIngress(key);
       const after = ingress && derive(ingress);
+      // An Ingress that newly names an object stays as it was until the object has been read.
+      if (before && after && !after.isComplete) continue;
       for (const service of before?.services ?? []) dependents.get(service)?.delete(key);
       for (const one of before?.resources ?? []) record(changed, one.kind as DerivedKind, resourceKey(one), undefined);
       for (const one of after?.resources ?? []) record(changed, one.kind as DerivedKind, resourceKey(one), one);
@@ -188,6 +194,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     const { resources, problems } = deriveIngress(ingress, {
       class: settings.class,
       hasRegexPaths: hosts.hasRegexPaths,
+      hasTls: hosts.hasTls,
       hasHost: (host) => hosts.primariesOf(host).size > 0,
       canariesOf: (host) => hosts.canariesOf(host, namespace),
       read(kind, name) {
@@ -202,7 +209,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
       },
     });
     named.keepOnly(resourceKey(ingress), objects);
-    return { ingress, resources, problems, services };
+    return { ingress, resources, problems, services, isComplete: objects.every(named.isSettled) };
   }
 
   return {
@@ -214,7 +221,11 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
       const source = sourceOf(owner);
       return source ? [source] : certificates.sourcesOf(owner);
     },
-    unsynced: named.unsettled,
+    unsynced() {
+      const missing = isStarted ? [] : named.unsettled();
+      isStarted ||= missing.length === 0 && watch.unsynced().length === 0;
+      return missing;
+    },
   };
 }
 

@@ -1,5 +1,13 @@
 /** The hosts of all Ingresses, as far as the meaning of one Ingress depends on the others. */
-import { byAge, ingressHostsOf, isCanary, type Resource, usesRegexPaths, wwwCounterpart } from "@sluice/crds";
+import {
+  byAge,
+  ingressHostsOf,
+  isCanary,
+  type Resource,
+  tlsHostsOf,
+  usesRegexPaths,
+  wwwCounterpart,
+} from "@sluice/crds";
 
 /** The host of a rule; undefined: any host. */
 type Host = string | undefined;
@@ -12,8 +20,14 @@ interface HostUsers {
   readonly canaries: Map<string, Resource>;
 }
 
+/** `*.example.com` for `www.example.com`. */
+const wildcardFor = (host: string): string => host.replace(/^[^.]+/, "*");
+
 export function createHostIndex() {
   const hostsOf = new Map<string, ReadonlySet<Host>>();
+  const tlsHostsByIngress = new Map<string, ReadonlySet<Host>>();
+  /** The Ingresses (`namespace/name`) with TLS for a host. */
+  const withTls = new Map<Host, Set<string>>();
   const users = new Map<Host, HostUsers>();
 
   /** Whether an Ingress that is no canary has a rule for the host. */
@@ -39,6 +53,26 @@ export function createHostIndex() {
     if (isCanary(ingress)) known.canaries.set(key, ingress);
   }
 
+  /** Returns the Ingresses of the hosts that have TLS now and had none before, or the other way round. */
+  function updateTls(key: string, ingress: Resource | undefined): readonly string[] {
+    const before = tlsHostsByIngress.get(key) ?? new Set<Host>();
+    const after = ingress ? tlsHostsOf(ingress) : new Set<Host>();
+    const had = new Map([...before.union(after)].map((host) => [host, withTls.has(host)]));
+    for (const host of before) {
+      withTls.get(host)?.delete(key);
+      if (withTls.get(host)?.size === 0) withTls.delete(host);
+    }
+    for (const host of after) withTls.set(host, (withTls.get(host) ?? new Set()).add(key));
+    if (after.size > 0) tlsHostsByIngress.set(key, after);
+    else tlsHostsByIngress.delete(key);
+    const changed = [...had].flatMap(([host, was]) => (was === withTls.has(host) ? [] : [host]));
+    return changed.flatMap((host) => coveredBy(host).flatMap((one) => [...(users.get(one)?.all ?? [])]));
+  }
+
+  /** The hosts with rules for which a certificate of the host is valid. */
+  const coveredBy = (host: Host): readonly Host[] =>
+    host?.startsWith("*.") ? [...users.keys()].filter((one) => one !== undefined && wildcardFor(one) === host) : [host];
+
   return {
     /**
      * Called when an Ingress has changed; undefined: it is gone. Returns the Ingresses that have to be derived again.
@@ -56,7 +90,7 @@ export function createHostIndex() {
       for (const host of after) if (ingress) add(key, host, ingress);
       if (after.size > 0) hostsOf.set(key, after);
       else hostsOf.delete(key);
-      const affected = new Set<string>();
+      const affected = new Set<string>(updateTls(key, ingress));
       for (const { host, existed, hadRegexPaths, wasCanary } of concerned) {
         const canaries = users.get(host)?.canaries;
         const isShared = wasCanary || canaries?.has(key) || hadRegexPaths !== hasRegexPaths(host);
@@ -70,6 +104,7 @@ export function createHostIndex() {
       return affected;
     },
     hasRegexPaths,
+    hasTls: (host: Host): boolean => host !== undefined && (withTls.has(host) || withTls.has(wildcardFor(host))),
     /** The canaries with a rule for the host in the namespace, the oldest first. */
     canariesOf: (host: Host, namespace: string): readonly Resource[] =>
       [...(users.get(host)?.canaries.values() ?? [])]

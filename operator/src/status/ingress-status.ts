@@ -36,15 +36,18 @@ export function createIngressStatus(options: IngressStatusOptions) {
   const { publisher } = publish;
   const limited = createConcurrencyLimiter(PARALLEL_WRITES);
   const closing = new AbortController();
-  /** The Ingresses (`namespace/name`) whose status may have to be written. */
-  const unsettled = new Set<string>();
+  /**
+   * The Ingresses (`namespace/name`) whose status may have to be written, with the revision that has them; null: it is
+   * not known yet.
+   */
+  const unsettled = new Map<string, number | null>();
   /** The messages of the recorded problems of each Ingress. */
   const recorded = new Map<string, ReadonlySet<string>>();
   const resync = setInterval(sync, RESYNC_INTERVAL).unref();
 
   derive.changes.subscribe(({ resources }) => {
     for (const { kind, key } of resources) {
-      if (kind === "Ingress") unsettled.add(key);
+      if (kind === "Ingress") unsettled.set(key, null);
       if (kind === "CoreService" && key === settings.publishService) markAll();
     }
     sync();
@@ -57,22 +60,29 @@ export function createIngressStatus(options: IngressStatusOptions) {
   });
 
   function markAll(): void {
-    for (const key of ingresses.keys()) unsettled.add(key);
+    for (const key of ingresses.keys()) unsettled.set(key, null);
   }
 
   function sync(): void {
-    if (closing.signal.aborted || gate.term() === null || unsettled.size === 0 || !translate.upToDate()) return;
-    for (const key of unsettled) recordProblems(key);
-    if (!publisher.acknowledgement(publisher.revision()).programmed) return;
+    if (closing.signal.aborted || gate.term() === null || unsettled.size === 0) return;
     const addresses = gatewayAddresses(settings, clusterState.CoreService);
-    for (const key of unsettled) {
+    for (const [key, known] of unsettled) {
+      const revision = known ?? revisionNow();
+      if (revision === null) continue;
+      if (known === null) recordProblems(key);
+      unsettled.set(key, revision);
+      if (!publisher.acknowledgement(revision).programmed) continue;
+      unsettled.delete(key);
       const ingress = ingresses.get(key);
-      if (ingress && addresses && !isDeepStrictEqual(addressesOf(ingress), addresses)) {
+      // A load balancer may have no address for a moment.
+      if (ingress && addresses?.length && !isDeepStrictEqual(addressesOf(ingress), addresses)) {
         void limited(() => write(ingress, addresses));
       }
     }
-    unsettled.clear();
   }
+
+  /** The revision that has all Ingresses; null: a change was not translated yet. */
+  const revisionNow = (): number | null => (translate.upToDate() ? publisher.revision() : null);
 
   function recordProblems(key: string): void {
     const ingress = ingresses.get(key);
@@ -96,7 +106,7 @@ export function createIngressStatus(options: IngressStatusOptions) {
     } catch (error) {
       if (closing.signal.aborted) return;
       log.warn({ resource: `Ingress/${namespace}/${name}`, reason: (error as Error).message }, "cannot write status");
-      unsettled.add(resourceKey(ingress));
+      unsettled.set(resourceKey(ingress), null);
     }
   }
 

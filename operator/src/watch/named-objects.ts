@@ -2,7 +2,7 @@
  * Follows single objects by their names: those that other resources name, of kinds whose objects are not all read. In a
  * cluster, each object has a watch of its own.
  */
-import { type CoreKind, type Ref, type Resource, type ResourceClient, refKey } from "@sluice/crds";
+import { ApiServerError, type CoreKind, type Ref, type Resource, type ResourceClient, refKey } from "@sluice/crds";
 import type { Logger } from "pino";
 
 export interface NamedObjectRef extends Ref {
@@ -22,9 +22,16 @@ interface FollowedObject {
   readonly users: Set<string>;
   readonly stop: AbortController;
   object: Resource | undefined;
-  /** Whether the object was read, or cannot be read. */
+  /** Whether the first attempt to read the object has ended. */
   isSettled: boolean;
 }
+
+/** Milliseconds after a failed first read for which the object is not treated as absent. */
+const MAX_FIRST_READ = 15_000;
+
+/** Whether repeating the read cannot succeed without another change, such as a missing permission. */
+const isRefusal = (error: Error): boolean =>
+  error instanceof ApiServerError && error.code >= 400 && error.code < 500 && error.code !== 429;
 
 export function createNamedObjects({ client, signal, log, onChange }: NamedObjectsOptions) {
   const followed = new Map<string, FollowedObject>();
@@ -44,14 +51,18 @@ export function createNamedObjects({ client, signal, log, onChange }: NamedObjec
       one.isSettled = true;
       onChange(one.users);
     }
+    function settleUnread(): void {
+      if (!one.isSettled) settle(undefined);
+    }
     const observer = {
       replaced: ([object]: readonly Resource[]) => settle(object),
       changed: settle,
       removed: () => settle(undefined),
       lost(error: Error) {
         log.warn({ resource: refKey(ref), reason: error.message }, "cannot read a resource, trying again");
-        // Without this, an object that may not be read would delay all others.
-        if (!one.isSettled) settle(undefined);
+        // An object that cannot be read must not delay others for long.
+        if (isRefusal(error)) settleUnread();
+        else setTimeout(settleUnread, MAX_FIRST_READ).unref();
       },
     };
     const { kind, namespace, name } = ref;
@@ -85,7 +96,9 @@ export function createNamedObjects({ client, signal, log, onChange }: NamedObjec
       if (kept.size > 0) keysOf.set(user, kept);
       else keysOf.delete(user);
     },
-    /** The `refKey`s of the objects that were not read yet. */
+    /** Whether the first read of the object has ended. */
+    isSettled: (ref: NamedObjectRef): boolean => followed.get(refKey(ref))?.isSettled ?? false,
+    /** The `refKey`s of the objects whose first read has not ended. */
     unsettled: (): readonly string[] => [...followed].flatMap(([key, { isSettled }]) => (isSettled ? [] : [key])),
   };
 }

@@ -3,6 +3,7 @@
  * They are translated like the resources of the API server; their problems belong to the resource that they were made
  * from.
  */
+import { hash } from "node:crypto";
 import { apiVersion, CREDENTIAL_LABEL, type RouteExtras, type Violation } from "@sluice/model";
 import type { Kind, Ref, Resource, SluiceKind } from "../resource.ts";
 
@@ -33,9 +34,21 @@ const SEPARATOR = "~";
 /** The first part of the name of a Certificate for a Secret in `spec.tls`, which may have several sources. */
 export const DERIVED_TLS = "ingress-tls";
 
-/** `ingress~web~example.com~api` for the parts `example.com` and `api` of the Ingress `web`. */
-export const derivedName = (prefix: SourcePrefix, sourceName: string, ...parts: readonly string[]): string =>
-  [prefix, sourceName, ...parts].join(SEPARATOR);
+/** Names of entities have at most 256 characters, of which the namespace may take 64. */
+const MAX_NAME = 190;
+const HASH_LENGTH = 10;
+
+export const shortHash = (text: string): string => hash("sha256", text).slice(0, HASH_LENGTH);
+
+/**
+ * `ingress~web~example.com~api` for the parts `example.com` and `api` of the Ingress `web`. The end of a long name is
+ * replaced by a hash.
+ */
+export function derivedName(prefix: SourcePrefix, sourceName: string, ...parts: readonly string[]): string {
+  const name = [prefix, sourceName, ...parts].join(SEPARATOR);
+  if (name.length <= MAX_NAME) return name;
+  return `${name.slice(0, MAX_NAME - HASH_LENGTH - 1)}${SEPARATOR}${shortHash(name)}`;
+}
 
 export const isDerivedName = (name: string): boolean => name.includes(SEPARATOR);
 

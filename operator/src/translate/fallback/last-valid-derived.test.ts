@@ -29,6 +29,7 @@ function derivedResources(path: string, annotations: Readonly<Record<string, str
     read: () => undefined,
     hasHost: () => true,
     hasRegexPaths: () => true,
+    hasTls: () => false,
     canariesOf: () => [],
   });
   return resources;
@@ -43,6 +44,7 @@ const unavailableAfter = (second: Parameters<typeof derivedResources>): readonly
     lastValid: createLastValidVersions(),
   });
   const put = (resources: readonly Resource[], resourceVersion: string) => {
+    for (const kind of ["Service", "Route", "Plugin"] as const) (clusterState[kind] as Map<string, Resource>).clear();
     for (const { metadata, ...rest } of resources)
       (clusterState[rest.kind as "Route"] as Map<string, Resource>).set(`default/${metadata.name}`, {
         ...rest,

@@ -3,13 +3,12 @@
  * Plugins for its annotations. Pure.
  */
 import type { Resource } from "../../resource.ts";
-import { type DerivedContent, derivedName, derivedResource, derivedSecret } from "../derived-resource.ts";
+import { type DerivedContent, derivedName, derivedResource, derivedSecret, shortHash } from "../derived-resource.ts";
 import { annotationPath, annotationsOf } from "./annotations/annotations.ts";
 import type { PluginEffect } from "./annotations/effects.ts";
 import { translateAnnotations } from "./annotations/ingress-effects.ts";
 import { effectOnPath, usesRegexPaths } from "./annotations/transforms.ts";
 import { type CanaryBackend, canaryFor, canaryRulesOf, isCanary } from "./canary.ts";
-import { tlsHostsOf } from "./derive-certificate.ts";
 import { appRootRoute, wwwRoute } from "./host-redirects.ts";
 import { type CoreServicePort, type IngressEntry, ingressEntries, portOf } from "./ingress-entries.ts";
 import { matchOf, type PathMatch, regexMatchOf } from "./ingress-path.ts";
@@ -32,6 +31,8 @@ export interface DeriveIngressOptions {
   readonly hasHost: (host: string | undefined) => boolean;
   /** Whether an Ingress uses regular expressions for paths of the host; then all paths of the host are such. */
   readonly hasRegexPaths: (host: string | undefined) => boolean;
+  /** Whether an Ingress has TLS for the host. */
+  readonly hasTls: (host: string | undefined) => boolean;
   /** The canaries with a rule for the host, in the namespace of the Ingress, the oldest first. */
   readonly canariesOf: (host: string | undefined) => readonly Resource[];
 }
@@ -63,7 +64,6 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   const problems: IngressProblem[] = [...faults];
   const contents = new Map<string, DerivedContent>();
   const secrets = new Map<string, Resource>();
-  const secureHosts = tlsHostsOf(ingress);
   for (const entry of ingressEntries(ingress, effects.aliases)) addEntry(entry);
   for (const host of ingressHostsOf(ingress)) if (host !== undefined) addHostRedirects(host);
   const resources = [...contents.values()].map((content) => derivedResource(ingress, content));
@@ -74,7 +74,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     // An alias is no host of a rule, so the facts about hosts do not include it.
     const isRegex = options.hasRegexPaths(host) || (effects.aliases.includes(host ?? "") && usesRegexPaths(ingress));
     const match = isRegex ? regexMatchOf(entry) : matchOf(entry);
-    const route = freeName(routeName(entry));
+    const route = routeName(entry);
     const request = { name: route, priority: match.priority, source };
     const spec = matchSpec(entry, match);
     const { redirect } = effects;
@@ -105,7 +105,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
       const conditional = { ...spec, headers, serviceRef: { name: target } };
       addRoute({
         ...request,
-        name: freeName(routeName(entry, `canary-${index}-`)),
+        name: routeName(entry, `canary-${index}-`),
         priority,
         spec: conditional,
         plugins,
@@ -214,13 +214,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   }
 
   function isSecure(host: string | undefined): boolean {
-    const wildcard = host?.replace(/^[^.]+/, "*");
-    return effects.redirectsToHttps ?? (secureHosts.has(host) || secureHosts.has(wildcard));
-  }
-
-  /** Different paths may have the same slug. */
-  function freeName(stem: string): string {
-    return contents.has(`Route ${stem}`) ? `${stem}~${contents.size}` : stem;
+    return effects.redirectsToHttps ?? options.hasTls(host);
   }
 }
 
@@ -245,11 +239,13 @@ const hostPart = (host: string | undefined): string => (host ?? "_").replaceAll(
 /** The model allows 1024 characters: a longer reason would make the Route invalid, instead of closing it. */
 const MAX_REASON = 1000;
 
-const MAX_SLUG = 100;
+const MAX_SLUG = 60;
 
-/** The path as a part of a name: `/api/v1` -> `~api~v1`. */
-const slugOf = (path: string): string =>
-  path
+/** The path as a part of a name: `/api/v1` -> `~api~v1`. A path that the name cannot show is followed by its hash. */
+function slugOf(path: string): string {
+  const shown = path
     .slice(0, MAX_SLUG)
-    .replace(/[^\w.~/]+/g, "-")
+    .replace(/[^\w./]+/g, "-")
     .replaceAll("/", "~");
+  return shown.replaceAll("~", "/") === path ? shown : `${shown}~${shortHash(path)}`;
+}

@@ -12,7 +12,7 @@ const DENY = "denylist-source-range";
 
 function addressEffects(annotations: Annotations): readonly PluginEffect[] {
   for (const name of [...ALLOW, DENY])
-    if (annotations.has(name) && !annotations.list(name))
+    if (annotations.text(name) !== undefined && !annotations.list(name))
       annotations.reject(name, "expected addresses or CIDR blocks, separated by commas");
   const allowName = ALLOW.find((name) => annotations.list(name));
   const allow = allowName && annotations.list(allowName);

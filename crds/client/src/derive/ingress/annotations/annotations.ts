@@ -29,6 +29,8 @@ export interface Annotations {
   readonly faults: readonly AnnotationFault[];
   /** The names of the annotations that have not been read. */
   unread(): readonly string[];
+  /** The names of the annotations without a value. */
+  empty(): readonly string[];
 }
 
 const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
@@ -45,8 +47,11 @@ export function annotationsOf({ metadata }: Resource): Annotations {
   const reject = (name: string, message: string) => void faults.push({ name, message });
   const read = new Set<string>();
   function text(name: string): string | undefined {
+    const value = values.get(name) || undefined;
+    const isOneLine = value === undefined || !/\p{Cc}/u.test(value);
+    if (!isOneLine && !read.has(name)) reject(name, "expected text without line breaks and other control characters");
     read.add(name);
-    return values.get(name) || undefined;
+    return isOneLine ? value : undefined;
   }
   return {
     has: (name) => values.has(name),
@@ -77,6 +82,7 @@ export function annotationsOf({ metadata }: Resource): Annotations {
     },
     reject,
     faults,
+    empty: () => [...values].flatMap(([name, value]) => (value === "" ? [name] : [])),
     unread: () => [...values.keys()].filter((name) => !read.has(name)),
   };
 }

@@ -62,8 +62,6 @@ function forwardEffects(annotations: Annotations, lookups: AnnotationLookups): r
   const redirect = annotations.text("auth-request-redirect");
   const cookies = annotations.flag("auth-always-set-cookie");
   const headers = namedObject(annotations, { annotation: "auth-proxy-set-headers", kind: "ConfigMap" }, lookups);
-  for (const name of ["auth-url", "auth-request-redirect"])
-    if (annotations.has(name) && annotations.text(name) === undefined) annotations.reject(name, "expected a URL");
   if (url === undefined) return [];
   const extra = {
     ...headers?.data,

@@ -28,6 +28,10 @@ export function translateAnnotations(ingress: Resource, read: AnnotationLookups[
   const effects = effectsOf(annotations, { namespace, scope: `ingress ${name}`, read });
   const faults = [
     ...annotations.faults,
+    // Without a value, ingress-nginx would not protect.
+    ...annotations
+      .empty()
+      .flatMap((of) => (annotationMayProtect(of) ? { name: of, message: "the value is empty" } : [])),
     ...annotations.unread().flatMap((name) => {
       const message = unreadMessage(name);
       return message === undefined ? [] : { name, message };

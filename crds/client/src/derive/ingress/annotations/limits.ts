@@ -18,8 +18,6 @@ export function limitEffects(annotations: Annotations, scope: string): readonly 
   const multiplier =
     annotations.integer("limit-burst-multiplier", { minimum: 1, maximum: MAX_MULTIPLIER }) ?? DEFAULT_MULTIPLIER;
   const [exempt] = EXEMPT.flatMap((name) => [annotations.list(name) ?? []]).filter(({ length }) => length > 0);
-  for (const name of ["limit-rps", "limit-rpm", "limit-connections"])
-    if (annotations.has(name) && annotations.text(name) === undefined) annotations.reject(name, "expected an integer");
   const common = { limit_by: "ip", scope_name: scope, error_code: 503, ...(exempt && { exempt }) };
   // As in nginx, 1 + burst requests are admitted at once.
   const rates = {

@@ -2,11 +2,14 @@
 import type { Resource } from "../../../resource.ts";
 import type { Annotations } from "./annotations.ts";
 
+/** The name of an object of Kubernetes. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
 export interface AnnotationLookups {
   readonly namespace: string;
   /** A text that no other Ingress of the namespace has. */
   readonly scope: string;
-  /** Undefined: there is no such object. */
+  /** Undefined: there is no such object, or it cannot be read. */
   readonly read: (kind: "Secret" | "ConfigMap", name: string) => Resource | undefined;
 }
 
@@ -23,11 +26,15 @@ export function namedObject(
   if (value === undefined) return undefined;
   const [first = "", second, ...others] = value.split("/");
   const [place, name] = second === undefined ? [namespace, first] : [first, second];
-  if (name === "" || others.length > 0)
+  if (!NAME.test(name) || others.length > 0)
     return annotations.reject(annotation, `expected a name or namespace/name, not '${value}'`) as undefined;
   if (place !== namespace)
     return annotations.reject(annotation, `the ${kind} must be in the namespace ${namespace}`) as undefined;
   const found = read(kind, name);
-  if (!found) annotations.reject(annotation, `there is no ${kind} ${name} in the namespace ${namespace}`);
+  if (!found)
+    annotations.reject(
+      annotation,
+      `the ${kind} ${name} of the namespace ${namespace} does not exist, or cannot be read`,
+    );
   return found;
 }

@@ -6,6 +6,8 @@ import type { PluginEffect } from "./effects.ts";
 
 /** A captured group of the path in a rewrite target: `$2`. */
 const CAPTURE = /\$(\d)/g;
+/** A variable of nginx. */
+const VARIABLE = /\$\{?[a-z]/i;
 
 const templateOf = (text: string): string => text.replace(CAPTURE, "$(uri_captures[$1])");
 
@@ -20,12 +22,11 @@ export function usesRegexPaths(ingress: Resource): boolean {
 
 export function transformEffects(annotations: Annotations): readonly PluginEffect[] {
   annotations.flag("use-regex");
-  const target = annotations.text("rewrite-target");
-  const host = annotations.text("upstream-vhost");
-  const prefix = annotations.text("x-forwarded-prefix");
-  if (host?.includes("$")) annotations.reject("upstream-vhost", `variables of nginx are not supported: '${host}'`);
+  const target = withoutVariables(annotations, "rewrite-target");
+  const host = withoutVariables(annotations, "upstream-vhost");
+  const prefix = withoutVariables(annotations, "x-forwarded-prefix");
   const headers = [
-    ...(host === undefined || host.includes("$") ? [] : [`Host:${host}`]),
+    ...(host === undefined ? [] : [`Host:${host}`]),
     // ingress-nginx sends the prefix only if the path is rewritten.
     ...(prefix === undefined || target === undefined ? [] : [`X-Forwarded-Prefix:${templateOf(prefix)}`]),
   ];
@@ -41,6 +42,12 @@ export function transformEffects(annotations: Annotations): readonly PluginEffec
       annotation: target === undefined ? "upstream-vhost" : "rewrite-target",
     },
   ];
+}
+
+function withoutVariables(annotations: Annotations, name: string): string | undefined {
+  const text = annotations.text(name);
+  if (text === undefined || !VARIABLE.test(text)) return text;
+  return annotations.reject(name, `variables of nginx are not supported: '${text}'`) as undefined;
 }
 
 /** The effect on a path. As in ingress-nginx, a path that is equal to the target of the rewrite is not rewritten. */
