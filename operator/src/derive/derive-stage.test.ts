@@ -267,6 +267,39 @@ test("TLS of one Ingress redirects the plain http requests of all Ingresses with
   }
 });
 
+test("a deleted IngressClass counts for 30 s, so that it can be replaced without an interruption", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { apply, derive } = scene();
+  const isServed = () => derive.clusterState.Route.has("shop/ingress~one~a.test~prefix~");
+  const [ours, theirs] = [
+    ingressClass("web", "sluice.dev/ingress-controller"),
+    ingressClass("web", "example.com/other"),
+  ];
+  apply([ours, ingress("one", { className: "web" })]);
+  apply([ours], { gone: true });
+  assert.equal(isServed(), true);
+  t.mock.timers.tick(29_999);
+  apply([ours]);
+  t.mock.timers.tick(30_000);
+  assert.equal(isServed(), true, "it was replaced in time");
+  apply([ours], { gone: true });
+  apply([theirs]);
+  assert.equal(isServed(), false, "another controller has the new class");
+  apply([ours]);
+  apply([ours], { gone: true });
+  t.mock.timers.tick(30_000);
+  assert.equal(isServed(), false);
+});
+
+for (const rules of [[null], [{ host: 5 }], "none", [{ http: { paths: [{ path: 1 }] } }]])
+  test(`an Ingress in a directory with the rules ${JSON.stringify(rules)} is left out, and others are served`, () => {
+    const { apply, derive } = scene();
+    const broken = { ...ingress("broken"), spec: { ingressClassName: "sluice", rules } };
+    apply([broken, ingress("one")]);
+    assert.deepEqual([...derive.ingresses.keys()], ["shop/one"]);
+    assert.ok(derive.clusterState.Route.has("shop/ingress~one~a.test~prefix~"));
+  });
+
 const CANARY = { "nginx.ingress.kubernetes.io/canary": "true", "nginx.ingress.kubernetes.io/canary-weight": "10" };
 
 test("the redirect of a www host ends when the host gets an Ingress, also if a canary had the host before", () => {
@@ -303,7 +336,8 @@ test("after any changes, the derived resources are those of a stage that reads e
   fc.assert(
     fc.property(fc.array(arbitraryStep, { maxLength: 25 }), (steps) => {
       const { apply, derive, clusterState } = scene();
-      for (const { resource, gone } of steps) apply([resource], { gone });
+      // A deleted IngressClass counts for a moment.
+      for (const { resource, gone } of steps) apply([resource], { gone: gone && resource.kind !== "IngressClass" });
       const fresh = scene();
       fresh.apply(watchedKinds.flatMap((kind) => [...clusterState[kind].values()]));
       assert.deepEqual(derivedIn(derive.clusterState), derivedIn(fresh.derive.clusterState));

@@ -13,6 +13,7 @@ import {
   type Resource,
   type ResourceClient,
   resourceKey,
+  shapeFaultOf,
   sourceOf,
 } from "@sluice/crds";
 import { BucketMap, byHash, resourceKinds } from "@sluice/model";
@@ -67,6 +68,11 @@ const isDerivedKind = (kind: WatchedKind): kind is DerivedKind => kind === "Secr
 /** Changed resources of each kind by `namespace/name`; undefined: the resource is gone. */
 type Changes = Map<DerivedKind, Map<string, Resource | undefined>>;
 
+/** Milliseconds for which a deleted IngressClass counts. */
+const DELETED_CLASS_GRACE = 30_000;
+
+const emptyChange: ClusterChange = { resources: [], versions: [], isMeaningful: true, classesChanged: false };
+
 export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOptions): DeriveStage {
   const changes = createEmitter<ClusterChange>();
   const derivations = new Map<string, Derivation>();
@@ -77,11 +83,7 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
   const hosts = createHostIndex();
   const named = createNamedObjects({
     ...reading,
-    onChange: (users) =>
-      emit(
-        { resources: [], versions: [], isMeaningful: true, classesChanged: false },
-        { all: new Map(), dirty: users },
-      ),
+    onChange: (users) => emit(emptyChange, { all: new Map(), dirty: users }),
   });
   const merged = Object.fromEntries(derivedKinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
     DerivedKind,
@@ -97,7 +99,10 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     ),
   ) as ClusterState;
   const ownership = { class: settings.class, controllers: settings.ingressControllers };
+  /** The IngressClasses, with those that were deleted a moment ago. */
+  const knownClasses = new Map<string, Resource>();
   let isOwn = ownIngresses({ ...ownership, ingressClasses: [] });
+  const readable = new WeakMap<Resource, boolean>();
   let versionCount = 0;
   /** Whether everything was read once. Afterwards, an object that is not read yet delays only its own Ingress. */
   let isStarted = false;
@@ -111,8 +116,8 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
       else if (kind === "Ingress") dirty.add(key);
       else if (kind === "CoreService") for (const dependent of dependents.get(key) ?? []) dirty.add(dependent);
       else if (kind === "IngressClass") {
-        isOwn = ownIngresses({ ...ownership, ingressClasses: watch.clusterState.IngressClass.values() });
-        for (const every of watch.clusterState.Ingress.keys()) dirty.add(every);
+        keepDeletedClass(key);
+        for (const every of updateOwnership()) dirty.add(every);
       }
     }
     emit(change, { all, dirty });
@@ -134,10 +139,41 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     );
   }
 
+  /** A deleted IngressClass counts for a moment, so that it can be replaced without an interruption. */
+  function keepDeletedClass(key: string): void {
+    const now = watch.clusterState.IngressClass.get(key);
+    const before = knownClasses.get(key);
+    if (now) knownClasses.set(key, now);
+    if (now || !before) return;
+    setTimeout(() => {
+      if (watch.clusterState.IngressClass.has(key)) return;
+      knownClasses.delete(key);
+      emit(emptyChange, { all: new Map(), dirty: updateOwnership() });
+    }, DELETED_CLASS_GRACE).unref();
+  }
+
+  /** Decides again which Ingresses are own. Returns the keys of all Ingresses. */
+  function updateOwnership(): ReadonlySet<string> {
+    isOwn = ownIngresses({ ...ownership, ingressClasses: knownClasses.values() });
+    return new Set(watch.clusterState.Ingress.keys());
+  }
+
   /** The Ingress if it is one of this installation. */
   function ownIngress(key: string): Resource | undefined {
     const ingress = watch.clusterState.Ingress.get(key);
-    return ingress && ingress.metadata.deletionTimestamp === undefined && isOwn(ingress) ? ingress : undefined;
+    if (!ingress || ingress.metadata.deletionTimestamp !== undefined || !isOwn(ingress)) return undefined;
+    return isReadable(ingress) ? ingress : undefined;
+  }
+
+  /** No API server validates the Ingresses of a directory: one of an unexpected shape is left out. */
+  function isReadable(ingress: Resource): boolean {
+    const known = readable.get(ingress);
+    if (known !== undefined) return known;
+    const fault = shapeFaultOf(ingress);
+    readable.set(ingress, fault === undefined);
+    if (fault !== undefined)
+      reading.log.warn({ ingress: resourceKey(ingress), reason: fault }, "cannot read an Ingress");
+    return fault === undefined;
   }
 
   /** The derived resources that differ from before, and the Ingresses whose problems differ. */

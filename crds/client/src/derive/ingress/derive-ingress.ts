@@ -9,6 +9,7 @@ import type { PluginEffect } from "./annotations/effects.ts";
 import { translateAnnotations } from "./annotations/ingress-effects.ts";
 import { effectOnPath, usesRegexPaths } from "./annotations/transforms.ts";
 import { type CanaryBackend, canaryFor, canaryRulesOf, isCanary } from "./canary.ts";
+import { tlsHostsOf, tlsSecretsOf } from "./derive-certificate.ts";
 import { appRootRoute, wwwRoute } from "./host-redirects.ts";
 import { type CoreServicePort, type IngressEntry, ingressEntries, portOf } from "./ingress-entries.ts";
 import { matchOf, type PathMatch, regexMatchOf } from "./ingress-path.ts";
@@ -55,6 +56,25 @@ interface RouteRequest {
   readonly source: string;
   readonly plugins: readonly PluginEffect[];
   readonly unavailable?: string | undefined;
+}
+
+/** Why an Ingress cannot be read; undefined for every Ingress that an API server has validated. */
+export function shapeFaultOf(ingress: Resource): string | undefined {
+  try {
+    deriveIngress(ingress, {
+      class: "",
+      read: () => undefined,
+      hasHost: () => false,
+      hasRegexPaths: () => false,
+      hasTls: () => false,
+      canariesOf: () => [],
+    });
+    for (const host of [...ingressHostsOf(ingress), ...tlsHostsOf(ingress), ...tlsSecretsOf(ingress)])
+      if (host !== undefined && typeof host !== "string") return "a host or the name of a Secret is no text";
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 export function deriveIngress(ingress: Resource, options: DeriveIngressOptions): DerivedIngress {
