@@ -8,7 +8,7 @@ The operator serves every Ingress (\`networking.k8s.io/v1\`) of its class, toget
 
 ## Which Ingresses are served
 
-An Ingress belongs to an installation if the IngressClass that it names has the \`spec.controller\` \`sluice.dev/ingress-controller\`, or \`sluice.dev/ingress-controller/<class>\` for an installation with another [class](settings.md) than \`sluice\`. If no such IngressClass exists, or if the operator may not read IngressClasses because it is limited to namespaces, the name itself must be the installation's class. The annotation \`kubernetes.io/ingress.class\` takes precedence over \`spec.ingressClassName\`. An Ingress without a class is served if the default IngressClass is Sluice's. \`SLUICE_INGRESS_CONTROLLERS\` names further controllers whose Ingresses are served.
+An Ingress belongs to an installation if the IngressClass that it names has the \`spec.controller\` \`sluice.dev/ingress-controller\`, or \`sluice.dev/ingress-controller/<class>\` for an installation with another [class](settings.md) than \`sluice\`. If no such IngressClass exists, or if the operator may not read IngressClasses because it is limited to namespaces, the name itself must be the installation's class. The annotation \`kubernetes.io/ingress.class\` takes precedence over \`spec.ingressClassName\`; ingress-nginx reads the annotation only without this field. An Ingress without a class is served if the default IngressClass is Sluice's. The Ingresses of a deleted IngressClass are served for 30 seconds more, so that it can be replaced. \`SLUICE_INGRESS_CONTROLLERS\` names further controllers whose Ingresses are served.
 
 ## Rules
 
@@ -18,21 +18,23 @@ An Ingress belongs to an installation if the IngressClass that it names has the 
 | \`pathType: Prefix\` | whole elements of the path match: \`/foo\` and \`/foo/\` match \`/foo\`, \`/foo/\` and \`/foo/bar\`, and not \`/foobar\` |
 | \`pathType: ImplementationSpecific\` | the same as \`Prefix\` |
 | order | exact paths come before prefixes, longer prefixes before shorter ones. Of equal paths, the one of the oldest Ingress is served, and the others get an Event |
-| \`host\` | an exact host comes before a wildcard, a longer wildcard before a shorter one. A wildcard stands for one or more labels, as in nginx; Kubernetes defines it as one label. A rule without a host also serves the paths of other hosts that match nothing else |
+| \`host\` | an exact host comes before a wildcard, a longer wildcard before a shorter one. A wildcard stands for one or more labels, as in nginx; Kubernetes defines it as one label. Requests that match no path of their host are served by rules without a host |
 | \`defaultBackend\` | serves the other paths of the hosts of the Ingress; without rules, all requests |
 | \`backend.service\` | requests are sent to the endpoints of the Service, with the Host of the client and the full path. If the Service or the port does not exist, requests are answered 503 |
 | \`backend.resource\` | not supported: requests are answered 503, and the Ingress gets an Event |
-| \`tls\` | the certificate of the Secret (type \`kubernetes.io/tls\`) is presented for the hosts. Plain http requests for these hosts are redirected with 308, except below \`/.well-known/acme-challenge\` |
+| \`tls\` | the certificate of the Secret (type \`kubernetes.io/tls\`) is presented for the hosts. Plain http requests for these hosts, also by rules of other Ingresses, are redirected with 308, except below \`/.well-known/acme-challenge\` |
 
 ## Status and Events
 
-\`status.loadBalancer\` gets the addresses of the gateway (\`SLUICE_PUBLISH_SERVICE\` or \`SLUICE_PUBLISH_ADDRESSES\`) as soon as every ready node serves the Ingress. \`kubectl wait --for=jsonpath='{.status.loadBalancer.ingress}' ingress/NAME\` waits for that. Problems are Events of the Ingress, with the path of the field: \`kubectl describe ingress NAME\` shows them.
+\`status.loadBalancer\` gets the addresses of the gateway (\`SLUICE_PUBLISH_SERVICE\` or \`SLUICE_PUBLISH_ADDRESSES\`) as soon as every ready node serves the Ingress. \`kubectl wait --for=jsonpath='{.status.loadBalancer.ingress}' ingress/NAME\` waits for that. Problems are Events of the Ingress, with the path of the field: \`kubectl describe ingress NAME\` shows them. Kubernetes deletes Events after an hour; the operator records them again when it starts.
 
 Each path becomes a Route, and each backend a Service, that exist only in the gateway: they have names such as \`ingress~web~example.com~prefix~api\` in metrics, logs and explanations, and the admin API does not list them.
 
 ## Annotations
 
-Annotations of ingress-nginx (\`nginx.ingress.kubernetes.io/\`) are read as they are. An annotation that is unknown or invalid gets an Event. If it may protect, all requests of the Ingress are answered with 503, because they could otherwise reach the upstream unprotected. "Protects" marks these; all other annotations whose names begin with \`auth\`, \`limit\`, \`whitelist\`, \`allowlist\`, \`denylist\`, \`global-rate-limit\`, \`satisfy\`, \`enable-modsecurity\`, \`modsecurity\`, \`proxy-ssl\` or \`ssl-passthrough\` are treated in the same way.
+Annotations of ingress-nginx (\`nginx.ingress.kubernetes.io/\`) are read as they are. An annotation that is unknown or invalid gets an Event. If it may protect, all requests of the Ingress are answered with 503, because they could otherwise reach the upstream unprotected. The column "protects" marks these. An annotation that is not in the table protects if its name begins with \`auth\`, \`limit\`, \`whitelist\`, \`allowlist\`, \`denylist\`, \`global-rate-limit\`, \`satisfy\`, \`modsecurity\`, \`enable-modsecurity\`, \`enable-global-auth\`, \`proxy-ssl\` or \`ssl-passthrough\`, or ends with \`-snippet\`.
+
+Every value of an annotation without effect is accepted.
 
 Redirects are answered before all other annotations are applied, as by ingress-nginx.`;
 

@@ -106,7 +106,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   canary: {
     effect:
       "`true`: the Ingress receives a part of the requests of the Ingress in its namespace that has the same host and " +
-      "path. Its other annotations have no effect.",
+      "path, Exact or not. Its other annotations have no effect. Of several canaries, the oldest is used.",
   },
   "canary-by-cookie": { effect: "Cookie with `always` or `never`." },
   "canary-by-header": {
@@ -131,8 +131,8 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "cors-max-age": { effect: "Seconds for which browsers may cache a preflight response." },
   "custom-headers": {
     effect:
-      "Response headers from a ConfigMap in the namespace of the Ingress (plugin response-transformer). There is no " +
-      "list of allowed headers.",
+      "Response headers from a ConfigMap in the namespace of the Ingress (plugin response-transformer). Every " +
+      "header is allowed.",
     protects: true,
   },
   "custom-http-errors": unsupported("errors of the upstream are passed to the client"),
