@@ -9,7 +9,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { outcomeOf, printOutcome, readResources } from "./golden-file.ts";
+import { printOutcome } from "./golden-file.ts";
+import { outcomeOf, readResources } from "./outcome.ts";
 
 const folder = import.meta.dirname;
 const INPUT = ".in.yaml";

@@ -8,7 +8,7 @@ import { root } from "../../../tools/check/source-files.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
-import { outcomeOf, readResources } from "../../golden/golden-file.ts";
+import { outcomeOf, readResources } from "../../golden/outcome.ts";
 
 const page = readFileSync(join(root, "docs/how-to/pass-the-consumer-identity.md"), "utf8");
 const consoles = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines);

@@ -1,0 +1,142 @@
+/** What the operator makes of resources: the document for the nodes, conditions and Events. */
+import { isDerivedName, type Kind, kindOf, parseRefKey, type Ref, type Resource, resourceKey } from "@sluice/crds";
+import { type Document, registerPlugins, snapshotToDocument } from "@sluice/model";
+import { parseAllDocuments } from "yaml";
+import { createDeriveStage, type DeriveStage } from "../../operator/src/derive/derive-stage.ts";
+import { createBatches, type HeldBack, withHeldBack } from "../../operator/src/document/batches.ts";
+import { buildSnapshot, emptyBuild, type SnapshotBuild } from "../../operator/src/document/build-snapshot.ts";
+import { createEmitter } from "../../operator/src/emitter.ts";
+import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
+import type { Translation } from "../../operator/src/translate/translation.ts";
+import { createTranslate } from "../../operator/src/translate/translator.ts";
+import { type ClusterState, watchedKinds } from "../../operator/src/watch/cluster-state.ts";
+import type { ClusterChange } from "../../operator/src/watch/watch-stage.ts";
+import { deviceTokenFacts } from "../plugins/device-token.ts";
+
+/** The golden files use this plugin, which does not come with Sluice and declares credentials. */
+registerPlugins([deviceTokenFacts]);
+
+export const HOME = "default";
+
+/** The resources in a file's YAML text, in the form in which the API server returns them. Throws for invalid YAML. */
+export function readResources(text: string): readonly Resource[] {
+  const documents = parseAllDocuments(text);
+  if ("empty" in documents) return [];
+  return documents.map((document) => {
+    const [fault] = document.errors;
+    if (fault) throw fault;
+    return served(document.toJS() as Resource);
+  });
+}
+
+/** Like the API server: sets generation and uid, and converts `stringData` of a Secret to `data`. */
+function served({ stringData, ...resource }: Resource): Resource {
+  const { metadata } = resource;
+  if (!metadata.creationTimestamp) throw new Error(`${metadata.name}: give it a creationTimestamp`);
+  const given = Object.entries((stringData ?? {}) as Record<string, string>);
+  const data = given.map(([key, value]) => [key, Buffer.from(value).toString("base64")] as const);
+  return {
+    ...resource,
+    metadata: { generation: 1, uid: `uid of ${metadata.namespace}/${metadata.name}`, ...metadata },
+    ...(data.length > 0 && { data: Object.fromEntries(data) }),
+  };
+}
+
+const kindOfResource = ({ apiVersion, kind, metadata }: Resource): Kind => {
+  const known = kindOf(apiVersion, kind);
+  if (!known) throw new Error(`${metadata.name}: ${apiVersion} ${kind} is not a kind that the operator reads`);
+  return known;
+};
+
+export function clusterStateOf(resources: readonly Resource[]): ClusterState {
+  const clusterState = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map<string, Resource>()])) as Record<
+    Kind,
+    Map<string, Resource>
+  >;
+  for (const resource of resources) clusterState[kindOfResource(resource)]?.set(resourceKey(resource), resource);
+  return clusterState;
+}
+
+/** What an operator publishes and holds back after a start, when it no longer waits for incomplete batches. */
+function afterRestart(clusterState: ClusterState): HeldBack {
+  let time = 0;
+  const batches = createBatches({ class: "sluice", now: () => time });
+  for (const kind of watchedKinds)
+    for (const resource of clusterState[kind].values()) batches.observe(kind, undefined, resource);
+  for (;;) {
+    const heldBack = batches.holdBack(clusterState);
+    if (heldBack.recheckAfter === null) return heldBack;
+    time += heldBack.recheckAfter;
+  }
+}
+
+/** The derive stage of an operator that has read these resources. */
+function deriveFrom(clusterState: ClusterState, named: readonly Resource[]): DeriveStage {
+  const changes = createEmitter<ClusterChange>();
+  const derive = createDeriveStage({
+    watch: { clusterState, changes, unsynced: () => [] },
+    settings: { class: "sluice", ingressControllers: [] },
+    // The objects that an Ingress names are the resources of the input.
+    client: {
+      watch(kind, observer, { namespace = "", fields = "" }) {
+        const name = fields.replace("metadata.name=", "");
+        observer.replaced(
+          named.filter((one) => kindOfResource(one) === kind && resourceKey(one) === `${namespace}/${name}`),
+        );
+      },
+    },
+    signal: new AbortController().signal,
+    log: { warn: () => undefined },
+  });
+  const read = watchedKinds.flatMap((kind) =>
+    [...clusterState[kind].keys()].map((key) => ({ kind, key, isMeaningful: true })),
+  );
+  changes.emit({ resources: read, versions: [], isMeaningful: true, classesChanged: false });
+  return derive;
+}
+
+/** The Events about each Ingress. */
+function eventsOf(derive: DeriveStage, problems: Translation["problems"]): ReadonlyMap<string, readonly string[]> {
+  const events = new Map<string, string[]>();
+  const record = (ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">) => {
+    const name = `${ref.kind} ${ref.namespace}/${ref.name}`;
+    events.set(name, [...(events.get(name) ?? []), `${reason}: ${message}`]);
+  };
+  for (const [key, { metadata }] of derive.ingresses)
+    for (const problem of derive.problemsOf(key)) record({ kind: "Ingress", ...metadata }, problem);
+  for (const [key, list] of problems) {
+    const { kind, key: name } = parseRefKey(key);
+    const [namespace = "", local = ""] = name.split("/");
+    for (const source of derive.sourcesOf({ kind, namespace, name: local }))
+      for (const problem of list) record(source, problem);
+  }
+  return events;
+}
+
+/** The operator's result for the resources after every node has acknowledged it. */
+export function outcomeOf(resources: readonly Resource[]): {
+  readonly document: Document;
+  readonly items: SnapshotBuild["items"];
+  readonly conditions: readonly (readonly [string, readonly string[]])[];
+  readonly events: ReadonlyMap<string, readonly string[]>;
+} {
+  const derive = deriveFrom(clusterStateOf(resources), resources);
+  const { clusterState, ...heldBack } = afterRestart(derive.clusterState);
+  const translation = withHeldBack(createTranslate({ homeNamespace: HOME, class: "sluice" })(clusterState), heldBack);
+  const { built, problems: late } = buildSnapshot(emptyBuild, translation);
+  const owners = [...translation.owners].filter(([, { name }]) => !isDerivedName(name));
+  const conditions = owners.map(([key, { kind, namespace, name }]) => {
+    const resource = resources.find(
+      (one) => kindOfResource(one) === kind && resourceKey(one) === `${namespace}/${name}`,
+    );
+    if (!resource) throw new Error(`${key} has an outcome, but the input does not contain it`);
+    const problems: readonly Problem[] = [...(translation.problems.get(key) ?? []), ...(late.get(key) ?? [])];
+    const said = conditionsOf(resource, problems, { programmed: true, message: "" });
+    const lines = said.map(({ type, status, reason, message }) =>
+      status === "True" ? `${type}=True` : `${type}=${status} ${reason}: ${message}`,
+    );
+    return [`${kind} ${namespace}/${name}`, lines] as const;
+  });
+  const events = eventsOf(derive, translation.problems);
+  return { document: snapshotToDocument(built.snapshot), items: built.items, conditions, events };
+}
