@@ -19,6 +19,7 @@ export { type ForwardedPort, forwardService } from "./cluster/port-forward.ts";
 export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export * from "./derive/derived-resource.ts";
+export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";
 export { type AnnotationFacts, annotationTable } from "./derive/ingress/annotations/table.ts";
 export { usesRegexPaths } from "./derive/ingress/annotations/transforms.ts";
 export { isCanary } from "./derive/ingress/canary.ts";

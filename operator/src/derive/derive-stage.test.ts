@@ -119,6 +119,7 @@ const derivedIn = (state: ClusterState): ReadonlyMap<string, unknown> =>
     ),
   );
 
+const ALIAS = { "nginx.ingress.kubernetes.io/server-alias": "b.test" };
 const REGEX = { "nginx.ingress.kubernetes.io/use-regex": "true" };
 
 test("only the derived resources that differ are reported as changed", () => {
@@ -138,6 +139,20 @@ test("only the derived resources that differ are reported as changed", () => {
   ]);
   apply([ingress("one", { hosts: ["a.test", "c.test"] })]);
   assert.deepEqual(reported(), ["Ingress/shop/one"]);
+});
+
+test("an alias is served until another Ingress has a rule for it", () => {
+  const { apply, derive } = scene();
+  const isServed = () => derive.clusterState.Route.has("shop/ingress~one~b.test~prefix~");
+  const other = ingress("two", { hosts: ["b.test"] });
+  apply([ingress("one", { annotations: ALIAS })]);
+  assert.ok(isServed());
+  apply([other]);
+  assert.ok(!isServed());
+  apply([ingress("two", { hosts: ["b.test"], annotations: CANARY })]);
+  assert.ok(isServed());
+  apply([other], { gone: true });
+  assert.ok(isServed());
 });
 
 test("a status write derives nothing again", () => {
@@ -317,7 +332,14 @@ const arbitraryIngress = fc
     hosts: fc.uniqueArray(fc.constantFrom("a.test", "b.test", "www.a.test"), { maxLength: 2 }),
     path: fc.constantFrom("/", "/x", "/y(.*)"),
     port: fc.constantFrom({ number: 80 }, { name: "http" }),
-    annotations: fc.constantFrom({}, REGEX, { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" }, CANARY),
+    annotations: fc.constantFrom(
+      {},
+      REGEX,
+      { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" },
+      CANARY,
+      ALIAS,
+      { ...REGEX, ...ALIAS },
+    ),
     secretName: fc.constantFrom(undefined, "cert", "other"),
     className: fc.constantFrom("sluice", "nginx", "web"),
   })

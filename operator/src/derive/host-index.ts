@@ -1,6 +1,7 @@
 /** The hosts of all Ingresses, as far as the meaning of one Ingress depends on the others. */
 import {
   byAge,
+  ingressAliasesOf,
   ingressHostsOf,
   isCanary,
   type Resource,
@@ -29,6 +30,9 @@ export function createHostIndex() {
   /** The Ingresses (`namespace/name`) with TLS for a host. */
   const withTls = new Map<Host, Set<string>>();
   const users = new Map<Host, HostUsers>();
+  const aliasesOf = new Map<string, readonly string[]>();
+  /** The Ingresses that have the host as an alias. */
+  const aliasUsers = new Map<Host, Set<string>>();
 
   /** Whether an Ingress that is no canary has a rule for the host. */
   function exists(host: Host): boolean {
@@ -53,6 +57,17 @@ export function createHostIndex() {
     if (isCanary(ingress)) known.canaries.set(key, ingress);
   }
 
+  function updateAliases(key: string, ingress: Resource | undefined): void {
+    for (const alias of aliasesOf.get(key) ?? []) {
+      aliasUsers.get(alias)?.delete(key);
+      if (aliasUsers.get(alias)?.size === 0) aliasUsers.delete(alias);
+    }
+    const after = ingress ? ingressAliasesOf(ingress) : [];
+    for (const alias of after) aliasUsers.set(alias, (aliasUsers.get(alias) ?? new Set()).add(key));
+    if (after.length > 0) aliasesOf.set(key, after);
+    else aliasesOf.delete(key);
+  }
+
   /** Returns the Ingresses of the hosts that have TLS now and had none before, or the other way round. */
   function updateTls(key: string, ingress: Resource | undefined): readonly string[] {
     const before = tlsHostsByIngress.get(key) ?? new Set<Host>();
@@ -66,12 +81,16 @@ export function createHostIndex() {
     if (after.size > 0) tlsHostsByIngress.set(key, after);
     else tlsHostsByIngress.delete(key);
     const changed = [...had].flatMap(([host, was]) => (was === withTls.has(host) ? [] : [host]));
-    return changed.flatMap((host) => coveredBy(host).flatMap((one) => [...(users.get(one)?.all ?? [])]));
+    return changed.flatMap((host) =>
+      coveredBy(host).flatMap((one) => [...(users.get(one)?.all ?? []), ...(aliasUsers.get(one) ?? [])]),
+    );
   }
 
-  /** The hosts with rules for which a certificate of the host is valid. */
-  const coveredBy = (host: Host): readonly Host[] =>
-    host?.startsWith("*.") ? [...users.keys()].filter((one) => one !== undefined && wildcardFor(one) === host) : [host];
+  /** The hosts and aliases for which a certificate of the host is valid. */
+  function coveredBy(host: Host): readonly Host[] {
+    if (!host?.startsWith("*.")) return [host];
+    return [...users.keys(), ...aliasUsers.keys()].filter((one) => one !== undefined && wildcardFor(one) === host);
+  }
 
   return {
     /**
@@ -86,6 +105,7 @@ export function createHostIndex() {
         hadRegexPaths: hasRegexPaths(host),
         wasCanary: users.get(host)?.canaries.has(key) ?? false,
       }));
+      updateAliases(key, ingress);
       for (const host of before) remove(key, host);
       for (const host of after) if (ingress) add(key, host, ingress);
       if (after.size > 0) hostsOf.set(key, after);
@@ -95,11 +115,10 @@ export function createHostIndex() {
         const canaries = users.get(host)?.canaries;
         const isShared = wasCanary || canaries?.has(key) || hadRegexPaths !== hasRegexPaths(host);
         for (const canary of canaries?.keys() ?? []) affected.add(canary);
-        const others = [
-          ...(isShared ? [host] : []),
-          ...(existed === exists(host) || host === undefined ? [] : [wwwCounterpart(host)]),
-        ];
-        for (const other of others) for (const user of users.get(other)?.all ?? []) affected.add(user);
+        if (isShared) for (const user of users.get(host)?.all ?? []) affected.add(user);
+        if (existed === exists(host) || host === undefined) continue;
+        for (const user of users.get(wwwCounterpart(host))?.all ?? []) affected.add(user);
+        for (const user of aliasUsers.get(host) ?? []) affected.add(user);
       }
       return affected;
     },

@@ -7,7 +7,7 @@ import { type DerivedContent, derivedName, derivedResource, derivedSecret, short
 import { annotationPath, annotationsOf } from "./annotations/annotations.ts";
 import type { PluginEffect } from "./annotations/effects.ts";
 import { translateAnnotations } from "./annotations/ingress-effects.ts";
-import { effectOnPath, usesRegexPaths } from "./annotations/transforms.ts";
+import { effectOnPath } from "./annotations/transforms.ts";
 import { type CanaryBackend, canaryFor, canaryRulesOf, isCanary } from "./canary.ts";
 import { tlsHostsOf, tlsSecretsOf } from "./derive-certificate.ts";
 import { appRootRoute, wwwRoute } from "./host-redirects.ts";
@@ -84,16 +84,16 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   const problems: IngressProblem[] = [...faults];
   const contents = new Map<string, DerivedContent>();
   const secrets = new Map<string, Resource>();
-  for (const entry of ingressEntries(ingress, effects.aliases)) addEntry(entry);
+  // Another Ingress may have a rule for an alias; its rules are used, as in ingress-nginx.
+  const aliases = effects.aliases.filter((alias) => !options.hasHost(alias));
+  for (const entry of ingressEntries(ingress, aliases)) addEntry(entry);
   for (const host of ingressHostsOf(ingress)) if (host !== undefined) addHostRedirects(host);
   const resources = [...contents.values()].map((content) => derivedResource(ingress, content));
   return { resources: [...secrets.values(), ...resources], problems };
 
   function addEntry(entry: IngressEntry): void {
-    const { host, source, backend, backendSource } = entry;
-    // An alias is no host of a rule, so the facts about hosts do not include it.
-    const isRegex = options.hasRegexPaths(host) || (effects.aliases.includes(host ?? "") && usesRegexPaths(ingress));
-    const match = isRegex ? regexMatchOf(entry) : matchOf(entry);
+    const { ruleHost, source, backend, backendSource } = entry;
+    const match = options.hasRegexPaths(ruleHost) ? regexMatchOf(entry) : matchOf(entry);
     const route = routeName(entry);
     const request = { name: route, priority: match.priority, source };
     const spec = matchSpec(entry, match);
@@ -135,7 +135,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
 
   /** The canary of a path, unless its backend cannot be used. */
   function usableCanary(entry: IngressEntry): UsableCanary | undefined {
-    const canary = canaryFor(entry, options.canariesOf(entry.host));
+    const canary = canaryFor({ ...entry, host: entry.ruleHost }, options.canariesOf(entry.ruleHost));
     const port = canary && readPort(canary.backend, entry.backendSource);
     if (port && "reason" in port) problems.push(port);
     return canary && port && !("reason" in port) ? { ...canary, port } : undefined;

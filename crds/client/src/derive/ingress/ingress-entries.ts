@@ -11,6 +11,8 @@ import {
 /** A path of a rule, or the default backend for a host. */
 export interface IngressEntry extends IngressPath {
   readonly host: string | undefined;
+  /** The host of the rule, which differs from the host for an alias. */
+  readonly ruleHost: string | undefined;
   /** The path of the entry, and that of its backend, in the Ingress. */
   readonly source: string;
   readonly backendSource: string;
@@ -22,19 +24,21 @@ export interface IngressEntry extends IngressPath {
  */
 export function ingressEntries(ingress: Resource, aliases: readonly string[]): readonly IngressEntry[] {
   const { rules = [], defaultBackend } = ingressSpecOf(ingress);
+  const namesOf = (host: string | undefined) => [host, ...(host === undefined ? [] : aliases)];
   const entries = rules.flatMap(({ host, http }, ruleIndex) =>
     (http?.paths ?? []).flatMap((given, index): readonly IngressEntry[] => {
       const source = `spec.rules[${ruleIndex}].http.paths[${index}]`;
-      const entry = { ...given, path: given.path || "/", source, backendSource: `${source}.backend` };
-      return [host, ...(host === undefined ? [] : aliases)].map((name) => ({ ...entry, host: name }));
+      const entry = { ...given, path: given.path || "/", ruleHost: host, source, backendSource: `${source}.backend` };
+      return namesOf(host).map((name) => ({ ...entry, host: name }));
     }),
   );
   const source = "spec.defaultBackend";
-  const rest = (host: string | undefined, backend: IngressBackend): IngressEntry => {
-    return { host, path: "/", pathType: "Prefix", backend, source, backendSource: source };
-  };
+  const rest = (ruleHost: string | undefined, backend: IngressBackend): readonly IngressEntry[] =>
+    namesOf(ruleHost).map((host) => {
+      return { host, ruleHost, path: "/", pathType: "Prefix", backend, source, backendSource: source };
+    });
   const hosts = defaultBackend ? [...ingressHostsOf(ingress)] : [];
-  const all = [...entries, ...hosts.map((host) => rest(host, defaultBackend ?? {}))];
+  const all = [...entries, ...hosts.flatMap((host) => rest(host, defaultBackend ?? {}))];
   const kinds = Map.groupBy(all, ({ host, path, pathType }) => JSON.stringify([host, path, pathType === "Exact"]));
   return [...kinds.values()].flatMap(([first]) => first ?? []);
 }

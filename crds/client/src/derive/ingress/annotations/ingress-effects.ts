@@ -1,6 +1,7 @@
 /** Translates all annotations of an Ingress. */
 import type { Resource } from "../../../resource.ts";
 import { accessEffects } from "./access.ts";
+import { aliasesOf } from "./aliases.ts";
 import { type Annotations, annotationPath, annotationsOf } from "./annotations.ts";
 import { authenticationEffects } from "./authentication.ts";
 import { backendEffects } from "./backend.ts";
@@ -51,7 +52,7 @@ const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): Ingres
   ...backendEffects(annotations),
   ...balancingEffects(annotations),
   ...redirectEffects(annotations),
-  aliases: annotations.list("server-alias") ?? [],
+  aliases: aliasesOf(annotations),
   plugins: [
     ...limitEffects(annotations, lookups.scope),
     ...accessEffects(annotations),
