@@ -147,11 +147,10 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
 
   /** Adds the Service for a backend, alone or together with a canary. Returns the name of the Service. */
   function addService({ backendSource }: IngressEntry, port: CoreServicePort, canary?: UsableCanary): string {
-    const stem = derivedName("ingress", name, "service", port.name, `${port.port}`);
+    const parts = ["service", port.name, `${port.port}`];
     const { weight, total } = canary?.rules ?? { weight: 0, total: 1 };
-    const service = canary
-      ? `${stem}~canary~${canary.ingress.metadata.name}~${canary.port.name}~${canary.port.port}`
-      : stem;
+    if (canary) parts.push("canary", canary.ingress.metadata.name, canary.port.name, `${canary.port.port}`);
+    const service = derivedName("ingress", name, ...parts);
     const request = { name: service, effects, source: `${backendSource}.service` };
     const backends = canary
       ? ([
@@ -179,7 +178,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     const { appRoot, redirectsWww } = effects;
     const routes = [
       ...(appRoot === null ? [] : [appRootRoute(host, appRoot)]),
-      ...(redirectsWww && !options.hasHost(wwwCounterpart(host))
+      ...(redirectsWww && !host.startsWith("*") && !options.hasHost(wwwCounterpart(host))
         ? [wwwRoute(host, isSecure(host) ? "https" : "http")]
         : []),
     ];
