@@ -61,6 +61,7 @@ export const suites: readonly Suites[] = [
     name: "conformance",
     what: "one suite per interface, for each implementation",
     folders: ["test/conformance"],
+    folderTools: { "test/conformance/ingress": ["nginx"] },
     concurrency: 4,
     minutes: 20,
   },

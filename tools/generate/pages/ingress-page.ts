@@ -18,7 +18,7 @@ An Ingress belongs to an installation if the IngressClass that it names has the 
 | \`pathType: Prefix\` | whole elements of the path match: \`/foo\` and \`/foo/\` match \`/foo\`, \`/foo/\` and \`/foo/bar\`, and not \`/foobar\` |
 | \`pathType: ImplementationSpecific\` | the same as \`Prefix\` |
 | order | exact paths come before prefixes, longer prefixes before shorter ones. Of equal paths, the one of the oldest Ingress is served, and the others get an Event |
-| \`host\` | an exact host comes before a wildcard, a longer wildcard before a shorter one. A wildcard stands for one or more labels, as in nginx; Kubernetes defines it as one label. Requests that match no path of their host are served by rules without a host |
+| \`host\` | an exact host comes before a wildcard, a longer wildcard before a shorter one. A wildcard stands for one or more labels; Kubernetes and ingress-nginx define it as one label. Paths that match no rule of their host are served by a rule for a wildcard that matches the host, or by one without a host |
 | \`defaultBackend\` | serves the other paths of the hosts of the Ingress; without rules, all requests |
 | \`backend.service\` | requests are sent to the endpoints of the Service, with the Host of the client and the full path. If the Service or the port does not exist, requests are answered 503 |
 | \`backend.resource\` | not supported: requests are answered 503, and the Ingress gets an Event |

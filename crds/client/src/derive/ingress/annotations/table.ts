@@ -65,7 +65,10 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
     effect: "Headers for the auth server from a ConfigMap in the namespace of the Ingress.",
     protects: true,
   },
-  "auth-realm": { effect: "The realm of the challenge. `off` is a realm, and does not switch off the authentication." },
+  "auth-realm": {
+    effect:
+      "The realm of the challenge. Default `Authentication Required`. `off` is a realm, and does not switch off the authentication.",
+  },
   "auth-request-redirect": { effect: "The header X-Auth-Request-Redirect for the auth server.", protects: true },
   "auth-response-headers": {
     effect: "Headers of the auth server's response that are sent to the upstream. Those of the client are removed.",
@@ -125,7 +128,9 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "cors-allow-headers": { effect: "Allowed request headers." },
   "cors-allow-methods": { effect: "Allowed methods." },
   "cors-allow-origin": {
-    effect: "Allowed origins. `*.` stands for one label. An invalid list allows no origin, instead of all.",
+    effect:
+      "Allowed origins. `*.` stands for one label. Origins are compared in lower case, in which browsers send them. An " +
+      "invalid list allows no origin, instead of all.",
   },
   "cors-expose-headers": { effect: "Response headers that pages may read." },
   "cors-max-age": { effect: "Seconds for which browsers may cache a preflight response." },
@@ -228,7 +233,10 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "paths of the host (plugin request-transformer).",
   },
   satisfy: { effect: "`all`. `any` is refused.", protects: true },
-  "server-alias": { effect: "Further hosts of all rules, as names or wildcards." },
+  "server-alias": {
+    effect:
+      "Further hosts of all rules, as names or wildcards. A host that another Ingress has a rule for is not used.",
+  },
   "server-snippet": snippet,
   "service-upstream": { effect: "Requests are sent to the Service's cluster address instead of its endpoints." },
   "session-cookie-change-on-failure": { effect: "A client moves when its endpoint fails.", ignored: true },
@@ -262,7 +270,8 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "use-regex": {
     effect:
       "All paths of the host, also those of other Ingresses, are regular expressions: they ignore case, match from the " +
-      "start without an end, and the longest is tried first.",
+      "start without an end, and the longest is tried first. Requests of a path with look-around or back-references are " +
+      "answered with 503.",
   },
   "whitelist-source-range": { effect: "The former name of `allowlist-source-range`.", protects: true },
   "x-forwarded-prefix": { effect: "The header X-Forwarded-Prefix, if the path is rewritten." },

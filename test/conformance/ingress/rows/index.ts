@@ -1,0 +1,29 @@
+/** All rows. A file of this folder has those of one group of annotations. */
+import type { Row } from "../row.ts";
+import { accessRows } from "./access.ts";
+import { authServerRows } from "./auth-servers.ts";
+import { bodyRows } from "./bodies.ts";
+import { corsRows } from "./cors.ts";
+import { failureRows } from "./failures.ts";
+import { headerRows } from "./headers.ts";
+import { hostRows } from "./hosts.ts";
+import { passwordRows } from "./passwords.ts";
+import { pathRows } from "./paths.ts";
+import { redirectRows } from "./redirects.ts";
+import { regexRows } from "./regexes.ts";
+import { rewriteRows } from "./rewrites.ts";
+
+export const rows: readonly Row[] = [
+  ...pathRows,
+  ...regexRows,
+  ...rewriteRows,
+  ...hostRows,
+  ...headerRows,
+  ...bodyRows,
+  ...failureRows,
+  ...accessRows,
+  ...passwordRows,
+  ...authServerRows,
+  ...redirectRows,
+  ...corsRows,
+];
