@@ -36,7 +36,7 @@ Annotations of ingress-nginx (\`nginx.ingress.kubernetes.io/\`) are read as they
 
 Every value of an annotation without effect is accepted.
 
-Redirects are answered before all other annotations are applied, as by ingress-nginx.`;
+Redirects are answered before all other annotations are applied, except those for CORS and \`proxy-body-size\`, as by ingress-nginx.`;
 
 const cell = ({ effect, ignored = false, instead }: AnnotationFacts): string => {
   if (ignored) return `No effect. ${effect}`;

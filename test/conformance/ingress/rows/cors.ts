@@ -126,6 +126,37 @@ export const corsRows: readonly Row[] = [
     ],
   },
   {
+    title: "preflights are answered before redirects, which have the CORS headers too",
+    ingresses: [
+      {
+        annotations: { "enable-cors": "true", "permanent-redirect": "https://new.example/" },
+        paths: ["Prefix / up"],
+      },
+    ],
+    nginx: `location "/" {
+      set $http_origin *; set $cors 'true';
+      if ($request_method = 'OPTIONS') { set $cors \${cors}options; }
+      if ($cors = "true") { ${set} }
+      if ($cors = "trueoptions") { ${set} return 204; }
+      if ($cors) { ${set} return 301 https://new.example/; }
+    }`,
+    exchanges: [
+      {
+        send: "OPTIONS /",
+        with: preflight("https://x.example"),
+        is: "204",
+        headers: allowed("*"),
+        sluice: { is: "200", because: preflights },
+      },
+      {
+        send: "GET /",
+        with: { Origin: "https://x.example" },
+        is: "301",
+        headers: { ...allowed("*"), location: "https://new.example/" },
+      },
+    ],
+  },
+  {
     title: "cors-allow-origin: a wildcard stands for one label, and other origins get no headers",
     ingresses: [
       {

@@ -109,7 +109,8 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     if (port === null || "reason" in port) {
       if (port !== null) problems.push(port);
       const reason = port === null ? {} : { unavailable: port.message };
-      addRoute({ ...request, spec, plugins: redirect ? [redirect] : plugins, ...reason });
+      const early = plugins.filter(({ plugin }) => beforeRedirects.has(plugin));
+      addRoute({ ...request, spec, plugins: redirect ? [redirect, ...early] : plugins, ...reason });
       return;
     }
     const canary = usableCanary(entry);
@@ -249,6 +250,9 @@ function canaryProblems(ingress: Resource, options: DeriveIngressOptions): reado
   const message = `${annotationPath("canary")}: no other Ingress has the host ${alone[0] ?? "*"}, so the canary gets no requests`;
   return alone.length === 0 ? faults : [...faults, { reason: "NoPrimary", message }];
 }
+
+/** The plugins that are also used by an Ingress that redirects, as in ingress-nginx. */
+const beforeRedirects: ReadonlySet<string> = new Set(["cors", "request-size-limiting"]);
 
 const words = { Exact: "exact", Prefix: "prefix", ImplementationSpecific: "prefix" } as const;
 

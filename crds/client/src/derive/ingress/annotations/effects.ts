@@ -30,6 +30,6 @@ export interface IngressEffects {
   readonly appRoot: string | null;
   /** Whether requests for the host with or without `www.` are redirected to the host of the rule. */
   readonly redirectsWww: boolean;
-  /** All requests are answered with a redirect: no backend and no other plugin is used. */
+  /** All requests are answered with a redirect: no backend is used, and no plugin except those for CORS and body sizes. */
   readonly redirect: PluginEffect | null;
 }

@@ -190,7 +190,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "opentelemetry-operation-name": logging,
   "opentelemetry-trust-incoming-span": logging,
   "permanent-redirect": {
-    effect: "All requests are redirected to this URL, before any other annotation (plugin redirect).",
+    effect: "All requests are redirected to this URL (plugin redirect).",
   },
   "permanent-redirect-code": { effect: "Status of the redirect, 300 to 308. Default 301." },
   "preserve-trailing-slash": { effect: "The redirect to https keeps trailing slashes.", ignored: true },
