@@ -15,7 +15,8 @@ const metadataOf = (name: string, more: object = {}) => ({ name, namespace, crea
 
 const backendOf = (name = "") => ({ service: { name, port: { number: 80 } } });
 
-function ingressResource(name: string, notation: IngressNotation): object {
+/** @param index The place in the row; a later Ingress is younger. */
+function ingressResource(name: string, notation: IngressNotation, index: number): object {
   const { host = "HOST", annotations = {}, paths, defaultBackend } = notation;
   const rule = {
     ...(host !== null && { host }),
@@ -30,7 +31,10 @@ function ingressResource(name: string, notation: IngressNotation): object {
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "Ingress",
-    metadata: metadataOf(name, { annotations: Object.fromEntries(prefixed) }),
+    metadata: metadataOf(name, {
+      annotations: Object.fromEntries(prefixed),
+      creationTimestamp: creationTimestamp.replace("00Z", `0${index}Z`),
+    }),
     spec: {
       ingressClassName: "sluice",
       rules: [rule],
@@ -68,7 +72,7 @@ export function documentOf(
     }, text);
   const ingresses = rows.flatMap(([host, row]) =>
     row.ingresses.map((notation, index) => {
-      const text = JSON.stringify(ingressResource(`${host}-${index}`, notation));
+      const text = JSON.stringify(ingressResource(`${host}-${index}`, notation, index));
       return withAddresses(text.replaceAll("HOST", host));
     }),
   );

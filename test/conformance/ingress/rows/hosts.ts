@@ -101,6 +101,27 @@ export const hostRows: readonly Row[] = [
     ],
   },
   {
+    title: "regular expressions of another Ingress apply to the aliases of the host too",
+    ingresses: [
+      { annotations: { "server-alias": "alias.HOST" }, paths: ["Exact /plain up"] },
+      { annotations: { "use-regex": "true" }, paths: ["ImplementationSpecific /v[0-9] up"] },
+    ],
+    nginx: {
+      'HOST" "alias.HOST': `
+        location ~* "^/plain" { proxy_pass http://up; } location ~* "^/v[0-9]" { proxy_pass http://up; }`,
+    },
+    exchanges: [
+      { send: "GET /plain/x", is: "200 up /plain/x" },
+      { send: "GET /PLAIN/x", host: "alias.HOST", is: "200 up /PLAIN/x" },
+      {
+        send: "GET /v1",
+        host: "alias.HOST",
+        is: "200 up /v1",
+        sluice: { is: "404", because: "an alias has the paths of its Ingress" },
+      },
+    ],
+  },
+  {
     title: "server-alias adds hosts to paths that are regular expressions too",
     ingresses: [
       {

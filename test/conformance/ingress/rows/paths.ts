@@ -73,6 +73,22 @@ export const pathRows: readonly Row[] = [
     ],
   },
   {
+    title: "of two Ingresses with the same host and path, the older one is served, with its annotations",
+    ingresses: [
+      { annotations: { "denylist-source-range": "127.0.0.1" }, paths: ["Prefix /foo up"] },
+      { annotations: { "permanent-redirect": "https://x.example" }, paths: ["Prefix /foo other", "Prefix /bar up"] },
+    ],
+    events: ["the older Ingress conformance/"],
+    nginx: `
+      location "/" { return 404; }
+      location "/foo" { deny 127.0.0.1; proxy_pass http://up; }
+      location "/bar" { return 301 https://x.example; }`,
+    exchanges: [
+      { send: "GET /foo", is: "403" },
+      { send: "GET /bar", is: "301", headers: { location: "https://x.example" } },
+    ],
+  },
+  {
     title: "an Exact path comes before a Prefix, and a longer Prefix before a shorter one",
     ingresses: [
       { paths: ["Prefix / other", "Prefix /foo other"] },
