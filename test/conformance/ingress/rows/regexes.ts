@@ -1,7 +1,7 @@
 /** Hosts with regular expressions (ingress-nginx, "Ingress Path Matching"). */
 import type { Row } from "../row.ts";
 
-const unsupported = "such paths are answered with 503, and have an Event";
+const unsupported = "Requests of a path with look-around or back-references are answered with 503";
 
 const rest = 'location ~* "^/" { return 404; }';
 
