@@ -105,7 +105,7 @@ export function authRequests(config: ForwardAuthConfig): (exchange: Exchange) =>
   const { request_style: style, auth_request_headers: chosen, request_method: method } = config;
   const isNginx = style === "nginx";
   const describe = isNginx ? nginxHeaders : traefikHeaders;
-  const extra = Object.entries(config.extra_request_headers);
+  const extra = Object.entries(config.extra_request_headers ?? {});
   const replacedNames = new Set(extra.map(([name]) => foldedName(lowerCase(name))));
   const own = new Set([...ownNames[style].map((name) => foldedName(lowerCase(name))), ...replacedNames]);
   const described = (exchange: Exchange): Headers => {

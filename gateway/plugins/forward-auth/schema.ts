@@ -83,14 +83,15 @@ const schema = record(
         maxLength: 32,
       }),
     ),
-    extra_request_headers: mapping(text({ description: "A value.", maxLength: 4096 }), {
-      description:
-        "Headers that are set in the request to the server, instead of those of the client and of the plugin with the " +
-        "same names. With `request_style: nginx` the values may contain the variables of `address`.",
-      keyRule: "header-name",
-      maxProperties: 64,
-      default: {},
-    }),
+    extra_request_headers: nullable(
+      mapping(text({ description: "A value.", maxLength: 4096 }), {
+        description:
+          "Headers that are set in the request to the server, instead of those of the client and of the plugin with the " +
+          "same names. With `request_style: nginx` the values may contain the variables of `address`.",
+        keyRule: "header-name",
+        maxProperties: 64,
+      }),
+    ),
     signin_url: nullable(
       text({
         description:

@@ -85,7 +85,8 @@ export const reset = (database: Database): Promise<boolean> =>
   alone(database, async (connection) => {
     if ((await readMigrationState(connection)).needsBootstrap) return false;
     // The statements of nodes lock this table first. If the reset does too, they cannot deadlock.
-    await connection.script("lock table revision in access exclusive mode");
+    const [first] = await connection.query("select to_regclass('revision') is not null as there");
+    if (first?.there) await connection.script("lock table revision in access exclusive mode");
     const objects = await connection.query(
       `select format('drop table %I cascade', relname) as statement from pg_class
          where relnamespace = to_regnamespace(quote_ident($1)) and relkind = 'r' and relname = any($2::text[])

@@ -89,7 +89,7 @@ test("a request is in progress until its response has ended, and an idle connect
   assert.equal(await held.probe(), 503, "the body has not ended");
   response.end("b");
   assert.equal((await first).status, 200);
-  assert.equal(await held.probe(), 200);
+  await waitFor(async () => (await held.probe()) === 200, { what: "the slot is free again" });
 });
 
 const ends: readonly (readonly [what: string, end: (held: Held) => Promise<void>])[] = [
@@ -164,14 +164,15 @@ for (const [what, end] of ends)
     const held = await startHeldRequests(context, { limit: 1 });
     await end(held);
     await waitFor(async () => (await held.probe().catch(() => 0)) === 200, { what: "the slot is free again" });
-    assert.equal(await held.probe(), 200);
   });
 
 test("a request that a later plugin answers is in progress only until then", async (context) => {
   const held = await startHeldRequests(context, { limit: 1 }, [
     { name: "request-termination", config: { status_code: 418 } },
   ]);
-  for (let sent = 0; sent < 4; sent++) assert.equal(await held.probe(), 418);
+  // A slot is released when the response has been sent: another worker may see that a moment after the client.
+  for (let sent = 0; sent < 4; sent++)
+    await waitFor(async () => (await held.probe()) === 418, { what: "the slot is free again" });
 });
 
 test("a bucket of rate-limiting admits, over all workers and all routes with the same scope_name, exactly its burst at once", async (context) => {

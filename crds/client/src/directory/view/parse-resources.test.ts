@@ -9,7 +9,7 @@ test("the parser reports where a document is invalid, and reads the other docume
   const table: readonly (readonly [string, RegExp])[] = [
     ["- a\n", /a resource is a map/],
     ["kind: Service\n", /unknown kind Service of apiVersion \(none\)/],
-    ["apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", /unknown kind ConfigMap of apiVersion v1: skipped/],
+    ["apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", /unknown kind Pod of apiVersion v1: skipped/],
     [head, /metadata: required/],
     [`${head}metadata: {name: Upper}\n`, /metadata\.name/],
     [`${head}metadata: {name: a, namespace: ../b}\n`, /metadata\.namespace/],

@@ -72,7 +72,7 @@ function forwardEffects(annotations: Annotations, lookups: AnnotationLookups): r
     address: addressOf(url),
     request_style: "nginx",
     ssl_verify: false,
-    extra_request_headers: extra,
+    ...(Object.keys(extra).length > 0 && { extra_request_headers: extra }),
     ...(method !== undefined && { request_method: method }),
     ...(responseHeaders && { auth_response_headers: responseHeaders }),
     ...(signin !== undefined && { signin_url: signin }),
