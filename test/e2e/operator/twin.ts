@@ -12,7 +12,10 @@ const READS: readonly string[] = ["get", "list", "watch"];
 
 /** A List for `kubectl apply`: the chart's rules without Leases and without write verbs, for the user `twin`. */
 export function twinManifests(homeNamespace: string): string {
-  const { cluster, home } = parse(readFileSync(file, "utf8")) as Record<"cluster" | "home", readonly Rule[]>;
+  const { cluster, clusterOnly, home } = parse(readFileSync(file, "utf8")) as Record<
+    "cluster" | "clusterOnly" | "home",
+    readonly Rule[]
+  >;
   const reading = (rules: readonly Rule[]) =>
     rules
       .map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => READS.includes(verb)) }))
@@ -29,6 +32,9 @@ export function twinManifests(homeNamespace: string): string {
     },
   ];
   const withoutLease = home.filter(({ resources }) => !resources.includes("leases"));
-  const items = [...granted("ClusterRole", reading(cluster)), ...granted("Role", reading(withoutLease), homeNamespace)];
+  const items = [
+    ...granted("ClusterRole", reading([...cluster, ...clusterOnly])),
+    ...granted("Role", reading(withoutLease), homeNamespace),
+  ];
   return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }
