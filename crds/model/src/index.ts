@@ -40,7 +40,7 @@ export * from "./document/minimal-entity.ts";
 export { syntaxFaults } from "./document/parse/syntax-errors.ts";
 export { readYaml } from "./document/parse/yaml.ts";
 export * from "./document/render.ts";
-export { literalPrefix } from "./document/servable-part/closed-route.ts";
+export { escapeRegex, literalPrefix } from "./document/servable-part/closed-route.ts";
 export * from "./document/servable-part/servable-part.ts";
 export * from "./document/text/items.ts";
 export * from "./document/text/layout.ts";

@@ -1,4 +1,5 @@
 /** Canaries: an Ingress that receives a part of the requests of another one (ingress-nginx, "Canary"). */
+import { escapeRegex } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import { type Annotations, annotationsOf } from "./annotations/annotations.ts";
 import { type IngressBackend, type IngressPath, ingressSpecOf } from "./ingress-spec.ts";
@@ -48,7 +49,7 @@ function cookieConditions(annotations: Annotations): readonly CanaryCondition[] 
   const name = annotations.text("canary-by-cookie");
   if (name === undefined) return [];
   const of = (value: string) => ({
-    Cookie: [`~*(?i)(^|;\\s*)${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}=${value}\\s*(;|$)`],
+    Cookie: [`~*(?i)(^|;\\s*)${escapeRegex(name)}=${value}\\s*(;|$)`],
   });
   return [
     { headers: of("always"), isCanary: true },

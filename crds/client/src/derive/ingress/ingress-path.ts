@@ -1,5 +1,5 @@
 /** The paths of an Ingress as paths of a Route. */
-import { compileRegex, literalPrefix } from "@sluice/model";
+import { compileRegex, escapeRegex, literalPrefix } from "@sluice/model";
 import type { IngressPath } from "./ingress-spec.ts";
 
 export interface PathMatch {
@@ -17,10 +17,8 @@ export const EXACT = 2 ** 20;
 const PRIORITIES_PER_PATH = 2 ** 8;
 const MAX_LENGTH = EXACT / PRIORITIES_PER_PATH - 1;
 
-const META = /[.*+?^${}()|[\]\\]/g;
-
 /** A path of a Route that matches only this path. */
-const exactly = (path: string): string => `~${path.replace(META, "\\$&")}$`;
+const exactly = (path: string): string => `~${escapeRegex(path)}$`;
 
 /**
  * The paths of a host on which an Ingress uses regular expressions: each path is one, without regard to case and without
@@ -33,7 +31,7 @@ export function regexMatchOf({ path }: Pick<IngressPath, "path">): PathMatch {
   const prefix = literalPrefix(path)
     .replace(/\/{2,}/g, "/")
     .slice(1, MAX_PREFIX);
-  return { paths: [`~/(?i)${prefix.replace(META, "\\$&")}`], priority, fault };
+  return { paths: [`~/(?i)${escapeRegex(prefix)}`], priority, fault };
 }
 
 const MAX_PREFIX = 500;

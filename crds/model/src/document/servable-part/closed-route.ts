@@ -68,14 +68,17 @@ function withClosedPath(paths: unknown, at: unknown): readonly unknown[] {
   const path: unknown = paths[at];
   if (!isText(path)) return [ANY_PATH];
   const prefix = path.startsWith("~") ? literalPrefix(path.slice(1)) : path;
-  return paths.with(at, prefix.startsWith("/") ? `~${escapeRegex(prefix.slice(0, MAX_PREFIX))}` : ANY_PATH);
+  return paths.with(
+    at,
+    prefix.startsWith("/") ? `~${escapeRegex(mergeSlashes(prefix.slice(0, MAX_PREFIX)))}` : ANY_PATH,
+  );
 }
 
-/**
- * The literal as a regular expression. Repeated slashes are merged: the path of a route must not have empty segments,
- * and the normalized path of a request has none.
- */
-const escapeRegex = (literal: string): string => literal.replace(/\/{2,}/g, "/").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+/** The literal as a regular expression. */
+export const escapeRegex = (literal: string): string => literal.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** The path of a route must not have empty segments, and the normalized path of a request has none. */
+const mergeSlashes = (path: string): string => path.replace(/\/{2,}/g, "/");
 
 /** An escape, a class, or a character. A class may contain POSIX classes; `]` is literal at its start. */
 const TOKEN = /\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|./gsu;

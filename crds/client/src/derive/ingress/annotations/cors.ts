@@ -1,4 +1,5 @@
 /** Annotations for cross-origin resource sharing, with the defaults of ingress-nginx. */
+import { escapeRegex } from "@sluice/model";
 import type { Annotations } from "./annotations.ts";
 import type { PluginEffect } from "./effects.ts";
 
@@ -37,13 +38,11 @@ export function corsEffects(annotations: Annotations): readonly PluginEffect[] {
   return [{ plugin: "cors", config, annotation: "enable-cors" }];
 }
 
-const META = /[.*+?^${}()|[\]\\]/g;
-
 /** An origin of the plugin's config: `https://*.example.com` allows one label in place of the wildcard. */
 function originOf(text: string): readonly string[] {
   if (text === "null") return [text];
   const [, scheme, wildcard, host = ""] = ORIGIN.exec(text) ?? [];
   if (scheme === undefined) return [];
   if (wildcard === undefined) return [text.toLowerCase()];
-  return [`^${scheme}[A-Za-z0-9-]+\\.${host.replace(META, "\\$&")}$`];
+  return [`^${scheme}[A-Za-z0-9-]+\\.${escapeRegex(host)}$`];
 }
