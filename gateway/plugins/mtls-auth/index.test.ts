@@ -173,7 +173,7 @@ describe("mtls-auth", () => {
 
   it("logs the reason for refusing a certificate", async () => {
     const { answer } = await send({}, { connection: secure(untrusted) });
-    assert.equal(answer?.reason, "mtls-auth: no chain leads to a certificate of `ca_certificates`");
+    assert.equal(answer?.reason, "mtls-auth: no chain leads to a trusted CA certificate");
   });
 
   it("passes the consumer and the subject name to the upstream", async () => {
@@ -322,6 +322,20 @@ describe("the config of mtls-auth", () => {
       [`revocation_check_mode: ${noRevocation}`],
     ],
     [{}, ["ca_certificates: required field missing"]],
+    [{ trusted_certificates: "text" }, ["trusted_certificates: expected certificates in PEM"]],
+    [{ trusted_certificates: `${root.pem}\n# two\n${other.pem}` }, []],
+    [
+      { ca_certificates: [rootId], verify_client: "optional", pass_certificate: true, subject_pattern: "CN=a" },
+      ["verify_client", "subject_pattern", "pass_certificate"].map((name) => `${name}: needs response_style: nginx`),
+    ],
+    [
+      { ca_certificates: [rootId], response_style: "nginx", anonymous: "guest" },
+      ["anonymous: has no meaning with response_style: nginx, which finds no consumer: remove it"],
+    ],
+    [
+      { ca_certificates: [rootId], response_style: "nginx", error_page: "javascript:alert(1)" },
+      ["error_page: expected a URL with http or https"],
+    ],
   ];
   for (const [config, violations] of table) {
     it(`${violations.length === 0 ? "is valid" : `is refused with '${violations}'`}: ${JSON.stringify(config)}`, () => {

@@ -1,4 +1,8 @@
-/** Config of mtls-auth: clients need a certificate of a trusted authority. */
+/**
+ * Config of mtls-auth: clients need a certificate of a trusted authority. The members from `response_style` on
+ * correspond to annotations of ingress-nginx, and do not exist in Kong.
+ */
+import { X509Certificate } from "node:crypto";
 import {
   array,
   boolean,
@@ -6,6 +10,7 @@ import {
   decimal,
   definePluginFacts,
   integer,
+  isEmptyValue,
   nullable,
   type RecordMembers,
   record,
@@ -20,13 +25,19 @@ const consumerName = (description: string) => nullable(text({ description, maxLe
 const noRevocation = (name: string) =>
   `${name} serves revocation checks, which Sluice does not support: remove it, and issue certificates with short lifetimes`;
 
+const MAX_INTERMEDIATES = 8;
+
 const schema = record(
   {
-    ca_certificates: array(text({ description: "An id.", rule: "uuid" }), {
-      description: "Ids of the CA certificates that clients' certificates are verified with.",
-      minItems: 1,
-      maxItems: 64,
-    }),
+    ca_certificates: nullable(
+      array(text({ description: "An id.", rule: "uuid" }), {
+        description:
+          "Ids of the CA certificates that clients' certificates are verified with. Required without " +
+          "`trusted_certificates`.",
+        minItems: 1,
+        maxItems: 64,
+      }),
+    ),
     anonymous: consumerName(
       "Id or username of the consumer to which requests without a valid certificate are attributed.",
     ),
@@ -86,6 +97,55 @@ const schema = record(
       default: 30_000,
       minimum: 0,
     }),
+    response_style: choice(["kong", "nginx"], {
+      description:
+        "`kong`: the plugin authenticates a consumer, and refuses with 401. `nginx`: the plugin only verifies, as " +
+        "ingress-nginx does; it refuses with 400, and the upstream gets the headers Ssl-Client-Verify, " +
+        "Ssl-Client-Subject-Dn and Ssl-Client-Issuer-Dn. Members about consumers then have no meaning and are refused.",
+      default: "kong",
+    }),
+    trusted_certificates: nullable(
+      text({
+        description: "Certificates in PEM that are trusted in addition to `ca_certificates`.",
+        maxLength: 65_536,
+      }),
+    ),
+    verify_client: choice(["on", "optional", "optional_no_ca"], {
+      description:
+        "`on`: every request needs a valid certificate. `optional`: requests without a certificate are admitted. " +
+        "`optional_no_ca`: also those with a certificate of an unknown authority. Values other than `on` need " +
+        "`response_style: nginx`, and the upstream has to look at Ssl-Client-Verify.",
+      default: "on",
+    }),
+    max_intermediates: nullable(
+      integer({
+        description: "Maximum certificates between the client's certificate and the trusted one. Null: 8.",
+        minimum: 0,
+        maximum: MAX_INTERMEDIATES,
+      }),
+    ),
+    subject_pattern: nullable(
+      text({
+        description:
+          "Regular expression for any part of the subject, such as `CN=machine`, whose most specific part is first. " +
+          "Other requests are refused with 403. Needs `response_style: nginx`.",
+        rule: "regex",
+        maxLength: 1024,
+      }),
+    ),
+    error_page: nullable(
+      text({
+        description:
+          "URL to which requests are redirected (302) instead of refusing them with 400. Needs `response_style: nginx`.",
+        maxLength: 4096,
+      }),
+    ),
+    pass_certificate: boolean({
+      description:
+        "Send the client's certificate to the upstream in the header Ssl-Client-Cert, as PEM in URL encoding. Needs " +
+        "`response_style: nginx`.",
+      default: false,
+    }),
   },
   {
     description:
@@ -106,15 +166,67 @@ export type MtlsAuthConfig = Static<typeof schema>;
 const expand = (config: RecordMembers): RecordMembers =>
   config.consumer_by === null ? { ...config, consumer_by: [] } : config;
 
-const check = ({ revocation_check_mode: mode }: RecordMembers): readonly Violation[] =>
+type Violations = readonly Violation[];
+
+const violation = (member: string, message: string): Violations => [{ path: [member], message }];
+
+const check = (config: RecordMembers): Violations => [
+  ...revocationViolations(config),
+  ...trustViolations(config),
+  ...(config.response_style === "nginx" ? nginxViolations(config) : kongViolations(config)),
+];
+
+const revocationViolations = ({ revocation_check_mode: mode }: RecordMembers): Violations =>
   mode === "IGNORE_CA_ERROR" || mode === "STRICT"
-    ? [
-        {
-          path: ["revocation_check_mode"],
-          message: "Sluice does not check revocation: set SKIP, and issue certificates with short lifetimes",
-        },
-      ]
+    ? violation(
+        "revocation_check_mode",
+        "Sluice does not check revocation: set SKIP, and issue certificates with short lifetimes",
+      )
     : [];
+
+function trustViolations({ ca_certificates: ids, trusted_certificates: pem }: RecordMembers): Violations {
+  if (typeof pem === "string") {
+    const message = "expected certificates in PEM";
+    return certificatesIn(pem) === null ? violation("trusted_certificates", message) : [];
+  }
+  return ids === null || ids === undefined ? violation("ca_certificates", "required field missing") : [];
+}
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** The certificates of a text in PEM, which may have comments between them; null: there is none, or one is invalid. */
+export function certificatesIn(pem: string): readonly X509Certificate[] | null {
+  const blocks = pem.match(BLOCK) ?? [];
+  if (blocks.length === 0 || blocks.length !== pem.split("-----BEGIN").length - 1) return null;
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    return null;
+  }
+}
+
+/** The members that select a consumer. */
+const consumerMembers = ["anonymous", "default_consumer", "skip_consumer_lookup"] as const;
+
+const nginxViolations = (config: RecordMembers): Violations => [
+  ...consumerMembers.flatMap((member) =>
+    isEmptyValue(config[member]) || config[member] === false
+      ? []
+      : violation(member, "has no meaning with response_style: nginx, which finds no consumer: remove it"),
+  ),
+  ...(typeof config.error_page === "string" && !isWebAddress(config.error_page)
+    ? violation("error_page", "expected a URL with http or https")
+    : []),
+];
+
+const isWebAddress = (url: string): boolean => /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+
+const kongViolations = (config: RecordMembers): Violations =>
+  [
+    ...(config.verify_client === "on" || config.verify_client === undefined ? [] : ["verify_client"]),
+    ...["subject_pattern", "error_page"].filter((member) => !isEmptyValue(config[member])),
+    ...(config.pass_certificate === true ? ["pass_certificate"] : []),
+  ].flatMap((member) => violation(member, "needs response_style: nginx"));
 
 export const mtlsAuthFacts = definePluginFacts({
   name: "mtls-auth",

@@ -31,22 +31,28 @@ function readSubject(certificate: X509Certificate): Subject {
   const extension = extensionsOf(certificate).get(extensionIds.subjectAltName);
   const fallback = commonName === null ? [] : [commonName];
   return {
-    distinguishedName: distinguishedNameOf(certificate),
+    distinguishedName: distinguishedNameOf(certificate.subject),
     commonName,
     names: extension === undefined ? fallback : derMembers(extension.value).flatMap(alternativeName),
   };
 }
 
 /**
- * The subject in the form of RFC 4514. Node's text has one line for each part, with special characters of values
- * escaped; a part may join values by " + ". An empty subject is undefined, which Node's types do not declare.
+ * A name in the form of RFC 4514. Node's text has one line for each part, with special characters of values
+ * escaped; a part may join values by " + ". An empty name is undefined, which Node's types do not declare.
  */
-const distinguishedNameOf = ({ subject }: { readonly subject: string | undefined }): string =>
-  (subject ?? "")
+const distinguishedNameOf = (name: string | undefined): string =>
+  (name ?? "")
     .split("\n")
     .reverse()
     .map((part) => part.replaceAll(/ \+ (?=[\w.]+=)/g, "+"))
     .join(",");
+
+/** The names of a certificate's subject and issuer in the form of RFC 4514. Its extensions are not read. */
+export const distinguishedNamesOf = ({ subject, issuer }: X509Certificate) => ({
+  subject: distinguishedNameOf(subject),
+  issuer: distinguishedNameOf(issuer),
+});
 
 function alternativeName({ tag, content }: DerElement): string | readonly string[] {
   if (tag === RFC822_NAME || tag === DNS_NAME || tag === URI) return content.toString("latin1");

@@ -28,15 +28,17 @@ interface Case {
   /** Default: the root. */
   readonly trusted?: readonly IssuedCertificate[];
   readonly partial?: boolean;
+  readonly maxIntermediates?: number;
   readonly now?: number;
 }
 
-const verify = ({ sent, trusted = [root], partial = false, now = NOW }: Case) =>
+const verify = ({ sent, trusted = [root], partial = false, maxIntermediates, now = NOW }: Case) =>
   verifyChain(
     sent.map(({ certificate }) => certificate),
     {
       authorities: trusted.map(({ certificate }, at) => ({ id: `ca-${at}`, certificate })),
       allowPartialChain: partial,
+      maxIntermediates: maxIntermediates ?? null,
       now,
     } satisfies ChainOptions,
   );
@@ -120,16 +122,22 @@ const accepted: readonly (readonly [what: string, of: Case, authorities?: readon
   ["an authority with the path length 0 above a client", { sent: [await leafOf(limited)], trusted: [limited] }],
   ["a signature of RSASSA-PSS with SHA-256", { sent: [await leafOf(pssRoot, pss)], trusted: [pssRoot] }],
   ["a chain of ten certificates", { sent: await chainOf(8) }],
+  ["an allowed intermediate certificate", { sent: [deepLeaf, intermediate], maxIntermediates: 1 }],
 ];
 
 const badIssuer = "the certificate of an issuer cannot be used: ";
 const badClient = "the client's certificate cannot be used: ";
-const noIssuer = "no chain leads to a certificate of `ca_certificates`";
+const noIssuer = "no chain leads to a trusted CA certificate";
 const broken = "a signature of the chain uses an algorithm or digest that is not accepted";
 
 const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
   ["no certificate", { sent: [] }, "the client sent no certificate"],
   ["a certificate of another authority", { sent: [leaf], trusted: [otherRoot] }, noIssuer],
+  [
+    "more intermediate certificates than are allowed",
+    { sent: [deepLeaf, intermediate], maxIntermediates: 0 },
+    "the chain has more intermediate certificates than are allowed",
+  ],
   ["no authority", { sent: [leaf], trusted: [] }, noIssuer],
   ["a self-signed certificate", { sent: [await issue({ subject: "CN=client" })] }, noIssuer],
   ["a self-signed certificate with the name of the root", { sent: [await issue({ subject: "CN=root" })] }, noIssuer],
@@ -238,7 +246,7 @@ describe("a chain of certificates", () => {
   }
 
   for (const [what, of, fault] of refused) {
-    it(`is refused with ${what}`, () => assert.deepEqual(verify(of), { fault }));
+    it(`is refused with ${what}`, () => assert.deepEqual(verify(of), { fault, isUntrusted: fault === noIssuer }));
   }
 
   it("is valid until the earliest expiry of its certificates", async () => {

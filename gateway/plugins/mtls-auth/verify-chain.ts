@@ -12,6 +12,8 @@ export interface ChainOptions {
   readonly authorities: readonly Authority[];
   /** Whether an authority that is not self-signed is trusted. */
   readonly allowPartialChain: boolean;
+  /** Maximum certificates between the client's certificate and the trusted one; null: only the search is bounded. */
+  readonly maxIntermediates: number | null;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -27,7 +29,12 @@ export interface VerifiedChain {
 export interface RefusedChain {
   /** For the node's log. It contains no text from the certificates, which the client controls. */
   readonly fault: string;
+  /** Whether the only fault is that no chain leads to a trusted certificate. */
+  readonly isUntrusted: boolean;
 }
+
+const refused = (fault: string): RefusedChain => ({ fault, isUntrusted: false });
+const untrusted: RefusedChain = { fault: "no chain leads to a trusted CA certificate", isUntrusted: true };
 
 /** Maximum certificates of a chain. */
 const MAX_LENGTH = 10;
@@ -51,9 +58,9 @@ export function verifyChain(
   [leaf, ...others]: readonly X509Certificate[],
   options: ChainOptions,
 ): VerifiedChain | RefusedChain {
-  if (leaf === undefined) return { fault: "the client sent no certificate" };
+  if (leaf === undefined) return refused("the client sent no certificate");
   const { clientFault } = factsOf(leaf);
-  if (clientFault !== null) return { fault: `the client's certificate cannot be used: ${clientFault}` };
+  if (clientFault !== null) return refused(`the client's certificate cannot be used: ${clientFault}`);
   return new ChainSearch(others, options).verify(leaf);
 }
 
@@ -84,9 +91,9 @@ class ChainSearch {
 
   verify(leaf: X509Certificate): VerifiedChain | RefusedChain {
     const time = this.#timeFault(leaf);
-    if (time !== null) return { fault: `the client's certificate ${time}` };
+    if (time !== null) return refused(`the client's certificate ${time}`);
     const found = this.#search([{ certificate: leaf, authorityId: null }]);
-    if (found === null) return { fault: this.#fault ?? "no chain leads to a certificate of `ca_certificates`" };
+    if (found === null) return this.#fault === null ? untrusted : refused(this.#fault);
     return {
       authorityIds: found.flatMap(({ authorityId }) => authorityId ?? []),
       validTo: Math.min(...found.map(({ certificate }) => factsOf(certificate).validTo)),
@@ -111,6 +118,10 @@ class ChainSearch {
       }
       const longer = [...chain, candidate];
       const isTrusted = authorityId !== null && (this.#options.allowPartialChain || isSelfSigned(certificate));
+      if (isTrusted && longer.length - 2 > (this.#options.maxIntermediates ?? MAX_LENGTH)) {
+        this.#fault ??= "the chain has more intermediate certificates than are allowed";
+        continue;
+      }
       const complete = isTrusted ? this.#signed(longer) : this.#search(longer);
       if (complete !== null) return complete;
     }
