@@ -20,6 +20,7 @@ export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export * from "./derive/derived-resource.ts";
 export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";
+export { clientCertificatesOf, requiresCertificates } from "./derive/ingress/annotations/client-certificates.ts";
 export { type AnnotationFacts, annotationTable } from "./derive/ingress/annotations/table.ts";
 export { usesRegexPaths } from "./derive/ingress/annotations/transforms.ts";
 export { isCanary } from "./derive/ingress/canary.ts";

@@ -268,6 +268,30 @@ test("objects are awaited at the start; later an Ingress that names an object st
   assert.match(extras()?.unavailable ?? "", /the ConfigMap headers/);
 });
 
+const AUTHORITIES = "nginx.ingress.kubernetes.io/auth-tls-secret";
+
+test("the Secret for client certificates of one Ingress counts for all Ingresses with the host", () => {
+  const { apply, derive, observers } = scene();
+  const trusted = () => {
+    const config = derive.clusterState.Plugin.get("shop/ingress~two~a.test~prefix~~mtls-auth")?.spec?.config;
+    return (config as { trusted_certificates: string } | undefined)?.trusted_certificates;
+  };
+  const secret = (text: string): Resource => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "clients", namespace: "shop" },
+    data: { "ca.crt": Buffer.from(text).toString("base64") },
+  });
+  apply([ingress("one", { annotations: { [AUTHORITIES]: "clients" } }), ingress("two")]);
+  const observer = () => observers.get("Secret shop metadata.name=clients");
+  observer()?.replaced([secret("first")]);
+  assert.equal(trusted(), "first");
+  observer()?.changed(secret("second"));
+  assert.equal(trusted(), "second");
+  apply([ingress("one")]);
+  assert.deepEqual([trusted(), observer()], [undefined, undefined]);
+});
+
 test("TLS of one Ingress redirects the plain http requests of all Ingresses with the host", () => {
   const { apply, derive } = scene();
   const protocols = () => derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~")?.spec?.protocols;
@@ -339,6 +363,8 @@ const arbitraryIngress = fc
       CANARY,
       ALIAS,
       { ...REGEX, ...ALIAS },
+      // The host is closed, for all Ingresses.
+      { [AUTHORITIES]: "not/a/name" },
     ),
     secretName: fc.constantFrom(undefined, "cert", "other"),
     className: fc.constantFrom("sluice", "nginx", "web"),

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import {
+  clientCertificatesOf,
   type DerivedIngress,
   deriveIngress,
   isSluiceKind,
@@ -227,22 +228,27 @@ export function createDeriveStage({ watch, settings, ...reading }: DeriveStageOp
     const services = new Set<string>();
     const objects: NamedObjectRef[] = [];
     const { namespace } = ingress.metadata;
+    const readIn = (namespace: string) => (kind: "CoreService" | "Secret" | "ConfigMap", name: string) => {
+      const key = namespacedName(namespace, name);
+      if (kind === "CoreService") {
+        services.add(key);
+        return watch.clusterState.CoreService.get(key);
+      }
+      const ref = { kind, namespace, name };
+      objects.push(ref);
+      return named.read(resourceKey(ingress), ref);
+    };
     const { resources, problems } = deriveIngress(ingress, {
       class: settings.class,
       hasRegexPaths: hosts.hasRegexPaths,
       hasTls: hosts.hasTls,
       hasHost: (host) => hosts.primariesOf(host).size > 0,
       canariesOf: (host) => hosts.canariesOf(host, namespace),
-      read(kind, name) {
-        const key = namespacedName(namespace, name);
-        if (kind === "CoreService") {
-          services.add(key);
-          return watch.clusterState.CoreService.get(key);
-        }
-        const ref = { kind, namespace, name };
-        objects.push(ref);
-        return named.read(resourceKey(ingress), ref);
+      clientCertificatesOf(host) {
+        const source = hosts.requiringCertificates(host);
+        return source && clientCertificatesOf(source, readIn(source.metadata.namespace));
       },
+      read: readIn(namespace),
     });
     named.keepOnly(resourceKey(ingress), objects);
     return { ingress, resources, problems, services, isComplete: objects.every(named.isSettled) };

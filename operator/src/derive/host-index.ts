@@ -5,6 +5,7 @@ import {
   ingressHostsOf,
   isCanary,
   type Resource,
+  requiresCertificates,
   tlsHostsOf,
   usesRegexPaths,
   wwwCounterpart,
@@ -19,6 +20,8 @@ interface HostUsers {
   /** Those that use regular expressions. */
   readonly withRegex: Set<string>;
   readonly canaries: Map<string, Resource>;
+  /** Those that require certificates of clients. */
+  readonly withCertificates: Map<string, Resource>;
 }
 
 /** `*.example.com` for `www.example.com`. */
@@ -46,15 +49,22 @@ export function createHostIndex() {
     known?.all.delete(key);
     known?.withRegex.delete(key);
     known?.canaries.delete(key);
+    known?.withCertificates.delete(key);
     if (known?.all.size === 0) users.delete(host);
   }
 
   function add(key: string, host: Host, ingress: Resource): void {
-    const known = users.get(host) ?? { all: new Set(), withRegex: new Set(), canaries: new Map() };
+    const known = users.get(host) ?? {
+      all: new Set(),
+      withRegex: new Set(),
+      canaries: new Map(),
+      withCertificates: new Map(),
+    };
     users.set(host, known);
     known.all.add(key);
     if (!isCanary(ingress) && usesRegexPaths(ingress)) known.withRegex.add(key);
     if (isCanary(ingress)) known.canaries.set(key, ingress);
+    else if (requiresCertificates(ingress)) known.withCertificates.set(key, ingress);
   }
 
   function updateAliases(key: string, ingress: Resource | undefined): void {
@@ -104,6 +114,7 @@ export function createHostIndex() {
         existed: exists(host),
         hadRegexPaths: hasRegexPaths(host),
         wasCanary: users.get(host)?.canaries.has(key) ?? false,
+        requiredCertificates: users.get(host)?.withCertificates.has(key) ?? false,
       }));
       updateAliases(key, ingress);
       for (const host of before) remove(key, host);
@@ -111,9 +122,11 @@ export function createHostIndex() {
       if (after.size > 0) hostsOf.set(key, after);
       else hostsOf.delete(key);
       const affected = new Set<string>(updateTls(key, ingress));
-      for (const { host, existed, hadRegexPaths, wasCanary } of concerned) {
+      for (const { host, existed, hadRegexPaths, wasCanary, requiredCertificates } of concerned) {
         const canaries = users.get(host)?.canaries;
-        const isShared = wasCanary || canaries?.has(key) || hadRegexPaths !== hasRegexPaths(host);
+        const requireCertificates = requiredCertificates || users.get(host)?.withCertificates.has(key);
+        const isShared =
+          wasCanary || canaries?.has(key) || hadRegexPaths !== hasRegexPaths(host) || requireCertificates;
         for (const canary of canaries?.keys() ?? []) affected.add(canary);
         if (isShared) for (const user of users.get(host)?.all ?? []) affected.add(user);
         if (existed === exists(host) || host === undefined) continue;
@@ -129,6 +142,9 @@ export function createHostIndex() {
       [...(users.get(host)?.canaries.values() ?? [])]
         .filter(({ metadata }) => metadata.namespace === namespace)
         .sort(byAge),
+    /** The oldest Ingress that requires certificates of clients for the host. */
+    requiringCertificates: (host: Host): Resource | undefined =>
+      [...(users.get(host)?.withCertificates.values() ?? [])].sort(byAge)[0],
     /** The Ingresses (`namespace/name`) with a rule for the host that are no canaries. */
     primariesOf: (host: Host): ReadonlySet<string> =>
       users.get(host)?.all.difference(new Set(users.get(host)?.canaries.keys())) ?? new Set(),

@@ -44,7 +44,7 @@ function ingressResource(name: string, notation: IngressNotation, index: number)
 }
 
 /** A core Service with an EndpointSlice for each port. */
-const backendResources = (name: string, ports: readonly number[]): readonly object[] => [
+export const backendResources = (name: string, ports: readonly number[]): readonly object[] => [
   { apiVersion: "v1", kind: "Service", metadata: metadataOf(name), spec: { ports: [{ name: "http", port: 80 }] } },
   ...ports.map((port, index) => ({
     apiVersion: "discovery.k8s.io/v1",

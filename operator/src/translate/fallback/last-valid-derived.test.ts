@@ -30,6 +30,7 @@ function derivedResources(path: string, annotations: Readonly<Record<string, str
     hasHost: () => true,
     hasRegexPaths: () => true,
     hasTls: () => false,
+    clientCertificatesOf: () => undefined,
     canariesOf: () => [],
   });
   return resources;

@@ -2,9 +2,11 @@
  * Derives Sluice resources from an Ingress: a Route for each of its paths, a Service for each of its backends, and
  * Plugins for its annotations. Pure.
  */
+import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
 import { type DerivedContent, derivedName, derivedResource, derivedSecret, shortHash } from "../derived-resource.ts";
 import { annotationPath, annotationsOf } from "./annotations/annotations.ts";
+import { type ClientCertificates, requiresCertificates } from "./annotations/client-certificates.ts";
 import type { PluginEffect } from "./annotations/effects.ts";
 import { translateAnnotations } from "./annotations/ingress-effects.ts";
 import { effectOnPath } from "./annotations/transforms.ts";
@@ -34,6 +36,8 @@ export interface DeriveIngressOptions {
   readonly hasRegexPaths: (host: string | undefined) => boolean;
   /** Whether an Ingress has TLS for the host. */
   readonly hasTls: (host: string | undefined) => boolean;
+  /** What the oldest Ingress that requires certificates for the host requires; undefined: there is none. */
+  readonly clientCertificatesOf: (host: string | undefined) => ClientCertificates | undefined;
   /** The canaries with a rule for the host, in the namespace of the Ingress, the oldest first. */
   readonly canariesOf: (host: string | undefined) => readonly Resource[];
 }
@@ -67,6 +71,7 @@ export function shapeFaultOf(ingress: Resource): string | undefined {
       hasHost: () => false,
       hasRegexPaths: () => false,
       hasTls: () => false,
+      clientCertificatesOf: () => undefined,
       canariesOf: () => [],
     });
     for (const host of [...ingressHostsOf(ingress), ...tlsHostsOf(ingress), ...tlsSecretsOf(ingress)])
@@ -87,18 +92,27 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   // Another Ingress may have a rule for an alias; its rules are used, as in ingress-nginx.
   const aliases = effects.aliases.filter((alias) => !options.hasHost(alias));
   for (const entry of ingressEntries(ingress, aliases)) addEntry(entry);
-  for (const host of ingressHostsOf(ingress)) if (host !== undefined) addHostRedirects(host);
+  for (const host of ingressHostsOf(ingress)) {
+    if (host !== undefined) addHostRedirects(host);
+    addCertificateProblem(host);
+  }
   const resources = [...contents.values()].map((content) => derivedResource(ingress, content));
   return { resources: [...secrets.values(), ...resources], problems };
 
   function addEntry(entry: IngressEntry): void {
     const { ruleHost, source, backend, backendSource } = entry;
     const match = options.hasRegexPaths(ruleHost) ? regexMatchOf(entry) : matchOf(entry);
-    const route = routeName(entry);
-    const request = { name: route, priority: match.priority, source };
-    const spec = matchSpec(entry, match);
+    const certificates = entry.path.startsWith(CHALLENGES) ? undefined : options.clientCertificatesOf(ruleHost);
+    const verification = certificates?.plugin ?? [];
+    const request = {
+      name: routeName(entry),
+      priority: match.priority,
+      source,
+      unavailable: closed ?? certificates?.closed,
+    };
+    const spec = matchSpec(entry, match, certificates);
     const { redirect } = effects;
-    const plugins = effects.plugins.flatMap((effect) => effectOnPath(effect, entry.path));
+    const plugins = [verification, ...effects.plugins.flatMap((effect) => effectOnPath(effect, entry.path))].flat();
     if (match.fault !== undefined) {
       const message = `${source}.path: not a usable regular expression (${match.fault}); requests that may match it are answered with 503`;
       problems.push({ reason: "InvalidPath", message });
@@ -163,9 +177,15 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     return service;
   }
 
-  function matchSpec({ host, path }: IngressEntry, { paths }: PathMatch): DerivedContent["spec"] {
+  function matchSpec(
+    { host, path }: IngressEntry,
+    { paths }: PathMatch,
+    certificates: ClientCertificates | undefined,
+  ): DerivedContent["spec"] {
     const [plain, secure] = effects.grpc ? ["grpc", "grpcs"] : ["http", "https"];
     return {
+      // Otherwise the handshakes for all hosts would request a certificate.
+      ...(certificates && host !== undefined && !host.startsWith("*") && { snis: [host] }),
       ...(host !== undefined && { hosts: [host] }),
       paths,
       protocols: isSecure(host) && !path.startsWith(CHALLENGES) ? [secure] : [plain, secure],
@@ -186,8 +206,24 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     for (const { host: of, part, paths, priority, redirect } of routes) {
       const source = annotationPath(redirect.annotation);
       const route = derivedName("ingress", name, hostPart(of), part);
-      addRoute({ name: route, spec: { hosts: [of], paths }, priority, source, plugins: [redirect] });
+      const certificates = of === host ? options.clientCertificatesOf(host) : undefined;
+      const plugins = [certificates?.plugin ?? [], redirect].flat();
+      const unavailable = certificates?.closed ?? closed;
+      addRoute({ name: route, spec: { hosts: [of], paths }, priority, source, plugins, unavailable });
     }
+  }
+
+  /** Another Ingress may require certificates for a host, or close it. */
+  function addCertificateProblem(host: string | undefined): void {
+    const certificates = options.clientCertificatesOf(host);
+    if (!certificates || certificates.source === namespacedName(ingress.metadata.namespace, name)) return;
+    const { source, closed: fault } = certificates;
+    const subject = `requests for ${host ?? "*"}`;
+    if (fault !== undefined)
+      problems.push({ reason: "HostClosed", message: `${fault}; ${subject} are answered with 503` });
+    if (!requiresCertificates(ingress)) return;
+    const message = `${annotationPath("auth-tls-secret")}: ${subject} need the client certificates of the older Ingress ${source}`;
+    problems.push({ reason: "AnnotationNotUsed", message });
   }
 
   function addRoute({ name: route, spec, priority, source, plugins, unavailable = closed }: RouteRequest): void {
@@ -252,7 +288,7 @@ function canaryProblems(ingress: Resource, options: DeriveIngressOptions): reado
 }
 
 /** The plugins that are also used by an Ingress that redirects, as in ingress-nginx. */
-const beforeRedirects: ReadonlySet<string> = new Set(["cors", "request-size-limiting"]);
+const beforeRedirects: ReadonlySet<string> = new Set(["cors", "mtls-auth", "request-size-limiting"]);
 
 const words = { Exact: "exact", Prefix: "prefix", ImplementationSpecific: "prefix" } as const;
 

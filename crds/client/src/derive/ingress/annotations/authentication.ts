@@ -1,6 +1,7 @@
-/** Annotations that authenticate clients: by a password, or by asking another server. */
+/** Annotations that authenticate clients: by a password, by asking another server, or by a certificate. */
 import { entryOf } from "../../../translate/secrets.ts";
 import type { Annotations } from "./annotations.ts";
+import { checkClientCertificates } from "./client-certificates.ts";
 import type { PluginEffect } from "./effects.ts";
 import { type AnnotationLookups, namedObject } from "./lookups.ts";
 
@@ -10,6 +11,8 @@ export const authenticationEffects = (
 ): readonly PluginEffect[] => {
   const satisfy = annotations.word("satisfy", ["all", "any"]);
   if (satisfy === "any") annotations.reject("satisfy", "only 'all' is supported");
+  // The plugin for certificates belongs to the host (client-certificates.ts).
+  checkClientCertificates(annotations, lookups);
   return [...passwordEffects(annotations, lookups), ...forwardEffects(annotations, lookups)];
 };
 

@@ -20,7 +20,7 @@ export interface AnnotationLookups {
 export function namedObject(
   annotations: Annotations,
   { annotation, kind }: { readonly annotation: string; readonly kind: "Secret" | "ConfigMap" },
-  { namespace, read }: AnnotationLookups,
+  { namespace, read }: Pick<AnnotationLookups, "namespace" | "read">,
 ): Resource | undefined {
   const value = annotations.text(annotation);
   if (value === undefined) return undefined;

@@ -29,7 +29,6 @@ const unsupported = (what: string, protects = false): AnnotationFacts => ({
   effect: `Not supported: ${what}.`,
   protects,
 });
-const clientCertificates = unsupported("client certificates; use the plugin mtls-auth", true);
 const upstreamCertificates = unsupported("certificates of the upstream; use a Service with CA certificates", true);
 const rewrites = unsupported("responses are not rewritten");
 const mirroring = unsupported("requests are not copied");
@@ -90,12 +89,30 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   "auth-signin-redirect-param": { effect: "The parameter with the URL of the request. Default `rd`." },
   "auth-snippet": snippet,
-  "auth-tls-error-page": unsupported("clients without a certificate are not redirected"),
-  "auth-tls-match-cn": clientCertificates,
-  "auth-tls-pass-certificate-to-upstream": clientCertificates,
-  "auth-tls-secret": clientCertificates,
-  "auth-tls-verify-client": clientCertificates,
-  "auth-tls-verify-depth": clientCertificates,
+  "auth-tls-error-page": {
+    effect: "Requests without a valid certificate are redirected to this URL with 302. Variables of nginx are refused.",
+    protects: true,
+  },
+  "auth-tls-match-cn": {
+    effect: "Regular expression for the subject, such as `CN=machine`. Other requests are answered 403.",
+    protects: true,
+  },
+  "auth-tls-pass-certificate-to-upstream": { effect: "The header ssl-client-cert has the certificate." },
+  "auth-tls-secret": {
+    effect:
+      "All requests for the hosts of the Ingress need a certificate of the CAs in the entry `ca.crt` of this Secret " +
+      "(plugin mtls-auth), also those of other Ingresses with the host. Others, and plain http, are answered 400. If " +
+      "several Ingresses of a host have the annotation, that of the oldest is used. A Secret with `ca.crl` is refused.",
+    protects: true,
+  },
+  "auth-tls-verify-client": {
+    effect: "`on`, `optional`, `optional_no_ca` or `off`. The upstream gets the result in ssl-client-verify.",
+    protects: true,
+  },
+  "auth-tls-verify-depth": {
+    effect: "Maximum number of intermediate certificates, up to 8. Default 1.",
+    protects: true,
+  },
   "auth-type": { effect: "`basic`. `digest` is refused.", protects: true },
   "auth-url": {
     effect:
