@@ -55,6 +55,38 @@ export interface EndpointLists {
   readonly upstream_endpoints: readonly UpstreamEndpoint[];
 }
 
+/**
+ * A port that nodes open in addition to their own listeners, for a listener of a Gateway (Gateway API). Several
+ * listeners may share a port if they have the same protocol and different host names.
+ */
+export interface DocumentListener {
+  /** Unique: `<namespace>/<gateway>/<listener>`. */
+  readonly name: string;
+  /** The port that nodes open. */
+  readonly port: number;
+  /** The port that clients use; the core Service of the Gateway maps it to `port`. */
+  readonly public_port: number;
+  readonly protocol: "http" | "https";
+  /** In lower case; `*.` stands for one or more labels. Absent: all hosts. */
+  readonly hostname?: string;
+}
+
+/** A condition for the value of a header or of a query parameter. */
+export interface ValueMatch {
+  readonly name: string;
+  readonly value: string;
+  /** `exact`: equal, in the same case; `regex`: the regular expression `value` matches the whole value. Default exact. */
+  readonly type?: "exact" | "regex";
+}
+
+/** Conditions for requests, all of which must hold. */
+export interface RequestMatch {
+  /** Names are case-insensitive. The values of a repeated header are joined by `, ` (RFC 9110 section 5.3). */
+  readonly headers?: readonly ValueMatch[];
+  /** Names are case-sensitive. Of a repeated parameter, the first value counts. */
+  readonly query?: readonly ValueMatch[];
+}
+
 /** Facts of a route's custom resource for which Kong's format has no member. */
 export interface RouteExtras {
   /** The namespace of the route's custom resource; a key may be restricted to namespaces. */
@@ -67,6 +99,21 @@ export interface RouteExtras {
    * these APIs, so the paths, methods and headers of such a route do not count. The route has at most one host.
    */
   readonly priority?: number;
+  /**
+   * The names of the document's listeners on which the route is served; names of other listeners have no effect.
+   * Absent: the route is served on the node's own proxy listeners.
+   */
+  readonly listeners?: readonly string[];
+  /** Conditions in addition to the route's own members. They do not count for the order of precedence. */
+  readonly match?: RequestMatch;
+}
+
+export interface CertificateExtras {
+  /**
+   * The names of the document's listeners that present the certificate, for the server names that match their
+   * `hostname`. Absent: the node's own TLS listener presents it, for its SNIs.
+   */
+  readonly listeners?: readonly string[];
 }
 
 export interface CaCertificateExtras {
@@ -101,7 +148,9 @@ export interface CredentialExtras {
 export type Document = {
   readonly _format_version: string;
   readonly _transform?: boolean;
-  readonly _sluice?: { readonly [Name in EndpointSection]?: Readonly<Record<string, EndpointLists[Name]>> };
+  readonly _sluice?: { readonly [Name in EndpointSection]?: Readonly<Record<string, EndpointLists[Name]>> } & {
+    readonly listeners?: readonly DocumentListener[];
+  };
 } & { readonly [Name in Collection]?: readonly unknown[] };
 
 /** A change of a snapshot. A full document is a change of the empty snapshot. */
@@ -109,6 +158,8 @@ export interface Change extends EndpointChanges {
   /** Items to add or to replace by id. */
   readonly put: { readonly [Name in Collection]?: readonly unknown[] };
   readonly remove: { readonly [Name in Collection]?: readonly string[] };
+  /** Listeners by name; null removes a listener. */
+  readonly listeners?: Readonly<Record<string, DocumentListener | null>>;
 }
 
 /** Addresses by the id of the service or upstream; null removes the addresses. */

@@ -1,15 +1,18 @@
 /** The snapshot: a validated, frozen, indexed document with a content hash. */
 import type {
   CaCertificateExtras,
+  CertificateExtras,
   CredentialExtras,
+  DocumentListener,
   PluginExtras,
   RouteExtras,
   ServiceEndpoint,
   UpstreamEndpoint,
 } from "./document.ts";
-import type { CaCertificate, CredentialCollection, Entities, Plugin, Route } from "./entities/index.ts";
+import type { CaCertificate, Certificate, CredentialCollection, Entities, Plugin, Route } from "./entities/index.ts";
 
 export type SnapshotCaCertificate = CaCertificate & { readonly _sluice?: CaCertificateExtras };
+export type SnapshotCertificate = Certificate & { readonly _sluice?: CertificateExtras };
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
 export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
 /** A credential as a node stores it: secret lookup values and passwords of basic-auth are replaced by their hashes. */
@@ -17,7 +20,11 @@ export type SnapshotCredential<Name extends CredentialCollection = CredentialCol
   readonly _sluice?: CredentialExtras;
 };
 
-type SnapshotEntities = Omit<Entities, "ca_certificates" | "routes" | "plugins" | CredentialCollection> & {
+type SnapshotEntities = Omit<
+  Entities,
+  "certificates" | "ca_certificates" | "routes" | "plugins" | CredentialCollection
+> & {
+  readonly certificates: SnapshotCertificate;
   readonly ca_certificates: SnapshotCaCertificate;
   readonly routes: SnapshotRoute;
   readonly plugins: SnapshotPlugin;
@@ -33,4 +40,6 @@ export interface Snapshot extends EntityMaps {
   readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[]>;
   /** Addresses by upstream id, for upstreams with core Services as backends. */
   readonly upstream_endpoints: ReadonlyMap<string, readonly UpstreamEndpoint[]>;
+  /** Listeners by name. */
+  readonly listeners: ReadonlyMap<string, DocumentListener>;
 }

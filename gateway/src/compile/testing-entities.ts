@@ -5,6 +5,7 @@ import type {
   Certificate,
   Consumer,
   ConsumerGroup,
+  DocumentListener,
   Plugin,
   Route,
   Service,
@@ -184,6 +185,7 @@ export function snapshotOf(content: {
   readonly vaults?: readonly Vault[];
   readonly endpoints?: Snapshot["endpoints"];
   readonly upstreamEndpoints?: Snapshot["upstream_endpoints"];
+  readonly listeners?: readonly DocumentListener[];
 }): Snapshot {
   const byId = <Item extends { readonly id: string }>(items: readonly Item[] = []) =>
     new Map(items.map((item) => [item.id, item]));
@@ -210,5 +212,6 @@ export function snapshotOf(content: {
     plugin_credentials: byId(),
     endpoints: content.endpoints ?? new Map(),
     upstream_endpoints: content.upstreamEndpoints ?? new Map(),
+    listeners: new Map((content.listeners ?? []).map((listener) => [listener.name, listener])),
   };
 }

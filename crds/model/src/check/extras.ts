@@ -1,12 +1,29 @@
 /** Sluice's own members of entities, which Kong's format does not have: they are under `_sluice` (document.ts). */
 
-import { array, integer, isRecord, type SchemaNode, text, type Violation, withoutUnset } from "@sluice/plugin-sdk";
-import type { CaCertificateExtras, CredentialExtras, PluginExtras, RouteExtras } from "../document.ts";
+import {
+  array,
+  choice,
+  integer,
+  isRecord,
+  type SchemaNode,
+  text,
+  type Violation,
+  withoutUnset,
+} from "@sluice/plugin-sdk";
+import type {
+  CaCertificateExtras,
+  CertificateExtras,
+  CredentialExtras,
+  PluginExtras,
+  RouteExtras,
+} from "../document.ts";
 import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
+import { MAX_LISTENER_NAME } from "./listener.ts";
 import { validate } from "./validate.ts";
 
 /** The members allowed under an entity's `_sluice`, by collection; entities of other collections have none. */
 export interface Extras extends Readonly<Record<CredentialCollection, CredentialExtras>> {
+  readonly certificates: CertificateExtras;
   readonly ca_certificates: CaCertificateExtras;
   readonly routes: RouteExtras;
   readonly plugins: PluginExtras;
@@ -21,11 +38,42 @@ const priority = integer({
   maximum: 2 ** 31 - 1,
 });
 
+const listeners = array(text({ description: "The name of a listener.", maxLength: MAX_LISTENER_NAME }), {
+  description: "The listeners of the document that serve the entity.",
+  maxItems: 4096,
+});
+
 /** Absent members of `_sluice` stay absent, because only Sluice reads them. Absent members of entities become null. */
 const optional = (properties: Readonly<Record<string, SchemaNode>>): SchemaNode => ({
   type: "object",
   additionalProperties: false,
   properties,
+});
+
+/** As many conditions as Gateway API allows. */
+const conditions = (name: SchemaNode, description: string) =>
+  array(
+    {
+      ...optional({
+        name,
+        value: text({ description: "The value, or a regular expression for it.", maxLength: 4096 }),
+        type: choice(["exact", "regex"], { description: "How the value is compared." }),
+      }),
+      required: ["name", "value"],
+      rule: "value-match",
+    },
+    { description, maxItems: 16 },
+  );
+
+const match = optional({
+  headers: conditions(
+    text({ description: "The name of a header.", rule: "header-token", maxLength: 256 }),
+    "Conditions for headers.",
+  ),
+  query: conditions(
+    text({ description: "The name of a query parameter.", maxLength: 256 }),
+    "Conditions for query parameters.",
+  ),
 });
 
 const credential = optional({
@@ -42,15 +90,16 @@ const pluginCredential = optional({
 });
 
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
+  certificates: optional({ listeners }),
   ca_certificates: optional({ namespace }),
-  routes: optional({ namespace, unavailable: reason, priority }),
+  routes: optional({ namespace, unavailable: reason, priority, listeners, match }),
   plugins: optional({ unavailable: reason }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),
   plugin_credentials: pluginCredential,
 };
 
 export interface CheckedExtras {
-  readonly extras: (CredentialExtras & PluginExtras & RouteExtras) | undefined;
+  readonly extras: (CredentialExtras & PluginExtras & RouteExtras & CertificateExtras) | undefined;
   readonly violations: readonly Violation[];
 }
 

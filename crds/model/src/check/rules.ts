@@ -7,7 +7,7 @@ import { consumerRule, endpointRule, pluginName, pluginRule, serviceRule } from 
 import { hostRules } from "./rules/hosts.ts";
 import { nameRules } from "./rules/names.ts";
 import { pathRules } from "./rules/paths.ts";
-import { routeRule } from "./rules/route.ts";
+import { routeRule, valueMatchRule } from "./rules/route.ts";
 import type { TextRule } from "./rules/rule.ts";
 import { upstreamHeaderRules } from "./rules/upstream-headers.ts";
 import { upstreamRule } from "./rules/upstreams.ts";
@@ -36,4 +36,5 @@ export const recordRules: Readonly<Record<string, RecordRule>> = {
   route: routeRule,
   service: serviceRule,
   upstream: upstreamRule,
+  "value-match": valueMatchRule,
 };

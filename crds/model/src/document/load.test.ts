@@ -236,6 +236,11 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
+    "listeners, which only the operator sets",
+    `${head}_sluice:\n  listeners: []\n`,
+    ["k.yaml:3:3: _sluice.listeners: only the operator sets listeners, for resources of Gateway API"],
+  ],
+  [
     "broken YAML in the middle of a file",
     `${head}services:\n- name: a\n  host: h\n routes: []\nconsumers: []\n`,
     ["k.yaml:5:1: Sequence item without - indicator"],

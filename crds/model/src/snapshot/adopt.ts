@@ -1,9 +1,9 @@
 /** Applies changes that another thread or process has checked, and edits whose entities were checked individually. */
 import { isDeepStrictEqual } from "node:util";
-import { type Change, endpointSections, perEndpointSection } from "../document.ts";
+import { type Change, type DocumentListener, endpointSections, perEndpointSection } from "../document.ts";
 import { type Collection, collections, entityNameOf, type PerCollection, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { BucketMap, byId } from "./bucket-map.ts";
+import { BucketMap, byHash, byId } from "./bucket-map.ts";
 import { combineChange } from "./combine-change.ts";
 import { type EndpointList, noChangedLists } from "./constraints/endpoints.ts";
 import { scanEntities } from "./entity-index.ts";
@@ -35,7 +35,12 @@ export function adoptChange(previous: Snapshot, change: Change, hash: string | H
     ]),
   );
   const before: Readonly<Record<string, unknown>> = { ...previous };
-  const made = { ...maps, ...addresses } as unknown as SnapshotMaps;
+  const listeners = BucketMap.of<DocumentListener>(previous.listeners, byHash).with(
+    Object.entries(change.listeners ?? {}).map(
+      ([name, listener]) => [name, freezeDeep(listener) ?? undefined] as const,
+    ),
+  );
+  const made = { ...maps, ...addresses, listeners } as unknown as SnapshotMaps;
   if (Object.entries(made).every(([section, map]) => map === before[section])) return previous;
   return typeof hash === "string" ? Object.freeze({ hash, ...made }) : register(made, hash);
 }
@@ -68,6 +73,7 @@ export function adoptEdit(previous: Snapshot, { put, remove }: CheckedEdit): Sna
     faulty: perCollection(() => new Set<string>()),
     removals: (collection) => new Map(remove[collection].map((id) => [id, []])),
     endpoints: noChangedLists,
+    listeners: new Map(),
     lookups: (collection) => scanEntities(collection, previous[collection], { claimants: put[collection], ids }),
   });
   return violations.length > 0 ? null : makeSnapshot(previous, maps);

@@ -10,10 +10,16 @@ import { changeBetween, snapshotToDocument } from "./change.ts";
 import { emptySnapshot } from "./make-snapshot.ts";
 
 /** The document as a change from the empty snapshot. */
-const changeOf = ({ _format_version, _transform, _sluice, ...put }: Document): Change => ({
+const changeOf = ({
+  _format_version,
+  _transform,
+  _sluice: { listeners, ...addresses } = {},
+  ...put
+}: Document): Change => ({
   put,
   remove: {},
-  ..._sluice,
+  ...addresses,
+  listeners: Object.fromEntries((listeners ?? []).map((listener) => [listener.name, listener])),
 });
 
 const service = deriveId("services", "s");

@@ -13,9 +13,10 @@ import { canonicalJson } from "../ids.ts";
 import { pluginNamed } from "../plugins/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { combineChange } from "./combine-change.ts";
-import { adoptDigest, digestOf, isEndpointSection } from "./compact.ts";
+import { adoptDigest, digestOf, isEntitySection } from "./compact.ts";
 import { checkEndpoints } from "./constraints/endpoints.ts";
 import type { Removals } from "./constraints/integrity.ts";
+import { type CheckedListeners, checkChangedListeners, checkListenerList } from "./constraints/listeners.ts";
 import { duplicateIdMessage } from "./constraints/uniqueness.ts";
 import { deriveEntityIndex, entityIndexOf, type GetEntityIndex } from "./entity-index.ts";
 import { makeSnapshot, sectionDifferences } from "./make-snapshot.ts";
@@ -26,11 +27,12 @@ export type ApplyChangeOptions = Pick<CheckOptions, "database" | "closePlugins">
 /**
  * Applies a change. Removals of unknown ids are ignored; an entity whose id is in both `remove` and `put` is kept.
  * Paths of violations: `["routes", 0, ...]` for a put item, `["remove", "routes", 0]` for a removal, and `["_sluice",
- * "endpoints", id, ...]` for addresses of a service. Unset timestamps become 0, so that the result does not depend on
+ * "endpoints", id, ...]` for addresses of a service, `["_sluice", "listeners", name, ...]` for a listener. Unset timestamps become 0, so that the result does not depend on
  * the clock.
  */
 export function applyChange(previous: Snapshot, change: Change, options: ApplyChangeOptions = {}): Checked<Snapshot> {
-  return advance({ previous, change, options }, removalsOf(change));
+  const listeners = checkChangedListeners(change.listeners);
+  return advance({ previous, change, listeners, options }, removalsOf(change));
 }
 
 const NO_REMOVALS: ReturnType<Removals> = new Map();
@@ -59,29 +61,39 @@ export function applyDocument(
   });
   const change: Change = { put: document, remove: {}, ...(addresses as EndpointChanges) };
   const removals: Removals = (collection) => new Map([...previous[collection].keys()].map((id) => [id, [collection]]));
-  return advance({ previous, change, options }, removals);
+  const listeners = checkListenerList(document._sluice?.listeners, previous.listeners);
+  return advance({ previous, change, listeners, options }, removals);
 }
 
 interface Advance {
   readonly previous: Snapshot;
   readonly change: Change;
+  readonly listeners: CheckedListeners;
   readonly options: ApplyChangeOptions;
 }
 
-function advance({ previous, change, options }: Advance, removals: Removals): Checked<Snapshot> {
+function advance({ previous, change, listeners, options }: Advance, removals: Removals): Checked<Snapshot> {
   const { puts, faulty, violations: faults } = checkPuts({ previous, change, options });
   const lookups: GetEntityIndex = (collection) => entityIndexOf(collection, previous[collection]);
   const endpoints = checkEndpoints(change);
-  const { maps, violations } = combineChange({ previous, puts, faulty, endpoints: endpoints.lists, removals, lookups });
-  const all = [...faults, ...endpoints.violations, ...violations];
+  const { maps, violations } = combineChange({
+    previous,
+    puts,
+    faulty,
+    endpoints: endpoints.lists,
+    listeners: listeners.listeners,
+    removals,
+    lookups,
+  });
+  const all = [...faults, ...endpoints.violations, ...listeners.violations, ...violations];
   if (all.length > 0) return { violations: all };
   const differing = sectionDifferences(previous, maps);
   for (const { section, differences } of differing)
-    if (!isEndpointSection(section)) deriveEntityIndex(section, { before: previous, after: maps, differences });
+    if (isEntitySection(section)) deriveEntityIndex(section, { before: previous, after: maps, differences });
   return { value: makeSnapshot(previous, maps, differing) };
 }
 
-function checkPuts({ previous, change, options }: Advance) {
+function checkPuts({ previous, change, options }: Omit<Advance, "listeners">) {
   const checked = perCollection((collection) => {
     const items = change.put[collection] ?? [];
     return checkItems(collection, { items, held: previous[collection], options });

@@ -28,7 +28,13 @@ export function changeBetween(previous: Snapshot, next: Snapshot): Change {
       .filter(({ key, after }) => after || next[endpointSections[section]].has(key))
       .map(({ key, after }) => [key, after ?? null] as const),
   );
-  return { put, remove, ...(filledSections(addresses) as EndpointChanges) };
+  const listeners = differ("listeners").map(({ key, after }) => [key, after ?? null] as const);
+  return {
+    put,
+    remove,
+    ...(filledSections(addresses) as EndpointChanges),
+    ...(listeners.length > 0 && { listeners: Object.fromEntries(listeners) as Change["listeners"] }),
+  };
 }
 
 /** The change with compact entities, as it is pushed. */
@@ -37,11 +43,13 @@ export const compactChange = (change: Change): Change => ({
   put: lists((collection) => compactAll(collection, change.put[collection] ?? [])),
 });
 
-/** The flat document of a snapshot, with compact entities. Credentials have the hashes that the snapshot stores. */
+/** The flat document of a snapshot, with compact entities and sorted listeners. Credentials have the hashes that the snapshot stores. */
 export function snapshotToDocument(snapshot: Snapshot): Document {
   const flat = lists((collection) => compactAll(collection, snapshot[collection].values()));
   const addresses = filledSections(perEndpointSection((section) => [...snapshot[section]]));
-  const extras = Object.keys(addresses).length === 0 ? {} : { _sluice: addresses };
+  const listeners = [...snapshot.listeners.values()].sort(({ name }, other) => (name < other.name ? -1 : 1));
+  const members = { ...addresses, ...(listeners.length > 0 && { listeners }) };
+  const extras = Object.keys(members).length === 0 ? {} : { _sluice: members };
   return { _format_version: "3.0", ...flat, ...extras };
 }
 

@@ -53,6 +53,7 @@ for (const [data, expected] of [
       "_sluice.more: unknown field",
     ],
   ],
+  [{ _sluice: { listeners: {} } }, ["_sluice.listeners: expected an array"]],
 ] as const) {
   test(`the document ${JSON.stringify(data)} is refused`, () =>
     assert.deepEqual(checkFlatDocument(data).violations?.map(describeViolation), expected));

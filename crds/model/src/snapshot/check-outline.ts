@@ -32,13 +32,17 @@ export function checkMembers(
   });
 }
 
+const endpoints = perEndpointSection((): Form => "a record");
+
 /** Checks the document's own `_sluice`; the `_sluice` of an entity is checked with the entity. */
-export const checkExtension = (extension: unknown): readonly Violation[] =>
-  checkMembers(
-    extension,
-    perEndpointSection(() => "a record"),
-    ["_sluice"],
-  );
+const checkExtension = (extension: unknown): readonly Violation[] =>
+  checkMembers(extension, { ...endpoints, listeners: "an array" }, ["_sluice"]);
+
+/** Checks the `_sluice` of a file. Only the operator sets listeners, because it also reports whether nodes open them. */
+export const checkFileExtension = (extension: unknown): readonly Violation[] =>
+  isRecord(extension) && Object.hasOwn(extension, "listeners")
+    ? [{ path: ["_sluice", "listeners"], message: "only the operator sets listeners, for resources of Gateway API" }]
+    : checkMembers(extension, endpoints, ["_sluice"]);
 
 /**
  * Plain data (a request's JSON) as a Document. An unknown member is a violation: a node
@@ -53,7 +57,7 @@ export function checkFlatDocument(data: unknown): Checked<Document> {
   return violations.length > 0 ? { violations } : { value: data as Document };
 }
 
-/** Plain data (a request's JSON) as a Change. Endpoints are checked when the change is applied. */
+/** Plain data (a request's JSON) as a Change. Endpoints and listeners are checked when the change is applied. */
 export function checkChange(data: unknown): Checked<Change> {
   if (!isRecord(data)) return { violations: [{ path: [], message: "expected a record" }] };
   const { put = {}, remove = {} } = data;
@@ -61,7 +65,12 @@ export function checkChange(data: unknown): Checked<Change> {
     ...checkMembers(put, lists, ["put"]),
     ...checkMembers(remove, lists, ["remove"]),
     ...Object.entries(isRecord(remove) ? remove : {}).flatMap(([collection, ids]) => checkIds(collection, ids)),
-    ...checkMembers(data, { put: "anything", remove: "anything", ...perEndpointSection((): Form => "anything") }),
+    ...checkMembers(data, {
+      put: "anything",
+      remove: "anything",
+      listeners: "anything",
+      ...perEndpointSection((): Form => "anything"),
+    }),
   ];
   return violations.length > 0 ? { violations } : { value: { ...data, put, remove } as Change };
 }

@@ -1,9 +1,9 @@
 /** Applies a checked change to the maps of a snapshot, and checks references and uniqueness between entities. */
 
 import type { Violation } from "@sluice/plugin-sdk";
-import { endpointSections, perEndpointSection } from "../document.ts";
+import { type DocumentListener, endpointSections, perEndpointSection } from "../document.ts";
 import { perCollection } from "../entities/index.ts";
-import { BucketMap, byId } from "./bucket-map.ts";
+import { BucketMap, byHash, byId, type KeyHash } from "./bucket-map.ts";
 import { digestOf } from "./compact.ts";
 import type { EndpointList } from "./constraints/endpoints.ts";
 import {
@@ -12,6 +12,7 @@ import {
   findDanglingReferences,
   type PendingChange,
 } from "./constraints/integrity.ts";
+import type { ChangedListeners } from "./constraints/listeners.ts";
 import { findDuplicates } from "./constraints/uniqueness.ts";
 import type { SnapshotMaps } from "./make-snapshot.ts";
 import type { EntityPut, StoredEntity } from "./stored-entity.ts";
@@ -42,7 +43,8 @@ export function combineChange(change: CheckedChange) {
     const dropped = [...gone[endpointSections[section]].keys()].map((id): [string, null] => [id, null]);
     return stepEndpoints(previous[section], [...endpoints[section], ...dropped]);
   });
-  return { maps: { ...next, ...addresses } as SnapshotMaps, violations };
+  const listeners = stepListeners(previous.listeners, change.listeners);
+  return { maps: { ...next, ...addresses, listeners } as SnapshotMaps, violations };
 }
 
 const NOTHING: ReadonlyMap<string, Violation["path"]> = new Map();
@@ -67,8 +69,9 @@ function step(
 function changed<Value>(
   held: ReadonlyMap<string, Value>,
   changes: readonly (readonly [string, Value | undefined])[],
+  keyHash: KeyHash = byId,
 ): ReadonlyMap<string, Value> {
-  const before = BucketMap.of(held, byId);
+  const before = BucketMap.of(held, keyHash);
   const after = before.with(changes);
   return after === before ? held : after;
 }
@@ -86,4 +89,14 @@ function stepEndpoints(
       return [id, list === null ? undefined : same(before, list) ? before : list] as const;
     }),
   );
+}
+
+function stepListeners(held: ReadonlyMap<string, DocumentListener>, listeners: ChangedListeners) {
+  const isSame = (before: DocumentListener | undefined, listener: DocumentListener) =>
+    before !== undefined && digestOf("listeners", before) === digestOf("listeners", listener);
+  const changes = Array.from(listeners, ([name, listener]) => {
+    const before = held.get(name);
+    return [name, listener === null ? undefined : isSame(before, listener) ? before : listener] as const;
+  });
+  return changed(held, changes, byHash);
 }

@@ -4,21 +4,20 @@
  * members, the node accepts the operator's documents and computes the same hash.
  */
 import { hash } from "node:crypto";
-import { type EndpointSection, endpointSections } from "../document.ts";
-import type { Collection } from "../entities/index.ts";
+import type { EndpointSection } from "../document.ts";
+import { type Collection, entities } from "../entities/index.ts";
 import { canonicalJson } from "../ids.ts";
 import { entitySchemaOf } from "../plugins/index.ts";
 import { withoutDefaults } from "../schema/without-defaults.ts";
 
-/** A collection, or the addresses of services or upstreams. */
-export type Section = Collection | EndpointSection;
+/** A collection, the addresses of services or upstreams, or the listeners. */
+export type Section = Collection | EndpointSection | "listeners";
 
-export const isEndpointSection = (section: Section): section is EndpointSection =>
-  Object.hasOwn(endpointSections, section);
+export const isEntitySection = (section: Section): section is Collection => Object.hasOwn(entities, section);
 
 /** A value of a section in its compact form, from which `checkEntity` restores an entity. */
 export const compact = (section: Section, value: object): object =>
-  isEndpointSection(section) ? value : withoutDefaults(entitySchemaOf(section, value), given(section, value));
+  isEntitySection(section) ? withoutDefaults(entitySchemaOf(section, value), given(section, value)) : value;
 
 /** The value without a credential's `unavailable`: this process added it, and all nodes must compute the same hash. */
 function given(section: Section, value: object): Readonly<Record<string, unknown>> {

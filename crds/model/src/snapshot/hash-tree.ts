@@ -1,7 +1,7 @@
 /**
  * The content hash of a snapshot, updated incrementally. It is the SHA-256 of the hashes of 64 pages. The hash of a
  * page is computed from the hashes of its 64 buckets, the hash of a bucket from the hashes of its sections (the
- * collections and the endpoints), and the hash of a section from the ids and digests of its values, in the order of the
+ * collections, the endpoints and the listeners), and the hash of a section from the ids and digests of its values, in the order of the
  * ids. A change rehashes only the sections of the buckets that it touches. The tree does not keep the digests: those of
  * a hundred thousand entities would need too much memory. Empty sections do not count, so a version of Sluice with a
  * further collection computes the same hash.

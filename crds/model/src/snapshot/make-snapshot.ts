@@ -2,13 +2,20 @@
 import { type EndpointSection, endpointSections, perEndpointSection } from "../document.ts";
 import { collections, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { BucketMap, byId, type Difference, differences } from "./bucket-map.ts";
+import { BucketMap, byHash, byId, type Difference, differences, type KeyHash } from "./bucket-map.ts";
 import { digestOf, type Section } from "./compact.ts";
 import { emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
 export type SnapshotMaps = Omit<Snapshot, "hash">;
 
-const sections: readonly Section[] = [...collections, ...(Object.keys(endpointSections) as EndpointSection[])];
+const sections: readonly Section[] = [
+  ...collections,
+  ...(Object.keys(endpointSections) as EndpointSection[]),
+  "listeners",
+];
+
+/** The keys of listeners are names; all other keys are ids. */
+const keyHashOf = (section: Section): KeyHash => (section === "listeners" ? byHash : byId);
 
 /** The hash trees of snapshots, kept outside the snapshots, so that these have no internal members. */
 const trees = new WeakMap<Snapshot, HashTree>();
@@ -17,6 +24,7 @@ export const emptySnapshot: Snapshot = register(
   {
     ...perCollection(() => new BucketMap<never>(byId)),
     ...perEndpointSection(() => new BucketMap<never>(byId)),
+    listeners: new BucketMap<never>(byHash),
   },
   emptyHashTree,
 );
@@ -60,10 +68,11 @@ export function hashTreeOf(snapshot: Snapshot): HashTree {
 
 function treeAfter(tree: HashTree, differing: readonly SectionDifferences[], to: SnapshotMaps): HashTree {
   const touched = differing.flatMap(({ section, differences }) =>
-    [...new Set(differences.map(({ key }) => byId(key)))].map((bucket) => ({ section, bucket })),
+    [...new Set(differences.map(({ key }) => keyHashOf(section)(key)))].map((bucket) => ({ section, bucket })),
   );
   return updateHashTree(tree, touched, ({ section, bucket }) => {
-    const values = BucketMap.of<object>(to[section], byId).at(bucket);
-    return Array.from(values, ([id, value]) => `${id} ${digestOf(section, value)}`);
+    const values = BucketMap.of<object>(to[section], keyHashOf(section)).at(bucket);
+    const lines = Array.from(values, ([key, value]) => `${key} ${digestOf(section, value)}`);
+    return section === "listeners" ? lines.sort() : lines;
   });
 }

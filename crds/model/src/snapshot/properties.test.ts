@@ -12,10 +12,16 @@ import { changeBetween, snapshotToDocument } from "./change.ts";
 import { emptySnapshot } from "./make-snapshot.ts";
 
 /** The document as a change from the empty snapshot. */
-const changeOf = ({ _format_version, _transform, _sluice, ...put }: Document): Change => ({
+const changeOf = ({
+  _format_version,
+  _transform,
+  _sluice: { listeners, ...addresses } = {},
+  ...put
+}: Document): Change => ({
   put,
   remove: {},
-  ..._sluice,
+  ...addresses,
+  listeners: Object.fromEntries((listeners ?? []).map((listener) => [listener.name, listener])),
 });
 
 const index = fc.nat({ max: 5 });
@@ -52,6 +58,10 @@ const documents: fc.Arbitrary<Document> = fc
     weighted: byKey(
       fc.record({ upstream: index, addresses: fc.uniqueArray(index, { maxLength: 3 }), weight: fc.nat({ max: 2 }) }),
       ({ upstream }) => upstream,
+    ),
+    listeners: byKey(
+      fc.record({ name: index.map((i) => `a/b-${i}`), port: index, protocol: fc.constantFrom("http", "https") }),
+      ({ name }) => name,
     ),
   })
   .map((world) => {
@@ -95,6 +105,7 @@ const documents: fc.Arbitrary<Document> = fc
               addresses(each.addresses).map(({ address, port }) => ({ address, port, weight })),
             ]),
         ),
+        listeners: world.listeners.map(({ port, ...each }) => ({ ...each, port: 9000 + port, public_port: 80 })),
       },
     };
   });
@@ -103,7 +114,7 @@ const good = ({ value, violations }: Checked<Snapshot>): Snapshot => value ?? as
 const whole = (document: Document) => good(applyDocument(emptySnapshot, document));
 
 /**
- * Splits a change into changes of one entity, or of the addresses of one service or upstream. Parents are added before
+ * Splits a change into changes of one entity, of the addresses of one service or upstream, or of one listener. Parents are added before
  * children and removed after them.
  */
 function singly(change: Change): readonly Change[] {
@@ -122,7 +133,10 @@ function singly(change: Change): readonly Change[] {
       }),
     ),
   );
-  return [...puts, ...removes, ...endpoints];
+  const listeners = Object.entries(change.listeners ?? {}).map(
+    ([name, listener]): Change => ({ put: {}, remove: {}, listeners: { [name]: listener } }),
+  );
+  return [...puts, ...removes, ...endpoints, ...listeners];
 }
 
 /** The change after a round trip through JSON. */
@@ -149,8 +163,13 @@ test("the change between two snapshots turns the first into the second, as a who
       assert.equal(singly(change).reduce((at, step) => good(applyChange(at, step)), from).hash, to.hash);
       assert.equal(
         from.hash === to.hash,
-        Object.keys({ ...change.put, ...change.remove, ...change.endpoints, ...change.upstream_endpoints }).length ===
-          0,
+        Object.keys({
+          ...change.put,
+          ...change.remove,
+          ...change.endpoints,
+          ...change.upstream_endpoints,
+          ...change.listeners,
+        }).length === 0,
       );
     }),
     { numRuns: 100 },
@@ -165,7 +184,7 @@ test("a change that another thread has checked is applied unchanged, and unchang
       assert.deepEqual(adopted, from);
       const next = adoptChange(adopted, structuredClone(changeBetween(from, to)), to.hash);
       assert.deepEqual(next, to);
-      for (const section of [...collections, "endpoints", "upstream_endpoints"] as const)
+      for (const section of [...collections, "endpoints", "upstream_endpoints", "listeners"] as const)
         if (to[section] === from[section]) assert.equal(next[section], adopted[section], section);
       for (const service of next.services.values()) assert.ok(Object.isFrozen(service.tags ?? service));
     }),
@@ -183,7 +202,14 @@ test("the order of entities in a document does not matter", () => {
       )
       .map(
         (lists) =>
-          [document, { ...document, ...Object.fromEntries(collections.map((name, i) => [name, lists[i]])) }] as const,
+          [
+            document,
+            {
+              ...document,
+              ...Object.fromEntries(collections.map((name, i) => [name, lists[i]])),
+              _sluice: { ...document._sluice, listeners: document._sluice?.listeners?.toReversed() },
+            },
+          ] as const,
       ),
   );
   fc.assert(

@@ -25,6 +25,8 @@ function isName(name: string): boolean {
   return labels.every((label) => /^[A-Za-z0-9\-_]*[A-Za-z0-9_]$/.test(label));
 }
 
+const LISTENER_HOST = /^(?:\*\.)?[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+
 const badPort = ({ port }: Host): boolean => port !== undefined && Number(port) > 65_535;
 
 const host: TextRule = (value) => {
@@ -93,5 +95,10 @@ export const hostRules = {
     if (parsed === undefined) return `invalid hostname: ${value}`;
     return badPort(parsed) ? "invalid port number" : undefined;
   },
+  /** A DNS name in lower case, in which the first label may be `*`, as in Gateway API. */
+  "listener-host": (value) =>
+    LISTENER_HOST.test(value) && isIP(value) === 0
+      ? undefined
+      : `invalid hostname: ${value} (expected a DNS name in lower case, which may begin with '*.')`,
   "ip-or-cidr": (value) => (isAddressOrBlock(value) ? undefined : `invalid ip or cidr range: '${value}'`),
 } satisfies Readonly<Record<string, TextRule>>;

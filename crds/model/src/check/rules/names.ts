@@ -31,6 +31,9 @@ export const nameRules = {
       ? undefined
       : `invalid tag '${value}': expected printable ascii (except \`,\` and \`/\`) or valid utf-8 sequences`),
   method: (value) => (/^[A-Z]+$/.test(value) ? undefined : `invalid value: ${value}`),
+  /** Any name of a header (RFC 9110 section 5.1). */
+  "header-token": (value) =>
+    /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(value) ? undefined : `invalid name of a header: '${value}'`,
   "header-name": headerName,
   "key-name": headerName,
   "route-header": (value) =>

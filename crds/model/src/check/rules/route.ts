@@ -70,6 +70,12 @@ function serverNames(members: RecordMembers, protocols: readonly unknown[]): rea
   ];
 }
 
+/** Checks the value of a condition (`_sluice.match`) if it is a regular expression. */
+export const valueMatchRule: RecordRule = ({ type, value }) => {
+  const message = type === "regex" && typeof value === "string" ? regex(value) : undefined;
+  return message === undefined ? [] : [{ path: ["value"], message }];
+};
+
 /** Checks the header values that are regular expressions: those that begin with `~*` and are a header's only value. */
 function headerPatterns(headers: unknown): readonly Violation[] {
   if (typeof headers !== "object" || headers === null) return [];

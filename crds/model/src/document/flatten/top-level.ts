@@ -2,7 +2,7 @@
 
 import type { Violation } from "@sluice/plugin-sdk";
 import { collections } from "../../entities/index.ts";
-import { checkExtension } from "../../snapshot/check-outline.ts";
+import { checkFileExtension } from "../../snapshot/check-outline.ts";
 
 export const formatVersions = ["1.1", "2.1", "3.0"] as const;
 
@@ -74,7 +74,7 @@ export function checkHead(document: Readonly<Record<string, unknown>>): Findings
   if (version !== undefined) report("_format_version", version);
   const transform = document._transform ?? true;
   if (typeof transform !== "boolean") report("_transform", "expected a boolean");
-  violations.push(...checkRemarks(document, []), ...checkExtension(document._sluice ?? {}));
+  violations.push(...checkRemarks(document, []), ...checkFileExtension(document._sluice ?? {}));
   for (const [member, value] of Object.entries(document)) {
     if (known.has(member)) continue;
     const reason = Object.hasOwn(ignored, member) ? ignored[member] : undefined;

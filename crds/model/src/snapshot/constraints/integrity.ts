@@ -7,6 +7,7 @@ import type { Snapshot } from "../../snapshot.ts";
 import { type GetEntityIndex, referenceIndexKey } from "../entity-index.ts";
 import { type EntityPut, referencedId, type StoredEntity } from "../stored-entity.ts";
 import type { ChangedLists } from "./endpoints.ts";
+import type { ChangedListeners } from "./listeners.ts";
 
 /** The ids to remove from a collection, each with the path that names it in violations. */
 export type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
@@ -20,6 +21,7 @@ export interface CheckedChange {
   readonly faulty: PerCollection<ReadonlySet<string>>;
   readonly removals: Removals;
   readonly endpoints: PerEndpointSection<ChangedLists>;
+  readonly listeners: ChangedListeners;
 }
 
 /** A change with its effect on the entities. */

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { first } from "../../../../tools/programs/pairs.ts";
+import type { Collection } from "../entities/index.ts";
+import { checkEntity } from "./index.ts";
+
+const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = [
+  ["routes", { paths: ["/a"], _sluice: { listeners: "a/b/c" } }, "_sluice.listeners: expected an array"],
+  ["routes", { paths: ["/a"], _sluice: { listeners: [""] } }, "_sluice.listeners.0: length must be at least 1"],
+  [
+    "routes",
+    {
+      paths: ["/a"],
+      _sluice: {
+        match: {
+          cookies: [],
+          headers: [{ name: "a b", value: "1" }, { name: "x" }, { name: "x", value: "(", type: "regex" }],
+          query: [{ name: "", value: "(", type: "prefix", also: 1 }],
+        },
+      },
+    },
+    "_sluice.match.headers.1.value: required field missing",
+    "_sluice.match.cookies: unknown field",
+    "_sluice.match.query.0.also: unknown field",
+    "_sluice.match.query.0.type: expected one of: exact, regex",
+    "_sluice.match.query.0.name: length must be at least 1",
+    "_sluice.match.headers.0.name: invalid name of a header: 'a b'",
+    "_sluice.match.headers.2.value: not a valid regex: ( (missing closing ): `(`)",
+  ],
+  ["certificates", { cert: first.cert, key: first.key, _sluice: { match: {} } }, "_sluice.match: unknown field"],
+];
+
+for (const [collection, raw, ...expected] of rows) {
+  test(`${collection} with the members of Gateway API ${JSON.stringify(Object(raw)._sluice)} are refused`, () =>
+    assert.deepEqual(
+      checkEntity(collection, raw).violations?.map(({ path, message }) => `${path.join(".")}: ${message}`),
+      expected,
+    ));
+}

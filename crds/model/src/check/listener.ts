@@ -1,0 +1,23 @@
+/** Validates a listener of the document. */
+import { choice, integer, type SchemaNode, text, type Violation } from "@sluice/plugin-sdk";
+import { validate } from "./validate.ts";
+
+/** Characters: the names of a namespace, a Gateway or ListenerSet, and a listener, with a separator between them. */
+export const MAX_LISTENER_NAME = 1024;
+
+const port = (description: string) => integer({ description, minimum: 1, maximum: 65_535 });
+
+const schema: SchemaNode = {
+  type: "object",
+  additionalProperties: false,
+  required: ["name", "port", "public_port", "protocol"],
+  properties: {
+    name: text({ description: "The name of the listener.", maxLength: MAX_LISTENER_NAME }),
+    port: port("The port that nodes open."),
+    public_port: port("The port that clients use."),
+    protocol: choice(["http", "https"], { description: "The protocol of all listeners of the port." }),
+    hostname: text({ description: "The hosts that the listener serves.", rule: "listener-host", maxLength: 253 }),
+  },
+};
+
+export const checkListener = (raw: unknown): readonly Violation[] => validate(schema, raw);
