@@ -4,13 +4,13 @@
  * from.
  */
 import { hash } from "node:crypto";
-import { apiVersion, CREDENTIAL_LABEL, type RouteExtras, type Violation } from "@sluice/model";
+import { apiVersion, type CertificateExtras, CREDENTIAL_LABEL, type RouteExtras, type Violation } from "@sluice/model";
 import type { Kind, Ref, Resource, SluiceKind } from "../resource.ts";
 
 export interface DerivedResource extends Resource {
   readonly derived: {
-    /** Members of the route's `_sluice`. */
-    readonly extras?: RouteExtras;
+    /** Members of the `_sluice` of a route or a certificate. */
+    readonly extras?: RouteExtras & CertificateExtras;
     /**
      * Where the source has the values of this resource, by the path in this resource: `spec.backendRef` ->
      * `spec.rules[0].http.paths[0].backend.service`. A violation is reported at the source path of its own path or, if

@@ -338,3 +338,15 @@ test("a plugin with a malformed target keeps its well-formed targets, and never 
     assert.deepEqual(memberOf(targets), [{}, []]);
   assert.deepEqual(memberOf([]), [undefined, []]);
 });
+
+test("derived routes and certificates have the members of _sluice that their source gives them, only for nodes", () => {
+  const listeners = ["team/web/https"];
+  const extras = { listeners, match: { query: [{ name: "a", value: "b" }] }, priority: 7 };
+  const route = { ...resource("Route", { paths: ["/"] }), derived: { extras, sourcePaths: {} } };
+  const spec = { secretRef: { name: "tls" } };
+  const certificate = { ...resource("Certificate", spec), derived: { extras: { listeners }, sourcePaths: {} } };
+  const extrasFor = (audience: "nodes" | "admin") =>
+    [route, certificate].map((derived) => translate(derived, { ...options, audience })[0]?.item._sluice);
+  assert.deepEqual(extrasFor("nodes"), [{ namespace: "home", ...extras }, { listeners }]);
+  assert.deepEqual(extrasFor("admin"), [undefined, undefined]);
+});

@@ -118,18 +118,21 @@ function namespaceParts({ from: { namespace }, options }: TranslatorInput): read
   return options.audience === "nodes" ? [{ members: { _sluice: { namespace } } }] : [];
 }
 
-/** A route that is derived from a resource of another API may have more members of `_sluice`. */
+/** The members of `_sluice` that a resource of another API gives to a resource that is derived from it. */
+const derivedExtras = (resource: Resource) => (resource as Partial<DerivedResource>).derived?.extras;
+
 function routeParts({ from: { namespace }, resource, options }: TranslatorInput): readonly EntityPart[] {
-  const { extras } = (resource as Partial<DerivedResource>).derived ?? {};
-  return options.audience === "nodes" ? [{ members: { _sluice: { namespace, ...extras } } }] : [];
+  return options.audience === "nodes" ? [{ members: { _sluice: { namespace, ...derivedExtras(resource) } } }] : [];
 }
 
-function certificateParts({ own, from, options }: TranslatorInput): readonly EntityPart[] {
+function certificateParts({ own, from, resource, options }: TranslatorInput): readonly EntityPart[] {
   const { secretRef } = own as Partial<CertificateSpec>;
   const path = ["spec", "secretRef"];
   const place = [...path, "name"];
   const found = secretRef && readCertificate(secretRef, { from, path }, options);
-  return [{ ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } }];
+  const part = { ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } };
+  const extras = options.audience === "nodes" ? derivedExtras(resource) : undefined;
+  return extras ? [part, { members: { _sluice: extras } }] : [part];
 }
 
 /** Plugins of all namespaces may refer to a vault by its prefix. Therefore only the home namespace may define one. */
