@@ -123,7 +123,7 @@ export function outcomeOf(resources: readonly Resource[]): {
   const derive = deriveFrom(clusterStateOf(resources), resources);
   const { clusterState, ...heldBack } = afterRestart(derive.clusterState);
   const translation = withHeldBack(createTranslate({ homeNamespace: HOME, class: "sluice" })(clusterState), heldBack);
-  const { built, problems: late } = buildSnapshot(emptyBuild, translation);
+  const { built, problems: late } = buildSnapshot(emptyBuild, { ...translation, listeners: new Map() });
   const owners = [...translation.owners].filter(([, { name }]) => !isDerivedName(name));
   const conditions = owners.map(([key, { kind, namespace, name }]) => {
     const resource = resources.find(

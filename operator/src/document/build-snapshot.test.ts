@@ -4,6 +4,7 @@ import {
   type Collection,
   checkEntity,
   collections,
+  type DocumentListener,
   deriveId,
   type ServiceEndpoint,
   type UpstreamEndpoint,
@@ -39,12 +40,14 @@ const broken = (entity: Entity, members: object): Entity => ({ ...entity, ...mem
 
 const owner = (name: string): Owner => ({ kind: "Service", namespace: "default", name });
 
-interface Addresses {
+/** The parts of a document that are not entities. */
+interface Others {
+  readonly listeners?: readonly DocumentListener[];
   readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[]>>;
   readonly upstream_endpoints?: Readonly<Record<string, readonly UpstreamEndpoint[]>>;
 }
 
-function translationOf(entities: Entities, { endpoints = {}, upstream_endpoints = {} }: Addresses = {}) {
+function translationOf(entities: Entities, { endpoints = {}, upstream_endpoints = {}, listeners = [] }: Others = {}) {
   const items = Object.fromEntries(
     collections.map((collection) => [
       collection,
@@ -55,10 +58,10 @@ function translationOf(entities: Entities, { endpoints = {}, upstream_endpoints 
     items,
     endpoints: new Map(Object.entries(endpoints)),
     upstream_endpoints: new Map(Object.entries(upstream_endpoints)),
+    listeners: new Map(listeners.map((listener) => [listener.name, listener])),
   };
 }
-const first = (entities: Entities, addresses?: Addresses) =>
-  buildSnapshot(emptyBuild, translationOf(entities, addresses));
+const first = (entities: Entities, others?: Others) => buildSnapshot(emptyBuild, translationOf(entities, others));
 const problemOf = ({ problems }: SnapshotBuildResult, { id }: Entity) =>
   problems.get(`Service/default/${id}`)?.[0]?.message;
 
@@ -162,6 +165,16 @@ test("invalid addresses of an upstream become an empty list, even if a service h
   const { endpoints, upstream_endpoints } = result.built.snapshot;
   assert.deepEqual([endpoints.get(users.id), upstream_endpoints.get(pool.id)], [[one], []]);
   assert.match(problemOf(result, pool) ?? "", /weight: expected an integer/);
+});
+
+test("an invalid listener is left out and reported, and the others are published", () => {
+  const [web, bad] = ["web", "bad"].map((name) => ({ name, port: 9000, public_port: 80, protocol: "http" }) as const);
+  const listeners = [web, { ...bad, port: 70_000 }] as DocumentListener[];
+  const { built, invalidListeners } = first({ services: [users] }, { listeners });
+  assert.deepEqual([...built.snapshot.listeners.keys()], ["web"]);
+  assert.deepEqual([...invalidListeners], [["bad", "port: value should be between 1 and 65535"]]);
+  const repaired = buildSnapshot(built, translationOf({ services: [users] }, { listeners: [bad as DocumentListener] }));
+  assert.deepEqual([...repaired.built.snapshot.listeners.values()], [bad]);
 });
 
 test("a refused item is tried again when it has changed", () => {

@@ -6,6 +6,7 @@ import {
   type Change,
   type Collection,
   collections,
+  type DocumentListener,
   describeViolation,
   differences,
   type EndpointChanges,
@@ -37,6 +38,8 @@ type Addresses = { readonly [Name in EndpointSection]: ReadonlyMap<string, Endpo
 export interface SnapshotBuild extends Addresses {
   readonly snapshot: Snapshot;
   readonly items: ItemsById;
+  /** By name. */
+  readonly listeners: ReadonlyMap<string, DocumentListener>;
 }
 
 /** The start of the first build: an empty snapshot. */
@@ -44,24 +47,28 @@ export const emptyBuild: SnapshotBuild = {
   snapshot: emptySnapshot,
   items: perCollection(() => new Map<string, Item>()),
   ...perEndpointSection(() => new Map()),
+  listeners: new Map(),
 };
 
 export interface SnapshotBuildResult {
   readonly built: SnapshotBuild;
   /** Problems found only when the snapshot was built, by owner key. Empty unless the translation missed a violation. */
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
+  /** The listeners that were left out because they are invalid: the violations by the listener's name. */
+  readonly invalidListeners: ReadonlyMap<string, string>;
 }
 
-type Content = Pick<SnapshotBuild, "items" | EndpointSection>;
+type Content = Pick<SnapshotBuild, "items" | EndpointSection | "listeners">;
 
 /** Builds without interruption. */
 export const buildSnapshot = (previous: SnapshotBuild, translation: Content): SnapshotBuildResult =>
   runToCompletion(buildSnapshotSliced(previous, translation));
 
 export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Content): TimeSliced<SnapshotBuildResult> {
-  let { items } = translation;
+  let { items, listeners } = translation;
   let addresses: Addresses = translation;
   const problems = new Map<string, Problem[]>();
+  const invalidListeners = new Map<string, string>();
 
   function addProblem(owner: Item["owner"], problem: Problem): void {
     const key = refKey(owner);
@@ -70,12 +77,12 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
 
   for (;;) {
     const { endpoints, upstream_endpoints } = addresses;
-    const content = { items, endpoints, upstream_endpoints };
+    const content = { items, endpoints, upstream_endpoints, listeners };
     const change = difference(previous, content);
     const applied = yield* applyChangeSliced(previous.snapshot, change);
-    if (!applied.violations) return { built: { snapshot: applied.value, ...content }, problems };
+    if (!applied.violations) return { built: { snapshot: applied.value, ...content }, problems, invalidListeners };
     const owners = violationOwnersOf(applied.violations, change, items);
-    if (owners.items.size === 0 && owners.addresses.size === 0)
+    if (owners.items.size === 0 && owners.addresses.size === 0 && owners.listeners.size === 0)
       throw new Error(`the document cannot be built: ${applied.violations.map(describeViolation).join("; ")}`);
 
     const replaced = new Map<Collection, Map<string, Item>>();
@@ -89,6 +96,9 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
       addProblem(item.owner, { condition: "Accepted", reason: "Invalid", message, outcome });
     }
     items = { ...items, ...Object.fromEntries(replaced) };
+
+    for (const [name, message] of owners.listeners) invalidListeners.set(name, message);
+    listeners = new Map([...listeners].filter(([name]) => !owners.listeners.has(name)));
 
     if (owners.addresses.size === 0) continue;
     const replacedLists = perEndpointSection(
@@ -124,7 +134,10 @@ function difference(previous: Content, next: Content): Change {
       changed.flatMap(({ key, before, after }) => (isDeepStrictEqual(before, after) ? [] : [[key, after ?? null]])),
     );
   });
-  return { put, remove, ...(addresses as EndpointChanges) };
+  const changedListeners = differences(previous.listeners, next.listeners).flatMap(({ key, before, after }) =>
+    isDeepStrictEqual(before, after) ? [] : [[key, after ?? null] as const],
+  );
+  return { put, remove, ...(addresses as EndpointChanges), listeners: Object.fromEntries(changedListeners) };
 }
 
 /**
@@ -142,19 +155,23 @@ function unavailableItem(collection: Collection, { owner, entity }: Item, messag
 }
 
 /**
- * Returns the invalid items with the reasons, and the Services and Upstreams with invalid addresses, with the reasons.
+ * Returns the invalid items, the Services and Upstreams with invalid addresses, and the invalid listeners, with the
+ * reasons.
  *
  * @param violations With paths as `applyChange` reports them.
  */
 function violationOwnersOf(violations: readonly Violation[], change: Change, items: ItemsById) {
   const found = new Map<Item, { collection: Collection; message: string }>();
   const addresses = new Map<string, { section: EndpointSection; id: string; message: string }>();
+  const listeners = new Map<string, string>();
   const add = (collection: Collection, item: Item | undefined, message: string): void => {
     if (item && !found.has(item)) found.set(item, { collection, message });
   };
   for (const violation of violations) {
     const [first, second, third] = violation.path as [string, string | number, string | number];
-    if (first === "_sluice") {
+    if (first === "_sluice" && second === "listeners") {
+      listeners.set(`${third}`, describeViolation({ ...violation, path: violation.path.slice(3) }));
+    } else if (first === "_sluice") {
       const [section, id] = [second as EndpointSection, `${third}`];
       addresses.set(`${section} ${id}`, { section, id, message: describeViolation(violation) });
     } else if (first === "remove") {
@@ -169,7 +186,7 @@ function violationOwnersOf(violations: readonly Violation[], change: Change, ite
       add(collection, entity?.id === undefined ? undefined : items[collection].get(entity.id), message);
     }
   }
-  return { items: found, addresses };
+  return { items: found, addresses, listeners };
 }
 
 /** The items that refer to an entity: they are invalid when it is removed. */

@@ -9,7 +9,12 @@ import { createDocumentPreparer, type PreparedDocument } from "./document-prepar
 function scene() {
   const made = testClusterState();
   const translator = createTranslator({ homeNamespace: "default", class: "sluice" });
-  const make = createDocumentPreparer(made.clusterState, createBatches({ class: "sluice" }), translator);
+  const make = createDocumentPreparer({
+    clusterState: made.clusterState,
+    batches: createBatches({ class: "sluice" }),
+    translator,
+    listeners: () => new Map(),
+  });
   for (let at = 0; at < 300; at++) made.put("Service", `s${at}`, { spec: { url: `http://${at}.test` } });
   return { ...made, make };
 }

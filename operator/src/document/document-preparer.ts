@@ -7,10 +7,11 @@ import type { Translation } from "../translate/translation.ts";
 import type { Translator } from "../translate/translator.ts";
 import { type ClusterState, copyClusterState } from "../watch/cluster-state.ts";
 import { type Batches, type HeldBack, withHeldBack } from "./batches.ts";
-import { buildSnapshotSliced, emptyBuild, type SnapshotBuild } from "./build-snapshot.ts";
+import { buildSnapshotSliced, emptyBuild, type SnapshotBuild, type SnapshotBuildResult } from "./build-snapshot.ts";
 
 export interface PreparedDocument extends Pick<Translation, "problems" | "owners"> {
   readonly built: SnapshotBuild;
+  readonly invalidListeners: SnapshotBuildResult["invalidListeners"];
   /** All resources as of the start of a full translation; after an incremental one, the current resources. */
   readonly resources: ClusterState;
   /** `refKey`s of all resources that may differ from the last result; null: all of them. */
@@ -19,7 +20,15 @@ export interface PreparedDocument extends Pick<Translation, "problems" | "owners
   readonly recheckAfter: number | null;
 }
 
-export function createDocumentPreparer(clusterState: ClusterState, batches: Batches, translator: Translator) {
+export interface DocumentPreparerOptions {
+  readonly clusterState: ClusterState;
+  readonly batches: Batches;
+  readonly translator: Translator;
+  /** Returns the listeners of the document by name, as they are now. */
+  readonly listeners: () => SnapshotBuild["listeners"];
+}
+
+export function createDocumentPreparer({ clusterState, batches, translator, listeners }: DocumentPreparerOptions) {
   let built = emptyBuild;
   /** `refKey`s of resources that batches held back or reported in the last translation. */
   let inBatches: ReadonlySet<string> = new Set();
@@ -32,6 +41,7 @@ export function createDocumentPreparer(clusterState: ClusterState, batches: Batc
    */
   return function* prepare(changed: ReadonlySet<string> | null): TimeSliced<PreparedDocument> {
     let resources = clusterState;
+    const currentListeners = listeners();
     let held = batches.holdBack(resources);
     const mayDiffer = changed?.union(inBatches).union(keysOf(held)) ?? null;
     let translated = mayDiffer && translator.translateIncremental(held.clusterState, mayDiffer);
@@ -42,12 +52,13 @@ export function createDocumentPreparer(clusterState: ClusterState, batches: Batc
       translated = yield* translator.translateAll(held.clusterState);
     }
     const translation = withHeldBack(translated, held);
-    const result = yield* buildSnapshotSliced(built, translation);
+    const result = yield* buildSnapshotSliced(built, { ...translation, listeners: currentListeners });
     built = result.built;
     inBatches = keysOf(held);
     return {
       built,
       problems: mergeProblems(translation.problems, result.problems),
+      invalidListeners: result.invalidListeners,
       owners: translation.owners,
       resources,
       changed: mayDiffer,

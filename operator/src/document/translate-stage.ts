@@ -14,7 +14,7 @@ import { runTimeSliced } from "../time-slicing.ts";
 import { createTranslator } from "../translate/translator.ts";
 import type { ClusterChange, WatchStage } from "../watch/watch-stage.ts";
 import { createBatches } from "./batches.ts";
-import { createDocumentPreparer, type PreparedDocument } from "./document-preparer.ts";
+import { createDocumentPreparer, type DocumentPreparerOptions, type PreparedDocument } from "./document-preparer.ts";
 
 export interface TranslatedDocument extends PreparedDocument {
   /** Whether this is the first document since this process started. */
@@ -44,6 +44,8 @@ export interface TranslateStageOptions {
   readonly savedState: Pick<StateReader, "isRead" | "restored">;
   readonly gate: Omit<PublishGate, "term" | "terms">;
   readonly lastValid: LastValidVersions;
+  /** Returns the listeners of the document by name. A change of them is announced by `watch.changes`. Default: none. */
+  readonly listeners?: DocumentPreparerOptions["listeners"];
   readonly settings: Pick<OperatorSettings, "class" | "homeNamespace">;
   readonly metrics: Pick<OperatorMetrics, "work">;
   readonly log: Logger;
@@ -63,7 +65,7 @@ const MAX_REST = 250;
 const IDLE_AFTER = 1000;
 
 export function createTranslateStage(options: TranslateStageOptions): TranslateStage {
-  const { watch, savedState, gate, lastValid, settings, metrics, log } = options;
+  const { watch, savedState, gate, lastValid, settings, metrics, log, listeners = () => new Map() } = options;
   const { clusterState, classes } = watch;
   const { classOf } = classes;
   const work = metrics.work.document;
@@ -75,7 +77,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     classOf,
     lastValid,
   });
-  const prepareDocument = createDocumentPreparer(clusterState, batches, translator);
+  const prepareDocument = createDocumentPreparer({ clusterState, batches, translator, listeners });
   /**
    * `refKey`s of resources in which more than status and bookkeeping changed since the last translation was started.
    */

@@ -85,8 +85,10 @@ function fill(
   put("Route", "safe/good", { spec: { serviceRef: { name: "good" }, paths: ["/only/this/one"] } });
 }
 
-const translated = (clusterState: TestClusterState["clusterState"]) =>
-  createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState);
+const translated = (clusterState: TestClusterState["clusterState"]) => ({
+  ...createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState),
+  listeners: new Map(),
+});
 
 test("whatever some resources contain, all other resources are served, no plugin outside the home namespace is global, and order does not matter", () => {
   fc.assert(

@@ -37,8 +37,16 @@ function spell({ paths, hosts, methods, headers, snis, _sluice }: SnapshotRoute)
     .map(([name, values]) => [name.toLowerCase(), isPattern(values) ? values : lower(values)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const [ownHosts, ownMethods, ownPaths] = [lower(hosts), distinct(methods), orAny(distinct(paths))];
-  // Of two routes with different priorities, the router prefers one, whatever their age.
-  const rest = [rankOf(ownHosts), named, lower(snis), _sluice?.priority];
+  // Of two routes with different priorities, the router prefers one, whatever their age. Each listener has its own
+  // router. Routes of Gateway API with the same path, such as those of a rule, often differ only in their conditions.
+  const rest = [
+    rankOf(ownHosts),
+    named,
+    lower(snis),
+    _sluice?.priority,
+    distinct(_sluice?.listeners ?? null),
+    _sluice?.match,
+  ];
   const ways = Math.max(1, ownHosts.length) * Math.max(1, ownMethods.length) * ownPaths.length;
   const words = ways > MOST ? together : orAny;
   return ownPaths.flatMap((path) =>
