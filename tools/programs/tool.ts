@@ -1,4 +1,5 @@
 import { deck, goKong, openidServer } from "./clients.ts";
+import { gatewayApiCrds, gatewayApiEcho, gatewayApiSuite } from "./gateway-api.ts";
 import { kube } from "./kubernetes/kube.ts";
 import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kubernetes/kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
@@ -45,6 +46,9 @@ const tools = {
   deck,
   "go-kong": goKong,
   "openid-server": openidServer,
+  "gateway-api-suite": gatewayApiSuite,
+  "gateway-api-echo": gatewayApiEcho,
+  "gateway-api-crds": gatewayApiCrds,
   pulumi,
   helm,
   kubeconform,

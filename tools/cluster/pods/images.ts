@@ -14,15 +14,21 @@ const programs = [
 
 /** Resolves to the paths of the images' archives. Creates missing ones, beside the programs in the cache. */
 export function systemImages(): Promise<readonly string[]> {
-  return Promise.all(programs.map(async (program) => archive(await tool(program.tool), program)));
+  return Promise.all(programs.map(async ({ tool: name, name: of }) => programImage(await tool(name), of)));
 }
 
-function archive(path: string, { tool, name }: (typeof programs)[number]): string {
+/**
+ * The path of an archive, beside the program, with an image of this name that has the program as its only file. A missing
+ * archive is created.
+ *
+ * @param path A statically linked program, such as those that Go builds.
+ */
+export function programImage(path: string, name: string): string {
   const place = `${path}.tar`;
   if (existsSync(place)) return place;
   const partial = `${place}.${process.pid}`;
-  const runAs = { User: "65532", Env: [], Entrypoint: [`/${tool}`], Cmd: [], WorkingDir: "/", Labels: {} };
-  writeArchive(partial, [image(name, { layers: [layer(tool, [copied(tool, path, 0o755)])], runAs })]);
+  const runAs = { User: "65532", Env: [], Entrypoint: ["/program"], Cmd: [], WorkingDir: "/", Labels: {} };
+  writeArchive(partial, [image(name, { layers: [layer("program", [copied("program", path, 0o755)])], runAs })]);
   renameSync(partial, place);
   return place;
 }

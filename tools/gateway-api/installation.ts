@@ -1,0 +1,65 @@
+/** A cluster with pods on which the conformance suite of the Gateway API can run: with the CRDs, Sluice and a class. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Cluster, startCluster } from "../cluster/pods/cluster.ts";
+import { programImage } from "../cluster/pods/images.ts";
+import { images } from "../images/images.ts";
+import { tool } from "../programs/tool.ts";
+
+/** The name of the GatewayClass. */
+export const gatewayClass = "sluice";
+/** The image of the suite's echo servers. */
+export const echoImage = "sluice.test/gateway-api-echo:1";
+
+const namespace = "sluice";
+const charts = resolve(import.meta.dirname, "../../charts");
+
+/** Two nodes, so that a Gateway is Programmed only when both have it, and only the parts that the suite needs. */
+const values = [
+  "gateway.replicas=2",
+  // The suite deletes Gateways one after the other: without a drain, their connections end at once.
+  "gateway.drainSeconds=1",
+  "admin.enabled=false",
+  "userApi.enabled=false",
+].flatMap((value) => ["--set", value]);
+
+/**
+ * Starts a cluster and installs Sluice on it. Resolves when every pod is Ready.
+ *
+ * @throws CannotRun on a machine that cannot run a cluster; Error when something cannot be installed.
+ */
+export async function startInstallation(): Promise<Cluster> {
+  const [{ tar }, echo] = [await images(), programImage(await tool("gateway-api-echo"), echoImage)];
+  const [helm, crds] = [await tool("helm"), await tool("gateway-api-crds")];
+  const cluster = await startCluster({ images: [tar, echo] });
+  const install = async (name: string, ...more: readonly string[]) => {
+    const args = ["upgrade", "--install", name, join(charts, name), "--namespace", namespace, "--create-namespace"];
+    const { code, stdout, stderr } = await cluster.run(helm, [...args, "--wait", "--timeout=5m", ...more], {
+      timeout: 360_000,
+    });
+    if (code !== 0) throw new Error(`helm cannot install ${name}: ${stderr}${stdout}\n${await cluster.logs()}`);
+  };
+  try {
+    await cluster.kubectl(["apply", "--server-side", "-f", "-"], manifestsIn(crds));
+    await install("sluice-crds");
+    await install("sluice", ...values);
+    await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(classObject));
+    return cluster;
+  } catch (error) {
+    await cluster.down();
+    throw error;
+  }
+}
+
+const classObject = {
+  apiVersion: "gateway.networking.k8s.io/v1",
+  kind: "GatewayClass",
+  metadata: { name: gatewayClass },
+  spec: { controllerName: "sluice.dev/gateway-controller" },
+};
+
+/** The YAML documents of all files of a folder. */
+const manifestsIn = (folder: string): string =>
+  readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("\n---\n");

@@ -1,0 +1,69 @@
+/**
+ * `npm run test:conformance`: runs the conformance suite of the Gateway API against Sluice on a cluster of one node, and
+ * keeps its report. With `--run-test=NAME,...` only the named tests run, their output is printed, and no report is kept.
+ */
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { CannotRun } from "../cluster/pods/machine.ts";
+import { StartError } from "../start/ports.ts";
+import { typed } from "../start/typed.ts";
+import { startInstallation } from "./installation.ts";
+import { keepReport, reportPath, testedVersion } from "./report.ts";
+import { runSuite, type SuiteResult } from "./run-suite.ts";
+
+const usage = "usage: npm run test:conformance [-- --run-test=NAME,...]";
+const work = join(resolve(process.env.SLUICE_WORK || join(import.meta.dirname, "../../.sluice")), "conformance");
+
+async function main(args: readonly string[]): Promise<number> {
+  const only = testsIn(args);
+  const version = testedVersion();
+  mkdirSync(work, { recursive: true });
+  const log = join(work, "gateway-api.log");
+  console.log("Starting a cluster of one node with Sluice.");
+  const cluster = await startInstallation();
+  try {
+    console.log(`Running the suite; its whole output is in ${typed(log)}.`);
+    const result = await runSuite(cluster, {
+      ...(only ? { only, onOutput: (piece: string) => void process.stdout.write(piece) } : { onResult: printResult }),
+      version,
+      log,
+    });
+    if (only === undefined && result.report !== null) {
+      keepReport(result.report);
+      console.log(`The report is in ${reportPath}; \`npm run generate\` writes its page.`);
+    }
+    console.log(summaryOf(result));
+    return result.code === 0 ? 0 : 1;
+  } finally {
+    await cluster.down();
+  }
+}
+
+/** @throws StartError with the usage. */
+function testsIn(args: readonly string[]): readonly string[] | undefined {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { "run-test": { type: "string" } } });
+    return values["run-test"]?.split(",");
+  } catch (error) {
+    throw new StartError(`${error instanceof Error ? error.message : error}\n${usage}`);
+  }
+}
+
+function printResult(name: string, outcome: string): void {
+  if (outcome !== "skipped") console.log(`${outcome} ${name}`);
+}
+
+function summaryOf({ tests }: SuiteResult): string {
+  const failed = [...tests].filter(([, outcome]) => outcome === "failed").map(([name]) => name);
+  const passed = [...tests].filter(([, outcome]) => outcome === "passed").length;
+  return `${passed} passed, ${failed.length} failed${failed.map((name) => `\n  ${name}`).join("")}`;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof StartError || error instanceof CannotRun)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,80 @@
+/** Runs the conformance suite of the Gateway API in a cluster. */
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { Cluster } from "../cluster/pods/cluster.ts";
+import { tool } from "../programs/tool.ts";
+import { profiles, supportedFeatures } from "./features.ts";
+import { echoImage, gatewayClass } from "./installation.ts";
+
+export type SuiteOutcome = "passed" | "failed" | "skipped";
+
+export interface SuiteRun {
+  /** Names of the tests to run. Default: all tests of the supported features. */
+  readonly only?: readonly string[];
+  /** The version that the report names, such as a commit. */
+  readonly version: string;
+  /** The file to which the output of the suite is written. */
+  readonly log: string;
+  /** Called with the output of the suite as it arrives. */
+  readonly onOutput?: (piece: string) => void;
+  /** Called with each test as it ends, in any order. */
+  readonly onResult?: (name: string, outcome: SuiteOutcome) => void;
+}
+
+export interface SuiteResult {
+  readonly tests: ReadonlyMap<string, SuiteOutcome>;
+  /** The suite's report (ConformanceReport) as YAML; null: the suite has not written one. */
+  readonly report: string | null;
+  /** The exit code of the suite; not 0 if a test has failed or the suite could not run. */
+  readonly code: number | null;
+}
+
+/** A line of Go's test runner about a test of the suite. Lines about subtests have further slashes. */
+const resultLine = /^\s+--- (PASS|FAIL|SKIP): Conformance\/(\w+) \(/;
+const outcomes: Readonly<Record<string, SuiteOutcome>> = { PASS: "passed", FAIL: "failed", SKIP: "skipped" };
+
+/** Runs the suite inside the cluster, where the addresses of Services are reachable. Resolves whatever the outcome is. */
+export async function runSuite(cluster: Cluster, options: SuiteRun): Promise<SuiteResult> {
+  const { only, version, log, onResult } = options;
+  const place = join(cluster.folder, "gateway-api-report.yaml");
+  const tests = new Map<string, SuiteOutcome>();
+  const file = openSync(log, "w");
+  let rest = "";
+  const onOutput = (piece: string) => {
+    writeSync(file, piece);
+    options.onOutput?.(piece);
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const [, word = "", name = ""] = resultLine.exec(line) ?? [];
+      const outcome = outcomes[word];
+      if (outcome === undefined) continue;
+      tests.set(name, outcome);
+      onResult?.(name, outcome);
+    }
+  };
+  const suite = await cluster.start(
+    await tool("gateway-api-suite"),
+    [
+      `-gateway-class=${gatewayClass}`,
+      `-conformance-profiles=${profiles.join(",")}`,
+      `-supported-features=${supportedFeatures.join(",")}`,
+      `-echo-image=${echoImage}`,
+      // The cluster ends with the run.
+      "-cleanup-base-resources=false",
+      "-organization=sluice",
+      "-project=sluice",
+      "-url=https://sluice.dev",
+      "-contact=SECURITY.md",
+      `-version=${version}`,
+      `-report-output=${place}`,
+      ...(only ? [`-run-test=${only.join(",")}`] : []),
+      "-test.v",
+      "-test.timeout=120m",
+    ],
+    { name: "the conformance suite", onOutput },
+  );
+  const { code } = await suite.ended();
+  closeSync(file);
+  return { tests, report: existsSync(place) ? readFileSync(place, "utf8") : null, code };
+}
