@@ -68,7 +68,7 @@ export interface Values {
     readonly create: boolean;
     /** Name of the IngressClass. Empty: the value of `class`. */
     readonly name: string;
-    /** Whether it is the cluster's default IngressClass, which Kubernetes sets in new Ingresses without a class. */
+    /** Whether this IngressClass is the cluster's default, which Kubernetes sets in new Ingresses without a class. */
     readonly default: boolean;
   };
   readonly publishService: {
@@ -77,7 +77,7 @@ export interface Values {
     /** Service whose addresses are written, as namespace/name. Empty: the proxy Service of this release. If `namespaces` or `namespaceSelector` is set, the Service must be in one of these namespaces or in the release's. */
     readonly pathOverride: string;
   };
-  /** IP addresses and host names to write instead of those of a Service, such as those of a load balancer in front of the cluster. */
+  /** IP addresses and host names that the operator writes into the status of Ingresses instead of those of a Service, such as those of a load balancer in front of the cluster. */
   readonly publishStatusAddress: readonly string[];
   readonly gateway: {
     readonly image: {
