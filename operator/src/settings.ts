@@ -83,8 +83,8 @@ export const operatorSettings = defineSettings({
     default: DEFAULT_CLASS,
     description:
       "Class of this Sluice installation, which handles the resources with this spec.class. It also handles " +
-      "resources without spec.class in its home namespace, in namespaces that are assigned to it and, if its class " +
-      "is sluice, in all unassigned namespaces.",
+      "resources without spec.class in its home namespace, in namespaces that are assigned to it " +
+      "(`classlessNamespaces` of the chart) and, if its class is sluice, in all unassigned namespaces.",
   },
   nodes: {
     variable: "SLUICE_NODES",
@@ -105,10 +105,10 @@ export const operatorSettings = defineSettings({
     kind: "list",
     default: [],
     description:
-      "Further values of spec.controller of IngressClasses whose Ingresses this installation serves, in addition to " +
-      "sluice.dev/ingress-controller, such as k8s.io/ingress-nginx. Meant for the move from another controller, which " +
-      "may still be running: while it is, leave SLUICE_PUBLISH_SERVICE unset, so that only one of the two writes the " +
-      "addresses.",
+      "Values of spec.controller of IngressClasses, such as k8s.io/ingress-nginx. This installation serves the " +
+      "Ingresses of these classes in addition to those of sluice.dev/ingress-controller. Meant for the migration " +
+      "from another controller. While the other controller is still running, leave SLUICE_PUBLISH_SERVICE unset, so " +
+      "that only one of the two writes addresses into the status of an Ingress.",
   },
   publishService: {
     variable: "SLUICE_PUBLISH_SERVICE",
@@ -169,9 +169,9 @@ export const operatorSettings = defineSettings({
     minimum: 0,
     maximum: 10_000,
     description:
-      "Maximum number of revisions of the custom resources that the operator keeps, for GET /revisions and rollbacks of " +
-      "the admin API: as ControllerRevisions of the home namespace or, if the resources are in a folder, below " +
-      "`.status` in that folder. 0: it records none.",
+      "Maximum number of revisions of the custom resources that the operator keeps, for GET /revisions and rollbacks " +
+      "of the admin API. They are saved as ControllerRevisions in the home namespace or, if the resources are in a " +
+      "folder, below `.status` in that folder. 0: the operator records none.",
   },
   revisionsAge: {
     variable: "SLUICE_REVISIONS_AGE",
@@ -212,8 +212,8 @@ export const operatorSettings = defineSettings({
     default: null,
     description:
       "Name of a Secret of the home namespace that the nodes mount. The operator creates its entries ca.crt, " +
-      "gateway.crt and gateway.key, and renews them. A second Secret, with the suffix `-authority` and in " +
-      "SLUICE_PRIVATE_NAMESPACE, contains the signing key and the operator's own certificate. Replaces " +
+      "gateway.crt and gateway.key, and renews them. A second Secret in SLUICE_PRIVATE_NAMESPACE, whose name has the " +
+      "suffix `-authority`, contains the signing key and the operator's own certificate. Replaces " +
       "SLUICE_PUSH_TLS_CERT, SLUICE_PUSH_TLS_KEY and SLUICE_PUSH_TLS_CA.",
   },
   pushOverlap: {

@@ -66,8 +66,8 @@ export const accessSettings = defineSettings({
     kind: "list",
     default: [],
     description:
-      "Host names under which the admin listener accepts requests, in addition to its listen address, to localhost " +
-      "and loopback addresses and, unless it listens on loopback, to all IP addresses. If callers must send a " +
+      "Further host names under which the admin listener accepts requests. It always accepts its listen address, " +
+      "localhost, loopback addresses and, unless it listens on loopback, all IP addresses. If callers must send a " +
       "token, every name is accepted.",
   },
 });

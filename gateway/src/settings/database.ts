@@ -66,7 +66,7 @@ export const databaseSettings = defineSettings({
     variable: "SLUICE_PG_SSL",
     kind: "flag",
     default: false,
-    description: "Whether connections to Postgres use TLS. A server without TLS is then refused.",
+    description: "Whether connections to Postgres use TLS. If true, a server without TLS is refused.",
   },
   pgSslVerify: {
     variable: "SLUICE_PG_SSL_VERIFY",

@@ -23,9 +23,9 @@ export const fileSettings = defineSettings({
     kind: "duration",
     default: 2000,
     description:
-      "If a file is edited in place, and the edit removes protection, it takes effect only after the file has been " +
-      "unchanged for this time, because the file may be half written. Such an edit removes a protecting plugin, or " +
-      "lets an unprotected route match requests of a protected one. Applies to declarative files and, with store " +
+      "If a file is edited in place, and the edit removes protection, the edit takes effect only after the file has " +
+      "been unchanged for this time, because the file may be half written. Such an edit removes a protecting plugin, " +
+      "or lets an unprotected route match requests of a protected one. Applies to declarative files and, with store " +
       "`directory`, to files of custom resources. Does not apply to writes of the admin API, or to a file that is " +
       "renamed into place some milliseconds after it was written.",
   },

@@ -35,7 +35,7 @@ export function settingsPage(): GeneratedFile {
       `\`--help\` of a command describes them.\n\n` +
       `- A setting with the value true or false has two flags without a value, such as \`--pg-ssl\` and ` +
       `\`--no-pg-ssl\`. A flag whose value is a list may be given several times.\n` +
-      `- A secret has no flag, because every user of a machine can read its list of processes.\n` +
+      `- A setting with a secret has no flag, because every user of a machine can see the arguments of its processes.\n` +
       `- The settings file is named by \`--settings FILE\` or SLUICE_SETTINGS. It is a YAML mapping, in which lists ` +
       `may be sequences:\n\n  \`\`\`yaml\n  proxy_listen: 0.0.0.0:8000\n  pg_ssl: true\n` +
       `  trusted_ips: [10.0.0.0/8, "::1"]\n  \`\`\`\n\n  Several programs of Sluice may share a file. Paths in ` +

@@ -44,7 +44,8 @@ export const adminSettings = defineSettings({
     kind: "text",
     default: "default",
     description:
-      "Namespace in which the admin API creates a resource, unless the resource refers to one in another namespace.",
+      "Namespace in which the admin API creates resources. A resource that refers to one in another namespace is " +
+      "created in that namespace instead.",
   },
   class: {
     variable: "SLUICE_CLASS",
@@ -52,14 +53,14 @@ export const adminSettings = defineSettings({
     default: DEFAULT_CLASS,
     description:
       "Class of this Sluice installation, which handles the resources with this spec.class. It also handles " +
-      "resources without spec.class in its home namespace, in namespaces that are assigned to it and, if its class " +
-      "is sluice, in all unassigned namespaces.",
+      "resources without spec.class in its home namespace, in namespaces that are assigned to it " +
+      "(`classlessNamespaces` of the chart) and, if its class is sluice, in all unassigned namespaces.",
   },
   operator: {
     variable: "SLUICE_OPERATOR_URL",
     kind: "text",
     default: "http://127.0.0.1:8080",
-    description: "URL of the operator's listener, which reports when every node has a change.",
+    description: "URL of the operator's listener, which reports when every node serves a change.",
   },
   operatorToken: {
     variable: "SLUICE_OPERATOR_TOKEN",

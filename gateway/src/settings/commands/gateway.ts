@@ -27,11 +27,11 @@ export const allowedUpstreams = {
   ports: true,
   default: [],
   description:
-    "Addresses and CIDR blocks, such as 127.0.0.0/8, to which nodes may connect although they are refused by " +
-    "default (loopback, link-local, multicast and metadata addresses). Applies to upstreams, health checks, and " +
-    "the connections of plugins, such as to Redis. `address:port` also allows one of the gateway's own listeners. " +
-    "The admin listener warns of refused addresses by its own value of this setting, so give it the same value as " +
-    "the nodes.",
+    "Addresses and CIDR blocks, such as 127.0.0.0/8, to which nodes may connect although they are refused by default " +
+    "(loopback, link-local, multicast and metadata addresses). Applies to upstreams, health checks, and the " +
+    "connections of plugins, such as to Redis. `address:port` also allows one of the gateway's own listeners. The " +
+    "admin API has its own value of this setting, by which it warns of refused addresses. Give the admin API the " +
+    "same value as the nodes.",
 } as const;
 
 export const gatewaySettings = defineSettings({
@@ -75,7 +75,7 @@ export const gatewaySettings = defineSettings({
     default: 30_000,
     description:
       "A worker thread whose event loop is blocked for this time is replaced. Does not apply to a single worker " +
-      "without SLUICE_PLUGINS, because it runs in the main thread.",
+      "without SLUICE_PLUGINS, because that worker runs in the main thread.",
   },
   cleartextHttp2: {
     variable: "SLUICE_PROXY_HTTP2",
