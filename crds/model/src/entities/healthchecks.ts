@@ -69,7 +69,7 @@ const active = section("Active checks: the node itself sends requests to every t
   }),
 });
 
-const passive = section("Passive checks: the results of clients' requests.", {
+const passive = section("Passive checks: the results of clients' requests decide about the health of a target.", {
   type: type("With tcp every response counts as a success; with the other types its status decides."),
   healthy: section("Conditions under which an unhealthy target becomes healthy.", {
     http_statuses: statuses(

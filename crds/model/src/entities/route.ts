@@ -116,7 +116,7 @@ export const routeSchema = record(
     tags,
     service: reference("services", "The service that receives matching requests.", "restrict"),
   },
-  { description: "Matches requests and sends them to a service.", rule: "route" },
+  { description: "A rule that matches requests and sends them to a service.", rule: "route" },
 );
 
 export type Route = Static<typeof routeSchema>;

@@ -28,8 +28,9 @@ export const upstreamHeader = record(
 const upstreamHeaders = nullable(
   array(upstreamHeader, {
     description:
-      "Headers that are set on every request to the upstream. They replace headers of the client and of plugins " +
-      "with the same name, ignoring case and treating - and _ as equal. Kong has no such field.",
+      "Headers that are set on every request to the upstream. They replace headers with the same names that the " +
+      "client or a plugin has set. Upper and lower case, and - and _, count as equal in names. Kong has no such " +
+      "field.",
     maxItems: 16,
   }),
 );
@@ -64,7 +65,12 @@ export const serviceSchema = record(
         "supported.",
       default: "http",
     }),
-    host: text({ description: "Host name or address of the upstream.", rule: "host", minLength: 1, maxLength: 255 }),
+    host: text({
+      description: "Host name or address of the upstream server, or the name of an Upstream.",
+      rule: "host",
+      minLength: 1,
+      maxLength: 255,
+    }),
     port: integer({ description: "Port of the upstream.", default: 80, minimum: 0, maximum: 65_535 }),
     path: nullable(
       text({ description: "Prefix that is added to the path of every request.", rule: "path", maxLength: 4096 }),
@@ -94,7 +100,7 @@ export const serviceSchema = record(
     enabled: boolean({ description: "If false, routes of the service match no requests.", default: true }),
     upstream_headers: upstreamHeaders,
   },
-  { description: "An upstream that requests are forwarded to.", rule: "service" },
+  { description: "An upstream server, or a load-balanced Upstream, to which requests are forwarded.", rule: "service" },
 );
 
 export type Service = Static<typeof serviceSchema>;

@@ -37,7 +37,9 @@ export const upstreamSchema = record(
     }),
     hash_on_header: headerName("The header to hash, for hashing by header."),
     hash_fallback_header: headerName("The header to hash, for the fallback to a header."),
-    hash_on_cookie: word("The cookie to hash, for hashing by cookie or for the fallback. Clients without it get one."),
+    hash_on_cookie: word(
+      "The cookie to hash, for hashing by cookie or for the fallback to a cookie. Clients without the cookie get one.",
+    ),
     hash_on_cookie_path: text({
       description: "The Path attribute of the cookie that clients get for hashing.",
       rule: "path",

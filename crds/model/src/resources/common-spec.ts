@@ -56,7 +56,7 @@ export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
     description:
       "Class of the Sluice installation that handles the resource, if several share a cluster. Default: the class of " +
       "the installation whose home namespace contains the resource, or to which the resource's namespace is " +
-      `assigned; otherwise ${DEFAULT_CLASS}.`,
+      `assigned (classlessNamespaces of the chart); otherwise ${DEFAULT_CLASS}.`,
     ...dnsLabel,
     pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
   },

@@ -24,8 +24,8 @@ export type UpstreamHeaderEntry =
 const upstreamHeaders: SpecNode = {
   type: "array",
   description:
-    "Headers that are set on every request to the upstream. They replace headers of the client and of plugins " +
-    "with the same name, ignoring case and treating - and _ as equal.",
+    "Headers that are set on every request to the upstream. They replace headers with the same names that the client " +
+    "or a plugin has set. Upper and lower case, and - and _, count as equal in names.",
   maxItems: 16,
   listMapKeys: ["name"],
   items: {

@@ -15,7 +15,7 @@ export const aclSchema = record(
     group: text({ description: "The name of the group.", maxLength: 512 }),
     tags,
   },
-  { description: "The membership of a consumer in a group." },
+  { description: "The membership of a consumer in a group of the plugin acl." },
 );
 
 export type Acl = Static<typeof aclSchema>;

@@ -14,7 +14,9 @@ export const hmacAuthSchema = record(
     consumer: owner("consumers", "The consumer that signs with the secret."),
     username: text({ description: "The user name, unique among these credentials.", maxLength: 512 }),
     secret: text({
-      description: "The shared secret. Generated (32 letters and digits) by the admin API if unset.",
+      description:
+        "The shared secret. Required in declarative files; the admin API generates it (32 letters and digits) if it " +
+        "is unset.",
       maxLength: 4096,
       secret: true,
     }),

@@ -30,8 +30,8 @@ export const jwtSchema = record(
     consumer: owner("consumers", "The consumer that sends the tokens."),
     key: text({
       description:
-        "The value of the claim that names the credential (`key_claim_name` of the plugin). Generated (32 letters and " +
-        "digits) by the admin API if unset.",
+        "The value of the claim that names the credential (`key_claim_name` of the plugin). Required in declarative " +
+        "files; the admin API generates it (32 letters and digits) if it is unset.",
       maxLength: 512,
     }),
     secret: nullable(

@@ -14,7 +14,10 @@ export const caCertificateSchema = record(
       maxLength: MAX_PEM,
     }),
     cert_digest: nullable(
-      text({ description: "SHA-256 of the certificate in hex. A given value is ignored.", maxLength: 64 }),
+      text({
+        description: "SHA-256 of the certificate in hex. A value in a request or a file is ignored.",
+        maxLength: 64,
+      }),
     ),
     tags,
   },
