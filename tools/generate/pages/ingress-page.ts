@@ -8,7 +8,7 @@ The operator serves every Ingress (\`networking.k8s.io/v1\`) of its class, toget
 
 ## Which Ingresses are served
 
-An Ingress belongs to an installation if the IngressClass that it names has the \`spec.controller\` \`sluice.dev/ingress-controller\`, or \`sluice.dev/ingress-controller/<class>\` for an installation with another [class](settings.md) than \`sluice\`. If no such IngressClass exists, or if the operator may not read IngressClasses because it is limited to namespaces, the name itself must be the installation's class. The annotation \`kubernetes.io/ingress.class\` takes precedence over \`spec.ingressClassName\`; ingress-nginx reads the annotation only without this field. An Ingress without a class is served if the default IngressClass is Sluice's. The Ingresses of a deleted IngressClass are served for 30 seconds more, so that it can be replaced. \`SLUICE_INGRESS_CONTROLLERS\` names further controllers whose Ingresses are served.
+An Ingress belongs to an installation if the IngressClass that it names has the \`spec.controller\` \`sluice.dev/ingress-controller\`, or \`sluice.dev/ingress-controller/<class>\` for an installation whose [class](settings.md) is not \`sluice\`. If no such IngressClass exists, or if the operator may not read IngressClasses because it is limited to namespaces, the name itself must be the installation's class. The annotation \`kubernetes.io/ingress.class\` takes precedence over \`spec.ingressClassName\`; ingress-nginx reads the annotation only if this field is unset. An Ingress without a class is served if the default IngressClass is Sluice's. The Ingresses of a deleted IngressClass are served for 30 seconds more, so that it can be replaced. \`SLUICE_INGRESS_CONTROLLERS\` names further controllers whose Ingresses are served.
 
 ## Rules
 
@@ -17,12 +17,12 @@ An Ingress belongs to an installation if the IngressClass that it names has the 
 | \`pathType: Exact\` | the path matches only itself |
 | \`pathType: Prefix\` | whole elements of the path match: \`/foo\` and \`/foo/\` match \`/foo\`, \`/foo/\` and \`/foo/bar\`, and not \`/foobar\` |
 | \`pathType: ImplementationSpecific\` | the same as \`Prefix\` |
-| order | exact paths come before prefixes, longer prefixes before shorter ones. Of equal paths, the one of the oldest Ingress is served, and the others get an Event |
+| order | exact paths come before prefixes, longer prefixes before shorter ones. Of equal paths, the one of the oldest Ingress is served, and the other Ingresses get an Event |
 | \`host\` | an exact host comes before a wildcard, a longer wildcard before a shorter one. A wildcard stands for one or more labels; Kubernetes and ingress-nginx define it as one label. Paths that match no rule of their host are served by a rule for a wildcard that matches the host, or by one without a host |
-| \`defaultBackend\` | serves the other paths of the hosts of the Ingress; without rules, all requests |
-| \`backend.service\` | requests are sent to the endpoints of the Service, with the Host of the client and the full path. If the Service or the port does not exist, requests are answered 503 |
-| \`backend.resource\` | not supported: requests are answered 503, and the Ingress gets an Event |
-| \`tls\` | the certificate of the Secret (type \`kubernetes.io/tls\`) is presented for the hosts. Plain http requests for these hosts, also by rules of other Ingresses, are redirected with 308, except below \`/.well-known/acme-challenge\` |
+| \`defaultBackend\` | serves the requests for hosts of the Ingress that match none of its paths; in an Ingress without rules, all requests |
+| \`backend.service\` | requests are sent to the endpoints of the Service, with the Host of the client and the full path. If the Service or the port does not exist, requests are answered with 503 |
+| \`backend.resource\` | not supported: requests are answered with 503, and the Ingress gets an Event |
+| \`tls\` | the certificate of the Secret (type \`kubernetes.io/tls\`) is presented for the hosts. Plain http requests for these hosts, including those that match rules of other Ingresses, are redirected with 308, except below \`/.well-known/acme-challenge\` |
 
 ## Status and Events
 
@@ -32,11 +32,11 @@ Each path becomes a Route, and each backend a Service, that exist only in the ga
 
 ## Annotations
 
-Annotations of ingress-nginx (\`nginx.ingress.kubernetes.io/\`) are read as they are. An annotation that is unknown or invalid gets an Event. If it may protect, all requests of the Ingress are answered with 503, because they could otherwise reach the upstream unprotected. The column "protects" marks these. An annotation that is not in the table protects if its name begins with \`auth\`, \`limit\`, \`whitelist\`, \`allowlist\`, \`denylist\`, \`global-rate-limit\`, \`satisfy\`, \`modsecurity\`, \`enable-modsecurity\`, \`enable-global-auth\`, \`proxy-ssl\` or \`ssl-passthrough\`, or ends with \`-snippet\`.
+The operator reads the annotations of ingress-nginx (\`nginx.ingress.kubernetes.io/\`) under their own names. If an annotation is unknown or invalid, the Ingress gets an Event. If such an annotation may protect the upstream, all requests for the Ingress are answered with 503, because they could otherwise reach the upstream unprotected. The column "protects" marks the annotations that may protect the upstream. An annotation that is not in the table counts as one of them if its name begins with \`auth\`, \`limit\`, \`whitelist\`, \`allowlist\`, \`denylist\`, \`global-rate-limit\`, \`satisfy\`, \`modsecurity\`, \`enable-modsecurity\`, \`enable-global-auth\`, \`proxy-ssl\` or \`ssl-passthrough\`, or ends with \`-snippet\`.
 
-Every value of an annotation without effect is accepted.
+If an annotation has no effect, every value is accepted.
 
-Redirects are answered before all other annotations are applied, except those for CORS and \`proxy-body-size\`, as by ingress-nginx.`;
+Redirects are answered before all other annotations are applied, except those for CORS and \`proxy-body-size\`, as in ingress-nginx.`;
 
 const cell = ({ effect, ignored = false, instead }: AnnotationFacts): string => {
   if (ignored) return `No effect. ${effect}`;

@@ -15,7 +15,7 @@ export interface AnnotationFacts {
 }
 
 const streamed: AnnotationFacts = { effect: "Bodies are always streamed.", ignored: true };
-const tuning: AnnotationFacts = { effect: "Tunes nginx.", ignored: true };
+const tuning: AnnotationFacts = { effect: "The annotation only tunes nginx.", ignored: true };
 const logging: AnnotationFacts = { effect: "Configure logs and traces for the whole installation.", ignored: true };
 const snippet: AnnotationFacts = {
   effect: "Configuration of nginx is refused.",
@@ -29,7 +29,11 @@ const unsupported = (what: string, protects = false): AnnotationFacts => ({
   effect: `Not supported: ${what}.`,
   protects,
 });
-const upstreamCertificates = unsupported("certificates of the upstream; use a Service with CA certificates", true);
+const upstreamCertificates = unsupported(
+  "the upstream's certificate is not verified, and no client certificate is sent to it; use a Service with CA " +
+    "certificates",
+  true,
+);
 const rewrites = unsupported("responses are not rewritten");
 const mirroring = unsupported("requests are not copied");
 const firewall = unsupported("there is no web application firewall", true);
@@ -40,12 +44,12 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "`cookie`: a cookie keeps a client at one endpoint (consistent hashing). Cookies of ingress-nginx are replaced.",
   },
   "affinity-canary-behavior": {
-    effect: "A cookie always keeps its endpoint, also one of the canary.",
+    effect: "A cookie always keeps its endpoint, even if the endpoint belongs to the canary.",
     ignored: true,
   },
   "affinity-mode": { effect: "Clients are distributed by consistent hashing.", ignored: true },
   "allowlist-source-range": {
-    effect: "Only these addresses may send requests; others are answered 403 (plugin ip-restriction).",
+    effect: "Only these addresses may send requests; others are answered with 403 (plugin ip-restriction).",
     protects: true,
   },
   "app-root": { effect: "Requests for exactly `/` are redirected to this path with 302." },
@@ -61,22 +65,27 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "auth-keepalive-timeout": tuning,
   "auth-method": { effect: "The method of the request to the auth server. Default GET.", protects: true },
   "auth-proxy-set-headers": {
-    effect: "Headers for the auth server from a ConfigMap in the namespace of the Ingress.",
+    effect: "Headers that the auth server receives. They are read from a ConfigMap in the namespace of the Ingress.",
     protects: true,
   },
   "auth-realm": {
     effect:
       "The realm of the challenge. Default `Authentication Required`. `off` is a realm, and does not switch off the authentication.",
   },
-  "auth-request-redirect": { effect: "The header X-Auth-Request-Redirect for the auth server.", protects: true },
+  "auth-request-redirect": {
+    effect: "Value of the header X-Auth-Request-Redirect that the auth server receives.",
+    protects: true,
+  },
   "auth-response-headers": {
-    effect: "Headers of the auth server's response that are sent to the upstream. Those of the client are removed.",
+    effect:
+      "Headers of the auth server's response that are sent to the upstream. Headers of the client with these names " +
+      "are removed.",
     protects: true,
   },
   "auth-secret": {
     effect:
       "The Secret with users and hashes of their passwords, in the namespace of the Ingress (plugin basic-auth). It " +
-      "needs no label. Users whose hash has another form than MD5, SHA, bcrypt, SHA-256 or SHA-512 cannot log in.",
+      "needs no label. Users whose hash is not of the form MD5, SHA, bcrypt, SHA-256 or SHA-512 cannot log in.",
     protects: true,
   },
   "auth-secret-type": {
@@ -87,22 +96,29 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
     effect: "Clients that the auth server refuses with 401 are redirected to this URL.",
     protects: true,
   },
-  "auth-signin-redirect-param": { effect: "The parameter with the URL of the request. Default `rd`." },
+  "auth-signin-redirect-param": {
+    effect: "Name of the query parameter of `auth-signin` that contains the URL of the request. Default `rd`.",
+  },
   "auth-snippet": snippet,
   "auth-tls-error-page": {
     effect: "Requests without a valid certificate are redirected to this URL with 302. Variables of nginx are refused.",
     protects: true,
   },
   "auth-tls-match-cn": {
-    effect: "Regular expression for the subject, such as `CN=machine`. Other requests are answered 403.",
+    effect:
+      "Regular expression for the subject of the client's certificate, such as `CN=machine`. Requests with another " +
+      "subject are answered with 403.",
     protects: true,
   },
-  "auth-tls-pass-certificate-to-upstream": { effect: "The header ssl-client-cert has the certificate." },
+  "auth-tls-pass-certificate-to-upstream": {
+    effect: "`true`: the upstream receives the client's certificate in the header ssl-client-cert.",
+  },
   "auth-tls-secret": {
     effect:
-      "All requests for the hosts of the Ingress need a certificate of the CAs in the entry `ca.crt` of this Secret " +
-      "(plugin mtls-auth), also those of other Ingresses with the host. Others, and plain http, are answered 400. If " +
-      "several Ingresses of a host have the annotation, that of the oldest is used. A Secret with `ca.crl` is refused.",
+      "All requests for the hosts of the Ingress, including those for other Ingresses with the same host, need a " +
+      "client certificate from a CA in the entry `ca.crt` of this Secret (plugin mtls-auth). Requests without such a " +
+      "certificate, and plain http requests, are answered with 400. If several Ingresses of a host have the " +
+      "annotation, the annotation of the oldest Ingress is used. A Secret with `ca.crl` is refused.",
     protects: true,
   },
   "auth-tls-verify-client": {
@@ -113,7 +129,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
     effect: "Maximum number of intermediate certificates, up to 8. Default 1.",
     protects: true,
   },
-  "auth-type": { effect: "`basic`. `digest` is refused.", protects: true },
+  "auth-type": { effect: "`basic` is accepted, `digest` is refused.", protects: true },
   "auth-url": {
     effect:
       "Requests are served if this server answers with a 2xx status (plugin forward-auth). 401 and 403 are passed to " +
@@ -125,17 +141,33 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   canary: {
     effect:
-      "`true`: the Ingress receives a part of the requests of the Ingress in its namespace that has the same host and " +
-      "path, Exact or not. Its other annotations have no effect. Of several canaries, the oldest is used.",
+      "`true`: the Ingress receives a part of the requests for another Ingress of its namespace, namely for the same " +
+      "host and path with a `pathType` that is `Exact` in both or in neither. Other annotations of the canary have " +
+      "no effect. Of several canaries, the oldest is used.",
   },
-  "canary-by-cookie": { effect: "Cookie with `always` or `never`." },
+  "canary-by-cookie": {
+    effect:
+      "Name of a cookie. The canary receives all requests with the value `always`, and none with the value `never`.",
+  },
   "canary-by-header": {
-    effect: "Header with `always` or `never`. Headers decide before cookies, and these before weights.",
+    effect:
+      "Name of a header. The canary receives all requests with the value `always`, and none with the value `never`. " +
+      "The header takes precedence over the cookie, and the cookie over the weight.",
   },
-  "canary-by-header-pattern": { effect: "Regular expression for the header's value; case is ignored." },
-  "canary-by-header-value": { effect: "Value of the header instead of `always`; case is ignored." },
-  "canary-weight": { effect: "Part of the requests, of `canary-weight-total`. Default 0." },
-  "canary-weight-total": { effect: "Default 100." },
+  "canary-by-header-pattern": {
+    effect:
+      "Regular expression for the value of the header `canary-by-header`, instead of `always` and `never`; case is " +
+      "ignored.",
+  },
+  "canary-by-header-value": {
+    effect:
+      "Value of the header `canary-by-header` with which the canary receives the request, instead of `always` and " +
+      "`never`; case is ignored.",
+  },
+  "canary-weight": {
+    effect: "Part of the requests that the canary receives, out of `canary-weight-total`. Default 0.",
+  },
+  "canary-weight-total": { effect: "The value of `canary-weight` that stands for all requests. Default 100." },
   "client-body-buffer-size": streamed,
   "configuration-snippet": snippet,
   "connection-proxy-header": tuning,
@@ -159,7 +191,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   "custom-http-errors": unsupported("errors of the upstream are passed to the client"),
   "default-backend": unsupported("there is no backend for errors"),
-  "denylist-source-range": { effect: "Requests of these addresses are answered 403.", protects: true },
+  "denylist-source-range": { effect: "Requests from these addresses are answered with 403.", protects: true },
   "disable-proxy-intercept-errors": tuning,
   "enable-access-log": logging,
   "enable-cors": { effect: "Answers preflight requests and sets CORS headers (plugin cors)." },
@@ -168,8 +200,8 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "enable-opentelemetry": logging,
   "enable-owasp-core-rules": firewall,
   "enable-rewrite-log": logging,
-  "fastcgi-index": unsupported("FastCGI"),
-  "fastcgi-params-configmap": unsupported("FastCGI"),
+  "fastcgi-index": unsupported("there is no FastCGI"),
+  "fastcgi-params-configmap": unsupported("there is no FastCGI"),
   "force-ssl-redirect": {
     effect: "Plain http is redirected with 308, whether or not the host has a certificate.",
     protects: true,
@@ -185,16 +217,17 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   "limit-connections": {
     effect:
-      "Number of requests of an address that may be in progress; more are answered 503 (plugin concurrency-limiting).",
+      "Number of requests from one address that may be in progress; further requests are answered with 503 (plugin " +
+      "concurrency-limiting).",
     protects: true,
   },
   "limit-rate": unsupported("the bandwidth of responses is not limited"),
   "limit-rate-after": unsupported("the bandwidth of responses is not limited"),
-  "limit-rpm": { effect: "Requests per minute of an address, as `limit-rps`.", protects: true },
+  "limit-rpm": { effect: "Requests per minute from one address, otherwise like `limit-rps`.", protects: true },
   "limit-rps": {
     effect:
-      "Requests per second of an address on each node, with a burst; more are answered 503 (plugin rate-limiting). " +
-      "All paths of the Ingress count together.",
+      "Requests per second from one address on each node, with a burst; further requests are answered with 503 " +
+      "(plugin rate-limiting). Requests for all paths of the Ingress are counted together.",
     protects: true,
   },
   "limit-whitelist": { effect: "The former name of `limit-allowlist`." },
@@ -213,15 +246,15 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "preserve-trailing-slash": { effect: "The redirect to https keeps trailing slashes.", ignored: true },
   "proxy-body-size": {
     effect:
-      "Largest request body; a larger one is answered 413 (plugin request-size-limiting). 0: no limit. Without the " +
-      "annotation there is no limit, where ingress-nginx has 1m.",
+      "Largest request body; a larger one is answered with 413 (plugin request-size-limiting). 0: no limit. Without " +
+      "the annotation there is no limit, whereas ingress-nginx has a limit of 1m.",
     protects: true,
   },
   "proxy-buffer-size": streamed,
   "proxy-buffering": streamed,
   "proxy-buffers-number": streamed,
   "proxy-busy-buffers-size": streamed,
-  "proxy-connect-timeout": { effect: "Seconds. Default 5." },
+  "proxy-connect-timeout": { effect: "Timeout of a connection to the upstream in seconds. Default 5." },
   "proxy-cookie-domain": rewrites,
   "proxy-cookie-path": rewrites,
   "proxy-http-version": tuning,
@@ -231,11 +264,11 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   "proxy-next-upstream-timeout": tuning,
   "proxy-next-upstream-tries": { effect: "Number of attempts. Default 3." },
-  "proxy-read-timeout": { effect: "Seconds. Default 60." },
+  "proxy-read-timeout": { effect: "Maximum seconds between two reads from the upstream. Default 60." },
   "proxy-redirect-from": rewrites,
   "proxy-redirect-to": rewrites,
   "proxy-request-buffering": streamed,
-  "proxy-send-timeout": { effect: "Seconds. Default 60." },
+  "proxy-send-timeout": { effect: "Maximum seconds between two writes to the upstream. Default 60." },
   "proxy-ssl-ciphers": tuning,
   "proxy-ssl-name": upstreamCertificates,
   "proxy-ssl-protocols": tuning,
@@ -246,10 +279,10 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "relative-redirects": tuning,
   "rewrite-target": {
     effect:
-      "Replaces the path. `$1` to `$9` are the captured groups of the path, which is a regular expression, as are all " +
-      "paths of the host (plugin request-transformer).",
+      "Replaces the path. `$1` to `$9` are the captured groups of the path. The path, like all paths of the host, is " +
+      "then a regular expression (plugin request-transformer).",
   },
-  satisfy: { effect: "`all`. `any` is refused.", protects: true },
+  satisfy: { effect: "`all` is accepted, `any` is refused.", protects: true },
   "server-alias": {
     effect:
       "Further hosts of all rules, as names or wildcards. A host that another Ingress has a rule for is not used.",
@@ -258,40 +291,46 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "service-upstream": { effect: "Requests are sent to the Service's cluster address instead of its endpoints." },
   "session-cookie-change-on-failure": { effect: "A client moves when its endpoint fails.", ignored: true },
   "session-cookie-conditional-samesite-none": unsupported("the cookie has SameSite=Lax"),
-  "session-cookie-domain": unsupported("the cookie has no Domain"),
+  "session-cookie-domain": unsupported("the cookie has no attribute Domain"),
   "session-cookie-expires": unsupported("the cookie ends with the session of the browser"),
   "session-cookie-max-age": unsupported("the cookie ends with the session of the browser"),
   "session-cookie-name": { effect: "Default INGRESSCOOKIE." },
   "session-cookie-path": { effect: "Default `/`." },
   "session-cookie-samesite": unsupported("the cookie has SameSite=Lax"),
-  "session-cookie-secure": unsupported("the cookie has no Secure"),
+  "session-cookie-secure": unsupported("the cookie has no attribute Secure"),
   "ssl-ciphers": tuning,
   "ssl-passthrough": unsupported("TLS is not passed through", true),
   "ssl-prefer-server-ciphers": tuning,
   "ssl-redirect": {
-    effect: "`false`: plain http is served for hosts with a certificate too. Default: it is redirected with 308.",
+    effect:
+      "`false`: plain http requests are served even for hosts with a certificate. Default: they are redirected with " +
+      "308.",
     protects: true,
   },
   "stream-snippet": snippet,
-  "temporal-redirect": { effect: "As `permanent-redirect`, with 302. It takes precedence." },
+  "temporal-redirect": {
+    effect: "Like `permanent-redirect`, but with 302. It takes precedence over `permanent-redirect`.",
+  },
   "temporal-redirect-code": { effect: "Status of the redirect, 300 to 307. Default 302." },
   "upstream-hash-by": {
     effect:
-      "Requests with the same value go to the same endpoint. One of the variables `$remote_addr`, `$request_uri` " +
-      "(without the query), `$uri`, `$http_NAME`, `$cookie_NAME` and `$arg_NAME`.",
+      "Requests with the same value go to the same endpoint. The value is that of one of the variables " +
+      "`$remote_addr`, `$request_uri` (without the query), `$uri`, `$http_NAME`, `$cookie_NAME` and `$arg_NAME`.",
   },
   "upstream-hash-by-subset": unsupported("requests with the same value go to one endpoint"),
   "upstream-hash-by-subset-size": unsupported("requests with the same value go to one endpoint"),
-  "upstream-vhost": { effect: "The Host header for the upstream. Variables of nginx are refused." },
+  "upstream-vhost": { effect: "Value of the Host header that the upstream receives. Variables of nginx are refused." },
   "use-port-in-redirects": tuning,
   "use-regex": {
     effect:
-      "All paths of the host, also those of other Ingresses, are regular expressions: they ignore case, match from the " +
-      "start without an end, and the longest is tried first. Requests of a path with look-around or back-references are " +
-      "answered with 503.",
+      "All paths of the host, including those of other Ingresses, are regular expressions. They ignore case and must " +
+      "match the beginning of a request's path; the longest expression is tried first. If an expression has " +
+      "look-around or back-references, requests for its path are answered with 503.",
   },
   "whitelist-source-range": { effect: "The former name of `allowlist-source-range`.", protects: true },
-  "x-forwarded-prefix": { effect: "The header X-Forwarded-Prefix, if the path is rewritten." },
+  "x-forwarded-prefix": {
+    effect: "Value of the header X-Forwarded-Prefix that the upstream receives if the path is rewritten.",
+  },
 };
 
 /** The first words of the names of annotations that protect, whether or not the table has the whole name. */
