@@ -17,7 +17,7 @@ function sectionsOf(definition: CommandDefinition, names: readonly string[]): re
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
     description,
     `\`\`\`sh\n${usageOf(definition, name)}\n\`\`\``,
-    aliases.length > 0 && `Also: ${aliases.map((alias) => `\`${alias}\``).join(", ")}.`,
+    aliases.length > 0 && `Other names: ${aliases.map((alias) => `\`${alias}\``).join(", ")}.`,
     subcommands.length > 0 &&
       table(
         ["command", "effect"],

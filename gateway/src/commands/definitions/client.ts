@@ -8,8 +8,8 @@ const status: SluiceCommand = {
   name: "status",
   summary: "shows the nodes, and the parts of the configuration that are not served as written",
   description:
-    "It also warns of certificates that expire within 14 days or do not cover their server name, and of targets that are " +
-    "unhealthy or refused. Warnings do not change the exit code.",
+    "The command also warns of certificates that expire within 14 days or do not cover their server name, and of " +
+    "targets that are unhealthy or refused. Warnings do not change the exit code.",
   options: clientOptions("table", "yaml", "json"),
   exitCodes: { 3: "a node, a resource or a file has a problem" },
   examples: [
@@ -130,10 +130,12 @@ const plan: SluiceCommand = {
 
 const diff: SluiceCommand = {
   name: "diff",
-  summary: "shows the difference between a file or folder and the configuration",
+  summary: "shows the difference between a file or folder and the current configuration",
   options: { ...document, ...clientOptions("text", "yaml", "json") },
   exitCodes: { 1: "there is a difference", 3: "the command failed; standard error has the reason and what to change" },
-  examples: [{ line: "sluice diff -f sluice.yml --prune", effect: "checks whether the configuration equals the file" }],
+  examples: [
+    { line: "sluice diff -f sluice.yml --prune", effect: "checks whether the current configuration equals the file" },
+  ],
   load: async () => (await import("../client/plan.ts")).diffCommand,
 };
 
@@ -141,8 +143,8 @@ const apply: SluiceCommand = {
   name: "apply",
   summary: "changes the configuration to that of a file or folder, or carries out a saved plan",
   description:
-    "All changes are made or none. A saved plan is refused if the configuration has changed since it was made. Nodes " +
-    "serve the changes when the command ends, unless one of them does not answer in time.",
+    "Either all changes are made or none. A saved plan is refused if the configuration has changed since the plan " +
+    "was made. Nodes serve the changes when the command ends, unless one of them does not answer in time.",
   arguments: [{ name: "PLAN", optional: true, description: "A plan that `sluice plan --out` saved." }],
   options: {
     file: { short: "f", value: "PATH", description: "A declarative file or a folder, to plan and apply at once." },
@@ -177,7 +179,7 @@ const history: SluiceCommand = {
   exitCodes: withoutRevisions,
   examples: [
     { line: "sluice history -o wide", effect: "the last revisions with the names of changed entities" },
-    { line: "sluice history 7", effect: "the changes of revision 7, member by member" },
+    { line: "sluice history 7", effect: "the changes of revision 7, field by field" },
     { line: "sluice history 3 7", effect: "the difference between the states of revision 3 and revision 7" },
   ],
   load: async () => (await import("../client/revisions/history.ts")).historyCommand,
@@ -187,8 +189,8 @@ const rollback: SluiceCommand = {
   name: "rollback",
   summary: "restores the configuration of an earlier revision",
   description:
-    "Shows what would change, and asks for confirmation. All changes are made or none, and they are recorded as a new " +
-    "revision. Nodes serve the changes when the command ends, unless one of them does not answer in time.",
+    "Shows what would change, and asks for confirmation. Either all changes are made or none, and they are recorded " +
+    "as a new revision. Nodes serve the changes when the command ends, unless one of them does not answer in time.",
   arguments: [{ name: "N", description: "Number of the revision, as `sluice history` lists it." }],
   options: carryOutOptions,
   exitCodes: withoutRevisions,

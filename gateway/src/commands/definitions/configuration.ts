@@ -77,7 +77,7 @@ const config: SluiceCommand = {
 
 const migrate: SluiceCommand = {
   name: "migrate",
-  summary: "reports which part of a Kong configuration is served, and converts that part",
+  summary: "reports which part of a Kong configuration Sluice can serve, and converts that part",
   description:
     "Prints which entities of a Kong configuration Sluice serves in the same way, which ones differently, and which " +
     "ones not at all, with the action to take instead. With --admin the entities are read from Kong's admin API, with " +
@@ -90,8 +90,8 @@ const migrate: SluiceCommand = {
       value: "PATH",
       description:
         "Write the part that can be served: custom resources into the folder PATH, or a declarative file (--format). " +
-        "A plugin that Sluice lacks and that may protect its scope is written so that requests there are answered " +
-        "with 503.",
+        "A plugin that Sluice lacks and that may protect its scope is written so that requests in that scope are " +
+        "answered with 503.",
     },
     format: {
       value: "FORM",
@@ -99,7 +99,7 @@ const migrate: SluiceCommand = {
       description: "The form that --write writes (default resources).",
     },
   },
-  exitCodes: { 3: "part of the configuration is not served" },
+  exitCodes: { 3: "Sluice cannot serve a part of the configuration" },
   examples: [
     { line: "sluice migrate kong.yml", effect: "reports on a declarative file of Kong" },
     {
@@ -184,7 +184,7 @@ const plugin: SluiceCommand = {
     {
       name: "new",
       summary: "writes a plugin package with a test into the new folder NAME",
-      arguments: [{ name: "NAME", description: "Lower-case letters, digits and single dashes." }],
+      arguments: [{ name: "NAME", description: "Name of the plugin: lower-case letters, digits and single dashes." }],
       examples: [{ line: "sluice plugin new my-plugin", effect: "writes ./my-plugin" }],
       load: async () => (await import("../plugin/index.ts")).newPluginCommand,
     },

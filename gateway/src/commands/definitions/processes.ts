@@ -6,7 +6,7 @@ const closesOnSignal = "The process drains and exits at the first SIGTERM or SIG
 export const processCommands: readonly SluiceCommand[] = [
   {
     name: "start",
-    summary: "runs a node and the admin API in one process, over a database or a declarative file",
+    summary: "runs a node and the admin API in one process, backed by a database or a declarative file",
     description: closesOnSignal,
     examples: [
       { line: "sluice start", effect: "with the embedded database in ./sluice-database" },
@@ -29,10 +29,13 @@ export const processCommands: readonly SluiceCommand[] = [
   },
   {
     name: "admin",
-    summary: "runs the admin listener: Kong's admin API, over custom resources, a database or a file",
+    summary: "runs the admin listener: Kong's admin API, backed by custom resources, a database or a file",
     description: closesOnSignal,
     examples: [
-      { line: "sluice admin --store directory --directory ./resources", effect: "over custom resources in a folder" },
+      {
+        line: "sluice admin --store directory --directory ./resources",
+        effect: "backed by custom resources in a folder",
+      },
     ],
     load: async () => (await import("../admin.ts")).adminCommand,
   },

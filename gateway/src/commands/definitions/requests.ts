@@ -78,7 +78,8 @@ const logs: SluiceCommand = {
   summary: "lists the refused, failed and slow requests, or follows the access log of all nodes",
   description:
     "A request has failed if its service answered with a status of 500 or above. Warnings about nodes that did not " +
-    "answer and about missed requests are written to standard error. The format json is one line for each request.",
+    "answer and about missed requests are written to standard error. The format json prints one line for each " +
+    "request.",
   options: {
     follow: { short: "f", description: "Print all requests from now on, as they end." },
     route: { value: "NAME", description: "Only requests of this route (name or id)." },

@@ -19,7 +19,7 @@ import type { Progress } from "../terminal/progress.ts";
 import { readAdminApi } from "./read-admin.ts";
 import { describeInAdminApi, describeInFile, migrationReport, type Reported } from "./report.ts";
 
-/** The exit code if part of the configuration is not served. */
+/** The exit code if Sluice cannot serve a part of the configuration. */
 const NOT_ALL_SERVED = 3;
 
 export const migrateCommand = defineCommand({
