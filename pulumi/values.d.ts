@@ -11,7 +11,7 @@ export interface Values {
   readonly namespaceSelector: string;
   /** Labels for every object. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Minimum level of log lines, for every part. */
+  /** Minimum level of the log lines of every component. */
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly image: {
     /** Registry of all images, with its port. Empty: the default of the container runtime. */
@@ -24,7 +24,7 @@ export interface Values {
   readonly plugins: {
     /** Images of plugins of your own, as full references that end with a digest: images.example.com/acme/sluice-plugin-x@sha256:…. Each image has the files of one npm package in the folder /package (docs/how-to/run-plugins-in-kubernetes.md). Nodes load the plugin's code; the operator and the admin API load only its schema. */
     readonly images: readonly string[];
-    /** Whether these images are mounted as image volumes. That needs Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime with image volumes, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin with the program cp, which the image must contain. */
+    /** Whether the images of `plugins.images` are mounted as image volumes. Image volumes need Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime with image volumes, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin with the program cp, which the image must contain. */
     readonly imageVolumes: boolean;
   };
   readonly operator: {
@@ -286,7 +286,7 @@ export interface Values {
     };
   };
   readonly disruptionBudgets: {
-    /** Whether to create PodDisruptionBudgets, which allow the eviction of one pod of each part at a time. */
+    /** Whether to create PodDisruptionBudgets, which allow the eviction of one pod of each component at a time. */
     readonly enabled: boolean;
   };
   readonly monitoring: {
@@ -316,7 +316,7 @@ export interface Values {
     };
   };
   readonly networkPolicies: {
-    /** Whether to create NetworkPolicies, which allow only traffic between the parts and the traffic of the values below. Recommended in production. */
+    /** Whether to create NetworkPolicies, which allow only traffic between the components of this release, and the traffic that the values below describe. Recommended in production. */
     readonly enabled: boolean;
     /** Clients of the proxy, as `from` of a NetworkPolicy. Empty: all. */
     readonly proxyFrom: readonly object[];

@@ -50,7 +50,7 @@ export function createOperatorMetrics(registry = new Registry()) {
   });
   const saves = new Counter({
     name: "sluice_operator_state_writes_total",
-    help: "Writes of the acknowledged state, by their outcome.",
+    help: "Writes of the document that the nodes have acknowledged, by their outcome.",
     labelNames: ["outcome"],
     registers,
   });
@@ -116,7 +116,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
     },
     {
       name: "sluice_operator_resources_with_problems",
-      help: "Resources with a problem, such as an invalid member or a missing reference.",
+      help: "Resources with a problem, such as an invalid field or a reference to a missing resource.",
       read: gauges.problems,
     },
     {
@@ -132,7 +132,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
     },
     {
       name: "sluice_operator_document_kept_timestamp_seconds",
-      help: "Unix time at which this process last saved the acknowledged state; 0: never.",
+      help: "Unix time at which this process last saved the document that the nodes have acknowledged; 0: never.",
       read: () => (gauges.savedAt() ?? 0) / 1000,
     },
     {

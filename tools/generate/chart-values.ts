@@ -159,7 +159,7 @@ export function chartValueFiles(): readonly GeneratedFile[] {
   const schema = valuesSchema(values);
   const intro =
     "This page lists the values of the chart [charts/sluice](../../charts/sluice/README.md), for `--set` or a values file " +
-    "of `helm install`. Other values are refused.";
+    "of `helm install`. The chart refuses values that are not in this list.";
   return [
     { path: "charts/sluice/values.schema.json", content: printJson(schema) },
     { path: "pulumi/values.d.ts", content: valuesType(schema) },

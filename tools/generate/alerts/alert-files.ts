@@ -59,10 +59,10 @@ function alertsPage(): GeneratedFile {
   });
   return markdown(
     "docs/reference/alerts.md",
-    "# Alerts\n\nThe chart creates a PrometheusRule with these alerts if `monitoring.rules.enabled` is set; " +
+    "# Alerts\n\nThe Helm chart creates a PrometheusRule with these alerts if `monitoring.rules.enabled` is set; " +
       "`monitoring.rules.objective` is the share of requests that must succeed. For Prometheus without its operator, " +
       "[prometheus-rules.yaml](prometheus-rules.yaml) is a rules file. The first rule in this file sets the " +
-      "objective to 99.9 %. `npm run test:public -- prometheus` fires every alert in Prometheus " +
+      "objective to 99.9 %. `npm run test:public -- prometheus` makes every alert fire in Prometheus " +
       `([last results](../../test/public/results.md)).\n\n${sections.join("\n")}`,
     "tools/generate/alerts/alert-rules.ts",
   );

@@ -111,8 +111,8 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         summary: "{{ $value }} nodes do not serve the published configuration.",
         cause: "The nodes answer the operator, but refuse its document or take a long time to apply it.",
         cure:
-          "`GET /status` of the operator names the nodes in `lagging`, with the reason in `trouble`. A node that refuses " +
-          "a document has another version than the operator, or lacks a plugin of `SLUICE_PLUGINS`.",
+          "`GET /status` of the operator names the nodes in `lagging`, with the reason in `trouble`. A node that " +
+          "refuses a document is not of the same version as the operator, or lacks a plugin of `SLUICE_PLUGINS`.",
       },
       {
         alert: "SluiceNodeSilent",
@@ -221,8 +221,9 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
               expr: `absent(${series("sluice_operator_term")})`,
               summary: "Prometheus gets no metrics of an operator.",
               cause:
-                "No operator runs, or Prometheus cannot reach it: `networkPolicies.metricsFrom` of the chart must allow " +
-                "Prometheus. Only the chart's rules have this alert, because nodes over a file or a database need no operator.",
+                "No operator runs, or Prometheus cannot reach it: `networkPolicies.metricsFrom` of the chart must " +
+                "allow Prometheus. Only the chart's rules have this alert, because nodes that read a file or a " +
+                "database need no operator.",
               cure: "Look at the pods of the operator, and at the targets in Prometheus.",
             } as const,
           ]),

@@ -7,16 +7,16 @@ const listeners: Readonly<Record<MeasuredComponent, { readonly title: string; re
     title: "Node",
     text:
       "`GET /metrics` of the status listener (`SLUICE_STATUS_LISTEN`). `GET /metrics` of the admin API " +
-      "(`SLUICE_ADMIN_LISTEN`) returns the same metrics of all nodes: counters and histograms are added up, gauges " +
-      "have the label `node_id`. Only the admin API has `sluice_node_scraped`.\n\n" +
-      "Metrics of requests need the plugin [prometheus](plugins/prometheus.md), whose config selects them. " +
-      "`<plugin>` stands for the name of a plugin, with `_` instead of `-`. Plugins of your own may have further " +
-      "metrics. With `SLUICE_COMPAT=kong`, metrics have the names of the last column.",
+      "(`SLUICE_ADMIN_LISTEN`) returns the same metrics of all nodes: it adds up counters and histograms, and gives " +
+      "gauges the label `node_id`. Only the admin API has `sluice_node_scraped`.\n\nMetrics of requests need the " +
+      "plugin [prometheus](plugins/prometheus.md), whose config selects them. `<plugin>` stands for the name of a " +
+      "plugin, with `_` instead of `-`. Plugins of your own may have further metrics. With `SLUICE_COMPAT=kong`, " +
+      "metrics have the names in the last column.",
   },
   operator: { title: "Operator", text: "`GET /metrics` of `SLUICE_OPERATOR_LISTEN`." },
   "user-api": {
     title: "User API",
-    text: "`GET /metrics` of `SLUICE_USER_API_LISTEN`, for requests that do not come through a gateway.",
+    text: "`GET /metrics` of `SLUICE_USER_API_LISTEN`. If this request comes through a gateway, it is answered with 404.",
   },
 };
 
