@@ -29,7 +29,7 @@ const schema = record(
         description:
           "The text of an htpasswd file: a user name, a colon and a hash on each line. Its users are admitted without " +
           "a consumer, and a consumer's credential with the same user name is not used. Supported hashes: " +
-          `${supportedForms}. In custom resources prefer configFrom, which reads it from a Secret.`,
+          `${supportedForms}. In custom resources prefer configFrom, which reads the text from a Secret.`,
         maxLength: 1_048_576,
         secret: true,
         referenceable: true,

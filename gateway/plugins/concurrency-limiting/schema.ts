@@ -36,11 +36,11 @@ const schema = record(
   },
   {
     description:
-      "Limits the number of requests that each client has in progress at the same time. A request is in progress from " +
-      "the time at which the plugin admits it until its response has been sent, or its client has disconnected. A " +
-      "WebSocket is in progress until its connection ends; each stream of HTTP/2 is a request of its own, and idle " +
-      "connections do not count. A refused request is not counted. Each node counts on its own, exactly and over all " +
-      "its workers.",
+      "Limits the number of requests that each client has in progress at the same time. A request is in progress " +
+      "from the time at which the plugin admits it until its response has been sent, or its client has disconnected. " +
+      "A WebSocket is in progress until its connection ends; each stream of HTTP/2 is a request of its own, and idle " +
+      "connections do not count. A refused request is not counted. Each node counts on its own. The count is exact, " +
+      "and includes the requests of all workers of the node.",
   },
 );
 

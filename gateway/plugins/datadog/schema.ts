@@ -47,7 +47,7 @@ const metric = record(
     ),
     consumer_identifier: nullable(
       choice(["consumer_id", "custom_id", "username"], {
-        description: "The member of the consumer that is the value of the consumer's tag. Unset: the tag is left out.",
+        description: "The field of the consumer whose value is sent in the consumer's tag. Unset: the tag is left out.",
       }),
     ),
   },

@@ -14,7 +14,7 @@ const schema = record(
   {
     path: text({
       description:
-        "The file on each node. It is created if it does not exist; its folder must exist and be writable for the node.",
+        "The file on each node. It is created if it does not exist; its folder must exist and be writable by the node.",
       maxLength: 4096,
     }),
     reopen: boolean({

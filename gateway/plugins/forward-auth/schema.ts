@@ -46,8 +46,8 @@ const schema = record(
         "Which headers describe the request to the server, and which of its responses the client gets. `traefik`: " +
         "X-Forwarded-Method, -Proto, -Host, -Uri and -For; every response except 2xx is sent to the client. `nginx`: " +
         "X-Original-URL, X-Original-Method, X-Auth-Request-Redirect, X-Sent-From, X-Real-IP, X-Forwarded-For and " +
-        "X-Request-ID, as the annotation auth-url of ingress-nginx; 401 and 403 are sent to the client, and every " +
-        "other failure is answered with 500.",
+        "X-Request-ID, as with the annotation auth-url of ingress-nginx; 401 and 403 are sent to the client, and " +
+        "every other failure is answered with 500.",
       default: "traefik",
     }),
     auth_request_headers: headerNames(
@@ -56,7 +56,7 @@ const schema = record(
     ),
     auth_response_headers: headerNames(
       "Headers of the server's response that are set in the request to the upstream. They are removed from the " +
-        "client's request, also if the server does not send them.",
+        "client's request, even if the server does not send them.",
     ),
     add_auth_cookies_to_response: array(text({ description: "A name.", maxLength: 256 }), {
       description:
@@ -95,21 +95,23 @@ const schema = record(
     signin_url: nullable(
       text({
         description:
-          "URL of a login page. Responses of the gateway with status 401, also of other plugins, become redirects " +
-          "(302) to it. It may contain the variables of `address`. Needs `request_style: nginx`.",
+          "URL of a login page. Responses of the gateway with status 401, including those of other plugins, become " +
+          "redirects (302) to this page. The URL may contain the variables of `address`. Needs `request_style: " +
+          "nginx`.",
         maxLength: 4096,
       }),
     ),
     signin_redirect_param: text({
       description:
-        "Parameter with the URL of the request, which is added to `signin_url` unless its query has the parameter.",
+        "Query parameter with the URL of the request. It is added to `signin_url`, unless the query of `signin_url` " +
+        "contains it.",
       default: "rd",
       maxLength: 128,
     }),
     always_set_cookies: boolean({
       description:
-        "With `request_style: nginx`, the client gets the server's cookies with responses of the statuses 200, 201, " +
-        "204, 206, 301 to 304, 307 and 308. True: with every response.",
+        "With `request_style: nginx`, whether the client gets the server's cookies with every response. If false, it " +
+        "gets them only with responses of the statuses 200, 201, 204, 206, 301 to 304, 307 and 308.",
       default: false,
     }),
     preserve_location_header: boolean({

@@ -14,9 +14,9 @@ const schema = record(
     }),
     max_body_size: integer({
       description:
-        "Maximum size of a request's body in bytes. The body is read before the request is forwarded. A larger body is " +
-        "streamed, and its operation is counted as `(unknown)`. A document with more than 16,384 characters is not " +
-        "read: its operation is counted under `operationName`.",
+        "Maximum size of a request's body in bytes. The body is read before the request is forwarded. A larger body " +
+        "is streamed, and its operation is counted as `(unknown)`. A GraphQL document with more than 16,384 " +
+        "characters is not read: its operation is counted under `operationName`.",
       default: 131_072,
       minimum: 1,
       maximum: 1_048_576,

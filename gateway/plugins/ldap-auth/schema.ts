@@ -85,7 +85,7 @@ const schema = record(
     }),
     realm: nullable(text({ description: "Realm of the WWW-Authenticate header.", maxLength: 256 })),
   },
-  { description: "Requires the user name and password of an LDAP directory, which checks them by a bind (RFC 4513)." },
+  { description: "Requires a user name and password, which an LDAP directory checks by a bind (RFC 4513)." },
 );
 
 export type LdapAuthConfig = Static<typeof schema>;

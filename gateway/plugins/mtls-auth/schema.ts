@@ -43,8 +43,8 @@ const schema = record(
     ),
     consumer_by: set(choice(["username", "custom_id"], { description: "A member of consumers." }), {
       description:
-        "Members of consumers that are compared with the subject names of the certificate. Empty or null: consumers are " +
-        "found only by `mtls_auth_credentials`.",
+        "Fields of consumers that are compared with the subject names of the certificate. Empty or null: consumers " +
+        "are found only by `mtls_auth_credentials`.",
       default: ["username", "custom_id"],
       maxItems: 2,
     }),
@@ -101,7 +101,7 @@ const schema = record(
       description:
         "`kong`: the plugin authenticates a consumer, and refuses with 401. `nginx`: the plugin only verifies, as " +
         "ingress-nginx does; it refuses with 400, and the upstream gets the headers Ssl-Client-Verify, " +
-        "Ssl-Client-Subject-Dn and Ssl-Client-Issuer-Dn. Members about consumers then have no meaning and are refused.",
+        "Ssl-Client-Subject-Dn and Ssl-Client-Issuer-Dn. Fields that concern consumers are then refused.",
       default: "kong",
     }),
     trusted_certificates: nullable(
@@ -119,7 +119,7 @@ const schema = record(
     }),
     max_intermediates: nullable(
       integer({
-        description: "Maximum certificates between the client's certificate and the trusted one. Null: 8.",
+        description: "Maximum number of certificates between the client's certificate and the trusted one. Null: 8.",
         minimum: 0,
         maximum: MAX_INTERMEDIATES,
       }),
@@ -127,8 +127,9 @@ const schema = record(
     subject_pattern: nullable(
       text({
         description:
-          "Regular expression for any part of the subject, such as `CN=machine`, whose most specific part is first. " +
-          "Other requests are refused with 403. Needs `response_style: nginx`.",
+          "Regular expression that a part of the certificate's subject must match, such as `CN=machine`. The subject " +
+          "begins with its most specific part. Requests with another subject are refused with 403. Needs " +
+          "`response_style: nginx`.",
         rule: "regex",
         maxLength: 1024,
       }),
@@ -136,7 +137,8 @@ const schema = record(
     error_page: nullable(
       text({
         description:
-          "URL to which requests are redirected (302) instead of refusing them with 400. Needs `response_style: nginx`.",
+          "URL to which requests are redirected (302) instead of being refused with 400. Needs `response_style: " +
+          "nginx`.",
         maxLength: 4096,
       }),
     ),
@@ -149,8 +151,8 @@ const schema = record(
   },
   {
     description:
-      "Requires a client certificate in the TLS handshake (mutual TLS), verifies it, and finds the consumer by its " +
-      "subject names.",
+      "Requires a client certificate in the TLS handshake (mutual TLS), verifies it, and finds the consumer by the " +
+      "certificate's subject names.",
     unsupportedMembers: Object.fromEntries(
       ["http_proxy_host", "http_proxy_port", "https_proxy_host", "https_proxy_port"].map((name) => [
         name,

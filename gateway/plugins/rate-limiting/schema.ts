@@ -67,7 +67,8 @@ const schema = record(
     algorithm: choice(["fixed-window", "bucket"], {
       description:
         "How requests are limited. fixed-window: each period has a window. bucket: each period has a leaky bucket, " +
-        "which admits requests at the rate of the limit, evenly distributed, and at once those of `burst`. Sluice's own.",
+        "which admits requests evenly at the rate of the limit, and in addition as many at once as `burst` allows. " +
+        "Kong has no such field.",
       default: "fixed-window",
     }),
     burst: nullable(
@@ -83,13 +84,13 @@ const schema = record(
         {
           description:
             "With algorithm bucket, the number of requests that a client may send at once beyond the rate, for each " +
-            "period with a limit; unset is 0. With `second: 5` and `burst.second: 25`, a client may send 26 requests at " +
-            "once, and then one every 200 ms. Sluice's own.",
+            "period with a limit; unset is 0. With `second: 5` and `burst.second: 25`, a client may send 26 requests " +
+            "at once, and then one every 200 ms. Kong has no such field.",
         },
       ),
     ),
     exempt: addressListMember(
-      "Addresses and CIDR blocks of clients whose requests are neither limited nor counted. Sluice's own.",
+      "Addresses and CIDR blocks of clients whose requests are neither limited nor counted. Kong has no such field.",
     ),
     scope_name: scopeNameMember(),
   },

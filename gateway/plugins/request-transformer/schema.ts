@@ -64,9 +64,9 @@ const schema = record(
     description:
       "Changes requests before they are forwarded, in the order remove, rename, replace, add, append (in multipart " +
       "bodies rename comes first). Values are templates: $(headers.name), $(query_params.name), $(uri_captures.name) " +
-      "and $(shared.name) are values of the request as it was before this plugin. $( ) may contain a subset of Lua: " +
-      "headers['name'], strings, nil, true, false, or, and, not, ==, ~=, .., parentheses, :sub(i, j), :lower() and " +
-      ":upper().",
+      "and $(shared.name) are values of the request as it was before this plugin ran. $( ) may contain a subset of " +
+      "Lua: headers['name'], strings, nil, true, false, or, and, not, ==, ~=, .., parentheses, :sub(i, j), :lower() " +
+      "and :upper().",
   },
 );
 

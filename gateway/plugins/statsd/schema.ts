@@ -41,17 +41,17 @@ const metric = record(
     ),
     consumer_identifier: nullable(
       choice(consumerIdentifiers, {
-        description: "The member that names the consumer. Unset: `consumer_identifier_default`.",
+        description: "The field that names the consumer in the metric. Unset: `consumer_identifier_default`.",
       }),
     ),
     service_identifier: nullable(
       choice(serviceIdentifiers, {
-        description: "The member that names the service. Unset: `service_identifier_default`.",
+        description: "The field that names the service in the metric. Unset: `service_identifier_default`.",
       }),
     ),
     workspace_identifier: nullable(
       choice(workspaceIdentifiers, {
-        description: "The member that names the workspace. Unset: `workspace_identifier_default`.",
+        description: "The field that names the workspace in the metric. Unset: `workspace_identifier_default`.",
       }),
     ),
   },
@@ -107,15 +107,15 @@ const schema = record(
       default: false,
     }),
     consumer_identifier_default: choice(consumerIdentifiers, {
-      description: "The member that names the consumer.",
+      description: "The field that names the consumer, unless a metric sets its own.",
       default: "custom_id",
     }),
     service_identifier_default: choice(serviceIdentifiers, {
-      description: "The member that names the service.",
+      description: "The field that names the service, unless a metric sets its own.",
       default: "service_name_or_host",
     }),
     workspace_identifier_default: choice(workspaceIdentifiers, {
-      description: "The member that names the workspace.",
+      description: "The field that names the workspace, unless a metric sets its own.",
       default: "workspace_id",
     }),
     retry_count: nullable(integer({ description: "Has no effect, as in Kong; see queue.max_retry_time." })),

@@ -28,7 +28,7 @@ export const limitByMembers = (byDefault: LimitBy) => ({
   path: nullable(
     text({
       description:
-        "The path to count if limit_by is path: requests to it share a counter, other requests are counted by address.",
+        "The path to count if limit_by is path: requests to it share a counter; other requests are counted by address.",
       rule: "path",
       maxLength: 1024,
     }),

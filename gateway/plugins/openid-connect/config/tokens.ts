@@ -69,7 +69,7 @@ export const tokenMembers = {
     "The claim that names the consumer. Default: requests have no consumer, only a credential.",
   ),
   consumer_by: set(choice(["id", "username", "custom_id"], { description: "A member." }), {
-    description: "The members of consumers that are compared with the claim, in this order.",
+    description: "The fields of consumers that are compared with the claim, in this order.",
     default: ["username", "custom_id"],
     minItems: 1,
     maxItems: 3,
