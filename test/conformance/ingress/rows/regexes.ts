@@ -1,7 +1,7 @@
 /** Hosts with regular expressions (ingress-nginx, "Ingress Path Matching"). */
 import type { Row } from "../row.ts";
 
-const unsupported = "Requests of a path with look-around or back-references are answered with 503";
+const unsupported = "If an expression has look-around or back-references, requests for its path are answered with 503";
 
 const rest = 'location ~* "^/" { return 404; }';
 
