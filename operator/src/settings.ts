@@ -33,8 +33,9 @@ export const operatorSettings = defineSettings({
     description:
       "If a file in the folder is edited in place, and the edit may remove protection, the edit takes effect only " +
       "after the file has been unchanged for this time, because the file may be half written. Such an edit removes a " +
-      "protecting Plugin, a Route, the last items of a list in a Route, or everything in the file. Does not apply to " +
-      "writes of the admin API, or to a file that is renamed into place some milliseconds after it was written.",
+      "protecting Plugin (such as key-auth), a Route, the last items of a list in a Route, or everything in the " +
+      "file. Does not apply to writes of the admin API, or to a file that is renamed into place some milliseconds " +
+      "after it was written.",
   },
   plugins: {
     variable: "SLUICE_PLUGINS",

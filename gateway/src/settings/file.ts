@@ -7,8 +7,8 @@ export const fileSettings = defineSettings({
     kind: "text",
     default: null,
     description:
-      "Path of the declarative file (YAML or JSON), for source or store `file`. The file is reloaded whenever it " +
-      "changes.",
+      "Path of the declarative file (YAML or JSON), if SLUICE_SOURCE or SLUICE_STORE is `file`. The file is reloaded " +
+      "whenever it changes.",
   },
   fileWritable: {
     variable: "SLUICE_FILE_WRITABLE",
@@ -25,9 +25,9 @@ export const fileSettings = defineSettings({
     description:
       "If a file is edited in place, and the edit removes protection, the edit takes effect only after the file has " +
       "been unchanged for this time, because the file may be half written. Such an edit removes a protecting plugin, " +
-      "or lets an unprotected route match requests of a protected one. Applies to declarative files and, with store " +
-      "`directory`, to files of custom resources. Does not apply to writes of the admin API, or to a file that is " +
-      "renamed into place some milliseconds after it was written.",
+      "such as key-auth, or lets an unprotected route match requests of a protected one. Applies to declarative " +
+      "files and, with store `directory`, to files of custom resources. Does not apply to writes of the admin API, " +
+      "or to a file that is renamed into place some milliseconds after it was written.",
   },
 });
 

@@ -51,9 +51,9 @@ function alertsPage(): GeneratedFile {
   const inPlainFile = new Map(rulesFor(plainPlace).alerts.map((rule) => [rule.alert, rule]));
   const sections = alerts.map((rule) => {
     const { expr } = inPlainFile.get(rule.alert) ?? rule;
-    const after = rule.for === "0m" ? "at once" : `after ${rule.for}`;
+    const delay = rule.for === "0m" ? "at once" : `when the expression has been true for ${rule.for}`;
     return (
-      `## ${rule.alert}\n\nSeverity ${rule.severity}, ${after}.\n\n\`\`\`promql\n${expr}\n\`\`\`\n\n` +
+      `## ${rule.alert}\n\nSeverity: ${rule.severity}. The alert fires ${delay}.\n\n\`\`\`promql\n${expr}\n\`\`\`\n\n` +
       `${rule.cause}\n\n**What to do.** ${rule.cure}\n`
     );
   });

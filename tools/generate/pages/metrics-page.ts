@@ -66,7 +66,9 @@ export function metricsPage(): GeneratedFile {
   return markdown(
     "docs/reference/metrics.md",
     "# Metrics\n\nAll metrics are in Prometheus' text format. [Observe the gateway](../how-to/observe-the-gateway.md#metrics) " +
-      "explains the most important ones; [Alerts](alerts.md) has rules for them. A histogram has the series `_bucket`, " +
+      "explains the most important ones; [Alerts](alerts.md) has rules for them. The " +
+      "[glossary](../../ARCHITECTURE.md#glossary) defines terms such as node, worker and document. " +
+      "A histogram has the series `_bucket`, " +
       `\`_sum\` and \`_count\`. The list shows the metrics on Linux; other systems lack some of the \`process_*\` metrics.\n\n${sections.join("\n")}`,
     "the registration of the metrics",
   );

@@ -42,7 +42,8 @@ export function settingsPage(): GeneratedFile {
       `the file are resolved from the working directory, like paths in variables.\n` +
       `- An unknown flag, an unknown variable that begins with \`SLUICE_\`, and an unknown member are errors, because ` +
       `the name is probably misspelt.\n\n` +
-      `The README of the user API lists [its settings](../../user-api/README.md).\n\n${sections.join("\n")}`,
+      `The [glossary](../../ARCHITECTURE.md#glossary) defines terms such as node, document, source and store. The README ` +
+      `of the user API lists [its settings](../../user-api/README.md).\n\n${sections.join("\n")}`,
     "gateway/src/settings and operator/src/settings.ts",
   );
 }

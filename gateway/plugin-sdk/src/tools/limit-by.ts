@@ -39,9 +39,9 @@ export const scopeNameMember = () =>
   nullable(
     text({
       description:
-        "Instances of this plugin with the same scope_name count together, whatever they are attached to. With custom " +
-        "resources, this holds for requests to Routes of the same namespace. If unset, instances count together only " +
-        "if they are attached to the same entities.",
+        "Instances of this plugin with the same scope_name count together, whatever they are attached to. With " +
+        "custom resources, only requests to Routes of the same namespace count together. If unset, instances count " +
+        "together only if they are attached to the same entities.",
       maxLength: 256,
     }),
   );

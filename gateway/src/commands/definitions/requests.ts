@@ -78,8 +78,8 @@ const logs: SluiceCommand = {
   summary: "lists the refused, failed and slow requests, or follows the access log of all nodes",
   description:
     "A request has failed if its service answered with a status of 500 or above. Warnings about nodes that did not " +
-    "answer and about missed requests are written to standard error. The format json prints one line for each " +
-    "request.",
+    "answer, and about requests that are missing because there were too many, are written to standard error. The " +
+    "format json prints one line for each request.",
   options: {
     follow: { short: "f", description: "Print all requests from now on, as they end." },
     route: { value: "NAME", description: "Only requests of this route (name or id)." },
@@ -132,9 +132,9 @@ const bench: SluiceCommand = {
   name: "bench",
   summary: "sends requests to one URL for a given time, and measures the responses",
   description:
-    "With --rate, requests are due at fixed times, and a request that waits for a connection is measured from the time " +
-    "at which it was due. Without it, each connection sends its next request after the previous response. HTTP/1.1 is " +
-    "used, one process sends all requests, and redirects are not followed. The admin API is not used.",
+    "With --rate, requests are due at fixed times, and a request that waits for a connection is measured from the " +
+    "time at which it was due. Without --rate, each connection sends its next request after the previous response. " +
+    "HTTP/1.1 is used, one process sends all requests, and redirects are not followed. The admin API is not used.",
   arguments: [{ name: "URL", description: "URL of the requests." }],
   options: {
     connections: {

@@ -28,7 +28,8 @@ export const startSettings = defineSettings({
     variable: "SLUICE_DATABASE_BOOTSTRAP",
     kind: "flag",
     default: false,
-    description: "Whether the tables are created in an empty database, as by `sluice migrations bootstrap`.",
+    description:
+      "Whether the process creates the tables if the database is empty, as `sluice migrations bootstrap` does.",
   },
 });
 
