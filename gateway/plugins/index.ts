@@ -25,6 +25,7 @@ import { prometheus } from "./prometheus/index.ts";
 import { proxyCache } from "./proxy-cache/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
 import { redirect } from "./redirect/index.ts";
+import { requestRedirect } from "./request-redirect/index.ts";
 import { requestSizeLimiting } from "./request-size-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
 import { requestTransformer } from "./request-transformer/index.ts";
@@ -64,6 +65,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   proxyCache,
   rateLimiting,
   redirect,
+  requestRedirect,
   requestSizeLimiting,
   requestTermination,
   requestTransformer,

@@ -40,6 +40,18 @@ function triggerTest(trigger: string | null): (request: ExchangeRequest) => bool
   };
 }
 
+/** Returns a function that is true for this part of its calls, evenly spread. */
+function shareTest(percentage: number | null): () => boolean {
+  if (percentage === null || percentage >= 100) return () => true;
+  let sum = 0;
+  return () => {
+    sum += percentage;
+    if (sum < 100) return false;
+    sum -= 100;
+    return true;
+  };
+}
+
 export const requestTermination = definePlugin({
   ...requestTerminationFacts,
   phases(config) {
@@ -49,10 +61,11 @@ export const requestTermination = definePlugin({
     // A gRPC client reads the body or message from a header.
     const grpcResponse: DirectResponse = { status, message: config.body ?? message ?? "" };
     const isTriggered = triggerTest(config.trigger);
+    const isInShare = shareTest(config.percentage);
     return {
       access(exchange) {
         const { request } = exchange;
-        if (!isTriggered(request)) return undefined;
+        if (!isTriggered(request) || !isInShare()) return undefined;
         if (request.header("content-type")?.startsWith("application/grpc")) return grpcResponse;
         if (!config.echo) return response;
         return echoOf(exchange, message).then((body) => ({ status, headers: json, body }));
