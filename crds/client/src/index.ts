@@ -18,7 +18,18 @@ export { createLeaseStore } from "./cluster/lease-store.ts";
 export { type ForwardedPort, forwardService } from "./cluster/port-forward.ts";
 export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
+export { seconds } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
+export { type DerivedGateway, deriveGateway, type GatewayListener } from "./derive/gateway/derive-gateway.ts";
+export { type DerivedHttpRoute, deriveHttpRoute, type RouteParent } from "./derive/gateway/derive-http-route.ts";
+export { isOwnGateway, isOwnGatewayClass } from "./derive/gateway/gateway-class.ts";
+export {
+  type GatewayAddressStatus,
+  type GatewayProgress,
+  gatewayClassStatus,
+  gatewayStatus,
+  routeStatus,
+} from "./derive/gateway/gateway-status.ts";
 export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";
 export { clientCertificatesOf, requiresCertificates } from "./derive/ingress/annotations/client-certificates.ts";
 export { type AnnotationFacts, annotationTable } from "./derive/ingress/annotations/table.ts";

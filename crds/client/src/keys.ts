@@ -6,6 +6,9 @@ export const namespacedName = (namespace: string, name: string): string => `${na
 
 export const resourceKey = ({ metadata }: Resource): string => namespacedName(metadata.namespace, metadata.name);
 
+/** The `resourceKey` of a resource of a kind without namespaces. */
+export const clusterScopedKey = (name: string): string => resourceKey({ metadata: { name } } as Resource);
+
 /** `<kind>/<namespace>/<name>`: identifies a resource among those of all kinds. */
 export const refKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;
 

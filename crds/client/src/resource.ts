@@ -15,8 +15,8 @@ export type SluiceKind =
   | "Consumer"
   | "Vault";
 /**
- * Foreign kinds that are read or, like Secret, written. `CoreService` is v1 Service. Namespaces and IngressClasses have
- * no namespace; of a Namespace, only the name is read. ReferenceGrant is the Gateway API's.
+ * Foreign kinds that are read or, like Secret, written. `CoreService` is v1 Service. Namespaces, IngressClasses and
+ * GatewayClasses have no namespace; of a Namespace, only the name and the labels are read.
  */
 export type CoreKind =
   | "ConfigMap"
@@ -27,7 +27,9 @@ export type CoreKind =
   | "IngressClass"
   | "Lease"
   | "Namespace"
-  | "ReferenceGrant";
+  | GatewayApiKind;
+/** The kinds of the Gateway API (group gateway.networking.k8s.io) that are read. Their CRDs may be absent. */
+export type GatewayApiKind = "GatewayClass" | "Gateway" | "HTTPRoute" | "ReferenceGrant";
 export type Kind = SluiceKind | CoreKind;
 
 export interface Metadata {
@@ -205,6 +207,8 @@ export interface ConditionsOptions {
 export interface ApplyStatusOptions extends Pick<ConditionsOptions, "manager" | "signal"> {
   /** The expected uid: nothing is written to another object of the same name. */
   readonly uid: string | undefined;
+  /** The expected version: nothing is written if the object has changed. For lists that several writers share. */
+  readonly resourceVersion?: string;
 }
 
 /** Reads and writes resources. Implementations: cluster and directory; one suite runs for both. */

@@ -75,6 +75,7 @@ export {
   type ConfigFrom,
   CREDENTIAL_LABEL,
   DEFAULT_CLASS,
+  gatewayController,
   ingressController,
   type NameRef,
   type SecretRef,

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { BucketMap, byHash, CREDENTIAL_LABEL, TLS_SECRET_TYPE } from "@sluice/model";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "../batch.ts";
+import { ApiServerError } from "../cluster/api/api-server-error.ts";
 import { SERVICE_LABEL } from "../endpoints.ts";
 import { resourceKey } from "../keys.ts";
 import {
@@ -34,7 +35,10 @@ export interface ResourceCacheOptions<Kinds extends Kind> {
    * namespaces.
    */
   readonly namespaceSelector?: NamespaceSelector | null;
-  /** Foreign kinds that the cluster need not serve: a kind that is not served counts as empty. */
+  /**
+   * Foreign kinds that the cluster need not serve, and that the client need not be allowed to read: such a kind counts
+   * as empty.
+   */
   readonly optional?: readonly Kinds[];
   /**
    * Label selector for kinds other than Secret. Default: all resources. Of Secrets, the cache always holds those with
@@ -226,6 +230,14 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
           observer.replaced([]);
           return;
         }
+        if (isForbidden(error) && unsynced.has(scope) && options.optional?.includes(kind)) {
+          observer.replaced([]);
+          log.warn(
+            { kind, reason: error.message },
+            `${kind} is ignored: allow this account to list and watch the kind`,
+          );
+          return;
+        }
         // If the kind is not served, an empty list would look like a deletion of everything, so the kind counts as not
         // synced.
         if (error instanceof UnknownKind) unsynced.add(scope);
@@ -233,7 +245,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
         log.warn({ kind, namespace: scope.namespace, reason: error.message }, "cannot read resources, trying again");
       },
       failure(error) {
-        if (error instanceof UnknownKind && options.optional?.includes(kind)) return;
+        if ((error instanceof UnknownKind || isForbidden(error)) && options.optional?.includes(kind)) return;
         if (error) failures.set(scope, error.message);
         else failures.delete(scope);
       },
@@ -264,6 +276,8 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
   };
 }
 
+const isForbidden = (error: Error | null): boolean => error instanceof ApiServerError && error.code === 403;
+
 interface NamespaceTrackerOptions extends Pick<ResourceCacheOptions<"Namespace">, "client" | "signal" | "log"> {
   /** Called after the first list and when namespaces are added or removed. `has` already reflects the change. */
   readonly onChange: (moved: readonly string[]) => void;
@@ -292,7 +306,7 @@ function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...o
 }
 
 /** Kinds without a namespace. They cannot be read with rights in some namespaces only. */
-const clusterScoped: ReadonlySet<Kind> = new Set(["IngressClass"]);
+const clusterScoped: ReadonlySet<Kind> = new Set(["IngressClass", "GatewayClass", "Namespace"]);
 
 /** Nodes are found through EndpointSlices, in whatever namespace they run. */
 const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice" || clusterScoped.has(kind);

@@ -65,7 +65,7 @@ export function clusterClientOver(
   async function applyStatus(
     ref: Ref,
     status: Resource["status"],
-    { manager, uid, signal }: ApplyStatusOptions,
+    { manager, uid, resourceVersion, signal }: ApplyStatusOptions,
   ): Promise<void> {
     const { apiVersion, kind } = kindNames[ref.kind];
     const { namespace, name } = ref;
@@ -76,7 +76,7 @@ export function clusterClientOver(
         query: { fieldManager: manager, force: true },
         contentType: "application/apply-patch+yaml",
         // The uid keeps the write from reaching a new object of the same name.
-        body: { apiVersion, kind, metadata: { name, namespace, uid }, status },
+        body: { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status },
         signal,
       });
     } catch (error) {

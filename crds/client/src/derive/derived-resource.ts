@@ -12,6 +12,11 @@ export interface DerivedResource extends Resource {
     /** Members of the `_sluice` of a route or a certificate. */
     readonly extras?: RouteExtras & CertificateExtras;
     /**
+     * Set if references to other namespaces were checked when the resource was derived: ReferenceGrants name the kind
+     * of the source.
+     */
+    readonly areReferencesAllowed?: true;
+    /**
      * Where the source has the values of this resource, by the path in this resource: `spec.backendRef` ->
      * `spec.rules[0].http.paths[0].backend.service`. A violation is reported at the source path of its own path or, if
      * that has none, of the nearest path above it.
@@ -21,7 +26,9 @@ export interface DerivedResource extends Resource {
 }
 
 /** The kinds from which resources are derived, by the first part of the derived resources' names. */
-const sourceKinds = { ingress: "Ingress" } as const satisfies Readonly<Record<string, Kind>>;
+const sourceKinds = { ingress: "Ingress", gateway: "Gateway", "http-route": "HTTPRoute" } as const satisfies Readonly<
+  Record<string, Kind>
+>;
 
 type SourcePrefix = keyof typeof sourceKinds;
 

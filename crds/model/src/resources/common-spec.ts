@@ -16,6 +16,10 @@ export const DEFAULT_CLASS = "sluice";
 export const ingressController = (className: string): string =>
   className === DEFAULT_CLASS ? "sluice.dev/ingress-controller" : `sluice.dev/ingress-controller/${className}`;
 
+/** The `spec.controllerName` of the GatewayClasses of the installation with this class. */
+export const gatewayController = (className: string): string =>
+  className === DEFAULT_CLASS ? "sluice.dev/gateway-controller" : `sluice.dev/gateway-controller/${className}`;
+
 /** A label of Leases. Its value is the class of the resources without `spec.class` in the Lease's namespace. */
 export const CLASS_LABEL = "sluice.dev/class";
 

@@ -5,6 +5,7 @@
 import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
 import { type DerivedContent, derivedName, derivedResource, derivedSecret, shortHash } from "../derived-resource.ts";
+import { serviceContents } from "../derived-services.ts";
 import { annotationPath, annotationsOf } from "./annotations/annotations.ts";
 import { type ClientCertificates, requiresCertificates } from "./annotations/client-certificates.ts";
 import type { PluginEffect } from "./annotations/effects.ts";
@@ -15,7 +16,6 @@ import { tlsHostsOf, tlsSecretsOf } from "./derive-certificate.ts";
 import { appRootRoute, wwwRoute } from "./host-redirects.ts";
 import { type CoreServicePort, type IngressEntry, ingressEntries, portOf } from "./ingress-entries.ts";
 import { matchOf, type PathMatch, regexMatchOf } from "./ingress-path.ts";
-import { serviceContents } from "./ingress-services.ts";
 import { type IngressProblem, ingressHostsOf, wwwCounterpart } from "./ingress-spec.ts";
 
 export interface DerivedIngress {
@@ -166,7 +166,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     const { weight, total } = canary?.rules ?? { weight: 0, total: 1 };
     if (canary) parts.push("canary", canary.ingress.metadata.name, canary.port.name, `${canary.port.port}`);
     const service = derivedName("ingress", name, ...parts);
-    const request = { name: service, effects, source: `${backendSource}.service` };
+    const request = { ...effects, name: service, source: `${backendSource}.service` };
     const backends = canary
       ? ([
           { ...port, weight: total - weight },

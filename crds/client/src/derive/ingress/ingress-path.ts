@@ -1,5 +1,6 @@
 /** The paths of an Ingress as paths of a Route. */
 import { compileRegex, escapeRegex, literalPrefix } from "@sluice/model";
+import { exactPath, prefixPaths } from "../derived-paths.ts";
 import type { IngressPath } from "./ingress-spec.ts";
 
 export interface PathMatch {
@@ -16,9 +17,6 @@ export const EXACT = 2 ** 20;
 /** The priority of a path has room for routes that differ in other attributes than the path. */
 const PRIORITIES_PER_PATH = 2 ** 8;
 const MAX_LENGTH = EXACT / PRIORITIES_PER_PATH - 1;
-
-/** A path of a Route that matches only this path. */
-const exactly = (path: string): string => `~${escapeRegex(path)}$`;
 
 /**
  * The paths of a host on which an Ingress uses regular expressions: each path is one, without regard to case and without
@@ -51,8 +49,6 @@ const ofLength = ({ length }: string): number => Math.min(length, MAX_LENGTH) * 
  * (Kubernetes documentation, Ingress, "Path types"). `ImplementationSpecific` is the same, as in ingress-nginx.
  */
 export function matchOf({ path, pathType }: Pick<IngressPath, "path" | "pathType">): PathMatch {
-  if (pathType === "Exact") return { paths: [exactly(path)], priority: EXACT + ofLength(path) };
-  const folder = path.endsWith("/") ? path : `${path}/`;
-  const paths = folder === "/" ? [folder] : [exactly(folder.slice(0, -1)), folder];
-  return { paths, priority: ofLength(folder) };
+  if (pathType === "Exact") return { paths: [exactPath(path)], priority: EXACT + ofLength(path) };
+  return { paths: prefixPaths(path), priority: ofLength(path.endsWith("/") ? path : `${path}/`) };
 }

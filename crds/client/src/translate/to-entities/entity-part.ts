@@ -1,5 +1,5 @@
 /** A parsed resource, and the parts of which its entity consists. */
-import type { SpecMembers } from "@sluice/model";
+import type { ResourceKind, SpecMembers } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import type { Identity } from "../identity.ts";
 import type {
@@ -16,7 +16,7 @@ export interface TranslatorInput extends SpecMembers {
   readonly resource: Resource;
   readonly identity: Identity;
   /** The kind and namespace of the resource. */
-  readonly from: CrossNamespaceReference["from"];
+  readonly from: CrossNamespaceReference["from"] & { readonly kind: ResourceKind };
   /** `created_at` and `updated_at`; each is absent if the resource does not have it. */
   readonly times: { readonly created_at?: number; readonly updated_at?: number };
   readonly violations: readonly ResourceViolation[];

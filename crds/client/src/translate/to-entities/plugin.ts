@@ -73,11 +73,15 @@ function isTargetRef(ref: unknown): ref is TargetRef {
 const refuses = (plugin: string | undefined, member: (typeof targetMembers)[TargetRef["kind"]]): boolean =>
   refusedTargets(pluginNamed(plugin) ?? {}).includes(member);
 
-/** A global plugin affects all namespaces, so only the home namespace may define one. */
+/**
+ * A global plugin affects all namespaces, so only the home namespace may define one. A disabled plugin affects none:
+ * routes of the Gateway API may use copies of it.
+ */
 function globalPluginViolations({ from, resource, options }: TranslatorInput): readonly ResourceViolation[] {
   const { homeNamespace } = options;
   const refs = givenTargets(resource);
   if (from.namespace === homeNamespace || !Array.isArray(refs) || refs.length > 0) return [];
+  if (resource.spec?.enabled === false) return [];
   const message = `set targetRefs: a plugin for all requests is only allowed in the namespace ${homeNamespace}`;
   return [{ path: ["spec", "targetRefs"], message, condition: "Accepted", reason: "NotAllowed" }];
 }

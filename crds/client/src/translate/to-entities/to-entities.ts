@@ -33,7 +33,9 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
  *
  * @throws TypeError for a resource of a kind that is not Sluice's.
  */
-export function toEntities(resource: Resource, options: TranslateOptions): readonly TranslatedEntity[] {
+export function toEntities(resource: Resource, lookups: TranslateOptions): readonly TranslatedEntity[] {
+  const { areReferencesAllowed } = (resource as Partial<DerivedResource>).derived ?? {};
+  const options = areReferencesAllowed ? { ...lookups, isReferenceAllowed: () => true } : lookups;
   const identity = identityOf(resource, options.homeNamespace);
   const { kind, collection, id } = identity;
   const { violations, ...read } = readSpec(kinds[kind].spec, resource.spec ?? {});

@@ -1,0 +1,69 @@
+/** The backends of a rule: core Services, each with its part of the requests. */
+import type { TranslateOptions } from "../../translate/translation.ts";
+import type { DerivedBackend } from "../derived-services.ts";
+import { type BackendReference, type Finding, fails, type RouteKind } from "./gateway-api.ts";
+
+export interface RuleBackends {
+  /** Backends with a part of the requests that can be used. */
+  readonly usable: readonly (DerivedBackend & { readonly weight: number })[];
+  /** The sum of the weights of the other backends, whose requests are answered with 500. */
+  readonly refusedWeight: number;
+  /** The condition ResolvedRefs, if a reference cannot be resolved. */
+  readonly faults: readonly Finding[];
+}
+
+/** The maximum weight of a backend of an Upstream. */
+const MAX_WEIGHT = 65_535;
+
+export function backendsOf(
+  refs: readonly BackendReference[],
+  place: { readonly kind: RouteKind; readonly namespace: string; readonly path: string },
+  lookups: Pick<TranslateOptions, "read" | "isReferenceAllowed">,
+): RuleBackends {
+  const usable = new Map<string, DerivedBackend & { readonly weight: number }>();
+  const faults: Finding[] = [];
+  let refusedWeight = 0;
+  for (const [index, ref] of refs.entries()) {
+    const { weight = 1, namespace = place.namespace, name, port } = ref;
+    const fault = backendFault(ref, { ...place, path: `${place.path}[${index}]` }, lookups);
+    if (fault) faults.push(fault);
+    if (weight === 0) continue;
+    if (fault || port === undefined) refusedWeight += weight;
+    else {
+      const key = `${namespace}/${name}:${port}`;
+      const known = usable.get(key)?.weight ?? 0;
+      usable.set(key, { namespace, name, port, weight: known + weight });
+    }
+  }
+  return { usable: scaled([...usable.values()]), refusedWeight, faults };
+}
+
+function backendFault(
+  { group = "", kind = "Service", namespace: given, name, port }: BackendReference,
+  { kind: from, namespace: own, path }: { readonly kind: RouteKind; readonly namespace: string; readonly path: string },
+  { read, isReferenceAllowed }: Pick<TranslateOptions, "read" | "isReferenceAllowed">,
+): Finding | undefined {
+  if (group !== "" || kind !== "Service")
+    return fails("InvalidKind", `${path}: the kind ${kind} of ${group || "v1"} is not supported: use a core Service`);
+  const namespace = given ?? own;
+  const to = { kind: "CoreService", namespace, name } as const;
+  if (namespace !== own && !isReferenceAllowed({ from: { kind: from, namespace: own }, to }))
+    return fails(
+      "RefNotPermitted",
+      `${path}: the namespace ${namespace} does not allow an ${from} of the namespace ${own} to refer to its core ` +
+        `Service ${name}: create a ReferenceGrant there`,
+    );
+  const service = read("CoreService", namespace, name);
+  if (!service)
+    return fails("BackendNotFound", `${path}: there is no core Service ${name} in the namespace ${namespace}`);
+  const ports = Array.isArray(service.spec?.ports) ? service.spec.ports : [];
+  if (ports.some((entry) => Object(entry).port === port)) return undefined;
+  return fails("BackendNotFound", `${path}: the core Service ${name} has no port ${port}`);
+}
+
+/** Weights of at most `MAX_WEIGHT`, in about the same relation. */
+function scaled(backends: RuleBackends["usable"]): RuleBackends["usable"] {
+  const highest = Math.max(...backends.map(({ weight }) => weight));
+  if (highest <= MAX_WEIGHT) return backends;
+  return backends.map((one) => ({ ...one, weight: Math.max(1, Math.round((one.weight / highest) * MAX_WEIGHT)) }));
+}

@@ -1,0 +1,58 @@
+/** Derives Sluice resources from an HTTPRoute, and the result for each of its parents. Pure. */
+import { namespacedName } from "../../keys.ts";
+import type { Resource } from "../../resource.ts";
+import { derivedResource } from "../derived-resource.ts";
+import { attach, isGatewayRef } from "./attachment.ts";
+import type { DerivedGateway } from "./derive-gateway.ts";
+import { deriveRule, type RuleLookups } from "./derive-rule.ts";
+import { type Finding, holds, httpRouteSpecOf, type ParentReference } from "./gateway-api.ts";
+
+/** Facts about other resources. */
+export interface DeriveRouteOptions extends RuleLookups {
+  /** A Gateway of this installation by `namespace/name`. */
+  readonly gatewayOf: (key: string) => DerivedGateway | undefined;
+  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
+}
+
+/** The result for a parent that is a Gateway of this installation. */
+export interface RouteParent {
+  readonly ref: ParentReference;
+  readonly accepted: Finding;
+  readonly resolvedRefs: Finding;
+  /** The names in the document of the listeners to which the route has attached. */
+  readonly listeners: readonly string[];
+}
+
+export interface DerivedHttpRoute {
+  readonly route: Resource;
+  readonly resources: readonly Resource[];
+  readonly parents: readonly RouteParent[];
+}
+
+export function deriveHttpRoute(route: Resource, options: DeriveRouteOptions): DerivedHttpRoute {
+  const { namespace } = route.metadata;
+  const { parentRefs = [], hostnames = [], rules = [] } = httpRouteSpecOf(route);
+  const namespaceLabels = () => options.namespaceLabels(namespace);
+  const attaching = { kind: "HTTPRoute", namespace, hostnames, namespaceLabels } as const;
+  const attachments = parentRefs.flatMap((ref) => {
+    const key = namespacedName(ref.namespace ?? namespace, ref.name);
+    const gateway = isGatewayRef(ref) ? options.gatewayOf(key) : undefined;
+    return gateway ? [{ ref, ...attach(attaching, ref, gateway) }] : [];
+  });
+  if (attachments.length === 0) return { route, resources: [], parents: [] };
+  const attached = attachments.flatMap(({ listeners }) => listeners);
+  const derived = rules.map((rule, index) => deriveRule(route, { rule, index, attached }, options));
+  const [unsupported] = derived.flatMap((one) => one.unsupported);
+  const [unresolved = holds("ResolvedRefs")] = derived.flatMap((one) => one.unresolved);
+  return {
+    route,
+    resources: derived.flatMap(({ contents }) => contents).map((content) => derivedResource(route, content)),
+    parents: attachments.map(({ ref, accepted, listeners }) => ({
+      ref,
+      accepted: accepted.status === "True" ? (unsupported ?? accepted) : accepted,
+      resolvedRefs: unresolved,
+      // Only accepted routes count.
+      listeners: unsupported ? [] : listeners.map(({ id }) => id),
+    })),
+  };
+}

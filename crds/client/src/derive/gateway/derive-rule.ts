@@ -1,0 +1,166 @@
+/** Derives the resources of one rule of a route: a Route for each match and host, their Plugins, and a Service. */
+import type { RouteExtras } from "@sluice/model";
+import type { Resource } from "../../resource.ts";
+import type { TranslateOptions } from "../../translate/translation.ts";
+import { type DerivedContent, derivedName } from "../derived-resource.ts";
+import { type DerivedBackend, serviceContents } from "../derived-services.ts";
+import type { AttachedListener } from "./attachment.ts";
+import { backendsOf } from "./backends.ts";
+import { type Finding, fails, type HttpRouteMatch, type HttpRouteRule } from "./gateway-api.ts";
+import { type TranslatedMatch, translateMatch } from "./http-match.ts";
+import { placesOf, type RoutePlace } from "./route-places.ts";
+import { effectsOf, type RulePlugin } from "./rule-effects.ts";
+
+export interface RuleLookups extends Pick<TranslateOptions, "read" | "isReferenceAllowed"> {
+  /** The class of the installation. */
+  readonly class: string;
+  /** A Plugin in the namespace of the route. */
+  readonly readPlugin: (name: string) => Resource | undefined;
+}
+
+export interface RuleRequest {
+  readonly rule: HttpRouteRule;
+  readonly index: number;
+  /** The listeners to which the route has attached. */
+  readonly attached: readonly AttachedListener[];
+}
+
+export interface DerivedRule {
+  readonly contents: readonly DerivedContent[];
+  /** For the condition Accepted. */
+  readonly unsupported: readonly Finding[];
+  /** For the condition ResolvedRefs. */
+  readonly unresolved: readonly Finding[];
+}
+
+/** The match of a rule without matches. */
+const everything: readonly HttpRouteMatch[] = [{}];
+
+export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleLookups): DerivedRule {
+  const { rule, index, attached } = request;
+  const { name, namespace } = route.metadata;
+  const source = `spec.rules[${index}]`;
+  const { matches = everything, backendRefs = [] } = rule;
+  const effects = effectsOf({ rule, source });
+  const unsupported = [...effects.faults];
+  const place = { kind: "HTTPRoute", namespace, path: `${source}.backendRefs` } as const;
+  const { usable, refusedWeight, faults: unresolved } = backendsOf(backendRefs, place, lookups);
+  const service = derivedName("http-route", name, padded(index));
+  const extensions = extensionPlugins();
+  const isClosed = unsupported.length > 0;
+  const [first, ...others] = usable.map(withoutOwnNamespace);
+  const usesService = first !== undefined && !isClosed && !effects.redirect;
+  const contents: DerivedContent[] = [];
+  if (first && usesService && attached.length > 0) {
+    const members = { service: effects.service, upstream: null, source: `${source}.backendRefs` };
+    const backends = [first, ...others] as const;
+    contents.push(...serviceContents(route, { name: service, backends, ...members }, { areReferencesAllowed: true }));
+  }
+  const places = placesOf(attached, { byPort: effects.redirect?.usesListenerPort ?? false });
+  for (const [at, given] of matches.entries()) {
+    const match = translateMatch(given);
+    const from = `${source}.matches[${at}]`;
+    for (const { field, message } of match.faults)
+      unsupported.push(fails("UnsupportedValue", `${from}.${field}: ${message}`));
+    for (const one of places) addRoute(match, one, { at, source: from });
+  }
+  return {
+    contents: contents.map((content) => ({ ...content, spec: { ...content.spec, class: lookups.class } })),
+    unsupported,
+    unresolved,
+  };
+
+  function addRoute(
+    match: TranslatedMatch,
+    { host, listeners, port }: RoutePlace,
+    { at, source: from }: { readonly at: number; readonly source: string },
+  ): void {
+    const parts = [padded(index), padded(at), hostPart(host), ...(port === undefined ? [] : [`${port}`])];
+    const routeName = derivedName("http-route", name, ...parts);
+    const isOpen = !isClosed && match.faults.length === 0;
+    const extras: RouteExtras = {
+      priority: match.priority,
+      listeners,
+      ...(match.match && { match: match.match }),
+    };
+    contents.push({
+      kind: "Route",
+      name: routeName,
+      spec: {
+        ...(host !== undefined && { hosts: [host] }),
+        paths: match.paths,
+        ...(match.methods.length > 0 && { methods: match.methods }),
+        protocols: ["http", "https"],
+        stripPath: effects.stripPath,
+        preserveHost: true,
+        ...(isOpen && usesService && { serviceRef: { name: service } }),
+      },
+      derived: { extras, sourcePaths: { spec: from, "spec.serviceRef": `${source}.backendRefs` } },
+    });
+    const redirect = effects.redirect && {
+      plugin: "request-redirect",
+      config: effects.redirect.config({ prefix: match.prefix, port }),
+      source: effects.redirect.source,
+    };
+    if (!isOpen) {
+      addPlugin(routeName, termination(100, from));
+      return;
+    }
+    if (redirect) addPlugin(routeName, redirect);
+    else if (!usesService) addPlugin(routeName, termination(100, `${source}.backendRefs`));
+    else if (refusedWeight > 0) addPlugin(routeName, termination(refusedPercentage(), `${source}.backendRefs`));
+    for (const plugin of effects.plugins) addPlugin(routeName, plugin);
+    for (const { plugin, source: of } of extensions) addExtension(routeName, plugin, of);
+  }
+
+  function addPlugin(routeName: string, { plugin, config, source: of }: RulePlugin): void {
+    contents.push({
+      kind: "Plugin",
+      name: `${routeName}~${plugin}`,
+      spec: { plugin, config, targetRefs: [{ kind: "Route", name: routeName }] },
+      derived: { sourcePaths: { spec: of } },
+    });
+  }
+
+  /** A copy of a Plugin for one route. The Plugin itself may be disabled, so that it acts nowhere else. */
+  function addExtension(routeName: string, { metadata, spec }: Resource, of: string): void {
+    const { targetRefs: _, enabled: __, name: ___, id: ____, ...members } = spec ?? {};
+    contents.push({
+      kind: "Plugin",
+      name: `${routeName}~extension~${metadata.name}`,
+      spec: { ...members, targetRefs: [{ kind: "Route", name: routeName }] },
+      derived: { sourcePaths: { spec: of } },
+    });
+  }
+
+  function extensionPlugins() {
+    return effects.extensions.flatMap(({ name: of, source: at }) => {
+      const plugin = lookups.readPlugin(of);
+      if (plugin) return { plugin, source: at };
+      unsupported.push(fails("UnsupportedValue", `${at}: there is no Plugin ${of} in the namespace ${namespace}`));
+      return [];
+    });
+  }
+
+  function refusedPercentage(): number {
+    const served = usable.reduce((sum, { weight }) => sum + weight, 0);
+    return (refusedWeight / (refusedWeight + served)) * 100;
+  }
+
+  function withoutOwnNamespace({ namespace: of, ...backend }: DerivedBackend): DerivedBackend {
+    return of === undefined || of === namespace ? backend : { namespace: of, ...backend };
+  }
+}
+
+/** Requests without a usable backend are answered with 500 (Gateway API, "HTTPBackendRef"). */
+const termination = (percentage: number, source: string): RulePlugin => ({
+  plugin: "request-termination",
+  config: { status_code: 500, ...(percentage < 100 && { percentage }) },
+  source,
+});
+
+/** Names are compared as texts, and their order is that of the rules and matches. */
+const padded = (index: number): string => `${index}`.padStart(3, "0");
+
+/** The host as a part of a name, in which `*` is not allowed. No host has the character `_`. */
+const hostPart = (host: string | undefined): string => (host ?? "_").replaceAll("*", "_");

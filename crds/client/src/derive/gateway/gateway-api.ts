@@ -1,0 +1,109 @@
+/**
+ * The members of Gateway API resources that are read (gateway.networking.k8s.io/v1). The API server has validated them
+ * and filled in the defaults of the CRDs; resources of a directory may lack both.
+ */
+import type { Resource } from "../../resource.ts";
+
+export const GATEWAY_API = "gateway.networking.k8s.io";
+
+/** The kinds of routes that are served. */
+export const routeKinds = ["HTTPRoute"] as const;
+export type RouteKind = (typeof routeKinds)[number];
+
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+export interface ObjectReference {
+  readonly group?: string;
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+export interface Listener {
+  readonly name: string;
+  readonly hostname?: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly tls?: { readonly mode?: string; readonly certificateRefs?: readonly ObjectReference[] };
+  readonly allowedRoutes?: {
+    readonly namespaces?: { readonly from?: string; readonly selector?: LabelSelector };
+    readonly kinds?: readonly { readonly group?: string; readonly kind: string }[];
+  };
+}
+
+export interface GatewaySpec {
+  readonly gatewayClassName: string;
+  readonly listeners: readonly Listener[];
+  readonly addresses?: readonly object[];
+  readonly infrastructure?: { readonly parametersRef?: object };
+  readonly tls?: { readonly frontend?: object; readonly backend?: object };
+}
+
+export interface ParentReference extends ObjectReference {
+  readonly sectionName?: string;
+  readonly port?: number;
+}
+
+export interface HttpPathMatch {
+  readonly type?: "Exact" | "PathPrefix" | "RegularExpression";
+  readonly value?: string;
+}
+
+export interface NamedValueMatch {
+  readonly type?: "Exact" | "RegularExpression";
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface HttpRouteMatch {
+  readonly path?: HttpPathMatch;
+  readonly headers?: readonly NamedValueMatch[];
+  readonly queryParams?: readonly NamedValueMatch[];
+  readonly method?: string;
+}
+
+export interface HttpRouteFilter {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+export interface BackendReference extends ObjectReference {
+  readonly port?: number;
+  readonly weight?: number;
+  readonly filters?: readonly HttpRouteFilter[];
+}
+
+export interface HttpRouteRule {
+  readonly matches?: readonly HttpRouteMatch[];
+  readonly filters?: readonly HttpRouteFilter[];
+  readonly backendRefs?: readonly BackendReference[];
+  readonly timeouts?: { readonly request?: string; readonly backendRequest?: string };
+  readonly retry?: object;
+  readonly sessionPersistence?: object;
+}
+
+export interface HttpRouteSpec {
+  readonly parentRefs?: readonly ParentReference[];
+  readonly hostnames?: readonly string[];
+  readonly rules?: readonly HttpRouteRule[];
+}
+
+export const gatewaySpecOf = ({ spec }: Resource): GatewaySpec => spec as unknown as GatewaySpec;
+export const httpRouteSpecOf = ({ spec }: Resource): HttpRouteSpec => (spec ?? {}) as HttpRouteSpec;
+
+/** The status, the reason and the message of a condition. */
+export interface Finding {
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const holds = (reason: string, message = ""): Finding => ({ status: "True", reason, message });
+export const fails = (reason: string, message: string): Finding => ({ status: "False", reason, message });

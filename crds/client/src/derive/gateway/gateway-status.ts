@@ -1,0 +1,125 @@
+/** The statuses of Gateway API resources. Pure; times of transitions are added when a status is written. */
+import { gatewayController } from "@sluice/model";
+import type { Condition, Resource } from "../../resource.ts";
+import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
+import type { DerivedHttpRoute } from "./derive-http-route.ts";
+import { type Finding, fails, GATEWAY_API, holds, type ParentReference } from "./gateway-api.ts";
+import { isConflict } from "./listener-conflicts.ts";
+
+export interface GatewayAddressStatus {
+  readonly type: "IPAddress" | "Hostname";
+  readonly value: string;
+}
+
+/** What is known about the nodes and about other resources. */
+export interface GatewayProgress {
+  /** Whether every ready node serves the current version. */
+  readonly isProgrammed: boolean;
+  /** Why nodes cannot open listeners, by the name in the document. */
+  readonly failedListeners: ReadonlyMap<string, string>;
+  readonly addresses: readonly GatewayAddressStatus[];
+  /** The number of attached routes, by the name in the document. */
+  readonly attachedRoutes: (listener: string) => number;
+}
+
+const condition = ({ metadata }: Resource, type: string, { status, reason, message }: Finding): Condition => ({
+  type,
+  status,
+  reason,
+  message,
+  observedGeneration: metadata.generation ?? 0,
+});
+
+export function gatewayStatus({ gateway, accepted, listeners }: DerivedGateway, progress: GatewayProgress) {
+  const { addresses, attachedRoutes } = progress;
+  const programmed = listeners.map((one) => listenerProgrammed(one, progress));
+  return {
+    addresses,
+    conditions: [
+      condition(gateway, "Accepted", accepted),
+      condition(gateway, "Programmed", gatewayProgrammed(accepted, programmed, addresses)),
+    ],
+    listeners: listeners.map((one, index) => ({
+      name: one.listener.name,
+      supportedKinds: one.kinds.map((kind) => ({ group: GATEWAY_API, kind })),
+      attachedRoutes: attachedRoutes(one.id),
+      conditions: [
+        condition(gateway, "Accepted", one.accepted),
+        condition(gateway, "Conflicted", one.conflicted),
+        condition(gateway, "ResolvedRefs", one.resolvedRefs),
+        condition(gateway, "Programmed", programmed[index] ?? PENDING),
+      ],
+    })),
+  };
+}
+
+const PENDING = fails("Pending", "not every node serves this version yet");
+
+function listenerProgrammed(
+  { id, accepted, conflicted, resolvedRefs, kinds, served }: GatewayListener,
+  { isProgrammed, failedListeners }: GatewayProgress,
+): Finding {
+  const refusal = [accepted, resolvedRefs].find(({ status }) => status === "False");
+  if (accepted.status === "False" || isConflict(conflicted) || (!served && refusal) || kinds.length === 0)
+    return fails("Invalid", refusal?.message ?? conflicted.message);
+  if (!served) return fails("Pending", "no port of the nodes is allotted yet");
+  const failure = failedListeners.get(id);
+  if (failure !== undefined) return fails("Pending", `a node cannot open the port ${served.port}: ${failure}`);
+  return isProgrammed ? holds("Programmed") : PENDING;
+}
+
+function gatewayProgrammed(
+  accepted: Finding,
+  listeners: readonly Finding[],
+  addresses: GatewayProgress["addresses"],
+): Finding {
+  if (accepted.status === "False") return fails("Invalid", accepted.message);
+  const valid = listeners.filter(({ reason }) => reason !== "Invalid");
+  if (valid.length === 0) return fails("Invalid", "no listener can be served; see the status of the listeners");
+  const pending = valid.find(({ status }) => status === "False");
+  if (pending) return pending;
+  if (addresses.length === 0)
+    return fails("AddressNotAssigned", "the Service of the Gateway has no address yet; see its status");
+  return holds("Programmed");
+}
+
+/** The features of conformance that are served, sorted. */
+const supportedFeatures = ["Gateway", "HTTPRoute", "ReferenceGrant"];
+
+export const gatewayClassStatus = (gatewayClass: Resource) => ({
+  conditions: [
+    condition(
+      gatewayClass,
+      "Accepted",
+      gatewayClass.spec?.parametersRef
+        ? fails("InvalidParameters", "spec.parametersRef is not supported: remove it")
+        : holds("Accepted"),
+    ),
+  ],
+  supportedFeatures: supportedFeatures.map((name) => ({ name })),
+});
+
+interface ParentStatus {
+  readonly parentRef: ParentReference;
+  readonly controllerName: string;
+  readonly conditions: readonly Condition[];
+}
+
+/** The entries of `status.parents` that a controller has written; those of other controllers with `others`. */
+function parentsIn({ status }: Resource): readonly ParentStatus[] {
+  return Array.isArray(status?.parents) ? status.parents : [];
+}
+
+/** The entries of other controllers stay as they are. */
+export function routeStatus({ route, parents }: DerivedHttpRoute, current: Resource, className: string) {
+  const controllerName = gatewayController(className);
+  const others = parentsIn(current).filter((parent) => parent.controllerName !== controllerName);
+  const own = parents.map(
+    ({ ref, accepted, resolvedRefs }): ParentStatus => ({
+      parentRef: ref,
+      controllerName,
+      conditions: [condition(route, "Accepted", accepted), condition(route, "ResolvedRefs", resolvedRefs)],
+    }),
+  );
+  return { parents: [...others, ...own] };
+}

@@ -1,0 +1,124 @@
+/** What the filters and timeouts of a rule do: plugins for its Routes, and members of its Routes and its Service. */
+
+import { corsConfig } from "./filters/cors.ts";
+import { createHeaderEdits, responseTransformerConfig } from "./filters/header-modifiers.ts";
+import { type RedirectFilter, redirectOf } from "./filters/redirect.ts";
+import { rewriteOf } from "./filters/rewrite.ts";
+import { type Finding, fails, type HttpRouteFilter, type HttpRouteRule } from "./gateway-api.ts";
+import { timeoutMembers } from "./timeouts.ts";
+
+export interface RulePlugin {
+  readonly plugin: string;
+  readonly config: object;
+  /** The path of the filter in the route. */
+  readonly source: string;
+}
+
+export interface RuleEffects {
+  readonly plugins: readonly RulePlugin[];
+  readonly redirect: RedirectFilter | undefined;
+  /** The names of Plugins, in the namespace of the route, that act on the rule. */
+  readonly extensions: readonly { readonly name: string; readonly source: string }[];
+  /** Members of the Service. */
+  readonly service: object;
+  /** Whether the prefix that matches is removed from the path. */
+  readonly stripPath: boolean;
+  /** Why the rule cannot be served as it is meant. */
+  readonly faults: readonly Finding[];
+}
+
+export interface RuleSource {
+  readonly rule: HttpRouteRule;
+  /** The path of the rule in the route. */
+  readonly source: string;
+}
+
+export function effectsOf({ rule, source }: RuleSource): RuleEffects {
+  const filters = [...located(rule.filters, `${source}.filters`), ...backendFilters({ rule, source })];
+  const faults: Finding[] = [];
+  const plugins: RulePlugin[] = [];
+  const extensions: { readonly name: string; readonly source: string }[] = [];
+  const edits = createHeaderEdits();
+  let redirect: RedirectFilter | undefined;
+  let service: object = {};
+  let stripPath = false;
+  for (const { filter, at } of filters) apply(filter, at);
+  const timeouts = timeoutMembers(rule.timeouts, `${source}.timeouts`);
+  faults.push(...timeouts.faults);
+  for (const member of ["retry", "sessionPersistence"] as const)
+    if (rule[member]) faults.push(fails("UnsupportedValue", `${source}.${member} is not supported`));
+  if (redirect && (rule.filters ?? []).some(({ type }) => type === "URLRewrite"))
+    faults.push(fails("IncompatibleFilters", `${source}.filters: RequestRedirect cannot be used with URLRewrite`));
+  const config = edits.config();
+  if (config) plugins.push({ plugin: "request-transformer", config, source: `${source}.filters` });
+  return { plugins, redirect, extensions, service: { ...service, ...timeouts.members }, stripPath, faults };
+
+  function apply(filter: HttpRouteFilter, at: string): void {
+    switch (filter.type) {
+      case "RequestHeaderModifier":
+        edits.modify(filter.requestHeaderModifier);
+        break;
+      case "ResponseHeaderModifier":
+        plugins.push({
+          plugin: "response-transformer",
+          config: responseTransformerConfig(filter.responseHeaderModifier),
+          source: at,
+        });
+        break;
+      case "URLRewrite":
+        rewrite(filter.urlRewrite);
+        break;
+      case "RequestRedirect":
+        redirect = redirectOf(filter.requestRedirect, at);
+        break;
+      case "CORS":
+        plugins.push({ plugin: "cors", config: corsConfig(filter.cors), source: at });
+        break;
+      case "ExtensionRef":
+        extend(filter.extensionRef, at);
+        break;
+      default:
+        faults.push(fails("UnsupportedValue", `${at}: the filter ${filter.type} is not supported`));
+    }
+  }
+
+  function rewrite(filter: unknown): void {
+    const { hostname, fullPath, prefix } = rewriteOf(filter);
+    if (hostname !== undefined) edits.setHost(hostname);
+    if (fullPath !== undefined) edits.setPath(fullPath);
+    if (prefix === undefined) return;
+    service = { path: prefix };
+    stripPath = true;
+  }
+
+  function extend(ref: unknown, at: string): void {
+    const { group, kind, name } = Object(ref) as Readonly<Record<string, unknown>>;
+    if (group === "sluice.dev" && kind === "Plugin" && typeof name === "string")
+      extensions.push({ name, source: `${at}.extensionRef` });
+    else
+      faults.push(
+        fails(
+          "UnsupportedValue",
+          `${at}.extensionRef: the kind ${kind} of ${group} is not supported: use Plugin of sluice.dev`,
+        ),
+      );
+  }
+
+  function backendFilters({ rule: { backendRefs = [] }, source: of }: RuleSource) {
+    const used = backendRefs.flatMap((ref, index) => (ref.weight === 0 ? [] : [{ ref, index }]));
+    const [only, ...others] = used;
+    if (only && others.length === 0) return located(only.ref.filters, `${of}.backendRefs[${only.index}].filters`);
+    for (const { ref, index } of used)
+      if (ref.filters?.length)
+        faults.push(
+          fails(
+            "UnsupportedValue",
+            `${of}.backendRefs[${index}].filters is supported only for the only backend of a rule: use a rule with one backend`,
+          ),
+        );
+    return [];
+  }
+}
+
+const located = (filters: readonly HttpRouteFilter[] = [], path: string) =>
+  filters.map((filter, index) => ({ filter, at: `${path}[${index}]` }));
