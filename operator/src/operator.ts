@@ -4,6 +4,7 @@ import type { ResourceClient, RevisionStorage, StateBackend } from "@sluice/crds
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createDeriveStage } from "./derive/derive-stage.ts";
+import { createSharedNetwork } from "./derive/gateway/gateway-network.ts";
 import { createTranslateStage } from "./document/translate-stage.ts";
 import {
   createLeadership,
@@ -27,6 +28,7 @@ import { createServer } from "./server.ts";
 import type { OperatorSettings } from "./settings.ts";
 import { ownObjectName } from "./start-checks.ts";
 import { createEventRecorder, type EventRecorder } from "./status/event-recorder.ts";
+import { createGatewayApiStatus } from "./status/gateway-api-status.ts";
 import { createIngressStatus } from "./status/ingress-status.ts";
 import { createStatusStage } from "./status/status-stage.ts";
 import { createWatchStage } from "./watch/watch-stage.ts";
@@ -67,14 +69,25 @@ export async function startOperator(options: OperatorOptions) {
   const gate = createPublishGate(leadership, savedState);
 
   const watch = createWatchStage({ client, settings, signal, log });
-  const derive = createDeriveStage({ watch, settings, client, signal, log });
+  const network = createSharedNetwork({ watch, settings });
+  const derive = createDeriveStage({ watch, settings, client, network, signal, log });
   const derived = {
     ...watch,
     clusterState: derive.clusterState,
     changes: derive.changes,
     unsynced: () => [...watch.unsynced(), ...derive.unsynced()],
   };
-  const translate = createTranslateStage({ watch: derived, savedState, gate, lastValid, settings, metrics, log });
+  const { listeners } = derive.gateway;
+  const translate = createTranslateStage({
+    watch: derived,
+    savedState,
+    gate,
+    lastValid,
+    listeners,
+    settings,
+    metrics,
+    log,
+  });
   const publishing = { leadership, gate, savedState, store, lastValid, connector, nodeService };
   const publish = createPublishStage({ watch, translate, ...publishing, settings, metrics, log });
   const reporting = { leadership, gate, client, events, manager: MANAGER };
@@ -89,6 +102,15 @@ export async function startOperator(options: OperatorOptions) {
     log,
   });
   const ingressStatus = createIngressStatus({ derive, translate, publish, ...reporting, settings, log });
+  const gatewayApiStatus = createGatewayApiStatus({
+    derive,
+    network,
+    translate,
+    publish,
+    ...reporting,
+    class: settings.class,
+    log,
+  });
 
   const authors = createRevisionAuthors();
   const recording = { watch, leadership, authorOf: authors.authorOf, settings, metrics, log };
@@ -112,6 +134,7 @@ export async function startOperator(options: OperatorOptions) {
     abort.abort();
     translate.close();
     ingressStatus.close();
+    gatewayApiStatus.close();
     try {
       await Promise.all([server.close(), publish.close(), status.close(), recorder?.close()]);
     } finally {

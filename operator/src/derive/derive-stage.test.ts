@@ -1,74 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type DerivedResource,
-  type Kind,
-  kindNames,
-  type Observer,
-  type Resource,
-  refKey,
-  resourceKey,
-} from "@sluice/crds";
-import { resourceKinds } from "@sluice/model";
+import type { DerivedResource, Resource } from "@sluice/crds";
 import fc from "fast-check";
-import { createEmitter } from "../emitter.ts";
-import { type ClusterState, type WatchedKind, watchedKinds } from "../watch/cluster-state.ts";
-import type { ClusterChange } from "../watch/watch-stage.ts";
-import { createDeriveStage } from "./derive-stage.ts";
-
-/** A watch stage without a cluster, and the derive stage after it. */
-function scene() {
-  const changes = createEmitter<ClusterChange>();
-  const state = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map<string, Resource>()]));
-  const clusterState = state as Record<WatchedKind, Map<string, Resource>>;
-  const observers = new Map<string, Observer>();
-  const derive = createDeriveStage({
-    watch: { clusterState, changes, unsynced: () => [] },
-    settings: { class: "sluice", ingressControllers: [] },
-    client: {
-      watch(kind, observer, { namespace, fields, signal }) {
-        const name = `${kind} ${namespace} ${fields}`;
-        observers.set(name, observer);
-        signal.addEventListener("abort", () => observers.get(name) === observer && observers.delete(name));
-      },
-    },
-    signal: new AbortController().signal,
-    log: { warn: () => undefined },
-  });
-  const emitted: ClusterChange[] = [];
-  derive.changes.subscribe((change) => void emitted.push(change));
-  return {
-    derive,
-    clusterState,
-    /** The observers of single objects, by `<kind> <namespace> <field selector>`. */
-    observers,
-    /** The keys of the changed resources that the last change reported. */
-    reported: () =>
-      emitted
-        .at(-1)
-        ?.resources.map(({ kind, key }) => `${kind}/${key}`)
-        .sort(),
-    /** Puts or, with `gone`, removes the resources as one change. */
-    apply(resources: readonly Resource[], { gone = false, isMeaningful = true } = {}) {
-      const changed = resources.map((resource) => {
-        const kind = kindOfResource(resource);
-        const key = resourceKey(resource);
-        if (gone) clusterState[kind].delete(key);
-        else clusterState[kind].set(key, resource);
-        return { kind, key, isMeaningful };
-      });
-      changes.emit({ resources: changed, versions: [], isMeaningful, classesChanged: false });
-    },
-  };
-}
-
-const kindOfResource = ({ apiVersion, kind }: Resource): WatchedKind => {
-  const found = (Object.keys(kindNames) as Kind[]).find(
-    (one) => kindNames[one].apiVersion === apiVersion && kindNames[one].kind === kind,
-  );
-  assert.ok(found);
-  return found as WatchedKind;
-};
+import { watchedKinds } from "../watch/cluster-state.ts";
+import { derivedIn, deriveScene } from "./testing-derive-stage.ts";
 
 interface IngressOptions {
   readonly annotations?: Readonly<Record<string, string>>;
@@ -108,22 +43,11 @@ const ingressClass = (name: string, controller: string): Resource => ({
   spec: { controller },
 });
 
-/** Every derived resource without its version, by `refKey`. */
-const derivedIn = (state: ClusterState): ReadonlyMap<string, unknown> =>
-  new Map(
-    resourceKinds.flatMap((kind) =>
-      [...state[kind].values()].map(({ metadata: { resourceVersion: _, ...metadata }, ...rest }) => [
-        refKey({ kind, ...metadata }),
-        { ...rest, metadata },
-      ]),
-    ),
-  );
-
 const ALIAS = { "nginx.ingress.kubernetes.io/server-alias": "b.test" };
 const REGEX = { "nginx.ingress.kubernetes.io/use-regex": "true" };
 
 test("only the derived resources that differ are reported as changed", () => {
-  const { apply, reported } = scene();
+  const { apply, reported } = deriveScene();
   apply([ingress("one", { hosts: ["a.test", "b.test"] })]);
   assert.deepEqual(reported(), [
     "Ingress/shop/one",
@@ -142,7 +66,7 @@ test("only the derived resources that differ are reported as changed", () => {
 });
 
 test("an alias is served until another Ingress has a rule for it", () => {
-  const { apply, derive } = scene();
+  const { apply, derive } = deriveScene();
   const isServed = () => derive.clusterState.Route.has("shop/ingress~one~b.test~prefix~");
   const other = ingress("two", { hosts: ["b.test"] });
   apply([ingress("one", { annotations: ALIAS })]);
@@ -156,7 +80,7 @@ test("an alias is served until another Ingress has a rule for it", () => {
 });
 
 test("a status write derives nothing again", () => {
-  const { apply, derive } = scene();
+  const { apply, derive } = deriveScene();
   apply([ingress("one")]);
   const before = derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~");
   apply([{ ...ingress("one", { path: "/other" }), status: {} }], { isMeaningful: false });
@@ -164,7 +88,7 @@ test("a status write derives nothing again", () => {
 });
 
 test("a named port is followed through changes of the core Service", () => {
-  const { apply, derive } = scene();
+  const { apply, derive } = deriveScene();
   const backend = () => {
     const route = derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~");
     const service = (route?.spec?.serviceRef as { name: string } | undefined)?.name;
@@ -179,7 +103,7 @@ test("a named port is followed through changes of the core Service", () => {
 });
 
 test("one Certificate has the hosts of all Ingresses that name its Secret, and they are its sources", () => {
-  const { apply, derive } = scene();
+  const { apply, derive } = deriveScene();
   const owner = { kind: "Certificate", namespace: "shop", name: "ingress-tls~cert" } as const;
   const names = () => {
     const snis = derive.clusterState.Certificate.get("shop/ingress-tls~cert")?.spec?.snis;
@@ -204,7 +128,7 @@ test("one Certificate has the hosts of all Ingresses that name its Secret, and t
 const HEADERS = { "nginx.ingress.kubernetes.io/custom-headers": "shop/headers" };
 
 test("an object that an annotation names is followed while an Ingress names it", () => {
-  const { apply, derive, observers } = scene();
+  const { apply, derive, observers } = deriveScene();
   const watched = "ConfigMap shop metadata.name=headers";
   const configMap = (data: Record<string, string>): Resource => ({
     apiVersion: "v1",
@@ -216,7 +140,7 @@ test("an object that an annotation names is followed while an Ingress names it",
     const config = derive.clusterState.Plugin.get("shop/ingress~one~a.test~prefix~~response-transformer")?.spec?.config;
     return (config as { add: { headers: readonly string[] } } | undefined)?.add.headers;
   };
-  const problems = () => derive.problemsOf("shop/one").map(({ message }) => message);
+  const problems = () => derive.ingress.problemsOf("shop/one").map(({ message }) => message);
 
   apply([ingress("one", { annotations: HEADERS }), ingress("two", { annotations: HEADERS })]);
   assert.deepEqual(derive.unsynced(), ["ConfigMap/shop/headers"]);
@@ -236,7 +160,7 @@ test("an object that an annotation names is followed while an Ingress names it",
 });
 
 test("an Ingress whose problems have changed is reported although only an object that it names has changed", () => {
-  const { apply, observers, reported } = scene();
+  const { apply, observers, reported } = deriveScene();
   apply([ingress("one", { annotations: HEADERS })]);
   const configMap: Resource = {
     apiVersion: "v1",
@@ -250,7 +174,7 @@ test("an Ingress whose problems have changed is reported although only an object
 });
 
 test("objects are awaited at the start; later an Ingress that names an object stays as it was until this is read", () => {
-  const { apply, derive, observers } = scene();
+  const { apply, derive, observers } = deriveScene();
   const route = () => derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~");
   const extras = () => (route() as Partial<DerivedResource> | undefined)?.derived?.extras;
   apply([ingress("one", { annotations: HEADERS })]);
@@ -271,7 +195,7 @@ test("objects are awaited at the start; later an Ingress that names an object st
 const AUTHORITIES = "nginx.ingress.kubernetes.io/auth-tls-secret";
 
 test("the Secret for client certificates of one Ingress counts for all Ingresses with the host", () => {
-  const { apply, derive, observers } = scene();
+  const { apply, derive, observers } = deriveScene();
   const trusted = () => {
     const config = derive.clusterState.Plugin.get("shop/ingress~two~a.test~prefix~~mtls-auth")?.spec?.config;
     return (config as { trusted_certificates: string } | undefined)?.trusted_certificates;
@@ -293,7 +217,7 @@ test("the Secret for client certificates of one Ingress counts for all Ingresses
 });
 
 test("TLS of one Ingress redirects the plain http requests of all Ingresses with the host", () => {
-  const { apply, derive } = scene();
+  const { apply, derive } = deriveScene();
   const protocols = () => derive.clusterState.Route.get("shop/ingress~one~a.test~prefix~")?.spec?.protocols;
   apply([ingress("one")]);
   assert.deepEqual(protocols(), ["http", "https"]);
@@ -308,7 +232,7 @@ test("TLS of one Ingress redirects the plain http requests of all Ingresses with
 
 test("a deleted IngressClass counts for 30 s, so that it can be replaced without an interruption", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { apply, derive } = scene();
+  const { apply, derive } = deriveScene();
   const isServed = () => derive.clusterState.Route.has("shop/ingress~one~a.test~prefix~");
   const [ours, theirs] = [
     ingressClass("web", "sluice.dev/ingress-controller"),
@@ -332,17 +256,17 @@ test("a deleted IngressClass counts for 30 s, so that it can be replaced without
 
 for (const rules of [[null], [{ host: 5 }], "none", [{ http: { paths: [{ path: 1 }] } }]])
   test(`an Ingress in a directory with the rules ${JSON.stringify(rules)} is left out, and others are served`, () => {
-    const { apply, derive } = scene();
+    const { apply, derive } = deriveScene();
     const broken = { ...ingress("broken"), spec: { ingressClassName: "sluice", rules } };
     apply([broken, ingress("one")]);
-    assert.deepEqual([...derive.ingresses.keys()], ["shop/one"]);
+    assert.deepEqual([...derive.ingress.ingresses.keys()], ["shop/one"]);
     assert.ok(derive.clusterState.Route.has("shop/ingress~one~a.test~prefix~"));
   });
 
 const CANARY = { "nginx.ingress.kubernetes.io/canary": "true", "nginx.ingress.kubernetes.io/canary-weight": "10" };
 
 test("the redirect of a www host ends when the host gets an Ingress, also if a canary had the host before", () => {
-  const { apply, derive } = scene();
+  const { apply, derive } = deriveScene();
   const annotations = { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" };
   apply([ingress("one", { annotations })]);
   apply([ingress("two", { hosts: ["www.a.test"], annotations: CANARY })]);
@@ -383,14 +307,14 @@ const arbitraryStep = fc.record({
 test("after any changes, the derived resources are those of a stage that reads everything at once", () => {
   fc.assert(
     fc.property(fc.array(arbitraryStep, { maxLength: 25 }), (steps) => {
-      const { apply, derive, clusterState } = scene();
+      const { apply, derive, clusterState } = deriveScene();
       // A deleted IngressClass counts for a moment.
       for (const { resource, gone } of steps) apply([resource], { gone: gone && resource.kind !== "IngressClass" });
-      const fresh = scene();
+      const fresh = deriveScene();
       fresh.apply(watchedKinds.flatMap((kind) => [...clusterState[kind].values()]));
       assert.deepEqual(derivedIn(derive.clusterState), derivedIn(fresh.derive.clusterState));
       for (const key of clusterState.Ingress.keys())
-        assert.deepEqual(derive.problemsOf(key), fresh.derive.problemsOf(key));
+        assert.deepEqual(derive.ingress.problemsOf(key), fresh.derive.ingress.problemsOf(key));
     }),
   );
 });

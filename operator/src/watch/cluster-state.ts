@@ -18,6 +18,10 @@ export const watchedKinds = [
   "ReferenceGrant",
   "Ingress",
   "IngressClass",
+  "GatewayClass",
+  "Gateway",
+  "HTTPRoute",
+  "Namespace",
 ] as const satisfies readonly Kind[];
 
 export type WatchedKind = (typeof watchedKinds)[number];

@@ -1,9 +1,9 @@
 /** Index of ReferenceGrants, updated one at a time. A grant applies to references into its own namespace. */
 import {
-  type CrossNamespaceReference,
   type GrantLookups,
   grantsFromKey,
   grantsIntoKey,
+  type Kind,
   kindNames,
   type Resource,
   resourceKey,
@@ -32,7 +32,7 @@ interface Side {
 
 const sidesOf = (list: unknown): readonly Side[] => (Array.isArray(list) ? list.map((side) => Object(side)) : []);
 
-const isKind = ({ group, kind }: Side, of: CrossNamespaceReference["to"]["kind"]): boolean => {
+const isKind = ({ group, kind }: Side, of: Kind): boolean => {
   const { apiVersion, kind: name } = kindNames[of];
   const [own] = apiVersion.includes("/") ? apiVersion.split("/") : [""];
   return group === own && kind === name;

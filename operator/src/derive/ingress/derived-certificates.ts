@@ -55,3 +55,5 @@ export function createDerivedCertificates(className: string) {
     },
   };
 }
+
+export type DerivedCertificates = ReturnType<typeof createDerivedCertificates>;

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gatewayStatus, type Resource, routeStatus } from "@sluice/crds";
+import fc from "fast-check";
+import { watchedKinds } from "../../watch/cluster-state.ts";
+import { derivedIn, deriveScene } from "../testing-derive-stage.ts";
+
+const API = "gateway.networking.k8s.io/v1";
+
+function resource(kind: string, name: string, more: Partial<Resource> = {}): Resource {
+  const { apiVersion = API, metadata, ...rest } = more;
+  const of = {
+    name,
+    namespace: "shop",
+    uid: `${kind} ${name}`,
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    generation: 1,
+  };
+  return { apiVersion, kind, metadata: { ...of, ...metadata }, ...rest };
+}
+
+/** A resource of a kind without namespaces. */
+function clusterScoped(kind: string, name: string, more: Partial<Resource> = {}): Resource {
+  const { metadata, ...rest } = resource(kind, name, more);
+  const { namespace: _, ...unscoped } = metadata;
+  return { ...rest, metadata: unscoped as Resource["metadata"] };
+}
+
+interface GatewayOptions {
+  readonly className?: string;
+  readonly hostname?: string | undefined;
+  readonly from?: object;
+  readonly protocol?: string;
+}
+
+function gateway(name: string, options: GatewayOptions = {}): Resource {
+  const { className = "sluice", hostname, from = { from: "Same" }, protocol = "HTTP" } = options;
+  const certificateRefs = [{ name: "cert", namespace: "keys" }];
+  const listener = {
+    name: "web",
+    port: 80,
+    protocol,
+    ...(hostname !== undefined && { hostname }),
+    ...(protocol === "HTTPS" && { tls: { certificateRefs } }),
+    allowedRoutes: { namespaces: from },
+  };
+  return resource("Gateway", name, { spec: { gatewayClassName: className, listeners: [listener] } });
+}
+
+interface RouteOptions {
+  readonly namespace?: string;
+  readonly parent?: string;
+  readonly hostnames?: readonly string[];
+  readonly backend?: object;
+  readonly extension?: string | undefined;
+}
+
+function httpRoute(name: string, options: RouteOptions = {}): Resource {
+  const { namespace = "shop", parent = "one", hostnames = [], backend = { name: "web" }, extension } = options;
+  const extensionRef = { group: "sluice.dev", kind: "Plugin", name: extension };
+  const rule = {
+    backendRefs: [{ port: 80, ...backend }],
+    ...(extension !== undefined && { filters: [{ type: "ExtensionRef", extensionRef }] }),
+  };
+  const spec = { parentRefs: [{ name: parent, namespace: "shop" }], hostnames, rules: [rule] };
+  return resource("HTTPRoute", name, { metadata: { name, namespace }, spec });
+}
+
+const coreService = (name: string, namespace: string): Resource =>
+  resource("Service", name, { apiVersion: "v1", metadata: { name, namespace }, spec: { ports: [{ port: 80 }] } });
+
+const grant = (kind: string, to: string): Resource =>
+  resource("ReferenceGrant", `for-${kind}`, {
+    apiVersion: "gateway.networking.k8s.io/v1beta1",
+    metadata: { name: `for-${kind}`, namespace: "keys" },
+    spec: { from: [{ group: "gateway.networking.k8s.io", kind, namespace: "shop" }], to: [{ group: "", kind: to }] },
+  });
+
+const gatewayClass = (name: string, controllerName: string): Resource =>
+  clusterScoped("GatewayClass", name, { spec: { controllerName } });
+
+const namespace = (name: string, labels: Record<string, string>): Resource =>
+  clusterScoped("Namespace", name, { apiVersion: "v1", metadata: { name, labels } as Resource["metadata"] });
+
+const plugin = (config: object): Resource =>
+  resource("Plugin", "limit", { apiVersion: "sluice.dev/v1alpha1", spec: { plugin: "cors", enabled: false, config } });
+
+test("a route is counted at the listener while it is attached", () => {
+  const { apply, derive } = deriveScene();
+  apply([gateway("one"), httpRoute("a"), httpRoute("b")]);
+  const count = () => derive.gateway.attachedRoutes("shop/one/web");
+  assert.equal(count(), 2);
+  apply([httpRoute("b", { parent: "two" })]);
+  assert.equal(count(), 1);
+  apply([httpRoute("a")], { gone: true });
+  assert.equal(count(), 0);
+});
+
+test("only what depends on a change is reported as changed", () => {
+  const { apply, reported } = deriveScene();
+  apply([gateway("one"), httpRoute("a"), httpRoute("b", { backend: { name: "other" } }), coreService("web", "shop")]);
+  apply([coreService("other", "shop")]);
+  assert.deepEqual(reported(), [
+    "CoreService/shop/other",
+    "HTTPRoute/shop/b",
+    "Plugin/shop/http-route~b~000~000~_~request-termination",
+    "Route/shop/http-route~b~000~000~_",
+    "Service/shop/http-route~b~000",
+  ]);
+});
+
+test("a Gateway whose ports have changed is a change of the document", () => {
+  const { apply, derive, reported, network } = deriveScene();
+  apply([gateway("one")]);
+  network.nodePortOf = () => undefined;
+  network.changes.emit(new Set(["shop/one"]));
+  assert.deepEqual(reported(), ["Gateway/shop/one"]);
+  assert.equal(derive.gateway.listeners().size, 0);
+});
+
+for (const listeners of ["none", [null], [{ name: "a", port: 1, protocol: "HTTP", allowedRoutes: { kinds: 5 } }]])
+  test(`a Gateway in a directory with the listeners ${JSON.stringify(listeners)} is left out`, () => {
+    const { apply, derive } = deriveScene();
+    apply([
+      resource("Gateway", "broken", { spec: { gatewayClassName: "sluice", listeners } }),
+      gateway("one"),
+      httpRoute("a"),
+    ]);
+    assert.deepEqual([...derive.gateway.gateways.keys()], ["shop/one"]);
+  });
+
+const step = fc.record({
+  resource: fc.oneof(
+    fc
+      .record({
+        name: fc.constantFrom("one", "two"),
+        className: fc.constantFrom("sluice", "web", "other"),
+        hostname: fc.constantFrom(undefined, "*.test", "a.test"),
+        from: fc.constantFrom(
+          { from: "All" },
+          { from: "Same" },
+          { from: "Selector", selector: { matchLabels: { a: "b" } } },
+        ),
+        protocol: fc.constantFrom("HTTP", "HTTPS", "TCP"),
+      })
+      .map(({ name, ...options }) => gateway(name, options)),
+    fc
+      .record({
+        name: fc.constantFrom("a", "b"),
+        namespace: fc.constantFrom("shop", "team"),
+        parent: fc.constantFrom("one", "two"),
+        hostnames: fc.constantFrom([], ["a.test"], ["b.other"]),
+        backend: fc.constantFrom({ name: "web" }, { name: "web", namespace: "keys" }, { name: "web", weight: 0 }),
+        extension: fc.constantFrom(undefined, undefined, "limit"),
+      })
+      .map(({ name, ...options }) => httpRoute(name, options)),
+    fc.constantFrom(
+      coreService("web", "shop"),
+      coreService("web", "keys"),
+      grant("HTTPRoute", "Service"),
+      grant("Gateway", "Secret"),
+      gatewayClass("web", "sluice.dev/gateway-controller"),
+      gatewayClass("web", "example.com/other"),
+      namespace("team", { a: "b" }),
+      namespace("team", {}),
+      plugin({}),
+      plugin({ origins: ["https://a.test"] }),
+    ),
+  ),
+  gone: fc.boolean(),
+});
+
+test("after any changes, the result is that of a stage that reads everything at once", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+      const { apply, derive, clusterState } = deriveScene();
+      for (const { resource, gone } of steps) apply([resource], { gone });
+      const fresh = deriveScene();
+      fresh.apply(watchedKinds.flatMap((kind) => [...clusterState[kind].values()]));
+      assert.deepEqual(resultOf(derive), resultOf(fresh.derive));
+    }),
+  );
+});
+
+/** Derived resources, listeners and statuses. */
+function resultOf({ clusterState, gateway }: ReturnType<typeof deriveScene>["derive"]) {
+  const { gateways, routes, attachedRoutes } = gateway;
+  const progress = { isProgrammed: true, failedListeners: new Map<string, string>(), addresses: [], attachedRoutes };
+  return {
+    resources: derivedIn(clusterState),
+    listeners: new Map(gateway.listeners()),
+    gateways: new Map([...gateways].map(([key, derived]) => [key, gatewayStatus(derived, progress)])),
+    routes: new Map([...routes].map(([key, derived]) => [key, routeStatus(derived, derived.route, "sluice")])),
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * Writes the statuses of GatewayClasses, Gateways and their routes. A Gateway is Programmed once every ready node serves
+ * its current version and has opened its listeners.
+ */
+import { isDeepStrictEqual } from "node:util";
+import {
+  type Condition,
+  clusterScopedKey,
+  gatewayClassStatus,
+  gatewayStatus,
+  parseRefKey,
+  type Ref,
+  type ResourceClient,
+  refKey,
+  resourceKey,
+  routeStatus,
+  seconds,
+} from "@sluice/crds";
+import type { Logger } from "pino";
+import type { DeriveStage } from "../derive/derive-stage.ts";
+import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
+import { createSourceStatusWriter, type StatusWrite } from "./source-status-writer.ts";
+import { createSourceSync, type SourceSyncOptions } from "./source-sync.ts";
+
+export interface GatewayApiStatusOptions extends Pick<SourceSyncOptions, "translate" | "publish" | "gate"> {
+  readonly derive: Pick<DeriveStage, "clusterState" | "changes" | "gateway">;
+  readonly network: Pick<GatewayNetwork, "addressesOf">;
+  readonly client: Pick<ResourceClient, "applyStatus">;
+  readonly manager: string;
+  /** The class of the installation. */
+  readonly class: string;
+  readonly log: Pick<Logger, "warn">;
+}
+
+const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", "HTTPRoute"]);
+
+export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
+  const { derive, network, translate, publish, gate, client, manager, class: className, log } = options;
+  const { clusterState } = derive;
+  const { gateways, routes, gatewayClasses, attachedRoutes } = derive.gateway;
+  const sync = createSourceSync({
+    translate,
+    publish,
+    gate,
+    all: allSources,
+    onTranslated: (source) => update(source, { isProgrammed: false }),
+    onProgrammed: (source) => update(source, { isProgrammed: true }),
+  });
+  const writer = createSourceStatusWriter({
+    client,
+    manager,
+    gate,
+    log,
+    onFailure: (ref) => sync.mark([refKey(ref)]),
+  });
+
+  derive.changes.subscribe(({ resources }) => {
+    sync.mark(resources.flatMap(({ kind, key }) => (sourceKinds.has(kind) ? `${kind}/${key}` : [])));
+    sync.sync();
+  });
+
+  function* allSources(): Generator<string> {
+    for (const one of gatewayClasses()) yield `GatewayClass/${resourceKey(one)}`;
+    for (const key of gateways.keys()) yield `Gateway/${key}`;
+    for (const key of routes.keys()) yield `HTTPRoute/${key}`;
+  }
+
+  function update(source: string, { isProgrammed }: { readonly isProgrammed: boolean }): void {
+    const { kind, key } = parseRefKey(source);
+    const write = statusOf(kind, key, isProgrammed);
+    if (!write) return;
+    const { resource, status = {} } = write;
+    const timed = withTimes(status, resource.status, seconds(new Date()));
+    if (!hasStatus(resource.status, timed)) writer.write({ ...write, status: timed });
+  }
+
+  function statusOf(kind: Ref["kind"], key: string, isProgrammed: boolean): StatusWrite | undefined {
+    if (kind === "GatewayClass") {
+      const resource = gatewayClasses().find(({ metadata }) => clusterScopedKey(metadata.name) === key);
+      return resource && { kind, resource, status: gatewayClassStatus(resource) };
+    }
+    if (kind === "Gateway") {
+      const [resource, derived] = [clusterState.Gateway.get(key), gateways.get(key)];
+      if (!resource || !derived) return undefined;
+      const progress = {
+        isProgrammed,
+        failedListeners: new Map<string, string>(),
+        addresses: network.addressesOf(resource),
+        attachedRoutes,
+      };
+      return { kind, resource, status: gatewayStatus(derived, progress) };
+    }
+    const [resource, derived] = [clusterState.HTTPRoute.get(key), routes.get(key)];
+    if (!resource || !derived) return undefined;
+    return { kind: "HTTPRoute", resource, status: routeStatus(derived, resource, className), onlyThisVersion: true };
+  }
+
+  return {
+    close() {
+      writer.close();
+      sync.close();
+    },
+  };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const membersOf = (value: unknown): Members => (typeof value === "object" && value !== null ? (value as Members) : {});
+
+/**
+ * The status with the time of the last transition in each condition: that of the present condition, or now. Entries of
+ * lists correspond if they have the same name, or the same parent and controller.
+ */
+function withTimes<Status extends Members>(status: Status, present: unknown, now: string): Status {
+  const before = membersOf(present);
+  return Object.fromEntries(
+    Object.entries(status).map(([name, value]) => {
+      const list = Array.isArray(before[name]) ? (before[name] as readonly unknown[]) : [];
+      if (name === "conditions") return [name, timedConditions(value as readonly Condition[], list, now)];
+      if (name !== "listeners" && name !== "parents") return [name, value];
+      return [
+        name,
+        (value as readonly object[]).map((entry) =>
+          withTimes(
+            membersOf(entry),
+            list.find((known) => isSameEntry(membersOf(known), membersOf(entry))),
+            now,
+          ),
+        ),
+      ];
+    }),
+  ) as Status;
+}
+
+const isSameEntry = (one: Members, other: Members): boolean =>
+  one.name === other.name &&
+  one.controllerName === other.controllerName &&
+  isDeepStrictEqual(one.parentRef, other.parentRef);
+
+const timedConditions = (conditions: readonly Condition[], present: readonly unknown[], now: string) =>
+  conditions.map((condition) => {
+    const { type, status, lastTransitionTime = now } = condition;
+    const known = present.map(membersOf).find((one) => one.type === type && one.status === status);
+    return { ...condition, lastTransitionTime: known?.lastTransitionTime ?? lastTransitionTime };
+  });
+
+/** Whether a status has these members; it may have other members, and conditions of other types. */
+function hasStatus(present: unknown, status: object): boolean {
+  const before = membersOf(present);
+  return Object.entries(status).every(([name, value]) => {
+    if (name !== "conditions" || !Array.isArray(before[name])) return isDeepStrictEqual(before[name] ?? [], value);
+    const known = before[name] as readonly Condition[];
+    return (value as readonly Condition[]).every((condition) =>
+      isDeepStrictEqual(
+        known.find(({ type }) => type === condition.type),
+        condition,
+      ),
+    );
+  });
+}
