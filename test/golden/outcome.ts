@@ -1,5 +1,16 @@
 /** What the operator makes of resources: the document for the nodes, conditions and Events. */
-import { isDerivedName, type Kind, kindOf, parseRefKey, type Ref, type Resource, resourceKey } from "@sluice/crds";
+import {
+  type Condition,
+  gatewayStatus,
+  isDerivedName,
+  type Kind,
+  kindOf,
+  parseRefKey,
+  type Ref,
+  type Resource,
+  resourceKey,
+  routeStatus,
+} from "@sluice/crds";
 import { type Document, registerPlugins, snapshotToDocument } from "@sluice/model";
 import { parseAllDocuments } from "yaml";
 import { createDeriveStage, type DeriveStage } from "../../operator/src/derive/derive-stage.ts";
@@ -85,6 +96,7 @@ function deriveFrom(clusterState: ClusterState, named: readonly Resource[]): Der
         );
       },
     },
+    network: { nodePortOf: (_, port) => port, addressesOf: () => [], changes: createEmitter() },
     signal: new AbortController().signal,
     log: { warn: () => undefined },
   });
@@ -102,8 +114,8 @@ function eventsOf(derive: DeriveStage, problems: Translation["problems"]): Reado
     const name = `${ref.kind} ${ref.namespace}/${ref.name}`;
     events.set(name, [...(events.get(name) ?? []), `${reason}: ${message}`]);
   };
-  for (const [key, { metadata }] of derive.ingresses)
-    for (const problem of derive.problemsOf(key)) record({ kind: "Ingress", ...metadata }, problem);
+  for (const [key, { metadata }] of derive.ingress.ingresses)
+    for (const problem of derive.ingress.problemsOf(key)) record({ kind: "Ingress", ...metadata }, problem);
   for (const [key, list] of problems) {
     const { kind, key: name } = parseRefKey(key);
     const [namespace = "", local = ""] = name.split("/");
@@ -111,6 +123,35 @@ function eventsOf(derive: DeriveStage, problems: Translation["problems"]): Reado
       for (const problem of list) record(source, problem);
   }
   return events;
+}
+
+/** `<condition>=<status> <reason>: <message>` of each condition, after every node has acknowledged the document. */
+function gatewayApiConditions(derive: DeriveStage): readonly (readonly [string, readonly string[]])[] {
+  const { gateways, routes, attachedRoutes } = derive.gateway;
+  const lines = (conditions: readonly Condition[], prefix = "") =>
+    conditions.map(
+      ({ type, status, reason, message }) =>
+        `${prefix}${type}=${status} ${reason}${message === "" ? "" : `: ${message}`}`,
+    );
+  const addresses = [{ type: "IPAddress", value: "192.0.2.7" }] as const;
+  const progress = { isProgrammed: true, failedListeners: new Map<string, string>(), addresses, attachedRoutes };
+  return [
+    ...[...gateways].map(([key, derived]) => {
+      const { conditions, listeners } = gatewayStatus(derived, progress);
+      const ofListeners = listeners.flatMap(({ name, attachedRoutes: count, supportedKinds, conditions: of }) => [
+        `${name}: ${count} routes of ${supportedKinds.map(({ kind }) => kind).join(", ")}`,
+        ...lines(of, `${name}: `),
+      ]);
+      return [`Gateway ${key}`, [...lines(conditions), ...ofListeners]] as const;
+    }),
+    ...[...routes].map(([key, derived]) => {
+      const { parents } = routeStatus(derived, derived.route, "sluice");
+      return [
+        `HTTPRoute ${key}`,
+        parents.flatMap(({ parentRef, conditions }) => lines(conditions, `${parentRef.name}: `)),
+      ] as const;
+    }),
+  ];
 }
 
 /** The operator's result for the resources after every node has acknowledged it. */
@@ -123,7 +164,10 @@ export function outcomeOf(resources: readonly Resource[]): {
   const derive = deriveFrom(clusterStateOf(resources), resources);
   const { clusterState, ...heldBack } = afterRestart(derive.clusterState);
   const translation = withHeldBack(createTranslate({ homeNamespace: HOME, class: "sluice" })(clusterState), heldBack);
-  const { built, problems: late } = buildSnapshot(emptyBuild, { ...translation, listeners: new Map() });
+  const { built, problems: late } = buildSnapshot(emptyBuild, {
+    ...translation,
+    listeners: derive.gateway.listeners(),
+  });
   const owners = [...translation.owners].filter(([, { name }]) => !isDerivedName(name));
   const conditions = owners.map(([key, { kind, namespace, name }]) => {
     const resource = resources.find(
@@ -138,5 +182,10 @@ export function outcomeOf(resources: readonly Resource[]): {
     return [`${kind} ${namespace}/${name}`, lines] as const;
   });
   const events = eventsOf(derive, translation.problems);
-  return { document: snapshotToDocument(built.snapshot), items: built.items, conditions, events };
+  return {
+    document: snapshotToDocument(built.snapshot),
+    items: built.items,
+    conditions: [...conditions, ...gatewayApiConditions(derive)],
+    events,
+  };
 }

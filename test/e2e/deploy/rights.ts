@@ -1,8 +1,9 @@
 /** The release's accounts use all rights that they are granted, and no others, according to the cluster's audit log. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { crdNames } from "@sluice/model";
-import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
+import { crdNames, DEFAULT_CLASS, gatewayController } from "@sluice/model";
+import { waitFor } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import {
   type Place,
   privateSecrets,
@@ -25,6 +26,13 @@ const rare: Readonly<Record<Part, Readonly<Record<string, string>>>> = {
       "deletes revisions beyond SLUICE_REVISIONS; least-privilege.test.ts sets it to a number that is reached",
   },
   admin: {},
+};
+
+const gatewayClass = {
+  apiVersion: "gateway.networking.k8s.io/v1",
+  kind: "GatewayClass",
+  metadata: { name: "sluice" },
+  spec: { controllerName: gatewayController(DEFAULT_CLASS) },
 };
 
 interface Role {
@@ -66,6 +74,7 @@ export function rightsTests(scene: () => Scene): void {
       privateNamespace,
       // The chart's default.
       ingressClass: "sluice",
+      gatewayClass: "sluice",
       kubectl: cluster.kubectl,
       operatorTail: () => kubectl("logs", operator, "--tail=40"),
       async restartOperator(between) {
@@ -91,8 +100,11 @@ export function rightsTests(scene: () => Scene): void {
     async () => {
       const { cluster, kubectl } = scene();
       const here = await place();
-      // The operator uses its rights to ReferenceGrants only if their CRD exists.
-      await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(referenceGrantCrd));
+      // The operator uses its rights to the kinds of the Gateway API only if their CRDs exist.
+      await cluster.kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
+      await waitFor(() => cluster.kubectl(["apply", "-f", "-"], JSON.stringify(gatewayClass)), {
+        what: "the GatewayClass to be created",
+      });
       await runAllOperatorOperations(here);
       await runAllAdminOperations(here);
       await runAllRevisionOperations(here);
@@ -106,6 +118,7 @@ export function rightsTests(scene: () => Scene): void {
       assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
       for (const name of ["good", "invalid"])
         await kubectl("delete", "--ignore-not-found", ...crdNames.map((kind) => `${kind}/${name}`));
+      await kubectl("delete", "gateway/incomplete", "httproute/incomplete", "plugins.sluice.dev/incomplete");
       await kubectl("delete", "ingress/good", "service/good", "secret/tls", "secret/key");
     },
   );

@@ -1,6 +1,6 @@
 /** All operations of an operator and an admin listener in one namespace, one after the other. */
 import { crdNames } from "@sluice/model";
-import { waitFor } from "../../../tools/process/index.ts";
+import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
 export interface Place {
@@ -9,6 +9,8 @@ export interface Place {
   readonly privateNamespace: string;
   /** The `spec.ingressClassName` of the operator's Ingresses. */
   readonly ingressClass: string;
+  /** The `spec.gatewayClassName` of the operator's Gateways. */
+  readonly gatewayClass: string;
   /** kubectl as the administrator. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** The last lines of the operator's log. */
@@ -106,11 +108,37 @@ function ingress({ namespace, ingressClass }: Place): readonly object[] {
   ];
 }
 
+/** A Gateway, and a route with a copy of a Plugin whose Secret does not exist, about which an Event is recorded. */
+function gatewayApi({ namespace, gatewayClass }: Place, port: number): readonly object[] {
+  const one = (apiVersion: string, kind: string, spec: object) => ({
+    apiVersion,
+    kind,
+    metadata: { name: "incomplete", namespace },
+    spec,
+  });
+  const extensionRef = { group: "sluice.dev", kind: "Plugin", name: "incomplete" };
+  return [
+    one("sluice.dev/v1alpha1", "Plugin", {
+      plugin: "http-log",
+      enabled: false,
+      configFrom: [{ path: "http_endpoint", secretRef: { name: "absent", key: "url" } }],
+    }),
+    one("gateway.networking.k8s.io/v1", "Gateway", {
+      gatewayClassName: gatewayClass,
+      listeners: [{ name: "http", port, protocol: "HTTP" }],
+    }),
+    one("gateway.networking.k8s.io/v1", "HTTPRoute", {
+      parentRefs: [{ name: "incomplete" }],
+      rules: [{ filters: [{ type: "ExtensionRef", extensionRef }], backendRefs: [{ name: "good", port: 80 }] }],
+    }),
+  ];
+}
+
 const list = (items: readonly object[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
 /**
- * Makes the operator write statuses and Events (one repeatedly), also those of an Ingress, move its Secrets to the private namespace, and add and
- * remove parts of the saved document.
+ * Makes the operator write statuses and Events (one repeatedly), also those of an Ingress and of a route of the
+ * Gateway API, move its Secrets to the private namespace, and add and remove parts of the saved document.
  */
 export async function runAllOperatorOperations(place: Place): Promise<void> {
   const { namespace, kubectl } = place;
@@ -153,6 +181,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
     { what: "an Event with the count of a series", timeout: 60_000 },
   );
   await serveIngress(place);
+  await serveGatewayApi(place);
   const parts = () => inPlace("get", "configmaps", "-l", "sluice.dev/part-of", "-o", "name");
   const kept = await waitFor(async () => (await parts()) || undefined, {
     what: "parts of the document",
@@ -187,6 +216,21 @@ async function serveIngress(place: Place): Promise<void> {
   await waitFor(address, { what: "an address in the status of the Ingress", timeout: 60_000, interval: 200 });
   const notes = () => read("events.events.k8s.io", ".items[*].note", "--field-selector=regarding.kind=Ingress");
   await waitFor(notes, { what: "an Event about the Ingress", timeout: 60_000, interval: 200 });
+}
+
+/** Makes the operator write the statuses of a Gateway and its route, and record an Event about the route. */
+async function serveGatewayApi(place: Place): Promise<void> {
+  const { namespace, kubectl } = place;
+  await kubectl(["apply", "-f", "-"], list(gatewayApi(place, await freePort())));
+  const read = (kind: string, path: string, ...args: readonly string[]) =>
+    kubectl(["-n", namespace, "get", kind, ...args, "-o", `jsonpath={${path}}`]);
+  const within = { timeout: 60_000, interval: 200 };
+  const addresses = () => read("gateway", ".status.addresses[0].value", "incomplete");
+  await waitFor(addresses, { what: "an address in the status of the Gateway", ...within });
+  const parents = () => read("httproute", ".status.parents[0].controllerName", "incomplete");
+  await waitFor(parents, { what: "the Gateway in the status of the route", ...within });
+  const notes = () => read("events.events.k8s.io", ".items[*].note", "--field-selector=regarding.kind=HTTPRoute");
+  await waitFor(notes, { what: "an Event about the route", ...within });
 }
 
 /** Names of the operator's Secrets in the private namespace. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DEFAULT_CLASS, ingressController } from "@sluice/model";
+import { DEFAULT_CLASS, gatewayController, ingressController } from "@sluice/model";
 import { parse } from "yaml";
 import { root } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
@@ -15,8 +15,8 @@ import {
   selectorManifests,
   users,
 } from "../../../tools/cluster/rbac.ts";
-import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
 import type { Env } from "../../../tools/start/processes.ts";
 import {
   type Place,
@@ -60,7 +60,14 @@ before(async () => {
     metadata: { name: "public" },
     spec: { controller: ingressController(DEFAULT_CLASS) },
   };
-  await apply(referenceGrantCrd, configuration, ingressClass);
+  const gatewayClass = {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "GatewayClass",
+    metadata: { name: "public" },
+    spec: { controllerName: gatewayController(DEFAULT_CLASS) },
+  };
+  await apply(configuration, ingressClass);
+  await plane.kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
   await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
   await plane.kubectl(["create", "namespace", APART]);
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default", APART));
@@ -68,6 +75,7 @@ before(async () => {
   await plane.kubectl(["apply", "--server-side", "-f", "-"], pushManifests("default", APART));
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
+  await waitFor(() => apply(gatewayClass), { what: "the GatewayClass to be created" });
 });
 
 /** Creates a service account. Resolves to a token of it. */
@@ -118,9 +126,10 @@ interface PlaceOptions {
   readonly admin: Account;
   readonly token: string | null;
   readonly ingressClass: string;
+  readonly gatewayClass: string;
 }
 
-async function placeOf(namespace: string, { operator, admin, token, ingressClass }: PlaceOptions): Promise<Place> {
+async function placeOf(namespace: string, { operator, admin, token, ...classes }: PlaceOptions): Promise<Place> {
   const own: Env = {
     KUBECONFIG: operator.kubeconfig,
     SLUICE_HOME_NAMESPACE: namespace,
@@ -145,7 +154,7 @@ async function placeOf(namespace: string, { operator, admin, token, ingressClass
   return {
     namespace,
     privateNamespace: own.SLUICE_PRIVATE_NAMESPACE ?? namespace,
-    ingressClass,
+    ...classes,
     kubectl: plane.kubectl,
     operatorTail: () => running.process.tail(40),
     restartOperator: restart,
@@ -209,6 +218,7 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
     admin: { kubeconfig: await plane.kubeconfigFor(users.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
     token: person,
     ingressClass: "public",
+    gatewayClass: "public",
   });
   await runAllOperatorOperations(place);
   assert.match(await runAllRevisionOperations(place), /^sluice-admin \(.+\)$/, "the webhook saw the user");
@@ -273,8 +283,10 @@ test("accounts with only Roles in a namespace use all rights that the Roles gran
     },
     admin: { kubeconfig: await withRolesAlone("admin", "team"), settings },
     token: null,
-    // Without the right to read IngressClasses, the operator serves the Ingresses that name its own class.
+    // Without the right to read IngressClasses and GatewayClasses, the operator serves the Ingresses and Gateways that
+    // name its own class.
     ingressClass: DEFAULT_CLASS,
+    gatewayClass: DEFAULT_CLASS,
   });
   await runAllOperatorOperations(place);
   await runAllRevisionOperations(place);

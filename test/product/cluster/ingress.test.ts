@@ -1,42 +1,17 @@
 /** Ingresses of a real API server, served by the product. */
 import assert from "node:assert/strict";
 import { request } from "node:http";
-import { networkInterfaces } from "node:os";
 import { after, test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { startUpstream, type Upstream } from "../client.ts";
+import { coreServices } from "./core-services.ts";
 import { startSuite } from "./suite.ts";
-
-/** The API server refuses loopback addresses in EndpointSlices, so the machine's own address is used. */
-const machine = Object.values(networkInterfaces())
-  .flat()
-  .find((address) => address?.family === "IPv4" && !address.internal)?.address;
-assert.ok(machine, "this suite needs an IPv4 address of this machine that is not loopback; it has none");
 
 const suite = await startSuite({ operatorEnv: { SLUICE_PUBLISH_SERVICE: "default/gateway" } });
 after(() => suite.stop());
 const { kubectl } = suite.plane;
 
-const upstreams: Upstream[] = [];
-after(() => Promise.all(upstreams.map((upstream) => upstream.close())));
-
-/** A core Service with the port 80, named http, and one endpoint that responds with the Service's name. */
-async function serve(name: string): Promise<void> {
-  const upstream = await startUpstream(name, machine);
-  upstreams.push(upstream);
-  const metadata = { name, labels: { "kubernetes.io/service-name": name } };
-  await suite.apply(
-    { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { ports: [{ name: "http", port: 80 }] } },
-    {
-      apiVersion: "discovery.k8s.io/v1",
-      kind: "EndpointSlice",
-      metadata,
-      addressType: "IPv4",
-      ports: [{ name: "http", protocol: "TCP", port: upstream.port }],
-      endpoints: [{ addresses: [machine], conditions: { ready: true } }],
-    },
-  );
-}
+const { serve, close } = coreServices(suite);
+after(close);
 
 const ingress = (name: string, spec: object, annotations: Readonly<Record<string, string>> = {}): object => ({
   apiVersion: "networking.k8s.io/v1",

@@ -1,0 +1,44 @@
+/** Core Services of a cluster without pods, whose endpoints are servers of the test. */
+import { networkInterfaces } from "node:os";
+import { startUpstream, type Upstream } from "../client.ts";
+import type { Suite } from "./suite.ts";
+
+/** The API server refuses loopback addresses in EndpointSlices, so the machine's own address is used. */
+function addressOfMachine(): string {
+  const found = Object.values(networkInterfaces())
+    .flat()
+    .find((address) => address?.family === "IPv4" && !address.internal)?.address;
+  if (found === undefined)
+    throw new Error("this suite needs an IPv4 address of this machine that is not loopback; it has none");
+  return found;
+}
+
+export function coreServices(suite: Pick<Suite, "apply">) {
+  const machine = addressOfMachine();
+  const upstreams: Upstream[] = [];
+  return {
+    /** A core Service with the port 80, named http, and one endpoint that responds with the Service's name. */
+    async serve(name: string, namespace = "default"): Promise<void> {
+      const upstream = await startUpstream(name, machine);
+      upstreams.push(upstream);
+      const labels = { "kubernetes.io/service-name": name };
+      await suite.apply(
+        {
+          apiVersion: "v1",
+          kind: "Service",
+          metadata: { name, namespace },
+          spec: { ports: [{ name: "http", port: 80 }] },
+        },
+        {
+          apiVersion: "discovery.k8s.io/v1",
+          kind: "EndpointSlice",
+          metadata: { name, namespace, labels },
+          addressType: "IPv4",
+          ports: [{ name: "http", protocol: "TCP", port: upstream.port }],
+          endpoints: [{ addresses: [machine], conditions: { ready: true } }],
+        },
+      );
+    },
+    close: () => Promise.all(upstreams.map((upstream) => upstream.close())),
+  };
+}

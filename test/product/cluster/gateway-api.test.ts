@@ -1,0 +1,132 @@
+/** Resources of the Gateway API on a real API server, served by the product. */
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { freePort, waitFor } from "../../../tools/process/index.ts";
+import { tool } from "../../../tools/programs/tool.ts";
+import { coreServices } from "./core-services.ts";
+import { startSuite } from "./suite.ts";
+
+const suite = await startSuite({ operatorEnv: { SLUICE_PUBLISH_ADDRESSES: "192.0.2.7" } });
+after(() => suite.stop());
+const { kubectl } = suite.plane;
+const { serve, close } = coreServices(suite);
+after(close);
+
+const crds = await tool("gateway-api-crds");
+for (const plural of ["gatewayclasses", "gateways", "httproutes", "referencegrants"])
+  await kubectl(["apply", "--server-side", "-f", join(crds, `gateway.networking.k8s.io_${plural}.yaml`)]);
+await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+
+const apiVersion = "gateway.networking.k8s.io/v1";
+const port = await freePort();
+
+const gateway = (name: string, listeners: readonly object[]): object => ({
+  apiVersion,
+  kind: "Gateway",
+  metadata: { name },
+  spec: { gatewayClassName: "sluice", listeners },
+});
+
+const httpRoute = (name: string, spec: object): object => ({
+  apiVersion,
+  kind: "HTTPRoute",
+  metadata: { name },
+  spec: { parentRefs: [{ name: "web" }], ...spec },
+});
+
+/** Sends a GET request with this Host. Resolves to the name of the upstream, or the status of another response. */
+function ask(host: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    request({ host: "127.0.0.1", port, path, headers: { host, ...headers }, timeout: 10_000 }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (text: string) => (body += text));
+      response.on("end", () => {
+        const { statusCode, headers } = response;
+        resolve(statusCode === 200 ? JSON.parse(body).name : `${statusCode} ${headers.location ?? ""}`.trim());
+      });
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+const served = (host: string, path: string, expected: string) =>
+  waitFor(async () => (await ask(host, path).catch(() => "")) === expected, {
+    what: `${host}${path} to be answered by ${expected}`,
+  });
+
+/** `<type>=<status> <reason>` of each condition in the part of the status that the JSON path selects. */
+const conditionsOf = async (resource: string, path = ".status"): Promise<readonly string[]> =>
+  (
+    await kubectl([
+      "get",
+      resource,
+      "-o",
+      `jsonpath={range ${path}.conditions[*]}{.type}={.status} {.reason}{"\\n"}{end}`,
+    ])
+  )
+    .trim()
+    .split("\n");
+
+test("a Gateway and an HTTPRoute that were created with their CRDs are served, and their statuses say so", async () => {
+  await suite.apply({
+    apiVersion,
+    kind: "GatewayClass",
+    metadata: { name: "sluice" },
+    spec: { controllerName: "sluice.dev/gateway-controller" },
+  });
+  await serve("red");
+  await suite.apply(
+    gateway("web", [{ name: "http", port, protocol: "HTTP" }]),
+    httpRoute("paths", {
+      rules: [{ matches: [{ path: { value: "/red" } }], backendRefs: [{ name: "red", port: 80 }] }],
+    }),
+  );
+  await kubectl(["wait", "--for=condition=Programmed", "--timeout=90s", "gateway/web"]);
+  assert.equal(await ask("any.test", "/red/x"), "red");
+  assert.equal(await ask("any.test", "/redder"), "404");
+  assert.deepEqual(await conditionsOf("gatewayclass/sluice"), ["Accepted=True Accepted"]);
+  assert.deepEqual(await conditionsOf("gateway/web"), ["Accepted=True Accepted", "Programmed=True Programmed"]);
+  assert.deepEqual(await conditionsOf("gateway/web", ".status.listeners[*]"), [
+    "Accepted=True Accepted",
+    "Conflicted=False NoConflicts",
+    "ResolvedRefs=True ResolvedRefs",
+    "Programmed=True Programmed",
+  ]);
+  assert.equal(await kubectl(["get", "gateway/web", "-o", "jsonpath={.status.addresses[*].value}"]), "192.0.2.7");
+  await waitFor(
+    async () => (await kubectl(["get", "gateway/web", "-o", "jsonpath={.status.listeners[0].attachedRoutes}"])) === "1",
+    { what: "the attached route to be counted" },
+  );
+  assert.deepEqual(await conditionsOf("httproute/paths", ".status.parents[*]"), [
+    "Accepted=True Accepted",
+    "ResolvedRefs=True ResolvedRefs",
+  ]);
+});
+
+test("a route whose core Service does not exist is answered with 500, until the Service exists", async () => {
+  await suite.apply(
+    httpRoute("absent", { hostnames: ["absent.test"], rules: [{ backendRefs: [{ name: "absent", port: 80 }] }] }),
+  );
+  await served("absent.test", "/", "500");
+  assert.deepEqual(await conditionsOf("httproute/absent", ".status.parents[*]"), [
+    "Accepted=True Accepted",
+    "ResolvedRefs=False BackendNotFound",
+  ]);
+  await serve("absent");
+  await served("absent.test", "/", "absent");
+});
+
+test("a deleted Gateway is no longer served", async () => {
+  await kubectl(["delete", "gateway", "web"]);
+  await waitFor(
+    () =>
+      ask("any.test", "/red").then(
+        () => false,
+        () => true,
+      ),
+    { what: "the port to be closed" },
+  );
+});
