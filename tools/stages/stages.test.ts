@@ -90,6 +90,13 @@ test("arguments after e2e select folders of that stage that have tests, and only
   assert.deepEqual(chosen(["e2e", "admin", "adm", "g.test.ts"], paths).unknown, ["adm", "g.test.ts"]);
 });
 
+test("the files of some folders run only if an argument names the folder", () => {
+  const stage = { name: "s", what: "", concurrency: 1, minutes: 1, folders: ["a"], foldersByName: ["a/b"] } as const;
+  const all = ["a/b/one.test.ts", "a/two.test.ts"];
+  assert.deepEqual(testFiles(stage, all), ["a/two.test.ts"]);
+  assert.deepEqual(testFiles({ ...stage, folders: ["a/b"] }, all), ["a/b/one.test.ts"]);
+});
+
 test("a run needs the tools of its stage and those of each folder whose test files run, and no other tools", () => {
   const stage = {
     name: "s",

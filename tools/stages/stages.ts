@@ -24,6 +24,8 @@ export interface Suites {
   readonly sharesProcesses?: true;
   /** The stage runs only when an argument names it. */
   readonly onlyByName?: true;
+  /** Folders whose files run only when an argument names the folder. */
+  readonly foldersByName?: readonly string[];
   /**
    * What each folder of the stage tests, by the path of the folder. The folders run one by one; the result of each is
    * kept (see public-results.ts), and the tools of a folder are obtained only when this folder runs.
@@ -110,7 +112,12 @@ export const suites: readonly Suites[] = [
         ...(["pulumi", "helm", "kubeconform", "service-monitor-crd", "prometheus-rule-crd"] as const),
         ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
       ],
+      "test/e2e/gateway-api": [
+        ...(["gateway-api-suite", "gateway-api-echo", "gateway-api-crds", "helm"] as const),
+        ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
+      ],
     },
+    foldersByName: ["test/e2e/gateway-api"],
     pairedFolders: ["test/e2e/admin", "test/e2e/console", "test/e2e/plugins"],
     onlyByName: true,
   },
@@ -143,7 +150,9 @@ export function testFiles(stage: Suites, paths: readonly string[]): readonly str
   const taken = suites.flatMap(({ folders = [] }) => folders);
   const longest = (folders: readonly string[], path: string) =>
     Math.max(0, ...folders.filter((folder) => path.startsWith(`${folder}/`)).map(({ length }) => length));
+  const unnamed = (stage.foldersByName ?? []).filter((folder) => !stage.folders?.includes(folder));
   const belongs = (path: string) => {
+    if (longest(unnamed, path) > 0) return false;
     if (stage.folders === undefined) return longest(taken, path) === 0;
     const own = longest(stage.folders, path);
     return own > 0 && own >= longest(taken, path);
