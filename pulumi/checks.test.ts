@@ -89,6 +89,12 @@ test("the Service whose addresses are published must be one that the operator re
   ]);
 });
 
+test("the range of ports for Gateways must not be empty", () => {
+  assert.deepEqual(faultsOf({ values: { gatewayApi: { firstPort: 12_000 } } }), [
+    "gatewayApi.firstPort: at most gatewayApi.lastPort (10999), not 12000",
+  ]);
+});
+
 const pinned = (repository: string): string => `images.example.com/${repository}@sha256:${"0a".repeat(32)}`;
 
 test("images of plugins must be distinct and have a digest, and may have a tag too", () => {

@@ -40,7 +40,7 @@ function nameFaults({ name, values }: Release): readonly ValuesFault[] {
 
 function contradictions(release: Release): readonly ValuesFault[] {
   const { namespaces, namespaceSelector, admin, postgres, redis, userApi, gateway } = release.values;
-  const { publishService, publishStatusAddress } = release.values;
+  const { publishService, publishStatusAddress, gatewayApi } = release.values;
   const { enabled, minReplicas, maxReplicas } = gateway.autoscaling;
   const [publishNamespace = ""] = publishService.pathOverride.split("/");
   return [
@@ -68,6 +68,11 @@ function contradictions(release: Release): readonly ValuesFault[] {
       publishService.pathOverride !== "" && namespaces.length > 0 && !namespacesOf(release).includes(publishNamespace),
       "publishService.pathOverride",
       `the operator does not read the namespace ${publishNamespace}: add it to namespaces`,
+    ),
+    ...fault(
+      gatewayApi.firstPort > gatewayApi.lastPort,
+      "gatewayApi.firstPort",
+      `at most gatewayApi.lastPort (${gatewayApi.lastPort}), not ${gatewayApi.firstPort}`,
     ),
     ...fault(
       postgres.enabled && postgres.existingSecret !== "",

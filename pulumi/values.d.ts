@@ -79,6 +79,16 @@ export interface Values {
   };
   /** IP addresses and host names that the operator writes into the status of Ingresses instead of those of a Service, such as those of a load balancer in front of the cluster. */
   readonly publishStatusAddress: readonly string[];
+  readonly gatewayApi: {
+    /** Type of the Services that the operator creates in the release's namespace: one for each Gateway of the Gateway API, with the ports of its listeners. A Gateway has the addresses of its Service. */
+    readonly serviceType: "ClusterIP" | "NodePort" | "LoadBalancer";
+    /** External traffic policy of these Services. Local preserves clients' addresses with NodePort and LoadBalancer. */
+    readonly externalTrafficPolicy: "Cluster" | "Local";
+    /** First of the ports that the gateway nodes (pods) open for Gateways: one for each port of each Gateway. */
+    readonly firstPort: number;
+    /** Last of these ports. */
+    readonly lastPort: number;
+  };
   readonly gateway: {
     readonly image: {
       /** Name of the image below the registry. */

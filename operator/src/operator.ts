@@ -6,6 +6,8 @@ import type { Registry } from "prom-client";
 import { createDeriveStage } from "./derive/derive-stage.ts";
 import { createSharedNetwork } from "./derive/gateway/gateway-network.ts";
 import { createTranslateStage } from "./document/translate-stage.ts";
+import { createServiceNetwork } from "./gateway-services/service-network.ts";
+import { createServiceWriter } from "./gateway-services/service-writer.ts";
 import {
   createLeadership,
   type Leadership,
@@ -69,7 +71,8 @@ export async function startOperator(options: OperatorOptions) {
   const gate = createPublishGate(leadership, savedState);
 
   const watch = createWatchStage({ client, settings, signal, log });
-  const network = createSharedNetwork({ watch, settings });
+  const services = nodeService && createServiceNetwork({ watch, settings, nodeService });
+  const network = services ?? createSharedNetwork({ watch, settings });
   const derive = createDeriveStage({ watch, settings, client, network, signal, log });
   const derived = {
     ...watch,
@@ -101,6 +104,17 @@ export async function startOperator(options: OperatorOptions) {
     metrics,
     log,
   });
+  const serviceWriter =
+    services &&
+    createServiceWriter({
+      derive,
+      unsynced: derived.unsynced,
+      network: services,
+      nodeService,
+      ...reporting,
+      settings,
+      log,
+    });
   const ingressStatus = createIngressStatus({ derive, translate, publish, ...reporting, settings, log });
   const gatewayApiStatus = createGatewayApiStatus({
     derive,
@@ -136,7 +150,7 @@ export async function startOperator(options: OperatorOptions) {
     ingressStatus.close();
     gatewayApiStatus.close();
     try {
-      await Promise.all([server.close(), publish.close(), status.close(), recorder?.close()]);
+      await Promise.all([server.close(), publish.close(), status.close(), serviceWriter?.close(), recorder?.close()]);
     } finally {
       // Leadership is given up only now: this operator's pushes and writes must not compete with the next leader's.
       await leadership.close();

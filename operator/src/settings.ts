@@ -126,6 +126,41 @@ export const operatorSettings = defineSettings({
     default: [],
     description: "IP addresses and host names to write instead of those of SLUICE_PUBLISH_SERVICE.",
   },
+  gatewayServiceType: {
+    variable: "SLUICE_GATEWAY_SERVICE_TYPE",
+    kind: "choice",
+    words: ["ClusterIP", "NodePort", "LoadBalancer"],
+    default: "LoadBalancer",
+    description:
+      "Type of the Services that the operator creates in the namespace of SLUICE_NODE_SERVICE: one for each Gateway " +
+      "(Gateway API), with the ports of its listeners. A Gateway has the addresses of its Service. Without " +
+      "SLUICE_NODE_SERVICE, nodes open the ports of the listeners themselves, and Gateways have the addresses of " +
+      "SLUICE_PUBLISH_SERVICE or SLUICE_PUBLISH_ADDRESSES.",
+  },
+  gatewayTrafficPolicy: {
+    variable: "SLUICE_GATEWAY_TRAFFIC_POLICY",
+    kind: "choice",
+    words: ["Cluster", "Local"],
+    default: "Cluster",
+    description:
+      "External traffic policy of these Services. Local preserves clients' addresses with NodePort and LoadBalancer.",
+  },
+  gatewayFirstPort: {
+    variable: "SLUICE_GATEWAY_FIRST_PORT",
+    kind: "integer",
+    default: 10_000,
+    minimum: 1024,
+    maximum: 65_535,
+    description: "First of the ports that nodes open for Gateways: one for each port of each Gateway.",
+  },
+  gatewayLastPort: {
+    variable: "SLUICE_GATEWAY_LAST_PORT",
+    kind: "integer",
+    default: 10_999,
+    minimum: 1024,
+    maximum: 65_535,
+    description: "Last of these ports.",
+  },
   leaseDuration: {
     variable: "SLUICE_LEASE_DURATION",
     kind: "duration",

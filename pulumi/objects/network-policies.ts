@@ -45,7 +45,9 @@ const rules: Readonly<Record<Component, (release: Release) => Rules>> = {
   },
   gateway(release) {
     const { proxyFrom, metricsFrom, upstreams, databases } = release.values.networkPolicies;
-    const ports = release.values.gateway.tls.enabled ? tcp(8000, 8443) : tcp(8000);
+    const { gateway, gatewayApi } = release.values;
+    const gateways = { protocol: "TCP", port: gatewayApi.firstPort, endPort: gatewayApi.lastPort };
+    const ports = [...(gateway.tls.enabled ? tcp(8000, 8443) : tcp(8000)), gateways];
     const chosen = [
       { to: upstreams },
       { to: [pods(release, "user-api")], ports: tcp(4000) },

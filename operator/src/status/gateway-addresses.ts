@@ -9,10 +9,7 @@ export interface GatewayAddress {
   readonly hostname?: string;
 }
 
-/**
- * The configured addresses, or those of the gateway's core Service: its load balancers and external IPs or, without
- * them, its cluster IP. Null: nothing is configured, or the Service does not exist.
- */
+/** The configured addresses, or those of the gateway's core Service. Null: none is configured, or it does not exist. */
 export function gatewayAddresses(
   { publishService, publishAddresses }: Pick<OperatorSettings, "publishService" | "publishAddresses">,
   coreServices: ReadonlyMap<string, Resource>,
@@ -22,7 +19,8 @@ export function gatewayAddresses(
   return service ? serviceAddresses(service) : null;
 }
 
-function serviceAddresses({ spec = {}, status = {} }: Resource): readonly GatewayAddress[] {
+/** The addresses of a core Service: its load balancers and external IPs or, without them, its cluster IP. */
+export function serviceAddresses({ spec = {}, status = {} }: Resource): readonly GatewayAddress[] {
   const { type, externalName, clusterIP } = spec as Readonly<Record<string, string | undefined>>;
   if (type === "ExternalName") return externalName === undefined ? [] : [{ hostname: externalName }];
   const externalIps = (spec.externalIPs ?? []) as readonly string[];

@@ -88,6 +88,10 @@ function settings(release: Release): readonly object[] {
       ? []
       : [{ name: "SLUICE_NAMESPACE_SELECTOR", value: values.namespaceSelector }]),
     { name: "SLUICE_NODE_SERVICE", value: `${namespace}/${name}-gateway-push` },
+    { name: "SLUICE_GATEWAY_SERVICE_TYPE", value: values.gatewayApi.serviceType },
+    { name: "SLUICE_GATEWAY_TRAFFIC_POLICY", value: values.gatewayApi.externalTrafficPolicy },
+    { name: "SLUICE_GATEWAY_FIRST_PORT", value: `${values.gatewayApi.firstPort}` },
+    { name: "SLUICE_GATEWAY_LAST_PORT", value: `${values.gatewayApi.lastPort}` },
     ...publishedAddresses(release),
     // The pod's uid stays the same when its container restarts, so the operator still holds the Lease.
     { name: "SLUICE_IDENTITY", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },

@@ -53,6 +53,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     labels: { team: "edge" },
     ingressClass: { name: "public.example", default: true },
     publishService: { pathOverride: "edge/balancer" },
+    gatewayApi: { serviceType: "NodePort", externalTrafficPolicy: "Local", firstPort: 2000, lastPort: 2999 },
     logLevel: "debug",
     image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
     operator: {

@@ -1,0 +1,86 @@
+/** Clients reach each Gateway through a Service of its own, which leads to ports that are allotted on the nodes. */
+import { isDeepStrictEqual } from "node:util";
+import { type GatewayAddressStatus, type Resource, resourceKey } from "@sluice/crds";
+import { SettingsError } from "@sluice/model";
+import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
+import { createEmitter } from "../emitter.ts";
+import type { NodeService } from "../publish/node-discovery.ts";
+import { type OperatorSettings, operatorSettings } from "../settings.ts";
+import { serviceAddresses } from "../status/gateway-addresses.ts";
+import type { WatchStage } from "../watch/watch-stage.ts";
+import { gatewayOf, nodePortsIn } from "./gateway-service.ts";
+import { createNodePorts } from "./node-ports.ts";
+
+export interface ServiceNetworkOptions {
+  readonly watch: Pick<WatchStage, "clusterState" | "changes">;
+  readonly settings: Pick<OperatorSettings, "class" | "gatewayFirstPort" | "gatewayLastPort">;
+  readonly nodeService: Pick<NodeService, "namespace">;
+}
+
+export interface ServiceNetwork extends GatewayNetwork {
+  /** The present Services of Gateways, by the Gateway (`namespace/name`). */
+  readonly services: ReadonlyMap<string, Resource>;
+}
+
+/** @throws SettingsError when the range of ports is empty. */
+export function createServiceNetwork({ watch, settings, nodeService }: ServiceNetworkOptions): ServiceNetwork {
+  const { clusterState } = watch;
+  const { gatewayFirstPort, gatewayLastPort } = operatorSettings;
+  if (settings.gatewayFirstPort > settings.gatewayLastPort)
+    throw new SettingsError(`${gatewayFirstPort.variable} must not be higher than ${gatewayLastPort.variable}`);
+  const ports = createNodePorts({ first: settings.gatewayFirstPort, last: settings.gatewayLastPort });
+  const changes = createEmitter<ReadonlySet<string>>();
+  const services = new Map<string, Resource>();
+  /** The Gateway of each known Service (`namespace/name`), because a deleted Service cannot be asked. */
+  const gateways = new Map<string, string>();
+
+  watch.changes.subscribe(({ resources }) => {
+    const changed = new Set<string>();
+    for (const { kind, key } of resources) {
+      if (kind === "Gateway") ports.retain(key, portsIn(clusterState.Gateway.get(key)));
+      if (kind === "CoreService") for (const gateway of serviceChanged(key)) changed.add(gateway);
+    }
+    if (changed.size > 0) changes.emit(changed);
+  });
+
+  /** Returns the Gateways whose ports or addresses have changed. */
+  function serviceChanged(key: string): ReadonlySet<string> {
+    const service = clusterState.CoreService.get(key);
+    const isNear = service?.metadata.namespace === nodeService.namespace;
+    const gateway = service && isNear ? gatewayOf(service, settings.class) : undefined;
+    const before = gateways.get(key);
+    const changed = new Set<string>();
+    if (before !== undefined && before !== gateway) {
+      gateways.delete(key);
+      services.delete(before);
+      changed.add(before);
+    }
+    if (!service || gateway === undefined) return changed;
+    const known = services.get(gateway);
+    gateways.set(key, gateway);
+    services.set(gateway, service);
+    if (!isDeepStrictEqual(known && addressesIn(known), addressesIn(service))) changed.add(gateway);
+    return changed.union(ports.adopt(gateway, nodePortsIn(service)));
+  }
+
+  return {
+    changes,
+    services,
+    nodePortOf: (gateway, port) => ports.portOf(resourceKey(gateway), port),
+    addressesOf(gateway) {
+      const service = services.get(resourceKey(gateway));
+      return service ? addressesIn(service) : [];
+    },
+  };
+}
+
+function portsIn(gateway: Resource | undefined): ReadonlySet<number> {
+  const listeners = (gateway?.spec?.listeners ?? []) as readonly { readonly port: number }[];
+  return new Set(listeners.map(({ port }) => port));
+}
+
+const addressesIn = (service: Resource): readonly GatewayAddressStatus[] =>
+  serviceAddresses(service).flatMap(({ ip, hostname }) => [
+    ...(ip === undefined ? [] : [{ type: "IPAddress" as const, value: ip }]),
+    ...(hostname === undefined ? [] : [{ type: "Hostname" as const, value: hostname }]),
+  ]);
