@@ -20,6 +20,8 @@ const values = [
   // The suite deletes Gateways one after the other: without a drain, their connections end at once.
   "gateway.drainSeconds=1",
   "admin.enabled=false",
+  // The cluster has no load balancers; the suite runs where it reaches cluster IPs.
+  "gatewayApi.serviceType=ClusterIP",
   "userApi.enabled=false",
 ].flatMap((value) => ["--set", value]);
 

@@ -2,32 +2,26 @@
  * `npm run test:conformance`: runs the conformance suite of the Gateway API against Sluice on a cluster of one node, and
  * keeps its report. With `--run-test=NAME,...` only the named tests run, their output is printed, and no report is kept.
  */
-import { mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { CannotRun } from "../cluster/pods/machine.ts";
 import { StartError } from "../start/ports.ts";
 import { typed } from "../start/typed.ts";
 import { startInstallation } from "./installation.ts";
 import { keepReport, reportPath, testedVersion } from "./report.ts";
-import { runSuite, type SuiteResult } from "./run-suite.ts";
+import { runSuite, type SuiteResult, suiteLog } from "./run-suite.ts";
 
 const usage = "usage: npm run test:conformance [-- --run-test=NAME,...]";
-const work = join(resolve(process.env.SLUICE_WORK || join(import.meta.dirname, "../../.sluice")), "conformance");
 
 async function main(args: readonly string[]): Promise<number> {
   const only = testsIn(args);
   const version = testedVersion();
-  mkdirSync(work, { recursive: true });
-  const log = join(work, "gateway-api.log");
   console.log("Starting a cluster of one node with Sluice.");
   const cluster = await startInstallation();
   try {
-    console.log(`Running the suite; its whole output is in ${typed(log)}.`);
+    console.log(`Running the suite; its whole output is in ${typed(suiteLog)}.`);
     const result = await runSuite(cluster, {
       ...(only ? { only, onOutput: (piece: string) => void process.stdout.write(piece) } : { onResult: printResult }),
       version,
-      log,
     });
     if (only === undefined && result.report !== null) {
       keepReport(result.report);

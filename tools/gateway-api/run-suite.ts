@@ -1,10 +1,16 @@
 /** Runs the conformance suite of the Gateway API in a cluster. */
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import type { Cluster } from "../cluster/pods/cluster.ts";
 import { tool } from "../programs/tool.ts";
 import { profiles, supportedFeatures } from "./features.ts";
 import { echoImage, gatewayClass } from "./installation.ts";
+
+/** The file with the output of the last run. */
+export const suiteLog = join(
+  resolve(process.env.SLUICE_WORK || join(import.meta.dirname, "../../.sluice")),
+  "conformance/gateway-api.log",
+);
 
 export type SuiteOutcome = "passed" | "failed" | "skipped";
 
@@ -13,8 +19,6 @@ export interface SuiteRun {
   readonly only?: readonly string[];
   /** The version that the report names, such as a commit. */
   readonly version: string;
-  /** The file to which the output of the suite is written. */
-  readonly log: string;
   /** Called with the output of the suite as it arrives. */
   readonly onOutput?: (piece: string) => void;
   /** Called with each test as it ends, in any order. */
@@ -35,10 +39,11 @@ const outcomes: Readonly<Record<string, SuiteOutcome>> = { PASS: "passed", FAIL:
 
 /** Runs the suite inside the cluster, where the addresses of Services are reachable. Resolves whatever the outcome is. */
 export async function runSuite(cluster: Cluster, options: SuiteRun): Promise<SuiteResult> {
-  const { only, version, log, onResult } = options;
+  const { only, version, onResult } = options;
   const place = join(cluster.folder, "gateway-api-report.yaml");
   const tests = new Map<string, SuiteOutcome>();
-  const file = openSync(log, "w");
+  mkdirSync(dirname(suiteLog), { recursive: true });
+  const file = openSync(suiteLog, "w");
   let rest = "";
   const onOutput = (piece: string) => {
     writeSync(file, piece);
