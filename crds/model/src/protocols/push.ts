@@ -37,8 +37,19 @@ export interface NodeReport {
    * with 503. Absent: none.
    */
   readonly missingPlugins?: readonly string[];
+  /** The listeners of the served document that the node does not serve. Absent: none. */
+  readonly failedListeners?: readonly FailedListener[];
   /** Port of the node's status listener, on the host of its push listener; absent if the node has none. */
   readonly statusPort?: number;
+}
+
+/** A listener of the document that a node does not serve. */
+export interface FailedListener {
+  readonly name: string;
+  /** The port that the node should open. */
+  readonly port: number;
+  /** For administrators: what prevents the listener. */
+  readonly reason: string;
 }
 
 /** Determines which push is newer: the one with the higher term or, within a term, with the higher revision. */
