@@ -15,6 +15,7 @@ const publisher: Publisher = {
   acknowledgement: () => acknowledgement,
   acknowledgedRevision: () => 7,
   missingPlugins: () => new Map(),
+  failedListeners: () => new Map(),
   nodes: () => [
     {
       address: "http://a",

@@ -10,7 +10,9 @@ const read = async (...texts: readonly string[]) => parseNodeState(await readNod
 
 test("a node's state is read however its response is chunked", async () => {
   assert.deepEqual(await read('{"node":"a","hash":null,', '"revision":0,"version":"1"}'), state);
-  const more = { ...state, hash: "h", revision: 3, term: 2, pluginSet: "p", missingPlugins: ["x"], statusPort: 8007 };
+  const failedListeners = [{ name: "a/b/c", port: 80, reason: "in use" }];
+  const some = { ...state, hash: "h", revision: 3, term: 2, pluginSet: "p", missingPlugins: ["x"], statusPort: 8007 };
+  const more = { ...some, failedListeners };
   assert.deepEqual(parseNodeState({ ...more, other: "member" }), more);
 });
 
@@ -34,6 +36,7 @@ const others: readonly (readonly [what: string, ...texts: readonly string[]])[] 
     { pluginSet: 1 },
     { missingPlugins: "x" },
     { missingPlugins: [1] },
+    { failedListeners: [{ name: "a", port: "80", reason: "" }] },
   ].map((wrong) => [`with ${JSON.stringify(wrong)}`, JSON.stringify({ ...state, ...wrong })] as const),
 ];
 for (const [what, ...texts] of others)

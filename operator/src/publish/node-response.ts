@@ -1,5 +1,6 @@
 /** Validates the responses of a node: another program may have its address, or a proxy may answer for it. */
 import {
+  type FailedListener,
   isPluginEndpointResult,
   type NodeReport,
   type PluginEndpointResult,
@@ -39,11 +40,15 @@ export async function readNodeResponse(
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isFailedListener = (value: unknown): value is FailedListener => {
+  const { name, port, reason } = Object(value) as Partial<FailedListener>;
+  return isString(name) && isCount(port) && isString(reason);
+};
 const isString = (value: unknown): value is string => typeof value === "string";
 
 /** @throws Error when the response is not the state of a node. */
 export function parseNodeState(answer: Members): NodeReport {
-  const { node, hash, revision, term, version, pluginSet, missingPlugins, statusPort } = answer;
+  const { node, hash, revision, term, version, pluginSet, missingPlugins, failedListeners, statusPort } = answer;
   const isState =
     isString(node) &&
     (hash === null || isString(hash)) &&
@@ -52,6 +57,7 @@ export function parseNodeState(answer: Members): NodeReport {
     isString(version) &&
     (pluginSet === undefined || isString(pluginSet)) &&
     (missingPlugins === undefined || (Array.isArray(missingPlugins) && missingPlugins.every(isString))) &&
+    (failedListeners === undefined || (Array.isArray(failedListeners) && failedListeners.every(isFailedListener))) &&
     (statusPort === undefined || (isCount(statusPort) && statusPort <= 65_535));
   if (!isState)
     throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
@@ -63,6 +69,9 @@ export function parseNodeState(answer: Members): NodeReport {
     ...(term !== undefined && { term }),
     ...(pluginSet !== undefined && { pluginSet }),
     ...(missingPlugins !== undefined && { missingPlugins }),
+    ...(failedListeners !== undefined && {
+      failedListeners: failedListeners.map(({ name, port, reason }) => ({ name, port, reason })),
+    }),
     ...(statusPort && { statusPort }),
   };
 }

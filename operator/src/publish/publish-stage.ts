@@ -30,7 +30,7 @@ export interface PublishStage {
   readonly progress: Output<PublishedDocument | null>;
   readonly publisher: Pick<
     Publisher,
-    "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "missingPlugins" | "nodes"
+    "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "missingPlugins" | "failedListeners" | "nodes"
   >;
   /** Calls an endpoint of a plugin on every node that is not silent. */
   askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;

@@ -44,6 +44,10 @@ function fakeNode(hashes: readonly string[]) {
     takesFromAnother: (term: number) => {
       state = { ...state, term, hash: "another's" };
     },
+    /** From now on, the node does not serve these listeners. */
+    failsToServe: (...failedListeners: NonNullable<NodeReport["failedListeners"]>) => {
+      state = { ...state, failedListeners };
+    },
     down: false,
     refuses: false,
     /** The hash that the node reports after every full push, like a node of another version; null: the right hash. */
@@ -120,6 +124,19 @@ test("equal content keeps its revision and is not pushed again", async () => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "the first revision" });
     assert.equal(publisher.publish(snapshotWith("one")), 1);
     assert.deepEqual(node.calls, ["put 1"]);
+  });
+});
+
+test("listeners that nodes do not serve are known by name, and a change of them is reported", async () => {
+  const nodes = { a: fakeNode([one.hash]), b: fakeNode([one.hash]) };
+  await withPublisher(nodes, async (publisher, clock) => {
+    await waitFor(programmed(publisher, publisher.publish(one)), { what: "the first revision" });
+    const before = clock.changes;
+    const failed = { name: "team/web/http", port: 9000, reason: "in use" };
+    nodes.b.failsToServe(failed);
+    await waitFor(() => publisher.failedListeners().size === 1, { what: "the listener to be reported" });
+    assert.deepEqual([...publisher.failedListeners()], [[failed.name, [{ address: "b", reason: "in use" }]]]);
+    assert.ok(clock.changes > before);
   });
 });
 

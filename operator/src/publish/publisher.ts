@@ -65,7 +65,8 @@ export function createPublisher(options: PublisherOptions) {
   /** The random factor spreads the polls. */
   const pollDelay = () =>
     pollInterval ?? Math.max(MIN_POLL_INTERVAL, ((nodes.size * 1000) / MAX_POLLS_PER_SECOND) * (0.5 + Math.random()));
-  const missingIn = ({ state }: NodeStatus) => state?.missingPlugins?.join() ?? "";
+  /** What a node lacks, as a text to compare. */
+  const lackingIn = ({ state }: NodeStatus) => JSON.stringify([state?.missingPlugins, state?.failedListeners]);
   function reportPluginSet({ state: before }: NodeStatus, { address, state }: NodeStatus): void {
     if (state?.pluginSet !== undefined && (state.node !== before?.node || state.pluginSet !== before.pluginSet))
       options.onPluginSet?.(address, state.pluginSet);
@@ -129,7 +130,7 @@ export function createPublisher(options: PublisherOptions) {
         const same =
           before.state?.hash === status.state?.hash &&
           before.lastError === status.lastError &&
-          missingIn(before) === missingIn(status);
+          lackingIn(before) === lackingIn(status);
         if (same && node.isSilent === isSilent(status)) return;
         node.isSilent = isSilent(status);
         onChange();
@@ -210,6 +211,19 @@ export function createPublisher(options: PublisherOptions) {
       );
       const byName = Map.groupBy(missing, ([name]) => name);
       return new Map([...byName].map(([name, found]) => [name, found.map(([, address]) => address)]));
+    },
+    /** By the name of a listener: the answering nodes that do not serve it, each with the reason. */
+    failedListeners(): ReadonlyMap<string, readonly { readonly address: string; readonly reason: string }[]> {
+      const failed = [...nodes.values()].flatMap(({ status }) =>
+        isSilent(status)
+          ? []
+          : (status.state?.failedListeners ?? []).map(({ name, reason }) => ({
+              name,
+              failure: { address: status.address, reason },
+            })),
+      );
+      const byName = Map.groupBy(failed, ({ name }) => name);
+      return new Map([...byName].map(([name, found]) => [name, found.map(({ failure }) => failure)]));
     },
     nodes: () => [...nodes.values()].map(({ status }) => status),
     async close() {

@@ -39,6 +39,7 @@ function scene(t: TestContext) {
         hash: () => documents.at(-1)?.built.snapshot.hash ?? null,
         acknowledgedRevision: () => state.acknowledged,
         missingPlugins: () => new Map(),
+        failedListeners: () => new Map(),
         acknowledgement: (revision) => ({
           programmed: state.acknowledged >= revision,
           acknowledged: [],
