@@ -120,6 +120,8 @@ const requestTo = (at: number): RoutableRequest => ({
   scheme: "http",
   host: `host-${at % 1000}.test`,
   serverName: null,
+  query: "",
+  documentPort: null,
   headerValues: () => [],
 });
 

@@ -1,4 +1,7 @@
-/** Selects the certificate for a client by the server name in its handshake (SNI, RFC 6066 section 3). */
+/**
+ * Selects the certificate for a client by the server name in its handshake (SNI, RFC 6066 section 3), on the node's own
+ * TLS listener. Certificates of the document's listeners are not presented there.
+ */
 import { type Certificate, differences, emptySnapshot, type Snapshot, type Sni } from "@sluice/model/serving";
 import { GroupIndex } from "./identities/group-index.ts";
 
@@ -55,6 +58,7 @@ export class Certificates {
   #named(name: string): NamedCertificate | undefined {
     const [sni] = this.#byName.of(name);
     const certificate = this.#sections.certificates.get(sni?.certificate?.id ?? "");
+    if (certificate?._sluice?.listeners !== undefined) return undefined;
     return sni && certificate && { sni: sni.name, certificate };
   }
 }

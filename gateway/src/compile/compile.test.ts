@@ -30,6 +30,8 @@ const request = (path: string) => ({
   scheme: "http" as const,
   host: "",
   serverName: null,
+  query: "",
+  documentPort: null,
   headerValues: () => [],
 });
 const matched = (runtime: Runtime, path: string) => runtime.match(request(path))?.compiledRoute.route.name ?? null;

@@ -14,6 +14,7 @@ import { Certificates } from "./certificates.ts";
 import { CompiledRoutes } from "./compiled-routes.ts";
 import { ConsumerGroups } from "./identities/consumer-groups.ts";
 import { CompiledIdentities } from "./identities/identities.ts";
+import { CompiledListeners, listenersOf } from "./listeners/compiled-listeners.ts";
 import { PluginTable } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
 import type {
@@ -45,6 +46,7 @@ class CompiledRuntime implements Runtime {
   readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
   readonly certificateRequests: CertificateRequests;
+  readonly listeners: CompiledListeners;
   readonly #balancers: Balancers;
   readonly upstreams: CompiledUpstreams;
   readonly exchanges: ExchangeCount = { open: 0, onIdle: null };
@@ -80,9 +82,10 @@ class CompiledRuntime implements Runtime {
       .withGroups(this.#groups);
     this.#balancers = (previous === null ? Balancers.empty : previous.#balancers).with(snapshot, tools);
     this.#router = (previous === null ? Router.empty : previous.#router).with({
-      removed: routes.flatMap((route) => route.before ?? []),
-      added: routes.flatMap((route) => route.after ?? []),
+      removed: routes.flatMap(({ before }) => (before && !listenersOf(before) ? before : [])),
+      added: routes.flatMap(({ after }) => (after && !listenersOf(after) ? after : [])),
     });
+    this.listeners = (previous?.listeners ?? CompiledListeners.empty).with(snapshot, routes);
     this.upstreams = CompiledUpstreams.of(snapshot, {
       balancers: this.#balancers,
       previous: previous?.upstreams ?? null,
@@ -112,7 +115,7 @@ class CompiledRuntime implements Runtime {
 
   explainRoutes(request: RoutableRequest, size: number): Generator<undefined, ExplainedRoutes> {
     const { services } = this.snapshot;
-    return this.#router.explain(request, {
+    return (this.#routerFor(request) ?? Router.empty).explain(request, {
       size,
       isServed: ({ service }) => service === null || services.get(service.id)?.enabled === true,
     });
@@ -127,8 +130,14 @@ class CompiledRuntime implements Runtime {
     return route === undefined ? null : this.#parts.get(route);
   }
 
+  #routerFor(request: RoutableRequest): Router | null {
+    return request.documentPort === null ? this.#router : this.listeners.routerFor(request);
+  }
+
   match(request: RoutableRequest): RouteMatch | null {
-    const { compiledRoute, length, captures } = this.#router.match(request, this.#parts);
+    const router = this.#routerFor(request);
+    if (router === null) return null;
+    const { compiledRoute, length, captures } = router.match(request, this.#parts);
     return compiledRoute && { compiledRoute, matchedPath: length, captures };
   }
 }

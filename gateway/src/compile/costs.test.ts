@@ -73,6 +73,8 @@ for (const [what, change, plugins] of changes) {
       scheme: "http",
       host: "h2.test",
       serverName: null,
+      query: "",
+      documentPort: null,
       headerValues: () => [],
     });
     assert.equal(match?.compiledRoute.route.name, "r2");

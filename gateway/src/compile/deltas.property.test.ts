@@ -30,6 +30,8 @@ const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", "
     scheme: "http" as const,
     host,
     serverName: null,
+    query: "",
+    documentPort: null,
     headerValues: () => [],
   })),
 );

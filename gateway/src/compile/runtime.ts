@@ -6,6 +6,7 @@ import type {
   Service,
   ServiceEndpoint,
   Snapshot,
+  SnapshotCertificate,
   SnapshotPlugin,
   SnapshotRoute,
 } from "@sluice/model";
@@ -19,6 +20,7 @@ import type { InstanceChanges, PluginInstance } from "../plugin-services/plugin-
 import type { CertificateRequests } from "./certificate-requests.ts";
 import type { Certificates } from "./certificates.ts";
 import type { CompiledIdentities } from "./identities/identities.ts";
+import type { ListenerTable } from "./listeners/listener-table.ts";
 
 export type Scheme = "http" | "https";
 
@@ -31,6 +33,10 @@ export interface RoutableRequest {
   /** Lower case, with its port if it has one; "" when the client sent no host. */
   readonly host: string;
   readonly serverName: string | null;
+  /** With its `?`; "" when absent. */
+  readonly query: string;
+  /** The port of the document's listeners on which the request arrived; null: a listener of the node itself. */
+  readonly documentPort: number | null;
   headerValues(name: Lowercase<string>): readonly string[];
 }
 
@@ -43,7 +49,7 @@ export interface RouteMatch {
 }
 
 /** The attributes in the order in which they are examined. `service`: the route's service is disabled. */
-export type RouteAttribute = "host" | "path" | "method" | "header" | "sni" | "service";
+export type RouteAttribute = "host" | "path" | "method" | "header" | "query" | "sni" | "service";
 
 /** The first attribute of a route by which it does not match a request. */
 export interface RouteMismatch {
@@ -199,6 +205,26 @@ export interface CompiledRoute {
   readonly chains: RoutePluginChains;
 }
 
+/** The parts of a request by which its listener is found. */
+export type RequestDestination = Pick<RoutableRequest, "documentPort" | "host" | "serverName">;
+
+/** The listeners of the document. */
+export interface ListenerIndex {
+  readonly table: ListenerTable;
+  /**
+   * Whether the listener of the request's host is not that of the server name in its TLS handshake. The client may send
+   * the request again on another connection (status 421, RFC 9110 section 15.5.20).
+   */
+  isMisdirected(request: RequestDestination): boolean;
+  /** The name of the listener that serves the host; null: the request came to a listener of the node, or none does. */
+  nameFor(request: RequestDestination): string | null;
+  /**
+   * The certificate that a port of the document presents for a server name (null: no SNI); undefined: none. Of several
+   * certificates, the oldest that covers the name is used, or else the oldest.
+   */
+  certificate(port: number, serverName: string | null): SnapshotCertificate | undefined;
+}
+
 /** The exchanges under way that use a runtime. */
 export interface ExchangeCount {
   open: number;
@@ -211,6 +237,7 @@ export interface Runtime {
   readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
   readonly certificateRequests: CertificateRequests;
+  readonly listeners: ListenerIndex;
   /** The same object as long as no service, endpoints, certificate, CA certificate or balancer changes. */
   readonly upstreams: UpstreamIndex;
   /** The balancers of upstream entities, by upstream id. */
@@ -235,6 +262,6 @@ export interface Runtime {
   instancesSince(previous: Runtime | null): InstanceChanges;
   /** The compiled route; null: there is no such route, or its service is disabled or missing. */
   compiledRoute(routeId: string): CompiledRoute | null;
-  /** The route of a request by Kong's rules; null: none matches. */
+  /** The route of a request by Kong's rules; null: none matches, or the request is misdirected. */
   match(request: RoutableRequest): RouteMatch | null;
 }

@@ -10,6 +10,7 @@ import type {
   Route,
   Service,
   Snapshot,
+  SnapshotCertificate,
   SnapshotCredential,
   SnapshotRoute,
   Sni,
@@ -170,7 +171,7 @@ export const caCertificateOf = (cert: string, name = cert): CaCertificate => ({
 
 /** A snapshot of these entities. Its hash is made up: nothing under test reads it. */
 export function snapshotOf(content: {
-  readonly certificates?: readonly Certificate[];
+  readonly certificates?: readonly SnapshotCertificate[];
   readonly caCertificates?: readonly CaCertificate[];
   readonly snis?: readonly Sni[];
   readonly upstreams?: readonly Upstream[];

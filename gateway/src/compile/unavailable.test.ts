@@ -37,6 +37,8 @@ test("an invalid rate limit answers 503 in its whole scope, and a valid rate lim
       scheme: "http",
       host: "gateway.test",
       serverName: null,
+      query: "",
+      documentPort: null,
       headerValues: () => [],
     });
     assert.ok(match);

@@ -98,6 +98,18 @@ export const gatewayErrors = {
     evidence: clientBytes,
     cure: "Remove the header Expect from the client's requests.",
   },
+  misdirected: {
+    status: 421,
+    message: "Misdirected request",
+    cause:
+      "The request came to an HTTPS listener of a Gateway over a connection whose TLS server name (SNI) selects another " +
+      "listener than the request's host. Clients that reuse a connection for several hosts send the request again on a " +
+      "new connection.",
+    evidence: `${explanation}, with the server name as \`server_name\``,
+    cure:
+      "Send the host as server name. If a certificate covers the hosts of several listeners, browsers reuse connections " +
+      "for all of them: use a certificate for each listener.",
+  },
   needsHttps: {
     status: 426,
     message: "Please use HTTPS protocol",

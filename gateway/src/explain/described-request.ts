@@ -54,7 +54,7 @@ export function describedHead(
     target: rest.startsWith("/") ? rest : `/${rest}`,
     authority,
     headers,
-    peer: peerOf(described, scheme === "https" ? "https" : "http", authority),
+    peer: peerOf(described, { scheme: scheme === "https" ? "https" : "http", authority, documentPort: null }),
     limits: { ...defaultHeadLimits, fields: settings.maxHeaderSize },
     newBody: (declared) => newBody(declared, body ?? (body_size === 0 ? "" : null), onBodyRead),
   };
@@ -104,10 +104,15 @@ function newBody(declared: number | null, body: string | null, onBodyRead: () =>
   return made;
 }
 
+interface PeerFacts {
+  readonly scheme: "http" | "https";
+  readonly authority: string;
+  readonly documentPort: number | null;
+}
+
 function peerOf(
   { client_address, server_name }: ExplainRequest,
-  scheme: "http" | "https",
-  authority: string,
+  { scheme, authority, documentPort }: PeerFacts,
 ): ConnectionPeer {
   // An invalid authority needs no error here, because the head that contains it is refused.
   const [, host = "", port = scheme === "https" ? "443" : "80"] = /^(.*?)(?::(\d+))?$/.exec(authority) ?? [];
@@ -118,6 +123,7 @@ function peerOf(
     peerAddress: canonicalAddress(client_address),
     localAddress: "127.0.0.1",
     port: Number(port),
+    documentPort,
     scheme,
     serverName: isSecure ? (serverName?.toLowerCase() ?? null) : null,
     tlsVersion: isSecure ? "TLSv1.3" : null,

@@ -116,7 +116,6 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     metrics,
     metricsOptions,
     workerTimeout: settings.workerTimeout,
-    drain: settings.drain,
     ...(clusterCounters && { clusterCounters }),
     onHealthTransition: ({ healthy, signal: sign, ...target }: HealthTransition) =>
       log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
@@ -141,10 +140,14 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     version,
     statusPort: () => status.address.port,
     missingPlugins: () => missing.names,
+    failedListeners: () => workers.failedListeners(),
     async serve(snapshot: Snapshot) {
       await workers.serve(snapshot);
       logUnavailable(log, served, snapshot);
       served = snapshot;
+      guard.setDocumentListeners(
+        [...snapshot.listeners.values()].map(({ port }) => ({ host: workers.address.host, port })),
+      );
       watch.follow(workers.balancers());
       expiries.follow(snapshot);
       missing.follow(snapshot);

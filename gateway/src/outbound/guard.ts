@@ -28,6 +28,8 @@ export interface GuardOptions {
 export interface Guard {
   /** Also refuses this listener from now on. */
   addOwnListener(listener: Address): void;
+  /** Also refuses these listeners, which replace those of the previous call: the ports of the document's listeners. */
+  setDocumentListeners(listeners: readonly Address[]): void;
   /** Throws when the address is refused. A host name passes: `lookup` checks its addresses. */
   check(host: string, port: number): void;
   /** A DNS lookup, for connections to the port, that omits refused addresses. */
@@ -39,6 +41,7 @@ export interface Guard {
 
 export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): Guard {
   const own = [...ownListeners];
+  let ofDocument: readonly Address[] = [];
   const exact = new Set(allowedUpstreams.filter(hasPort));
   const allowed = addressSet(allowedUpstreams.filter((entry) => !hasPort(entry)));
   const refused = new RefusedDestinations();
@@ -48,7 +51,8 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
     const withPort = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
     if (exact.has(withPort)) return null;
     const reached = [address, ...embeddedAddresses(address)];
-    if (own.some((listener) => reached.some((each) => isReached(listener, each, port)))) {
+    const isOwn = (listener: Address) => reached.some((each) => isReached(listener, each, port));
+    if (own.some(isOwn) || ofDocument.some(isOwn)) {
       return `${withPort} is a listener of the gateway itself`;
     }
     const range = refusedRange(address);
@@ -58,6 +62,9 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
 
   return {
     addOwnListener: (listener) => void own.push(listener),
+    setDocumentListeners(listeners) {
+      ofDocument = listeners;
+    },
     check(host, port) {
       const address = withoutBrackets(host);
       const reason = isIP(address) === 0 ? null : refusal(address, port);

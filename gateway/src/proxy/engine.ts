@@ -8,6 +8,7 @@ import type { Connections } from "../metrics/metrics.ts";
 import type { Guard } from "../outbound/guard.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import type { DebugTokens } from "./debug/debug-tokens.ts";
+import type { DocumentPort, PortFailure } from "./listener/document-ports.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 
@@ -48,6 +49,12 @@ export interface ProxyListener {
   readonly tlsAddress: ListenAddress | null;
   /** Sums of the counts of both listeners, with and without TLS. */
   readonly connections: () => Connections;
+  /**
+   * Opens and closes ports, so that exactly these are open in addition to the listener's own addresses. The connections
+   * of a closed port end as in `close`, within `settings.drain` milliseconds. Resolves to the ports that cannot be
+   * opened. Must not be called before the previous call has ended.
+   */
+  openPorts(ports: readonly DocumentPort[]): Promise<readonly PortFailure[]>;
   /** Bytes held on behalf of clients, as `ClientMemory` counts them. */
   readonly memory: () => number;
   /**

@@ -93,8 +93,9 @@ export class Pipeline {
     const runtime = this.#runtime();
     const match = runtime.match(request);
     if (match === null) {
+      const fault = runtime.listeners.isMisdirected(request) ? "misdirected" : "noRoute";
       return {
-        refusal: this.refuse("noRoute", { request, started, peerAddress }),
+        refusal: this.refuse(fault, { request, started, peerAddress }),
         request,
         last: false,
       };

@@ -28,6 +28,7 @@ const ofNode = [
   "maxConnectionsPerAddress",
   "clientMemory",
   "cleartextHttp2",
+  "drain",
 ] as const;
 
 /** The limits on connections apply to all workers together; `clientMemory` is this worker's share. */

@@ -2,7 +2,14 @@
  * Applies updates to a node: the next snapshot is validated, compiled and swapped in, or rejected with all violations.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Checked, emptySnapshot, type NodeReport, pluginSetHash, type Snapshot } from "@sluice/model/serving";
+import {
+  type Checked,
+  emptySnapshot,
+  type FailedListener,
+  type NodeReport,
+  pluginSetHash,
+  type Snapshot,
+} from "@sluice/model/serving";
 import type { SnapshotSink } from "./source.ts";
 
 export interface IntakeOptions {
@@ -12,6 +19,8 @@ export interface IntakeOptions {
   readonly statusPort?: () => number;
   /** Names of plugins that the served snapshot uses and the node does not have. Default: none. */
   readonly missingPlugins?: () => readonly string[];
+  /** The listeners of the served snapshot that the node does not serve. Default: none. */
+  readonly failedListeners?: () => readonly FailedListener[];
   /** Resolves when every worker serves the snapshot. On failure the previous snapshot stays active. */
   readonly serve: (snapshot: Snapshot) => void | Promise<void>;
   /** Called with the new state after every applied update. */
@@ -27,7 +36,7 @@ export interface Intake extends SnapshotSink {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { node, version, statusPort, missingPlugins = () => [], serve, onUpdate } = options;
+  const { node, version, statusPort, missingPlugins = () => [], failedListeners = () => [], serve, onUpdate } = options;
   let pluginSet = pluginSetHash();
   /** Null before the first document; a delivered empty document is not null. */
   let snapshot: Snapshot | null = null;
@@ -37,6 +46,7 @@ export function createIntake(options: IntakeOptions): Intake {
 
   function state(): NodeReport {
     const missing = missingPlugins();
+    const failed = failedListeners();
     return {
       node,
       hash: snapshot?.hash ?? null,
@@ -44,6 +54,7 @@ export function createIntake(options: IntakeOptions): Intake {
       version,
       pluginSet,
       ...(missing.length > 0 && { missingPlugins: missing }),
+      ...(failed.length > 0 && { failedListeners: failed }),
       ...(statusPort && { statusPort: statusPort() }),
     };
   }

@@ -52,7 +52,7 @@ export function processMembers(
 
 /** The body of GET /status: Kong's members and the node's own. */
 export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<string, unknown>>> {
-  const { node, hash, revision, version, missingPlugins } = facts.state();
+  const { node, hash, revision, version, missingPlugins, failedListeners } = facts.state();
   return {
     ...processMembers(await facts.connections(), facts.heap?.()),
     configuration_hash: hash ?? NO_HASH,
@@ -64,6 +64,7 @@ export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<st
       ...(facts.workers && { workers: facts.workers() }),
       // Requests in the scope of these plugins are answered with 503.
       ...(missingPlugins && { missing_plugins: missingPlugins }),
+      ...(failedListeners && { failed_listeners: failedListeners }),
       refused_destinations: await facts.refused(),
     },
   };

@@ -4,6 +4,7 @@ import type { Counters, EndpointRequest, EndpointResponse, Taken } from "@sluice
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import type { CloseOptions } from "../proxy/engine.ts";
+import type { DocumentPort, PortFailure } from "../proxy/listener/document-ports.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
 import type { NodeMemory } from "./node-memory.ts";
@@ -24,6 +25,8 @@ export interface WorkerThreadData {
   };
   readonly hasClusterCounters: boolean;
   readonly document: SnapshotDelta;
+  /** The ports of the document that the other threads have open. */
+  readonly ports: readonly DocumentPort[];
   /** The targets whose health is not the default `healthy`. */
   readonly health: readonly HealthUpdate[];
 }
@@ -43,6 +46,7 @@ export type WorkerFunctions = {
   /** Where the worker listens. */
   readonly started: () => ListenAddresses;
   readonly serve: (step: SnapshotDelta) => void;
+  readonly openPorts: (ports: readonly DocumentPort[]) => Promise<readonly PortFailure[]>;
   readonly adoptHealth: (news: HealthUpdate) => void;
   readonly report: () => WorkerReport;
   readonly askPlugin: (pluginId: string, request: EndpointRequest) => Promise<EndpointResponse | null>;

@@ -6,6 +6,7 @@ import { ThreadCounters } from "../counters/thread-counters.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
 import { createCaches } from "../plugin-caches/create-caches.ts";
+import { ListenerPorts, ownPorts } from "./listener-ports.ts";
 import { startWorker } from "./worker.ts";
 import type { StartWorkersOptions, Workers } from "./workers.ts";
 
@@ -35,10 +36,19 @@ export async function startSingleWorker({
     services: { counters, concurrency: new ThreadConcurrency(), caches, metrics, now: Date.now },
     onHealthTransition,
   });
+  const ports = new ListenerPorts({
+    open: proxy.openPorts,
+    ownPorts: () => ownPorts(plan.settings, proxy),
+    log,
+  });
   return {
     address: proxy.address,
     tlsAddress: proxy.tlsAddress,
-    serve: async (snapshot) => swap(snapshot),
+    async serve(snapshot) {
+      swap(snapshot);
+      await ports.follow(snapshot.listeners);
+    },
+    failedListeners: () => ports.failed,
     balancers: () => runtime().balancers,
     report: async () => ({
       workers: { configured: 1, running: 1 },
@@ -61,6 +71,7 @@ export async function startSingleWorker({
       throw new Error("the worker in the control thread cannot be replaced");
     },
     async close(options) {
+      ports.close();
       await close(options);
       caches.close();
       await counters.close();

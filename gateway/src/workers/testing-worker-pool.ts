@@ -59,7 +59,6 @@ export async function startTestPool(
     metrics: createMetrics(metricsOptions),
     metricsOptions,
     workerTimeout,
-    drain: 30_000,
     ...(clusterCounters && { clusterCounters }),
   });
   context.after(() => pool.close({ deadline: 0 }));

@@ -4,7 +4,6 @@
  * and keeps the health of targets. A worker reports the health signals that it observes to the control thread, which
  * sends health changes to all workers.
  */
-import { createServer } from "node:net";
 import { changeBetween, emptySnapshot, NODE, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
@@ -13,7 +12,6 @@ import { Balancers } from "../compile/balancers.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import { pluginNumbered } from "../plugin-services/phase-meter.ts";
-import type { ListenAddress } from "../proxy/settings.ts";
 import { gatewaySettings as names } from "../settings/commands/gateway.ts";
 import {
   createHeartbeatMemory,
@@ -22,6 +20,8 @@ import {
   pluginWordsOf,
 } from "../shared-memory/heartbeat.ts";
 import { isAnsweredByOne } from "./endpoints/node-endpoints.ts";
+import { portFailureOf, requireFreePort } from "./free-port.ts";
+import { ListenerPorts, ownPorts } from "./listener-ports.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
 import { createNodeMemory, type NodeMemory, releaseWorkerMemory } from "./node-memory.ts";
 import { addConnections, RetiredThreads } from "./retired-threads.ts";
@@ -88,6 +88,7 @@ class ThreadPool implements WorkerPool {
   readonly #retired = new RetiredThreads();
   readonly #restartTimers = new Map<number, NodeJS.Timeout>();
   #addresses: ListenAddresses | undefined;
+  readonly #listenerPorts: ListenerPorts;
   #balancers = Balancers.empty;
   #wanted: Snapshot = emptySnapshot;
   #ending = false;
@@ -99,6 +100,12 @@ class ThreadPool implements WorkerPool {
     this.#capacity = this.#plugins.length === 0 ? count : Math.min(count * GENERATIONS, MAX_THREADS);
     this.#memory = createNodeMemory(this.#capacity, options.plan.settings);
     this.#heartbeat = { beats: createHeartbeatMemory(this.#capacity), timeout: options.workerTimeout };
+    this.#listenerPorts = new ListenerPorts({
+      check: (port) => portFailureOf({ host: this.address.host, port }),
+      open: async (ports) => (await Promise.all(this.#active().map((thread) => thread.openPorts(ports)))).flat(),
+      ownPorts: () => ownPorts(options.plan.settings, this),
+      log: options.log,
+    });
     this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {
       const plugin = pluginNumbered(pluginNames(), Atomics.load(pluginWordsOf(this.#heartbeat, number).running, 0));
       const cause = plugin === undefined ? "" : ` by the plugin ${plugin}`;
@@ -167,7 +174,7 @@ class ThreadPool implements WorkerPool {
     // First all old workers stop accepting connections, and only then announce the end of open ones. So a client that
     // connects again reaches a new worker, and never an old one that is about to close its socket.
     await Promise.all(old.map((thread) => thread.stopAccepting()));
-    for (const thread of old) void thread.close({ deadline: this.#options.drain, keepIdle: true });
+    for (const thread of old) void thread.close({ deadline: this.#options.plan.settings.drain, keepIdle: true });
   }
 
   async serve(snapshot: Snapshot): Promise<void> {
@@ -180,12 +187,14 @@ class ThreadPool implements WorkerPool {
       },
     });
     const error = await this.#serveEverywhere(snapshot);
-    if (error === null) return;
+    if (error === null) return this.#listenerPorts.follow(snapshot.listeners);
     this.#wanted = before;
     this.#balancers = balancers;
     await this.#serveEverywhere(before);
     throw error;
   }
+
+  failedListeners = () => this.#listenerPorts.failed;
 
   balancers = () => this.#balancers.all;
 
@@ -258,6 +267,7 @@ class ThreadPool implements WorkerPool {
   #stopStarting(): void {
     this.#ending = true;
     this.#heartbeats.close();
+    this.#listenerPorts.close();
     this.#cancelRestarts();
   }
 
@@ -292,6 +302,7 @@ class ThreadPool implements WorkerPool {
         logging: { level: log.level, isText, bindings: log.bindings() },
         hasClusterCounters: this.#options.clusterCounters !== undefined,
         document: deltaBetween(emptySnapshot, this.#wanted),
+        ports: this.#listenerPorts.open,
         health: this.#health(),
       },
       snapshot: this.#wanted,
@@ -378,14 +389,3 @@ const deltaBetween = (from: Snapshot, to: Snapshot): SnapshotDelta => ({
   change: changeBetween(from, to),
   hash: to.hash,
 });
-
-/** Rejects as a listener would (EADDRINUSE, EACCES, ...) when the address cannot be used. Port 0 is always free. */
-async function requireFreePort({ host, port }: ListenAddress): Promise<void> {
-  if (port === 0) return;
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port }, resolve);
-  });
-  await new Promise((resolve) => server.close(resolve));
-}

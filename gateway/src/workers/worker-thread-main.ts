@@ -78,6 +78,7 @@ function functionsOf(worker: RunningWorker): WorkerFunctions {
       worker.swap(next);
       snapshot = next;
     },
+    openPorts: proxy.openPorts,
     adoptHealth: (news) => worker.runtime().balancers.get(news.upstreamId)?.adoptHealth(news),
     report() {
       const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
@@ -118,6 +119,8 @@ try {
     onHealthUpdate: (news) => control.send("reportHealth", news),
   });
   const functions = functionsOf(worker);
+  for (const { port, code } of await worker.proxy.openPorts(start.ports))
+    log.error({ port, code }, "a port that other workers have open cannot be opened");
   for (const news of start.health) functions.adoptHealth(news);
   startHeartbeat(start.heartbeat, start.number);
   control.listen(functions);

@@ -7,6 +7,7 @@ import type { HealthUpdate } from "../balance/balancer.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import { instanceLimits } from "../plugin-services/plugin-instance.ts";
 import type { CloseOptions } from "../proxy/engine.ts";
+import type { DocumentPort, PortFailure } from "../proxy/listener/document-ports.ts";
 import type {
   ControlFunctions,
   ListenAddresses,
@@ -113,6 +114,11 @@ export class WorkerThread {
     } catch (error) {
       return this.#hasEnded ? null : (error as Error);
     }
+  }
+
+  /** Resolves to the ports that the thread cannot open; to none if the thread has ended. */
+  async openPorts(ports: readonly DocumentPort[]): Promise<readonly PortFailure[]> {
+    return this.#calls.call("openPorts", ports).catch(() => []);
   }
 
   adoptHealth(news: HealthUpdate): void {

@@ -1,5 +1,5 @@
 /** The workers of a node: one in the control thread, or one or several in threads of their own. */
-import type { Snapshot } from "@sluice/model";
+import type { FailedListener, Snapshot } from "@sluice/model";
 import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import type { Balancer } from "../balance/balancer.ts";
@@ -20,8 +20,6 @@ export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransi
   readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
   /** Milliseconds after which a thread with a blocked event loop is replaced. */
   readonly workerTimeout: number;
-  /** Milliseconds after which a replaced worker closes connections that are still open. */
-  readonly drain: number;
   /** Counters of `policy: cluster`. */
   readonly clusterCounters?: WindowCounters;
 }
@@ -30,8 +28,13 @@ export interface Workers {
   readonly address: ListenAddress;
   /** Null without a TLS listener. */
   readonly tlsAddress: ListenAddress | null;
-  /** Resolves once every worker serves the snapshot. When it rejects, all workers keep the previous one. */
+  /**
+   * Resolves once every worker serves the snapshot, and has opened the ports of its listeners or failed to do so. When it
+   * rejects, all workers keep the previous snapshot.
+   */
   serve(snapshot: Snapshot): Promise<void>;
+  /** The listeners of the served snapshot that are not served, because their ports cannot be opened. */
+  failedListeners(): readonly FailedListener[];
   /** The balancers of the served snapshot, by upstream id. A health change made here applies to all workers. */
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;

@@ -5,6 +5,7 @@ import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type {
   CredentialCollection,
+  DocumentListener,
   Service,
   ServiceEndpoint,
   Snapshot,
@@ -45,6 +46,12 @@ export interface RigOptions {
   readonly service?: Partial<Service>;
   /** Members of the route; by default it has the path `/`. */
   readonly route?: Partial<SnapshotRoute>;
+  /** Members of further routes, by name. */
+  readonly routes?: Readonly<Record<string, Partial<SnapshotRoute>>>;
+  /** Listeners of the document. Their ports are open only after `proxy.openPorts`. */
+  readonly listeners?: readonly DocumentListener[];
+  /** The certificates of these listeners, by the name of the listener. */
+  readonly listenerCertificates?: Readonly<Record<string, KeyPair>>;
   readonly endpoints?: readonly ServiceEndpoint[];
   /** An upstream entity that the service's host names. */
   readonly pool?: Pool;
@@ -145,6 +152,9 @@ function contentOf(
   {
     service,
     route,
+    routes = {},
+    listeners = [],
+    listenerCertificates = {},
     endpoints,
     pool,
     identities,
@@ -160,7 +170,13 @@ function contentOf(
   const addresses = Object.entries(pool?.targets ?? {});
   const pairs = Object.entries(certificates).map(([name, pair]) => certificateNamed(name, pair));
   const snapshot = snapshotOf({
-    certificates: pairs.map(({ certificate }) => certificate),
+    certificates: [
+      ...pairs.map(({ certificate }) => certificate),
+      ...Object.entries(listenerCertificates).map(([name, pair]) => ({
+        ...certificateNamed(name, pair).certificate,
+        _sluice: { listeners: [name] },
+      })),
+    ],
     snis: pairs.map(({ sni }) => sni),
     caCertificates: authorities.map((cert) => caCertificateOf(cert)),
     ...(balanced && {
@@ -168,7 +184,10 @@ function contentOf(
       targets: addresses.map(([address, weight]) => targetOf(balanced, address, { weight })),
     }),
     services: [target],
-    routes: [routeNamed("route", { paths: ["/"], service: { id: target.id }, ...route })],
+    routes: Object.entries({ route: route ?? {}, ...routes }).map(([name, members]) =>
+      routeNamed(name, { paths: ["/"], service: { id: target.id }, ...members }),
+    ),
+    listeners,
     plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name, pluginMembers)),
     ...(endpoints && { endpoints: new Map([[target.id, endpoints]]) }),
   });

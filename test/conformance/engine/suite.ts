@@ -9,6 +9,7 @@ import { clientMemorySuite } from "./client-memory.ts";
 import { configuredHeaderSuite } from "./configured-headers.ts";
 import { coreServiceSuite } from "./core-services.ts";
 import { credentialSuite } from "./credentials.ts";
+import { documentListenerSuite } from "./document-listeners.ts";
 import { drainSuite } from "./drain.ts";
 import { failureSuite } from "./failures.ts";
 import { filteredBodySuite } from "./filtered-bodies.ts";
@@ -80,6 +81,7 @@ export function engineSuite(engine: Engine): void {
   healthSuite(engine);
   lifecycleSuite(engine);
   drainSuite(engine);
+  documentListenerSuite(engine);
   strictnessSuite(engine);
   malformedSuite(engine);
   pathSuite(engine);

@@ -69,6 +69,8 @@ function matchWith({ routes, services }: Routing): (request: SampleRequest) => M
       scheme,
       host,
       serverName: sni,
+      query: "",
+      documentPort: null,
       headerValues: (name) => (Object.hasOwn(headers, name) ? [headers[name] ?? ""] : []),
     });
     if (!winner) return null;

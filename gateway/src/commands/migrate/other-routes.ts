@@ -48,7 +48,16 @@ function examplesOf({ paths, hosts, methods, headers, snis, protocols }: Members
   const examples = textsIn(paths).map((path) => (path.startsWith("~") ? literalPrefix(path.slice(1)) : path));
   return (examples.length > 0 ? examples : ["/"]).map((path) => {
     const normal = normalizePath(path) ?? path;
-    return { method, path: normal.startsWith("/") ? normal : "/", scheme, host, serverName, headerValues };
+    const elsewhere = { query: "", documentPort: null };
+    return {
+      method,
+      path: normal.startsWith("/") ? normal : "/",
+      scheme,
+      host,
+      serverName,
+      ...elsewhere,
+      headerValues,
+    };
   });
 }
 

@@ -1,6 +1,7 @@
 /** Explains a lookup of the router: which routes were candidates for a request, and why the others do not match. */
 import { firstNames, type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
 import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
+import { holds } from "./conditions.ts";
 import { visitHostKeys } from "./host-pattern.ts";
 import { compareEntries, precedenceReason } from "./precedence.ts";
 import { acceptsHeader, acceptsServerName, type HeaderRule, type RouteEntry } from "./route-entry.ts";
@@ -51,7 +52,7 @@ interface RankedEntry {
 }
 
 /** The later the mismatching attribute is in this list, the nearer the entry is to a match. */
-const ranks: readonly (RouteAttribute | null)[] = ["host", "path", "method", "header", "sni", "service", null];
+const ranks: readonly (RouteAttribute | null)[] = ["host", "path", "method", "header", "query", "sni", "service", null];
 
 function rankedEntry(entry: RouteEntry, lookup: Lookup): RankedEntry {
   const other = mismatchBesidesHost(entry, lookup);
@@ -96,11 +97,13 @@ const hasHost = (entry: RouteEntry, { hosts }: Lookup): boolean =>
 
 /** The first attribute after the host by which the entry does not match; null: all of them match. */
 function mismatchBesidesHost(entry: RouteEntry, { request, isServed }: Lookup): RouteAttribute | null {
-  const { route, methods, headers, prefix, isExact, pattern } = entry;
+  const { route, methods, headers, conditions, prefix, isExact, pattern } = entry;
   if (prefix !== null && !(isExact ? request.path === prefix : request.path.startsWith(prefix))) return "path";
   if (pattern !== null && pattern.matchPrefix(request.path) === undefined) return "path";
   if (methods !== null && !methods.has(request.method)) return "method";
   if (headers !== null && !headers.every((rule) => acceptsHeader(rule, request))) return "header";
+  for (const on of ["header", "query"] as const)
+    if (conditions?.some((condition) => condition.on === on && !holds(condition, request))) return on;
   if (!acceptsServerName(entry, request)) return "sni";
   return isServed(route) ? null : "service";
 }
@@ -117,7 +120,7 @@ function described({ entry, attribute }: RankedEntry, { request, chosen }: Descr
 }
 
 function reasonOf(entry: RouteEntry, attribute: RouteAttribute, request: RoutableRequest): string {
-  const { route, hosts, path, methods, headers, serverNames } = entry;
+  const { route, hosts, path, methods, headers, conditions, serverNames } = entry;
   switch (attribute) {
     case "host":
       return `${named("host", request.host)} is not ${oneOf(hosts)}`;
@@ -127,8 +130,10 @@ function reasonOf(entry: RouteEntry, attribute: RouteAttribute, request: Routabl
       return `${named("method", request.method)} is not ${oneOf(methods ?? [])}`;
     case "header": {
       const missing = headers?.find((rule) => !acceptsHeader(rule, request));
-      return missing === undefined ? "a header does not match" : headerReason(missing, request);
+      return missing === undefined ? conditionReason(conditions, attribute, request) : headerReason(missing, request);
     }
+    case "query":
+      return conditionReason(conditions, attribute, request);
     case "sni":
       return `${named("TLS server name", request.serverName)} is not ${oneOf(serverNames ?? [])}`;
     case "service":
@@ -140,6 +145,19 @@ function headerReason({ name, values, pattern }: HeaderRule, request: RoutableRe
   if (request.headerValues(name).length === 0) return `the header ${name} is missing`;
   const wanted = pattern ? `matches ${short(`~*${pattern.source}`)}` : `is ${oneOf(values ?? [])}`;
   return `no value of the header ${name} ${wanted}`;
+}
+
+/** Why the first condition on headers, or on query parameters, does not hold. */
+function conditionReason(
+  conditions: RouteEntry["conditions"],
+  on: "header" | "query",
+  request: RoutableRequest,
+): string {
+  const failed = conditions?.find((condition) => condition.on === on && !holds(condition, request));
+  const what = on === "header" ? "header" : "query parameter";
+  if (failed === undefined) return `a ${what} does not match`;
+  const { name, value } = failed;
+  return `the ${what} ${name} ${typeof value === "string" ? `is not ${short(value)}` : `does not match ${short(value.source)}`}`;
 }
 
 /** Maximum characters of a value in a reason. */

@@ -5,6 +5,7 @@
 import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serving";
 import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
+import { holds, type RouteCondition, routeConditions } from "./conditions.ts";
 import { exactPathOf } from "./exact-path.ts";
 import { weightOf, weightWithPriority } from "./weight.ts";
 
@@ -29,6 +30,8 @@ export interface RouteEntry {
   readonly methods: ReadonlySet<string> | null;
   readonly headers: readonly HeaderRule[] | null;
   readonly serverNames: ReadonlySet<string> | null;
+  /** Conditions of which all must hold; null: none. */
+  readonly conditions: readonly RouteCondition[] | null;
   // The following members are compared in this order (precedence.ts). They are small integers in every entry, so that
   // the engine compares them without type checks.
   readonly weight: number;
@@ -53,6 +56,7 @@ export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
   const methods = filled(route.methods);
   const serverNames = filled(route.snis);
   const priority = route._sluice?.priority ?? NO_PRIORITY;
+  const conditions = routeConditions(route._sluice?.match, regex);
   const entry = (path: string | null, position: number): RouteEntry => {
     const source = path?.startsWith("~") ? path.slice(1) : null;
     const exact = source === null ? null : exactPathOf(source);
@@ -76,6 +80,7 @@ export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
       methods,
       headers,
       serverNames,
+      conditions,
       weight: hasPriority ? weightWithPriority(hosts) : weightOf(attributes),
       priority,
       regexPriority: hasPriority || source === null ? 0 : route.regex_priority,
@@ -94,6 +99,7 @@ const HTTP_PROTOCOLS: ReadonlySet<string> = new Set(["http", "https", "grpc", "g
 export function matchesRest(entry: RouteEntry, request: RoutableRequest): boolean {
   if (entry.methods !== null && !entry.methods.has(request.method)) return false;
   if (entry.headers !== null && !entry.headers.every((rule) => acceptsHeader(rule, request))) return false;
+  if (entry.conditions !== null && !entry.conditions.every((condition) => holds(condition, request))) return false;
   return acceptsServerName(entry, request);
 }
 

@@ -56,7 +56,30 @@ const withoutPriority = fc.record({ hosts: some(words.hosts, 2), ...members });
 const withPriority = fc.record({
   hosts: some(words.hosts, 1),
   ...members,
-  _sluice: fc.record({ priority: fc.integer({ min: 0, max: 2 }) }),
+  _sluice: fc.record({
+    priority: fc.integer({ min: 0, max: 2 }),
+    match: fc.option(
+      fc.record({
+        headers: fc.uniqueArray(
+          fc.record({
+            name: fc.constantFrom("X-One", "x-two"),
+            value: fc.constantFrom("one", "Once", "two, one", "o.*", "on"),
+            type: fc.constantFrom("exact" as const, "regex" as const, undefined),
+          }),
+          { maxLength: 2, selector: ({ name }) => name },
+        ),
+        query: fc.array(
+          fc.record({
+            name: fc.constantFrom("a", "b c"),
+            value: fc.constantFrom("1", "1 2", "1|2", "", "[0-9]"),
+            type: fc.constantFrom("exact" as const, "regex" as const),
+          }),
+          { maxLength: 1 },
+        ),
+      }),
+      { nil: undefined },
+    ),
+  }),
 });
 
 const tableOf = (route: fc.Arbitrary<Partial<SnapshotRoute>>) =>
@@ -76,6 +99,8 @@ const requests = fc
     scheme: fc.constantFrom("http" as const, "https" as const),
     host: fc.constantFrom(...words.requestHosts),
     serverName: fc.constantFrom("a.com", "b.com", null),
+    query: fc.constantFrom("", "?", "?a=1", "?a=1+2&a=1", "?b%20c=2", "?a=%31", "?a&b+c=1"),
+    documentPort: fc.constant(null),
     headers: fc.dictionary(
       fc.constantFrom("x-one", "x-two"),
       fc.array(fc.constantFrom("one", "Once", "two"), { maxLength: 2 }),

@@ -10,7 +10,8 @@ type Members = Partial<SnapshotRoute>;
 const request = (members: Partial<RoutableRequest> & { readonly headers?: Record<string, readonly string[]> }) => {
   const { headers = {}, ...rest } = members;
   const plain = { method: "GET", path: "/", scheme: "http" as const, host: "a.com", serverName: null };
-  return { ...plain, headerValues: (name: string) => headers[name] ?? [], ...rest };
+  const elsewhere = { query: "", documentPort: null };
+  return { ...plain, ...elsewhere, headerValues: (name: string) => headers[name] ?? [], ...rest };
 };
 
 const match = (routes: readonly SnapshotRoute[], sent: Parameters<typeof request>[0]) =>

@@ -56,6 +56,11 @@ export class Router {
     counts: { ports: 0, wildcards: 0 },
   });
 
+  /** Whether the router has no routes that could match. */
+  get isEmpty(): boolean {
+    return this.#indexes.entries.size === 0;
+  }
+
   with({ removed, added }: RouterChange): Router {
     if (removed.length === 0 && added.length === 0) return this;
     const before = this.#indexes;

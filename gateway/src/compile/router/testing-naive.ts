@@ -2,7 +2,7 @@
  * The router's oracle: Kong's rules in the order of docs/reference/kong-compatibility.md#routing, and the rules for
  * routes with a priority, over all routes one by one. For tests only; it shares no code with the router.
  */
-import type { SnapshotRoute } from "@sluice/model";
+import type { DocumentListener, SnapshotRoute, ValueMatch } from "@sluice/model";
 import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
 
@@ -35,6 +35,36 @@ export function naiveMatch(routes: readonly SnapshotRoute[], request: RoutableRe
   };
 }
 
+/** As `naiveMatch`, among the routes of the listener that the request reaches. */
+export function naiveMatchAt(
+  listeners: readonly DocumentListener[],
+  routes: readonly SnapshotRoute[],
+  request: RoutableRequest,
+): NaiveMatch | "misdirected" | null {
+  const { documentPort, host, serverName } = request;
+  if (documentPort === null)
+    return naiveMatch(
+      routes.filter(({ _sluice }) => !_sluice?.listeners),
+      request,
+    );
+  const ofPort = listeners.filter(({ port }) => port === documentPort);
+  const reached = mostSpecific(ofPort, host);
+  if (reached === undefined) return null;
+  if (reached.protocol === "https" && mostSpecific(ofPort, serverName ?? "") !== reached) return "misdirected";
+  return naiveMatch(
+    routes.filter(({ _sluice }) => _sluice?.listeners?.includes(reached.name)),
+    request,
+  );
+}
+
+function mostSpecific(listeners: readonly DocumentListener[], host: string): DocumentListener | undefined {
+  const name = host.replace(/:\d+$/, "");
+  const covers = ({ hostname }: DocumentListener) =>
+    hostname === undefined || hostname === name || (hostname.startsWith("*") && name.endsWith(hostname.slice(1)));
+  const rank = ({ hostname = "" }: DocumentListener) => (hostname.startsWith("*") ? hostname.length : hostname && 999);
+  return listeners.filter(covers).sort((one, other) => Number(rank(other)) - Number(rank(one)))[0];
+}
+
 const has = <Item>(list: readonly Item[] | null): list is readonly Item[] => list !== null && list.length > 0;
 
 const kinds = ({ route }: Candidate): readonly boolean[] => [
@@ -56,8 +86,22 @@ function matches(candidate: Candidate, request: RoutableRequest): boolean {
       matchesHeader(route.headers?.[name] ?? [], request.headerValues(lowerCase(name))),
     ) &&
     (path === null || matchesPath(path, request.path)) &&
+    conditionsHold(route, request) &&
     (!has(route.methods) || route.methods.includes(request.method)) &&
     (!has(route.snis) || request.scheme === "http" || route.snis.includes(request.serverName ?? ""))
+  );
+}
+
+function conditionsHold({ _sluice }: SnapshotRoute, request: RoutableRequest): boolean {
+  const { headers = [], query = [] } = _sluice?.match ?? {};
+  const sent = new URLSearchParams(request.query);
+  const matches = ({ value, type }: ValueMatch, found: string | undefined) =>
+    found !== undefined && (type === "regex" ? new RegExp(`^(?:${value})$`).test(found) : found === value);
+  return (
+    headers.every((condition) => {
+      const values = request.headerValues(lowerCase(condition.name));
+      return matches(condition, values.length > 0 ? values.join(", ") : undefined);
+    }) && query.every((condition) => matches(condition, sent.getAll(condition.name)[0]))
   );
 }
 

@@ -14,6 +14,8 @@ export interface ConnectionPeer {
   readonly localAddress: string;
   /** The listener's port. */
   readonly port: number;
+  /** The port, if it is one of the document's listeners; null: a listener of the node itself. */
+  readonly documentPort: number | null;
   readonly scheme: "http" | "https";
   readonly serverName: string | null;
   /** Such as TLSv1.3; null without TLS. */
@@ -24,6 +26,13 @@ export interface ConnectionPeer {
   readonly clientCertificates: readonly X509Certificate[] | null;
 }
 
+/** Connections to ports of the document's listeners, with these ports. */
+const documentPorts = new WeakMap<Socket, number>();
+
+export const markDocumentPort = (socket: Socket, port: number): void => void documentPorts.set(socket, port);
+
+export const documentPortOf = (socket: Socket): number | null => documentPorts.get(socket) ?? null;
+
 export const peerAddressOf = ({ remoteAddress }: Pick<Socket, "remoteAddress">): string =>
   canonicalAddress(remoteAddress ?? "");
 
@@ -32,6 +41,7 @@ export function peerOf(socket: Socket): ConnectionPeer {
     peerAddress: peerAddressOf(socket),
     localAddress: canonicalAddress(socket.localAddress ?? ""),
     port: socket.localPort ?? 0,
+    documentPort: documentPortOf(socket),
   };
   if (!(socket instanceof TLSSocket)) {
     const noTls = { serverName: null, tlsVersion: null, tlsCipher: null, clientCertificates: null };

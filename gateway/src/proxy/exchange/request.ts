@@ -48,6 +48,7 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
   readonly peerAddress: string;
   readonly clientAddress: string;
   readonly serverName: string | null;
+  readonly documentPort: number | null;
   /** Whether the peer's X-Forwarded-* headers are trusted. */
   readonly trusted: boolean;
   /** Whether the client accepts trailers. */
@@ -75,6 +76,7 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
       : this.peerAddress;
     this.scheme = (this.trusted && forwardedScheme(this.header("x-forwarded-proto"))) || head.peer.scheme;
     this.serverName = head.peer.serverName;
+    this.documentPort = head.peer.documentPort;
     this.takesTrailers = head.header("te")?.toLowerCase().includes("trailers") === true;
   }
 

@@ -73,6 +73,8 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   /** True during the call that handles a head that was just parsed. */
   #isBeginning = false;
   #requests = 0;
+  /** Whether the connection ends after the response in progress, or at once if it is idle. */
+  #ends = false;
   /** Bytes of the current request so far. */
   bytesIn = 0;
   #writtenBefore = 0;
@@ -92,11 +94,8 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     });
     this.#inlet = attachReadBuffer(socket, { isTls: peer.scheme === "https" });
     if (this.#inlet !== null) this.#inlet.read = this.#onRead;
-    socket.on("data", this.#onData);
-    socket.on("drain", this.#onDrain);
-    socket.on("end", this.#onGone);
-    socket.on("error", this.#onGone);
-    socket.on("close", this.#onClose);
+    socket.on("data", this.#onData).on("drain", this.#onDrain);
+    socket.on("end", this.#onGone).on("error", this.#onGone).on("close", this.#onClose);
     this.#watchdog.start(context.headersTimeout);
   }
 
@@ -114,11 +113,12 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   }
 
   get mayGoOn(): boolean {
-    return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
+    return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests && !this.#ends;
   }
 
   /** Closes after the response in progress, or at once if there is none and `keepIdle` is false. Tunnels stay open. */
   drain(keepIdle: boolean): void {
+    this.#ends = !keepIdle;
     // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;
     if (!keepIdle && (this.isIdle || isAnswered)) this.#close();
@@ -322,7 +322,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     this.#taking.ahead(0);
     this.#input.skipEmptyLines();
     this.#watchdog.start(this.#context.keepAliveTimeout, now);
-    if (this.#context.closesIdle() && this.isIdle) this.#close();
+    if (this.#ends && this.isIdle) this.#close();
   }
 
   /** Answers and closes the connection, because the start of the next request is unknown. */

@@ -31,8 +31,6 @@ export interface Http1ExchangeContext extends EngineExchangeContext {
   readonly sessions: UpstreamSessions | null;
   /** True while the listener drains: connections close after their response. */
   readonly draining: () => boolean;
-  /** True while the listener drains and closes idle connections. */
-  readonly closesIdle: () => boolean;
 }
 
 /** The view of the client's connection that an exchange needs. */

@@ -21,6 +21,8 @@ function createEngine(parts: EngineParts): ClientEngine {
   const pool = new UpstreamPool({ connect, keepAlive: settings.upstreamKeepAlive });
   const sessions = new UpstreamSessions({ connect, keepAlive: settings.upstreamKeepAlive });
   const connections = new Set<OpenConnection>();
+  /** Those of these connections that came to a port of the document, with the port. */
+  const onDocumentPorts = new Map<OpenConnection, number>();
   const empty = Promise.withResolvers<void>();
   let requests = 0;
 
@@ -45,8 +47,18 @@ function createEngine(parts: EngineParts): ClientEngine {
   };
 
   function left(connection: OpenConnection): void {
-    connections.delete(connection);
+    forget(connection);
     if (parts.draining() && connections.size === 0) empty.resolve();
+  }
+
+  function add(connection: OpenConnection, { documentPort }: ConnectionPeer): void {
+    connections.add(connection);
+    if (documentPort !== null) onDocumentPorts.set(connection, documentPort);
+  }
+
+  function forget(connection: OpenConnection): void {
+    connections.delete(connection);
+    if (onDocumentPorts.size > 0) onDocumentPorts.delete(connection);
   }
 
   function serve(socket: Socket): void {
@@ -60,18 +72,18 @@ function createEngine(parts: EngineParts): ClientEngine {
     const first = new ProtocolDetector(socket, {
       timeout: settings.headersTimeout,
       onKnown(isHttp2) {
-        connections.delete(first);
+        forget(first);
         carry(socket, peer, isHttp2);
       },
       onClose: left,
     });
-    connections.add(first);
+    add(first, peer);
   }
 
   function carry(socket: Socket, peer: ConnectionPeer, isHttp2: boolean): void {
     if (socket.destroyed) return;
     const connection = isHttp2 ? new ClientSession(context, socket, peer) : new Http1Connection(context, socket, peer);
-    connections.add(connection);
+    add(connection, peer);
     // The listener began to drain before the handshake was complete or the first bytes arrived.
     if (parts.draining()) connection.drain(!parts.closesIdle());
   }
@@ -92,6 +104,13 @@ function createEngine(parts: EngineParts): ClientEngine {
     async drain({ keepIdle }) {
       for (const connection of connections) connection.drain(keepIdle);
       if (connections.size > 0) await empty.promise;
+    },
+    drainPort(port) {
+      const drained = [...onDocumentPorts].flatMap(([connection, own]) => (own === port ? [connection] : []));
+      for (const connection of drained) connection.drain(false);
+      return () => {
+        for (const connection of drained) connection.destroy();
+      };
     },
     destroy() {
       for (const connection of connections) connection.destroy();

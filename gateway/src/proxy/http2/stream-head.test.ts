@@ -7,6 +7,7 @@ import { StreamHead } from "./stream-head.ts";
 const peer = {
   peerAddress: "192.0.2.1",
   port: 8443,
+  documentPort: null,
   scheme: "https",
   serverName: "a.example",
   localAddress: "127.0.0.1",

@@ -1,17 +1,18 @@
 /** The listener of every engine: admits and counts clients, with and without TLS, and drains their connections. */
-import { type AddressInfo, Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, Server, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 import type { Connections } from "../../metrics/metrics.ts";
 import { type Connect, connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
 import { createConnectionLimitsMemory, sharedConnectionLimits } from "../../shared-memory/connection-limits.ts";
-import { peerAddressOf } from "../client/open-connection.ts";
+import { markDocumentPort, peerAddressOf } from "../client/open-connection.ts";
 import type { CloseOptions, PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { ClientMemory } from "./client-memory.ts";
+import { type DocumentPort, DocumentPorts, type PortSocket } from "./document-ports.ts";
 import { startTlsListener, type TlsListener, type TlsListenerOptions } from "./tls-listener.ts";
 import { UnacknowledgedClients } from "./unacknowledged-clients.ts";
 
@@ -44,6 +45,12 @@ export interface ClientEngine {
    * clients have gone.
    */
   readonly drain: (options: { readonly keepIdle: boolean }) => unknown;
+  /**
+   * As `drain` without `keepIdle`, for the connections to a port of the document.
+   *
+   * @returns Destroys those of these connections that are still open
+   */
+  readonly drainPort: (port: number) => () => void;
   /** Destroys all connections of clients. */
   readonly destroy: () => void;
   /** Closes the connections to upstreams. */
@@ -100,32 +107,71 @@ export async function startEngine(
     await engine.close();
   }
 
-  async function listenWithTls(): Promise<TlsListener | undefined> {
-    const { host } = listen;
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ host, port: listen.port, reusePort }, resolve);
-    });
-    guard.addOwnListener({ host, port: portOf(server) });
-    if (listenTls === undefined) return undefined;
-    const tls = await startTlsListener({
-      listen: listenTls,
+  const openTls = (own: Pick<TlsListenerOptions, "listen" | "onConnection" | "certificate">) =>
+    startTlsListener({
+      ...own,
       reusePort,
       admit,
       sockets: clientSockets(settings),
       protocols: engine.protocols,
-      onConnection: engine.serveTls,
-      certificate: (serverName) => runtime().certificates.find(serverName),
       certificateRequest: (serverName) => runtime().certificateRequests.find(serverName),
       handshakeTimeout: settings.handshakeTimeout,
+    });
+
+  async function listenWithTls(): Promise<TlsListener | undefined> {
+    const { host } = listen;
+    await listening(server, { host, port: listen.port, reusePort });
+    guard.addOwnListener({ host, port: portOf(server) });
+    if (listenTls === undefined) return undefined;
+    const tls = await openTls({
+      listen: listenTls,
+      onConnection: engine.serveTls,
+      certificate: (serverName) => runtime().certificates.find(serverName),
     });
     guard.addOwnListener(tls.address);
     return tls;
   }
 
+  /** Opens a port of the document. Its connections are marked, so that only routes of its listeners serve them. */
+  async function openPort({ port, protocol }: DocumentPort): Promise<PortSocket> {
+    const address = { host: listen.host, port };
+    if (protocol === "http") {
+      const own = createServer({ ...clientSockets(settings), allowHalfOpen: true }, (socket) => {
+        markDocumentPort(socket, port);
+        server.emit("connection", socket);
+      });
+      await listening(own, { ...address, reusePort });
+      return { address, close: () => closeServer(own) };
+    }
+    const own = await openTls({
+      listen: address,
+      onConnection(socket) {
+        markDocumentPort(socket, port);
+        engine.serveTls(socket);
+      },
+      certificate: (serverName) => runtime().listeners.certificate(port, serverName),
+    });
+    return {
+      address,
+      close() {
+        own.abortHandshakes();
+        return own.close();
+      },
+    };
+  }
+
+  const documentPorts = new DocumentPorts({
+    open: openPort,
+    drain(port) {
+      const destroy = engine.drainPort(port);
+      setTimeout(destroy, settings.drain).unref();
+    },
+    onChange: (open) => guard.setDocumentListeners(open),
+  });
+
   /** Stops listening. Resolves when no connection is left. */
   const stop = () => {
-    stopped ??= Promise.all([tls?.close(), closeServer(server)]);
+    stopped ??= Promise.all([tls?.close(), closeServer(server), documentPorts.stop()]);
     return stopped;
   };
 
@@ -145,6 +191,7 @@ export async function startEngine(
       const waiting = Math.max(0, active - writing);
       return { accepted, handled: accepted - dropped, active, reading: 0, writing, waiting, requests };
     },
+    openPorts: (ports) => documentPorts.set(ports),
     memory: () => memory.held,
     async stopAccepting() {
       await untilNoneArrives(() => accepted);
@@ -162,6 +209,13 @@ export async function startEngine(
     },
   };
 }
+
+/** Rejects when listening fails. */
+const listening = (server: Server, address: { host: string; port: number; reusePort: boolean }): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address, resolve);
+  });
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 

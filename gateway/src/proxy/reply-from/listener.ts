@@ -17,6 +17,7 @@ import type { OpenResult } from "../pipeline.ts";
 import { clientSockets, type ProxySettings } from "../settings.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { linger, rejectHead, writeOwn, writeRejection } from "./node-response.ts";
+import { PortConnections } from "./port-connections.ts";
 import { type Answered, ReplyFromExchange, type ReplyFromExchangeContext } from "./reply-from-exchange.ts";
 import { UndiciPools } from "./undici-pools.ts";
 import { serveUpgrade, type UpgradeContext, wantsWebSocket } from "./upgrade.ts";
@@ -50,12 +51,16 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
 
   const refuseOn = (socket: Socket) => (fault: GatewayErrorName) =>
     pipeline.refuse(fault, { peerAddress: peerAddressOf(socket) });
+  const portConnections = new PortConnections();
+  const isDraining = (socket: Socket): boolean => draining() || portConnections.isDraining(socket);
+
   const app = createApp(settings, (error, socket) => rejectHead(error, socket, refuseOn(socket)));
   const { server } = app;
   const context: ReplyFromExchangeContext = {
     ...parts,
     pools,
     lingering,
+    isDraining,
     ended: () => {
       if (closesIdle()) setImmediate(() => server.closeIdleConnections());
     },
@@ -93,8 +98,12 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
   });
   server.on("upgrade", (incoming: IncomingMessage, _socket: Duplex, first: Buffer) => {
     pool.follow(runtime());
+    portConnections.becameTunnel(incoming.socket);
     if (!distrusted.has(incoming.socket)) serveUpgrade(upgrades, incoming, first);
   });
+
+  server.on("connection", (socket: Socket) => portConnections.add(socket));
+  server.prependListener("request", (incoming, response) => portConnections.began(incoming.socket, response));
 
   // Without a listener Node answers with its own message and continues to read.
   server.on("checkExpectation", (incoming: IncomingMessage, response) => server.emit("request", incoming, response));
@@ -114,7 +123,7 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
       traffic.end();
       context.ended();
     });
-    writeOwn(reply.raw, refusal, last || draining());
+    writeOwn(reply.raw, refusal, last || isDraining(reply.request.raw.socket));
   }
 
   await app.ready();
@@ -127,6 +136,7 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
       if (!keepIdle) server.closeIdleConnections();
       for (const incoming of lingering) incoming.socket.end();
     },
+    drainPort: (port) => portConnections.drain(port),
     destroy() {
       server.closeAllConnections();
       for (const tunnel of tunnels) tunnel.destroy();

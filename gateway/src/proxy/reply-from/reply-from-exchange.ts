@@ -1,5 +1,6 @@
 /** One exchange with a client that Fastify serves: writes the response to Node's response object. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { FastifyReply } from "fastify";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -22,8 +23,8 @@ import type { UndiciPools } from "./undici-pools.ts";
 export interface ReplyFromExchangeContext extends EngineExchangeContext {
   readonly pools: UndiciPools;
   readonly memory: ClientMemory;
-  /** True while the listener drains: connections close after their response. */
-  readonly draining: () => boolean;
+  /** Whether a connection closes after its response, because the listener or its port drains. */
+  readonly isDraining: (socket: Socket) => boolean;
   /** Answered requests whose bodies are still arriving. */
   readonly lingering: Set<IncomingMessage>;
   /** How slowly clients may send request bodies. */
@@ -155,7 +156,7 @@ export class ReplyFromExchange
     this.hasBegun = true;
     this.#reply.hijack();
     const headers = this.context.pipeline.clientHeaders(this.exchange, this.#response.headers);
-    writeHead(this.#raw, { status, statusText, headers, last: this.context.draining() });
+    writeHead(this.#raw, { status, statusText, headers, last: this.#isDraining });
   }
 
   data(view: ByteView): void {
@@ -174,6 +175,10 @@ export class ReplyFromExchange
     this.exchange.body?.drop();
     // Up to SMALL unsent bytes fit into the kernel's buffer, unless the client already reads slowly.
     if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#wait();
+  }
+
+  get #isDraining(): boolean {
+    return this.context.isDraining(this.#incoming.socket);
   }
 
   #wait(): void {
@@ -214,7 +219,7 @@ export class ReplyFromExchange
 
   protected override writeOwn(response: GatewayResponse): void {
     this.#reply.hijack();
-    writeOwn(this.#raw, response, this.#isLast || this.context.draining());
+    writeOwn(this.#raw, response, this.#isLast || this.#isDraining);
     this.exchange.body?.drop();
   }
 

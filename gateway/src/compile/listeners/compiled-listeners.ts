@@ -1,0 +1,128 @@
+/**
+ * The listeners of the document in their compiled form: a router for each listener, and its certificates. Routes
+ * without listeners are not here, but in the router of the node's own listeners.
+ */
+import {
+  BucketMap,
+  byHash,
+  certificateDetails,
+  coverageFault,
+  type Difference,
+  emptySnapshot,
+  type Snapshot,
+  type SnapshotCertificate,
+  type SnapshotRoute,
+} from "@sluice/model/serving";
+import { Router } from "../router/router.ts";
+import type { ListenerIndex, RequestDestination } from "../runtime.ts";
+import { emptyListenerTable, type ListenerTable, listenerTableOf } from "./listener-table.ts";
+
+type Sections = Pick<Snapshot, "listeners" | "certificates">;
+
+export class CompiledListeners implements ListenerIndex {
+  readonly table: ListenerTable;
+  readonly #sections: Sections;
+  /** By the name of a listener, whether or not the document has this listener. */
+  readonly #routers: BucketMap<Router>;
+  /** By the name of a listener, the oldest first. Built at the first handshake. */
+  #certificates: ReadonlyMap<string, readonly SnapshotCertificate[]> | null = null;
+
+  private constructor(sections: Sections, table: ListenerTable, routers: BucketMap<Router>) {
+    this.#sections = sections;
+    this.table = table;
+    this.#routers = routers;
+  }
+
+  static readonly empty = new CompiledListeners(emptySnapshot, emptyListenerTable, new BucketMap(byHash));
+
+  /** Returns the same object when nothing changes for listeners. */
+  with({ listeners, certificates }: Sections, routes: readonly Difference<SnapshotRoute>[]): CompiledListeners {
+    const before = this.#sections;
+    const routers = routersAfter(this.#routers, routes);
+    if (before.listeners === listeners && before.certificates === certificates && routers === this.#routers)
+      return this;
+    const table = before.listeners === listeners ? this.table : listenerTableOf(listeners);
+    const next = new CompiledListeners({ listeners, certificates }, table, routers);
+    if (before.certificates === certificates) next.#certificates = this.#certificates;
+    return next;
+  }
+
+  /**
+   * The router of the listener that a request on a port of the document reached; null: no listener serves its host, or
+   * the request is misdirected.
+   */
+  routerFor(request: RequestDestination): Router | null {
+    const listener = this.#reached(request);
+    if (listener === null || this.isMisdirected(request)) return null;
+    return this.#routers.get(listener.name) ?? Router.empty;
+  }
+
+  isMisdirected(request: RequestDestination): boolean {
+    const ports = this.#portOf(request);
+    if (ports?.protocol !== "https") return false;
+    const listener = ports.find(request.host);
+    return listener !== null && listener !== ports.find(request.serverName ?? "");
+  }
+
+  nameFor(request: RequestDestination): string | null {
+    return this.#reached(request)?.name ?? null;
+  }
+
+  certificate(port: number, serverName: string | null): SnapshotCertificate | undefined {
+    const listener = this.table.ports.get(port)?.find(serverName?.toLowerCase() ?? "");
+    if (!listener) return undefined;
+    this.#certificates ??= certificatesByListener(this.#sections);
+    const own = this.#certificates.get(listener.name) ?? [];
+    if (own.length < 2 || serverName === null) return own[0];
+    return own.find((certificate) => covers(certificate, serverName)) ?? own[0];
+  }
+
+  #portOf({ documentPort }: RequestDestination) {
+    return documentPort === null ? undefined : this.table.ports.get(documentPort);
+  }
+
+  #reached(request: RequestDestination) {
+    return this.#portOf(request)?.find(request.host) ?? null;
+  }
+}
+
+/** The names of a route's listeners; undefined: it is served on the node's own listeners. */
+export const listenersOf = ({ _sluice }: SnapshotRoute): readonly string[] | undefined => _sluice?.listeners;
+
+function routersAfter(routers: BucketMap<Router>, routes: readonly Difference<SnapshotRoute>[]): BucketMap<Router> {
+  const changes = new Map<string, { readonly removed: SnapshotRoute[]; readonly added: SnapshotRoute[] }>();
+  const changeOf = (name: string) => changes.getOrInsertComputed(name, () => ({ removed: [], added: [] }));
+  for (const { before, after } of routes) {
+    if (before) for (const name of new Set(listenersOf(before))) changeOf(name).removed.push(before);
+    if (after) for (const name of new Set(listenersOf(after))) changeOf(name).added.push(after);
+  }
+  if (changes.size === 0) return routers;
+  return routers.with(
+    Array.from(changes, ([name, change]) => {
+      const router = (routers.get(name) ?? Router.empty).with(change);
+      return [name, router.isEmpty ? undefined : router] as const;
+    }),
+  );
+}
+
+function certificatesByListener({ certificates }: Sections): ReadonlyMap<string, readonly SnapshotCertificate[]> {
+  const byListener = new Map<string, SnapshotCertificate[]>();
+  const scoped = [...certificates.values()].filter(({ _sluice }) => _sluice?.listeners !== undefined);
+  for (const certificate of scoped.sort((one, other) => one.created_at - other.created_at || order(one.id, other.id)))
+    for (const name of new Set(certificate._sluice?.listeners))
+      byListener.getOrInsertComputed(name, () => []).push(certificate);
+  return byListener;
+}
+
+const order = (one: string, other: string): number => (one < other ? -1 : 1);
+
+/** Whether a certificate covers a server name. Read once: an entry exists as long as the certificate's entity. */
+const namesOf = new WeakMap<SnapshotCertificate, readonly string[]>();
+
+function covers(certificate: SnapshotCertificate, serverName: string): boolean {
+  const names = namesOf.getOrInsertComputed(
+    certificate,
+    () => certificateDetails(certificate.cert)?.alternative_names ?? [],
+  );
+  return coverageFault(serverName, { alternative_names: names }) === null;
+}
