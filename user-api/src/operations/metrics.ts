@@ -62,7 +62,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   const selections = new Map<string, { count: number }>();
   counter(
     "operations",
-    `Operations that were executed, by name (other: after the first ${NAMES} names, or longer than ${LONGEST_NAME} characters), type and outcome.`,
+    `Operations that were executed, by name, type and outcome. Names after the first ${NAMES}, and names of more than ${LONGEST_NAME} characters, are counted as other.`,
     ["operation", "type", "outcome"],
     (operations) => {
       operations.reset();

@@ -16,7 +16,7 @@ type DropReason = "full" | "too_large" | "undelivered" | "stopped";
 /** The metric of each plugin with a queue. */
 export const droppedEntries: CounterMetricOptions = {
   name: "dropped_entries_total",
-  help: "Entries that were not delivered, by reason",
+  help: "Log records, spans and metrics that the plugin did not deliver, by reason",
   labelNames: ["reason"],
 };
 
