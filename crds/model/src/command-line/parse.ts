@@ -110,10 +110,14 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
       "after",
       `\nExamples:\n${examples.map(({ line, effect }) => `  ${line}\n      ${effect}\n`).join("")}`,
     );
+  // Options after the name of a subcommand are its own, also if this command has options of the same names.
+  if (definition.subcommands) command.enablePositionalOptions();
+  // The subcommands of a command whose words can only be their names.
+  const namesOnly = positionals.length === 0 ? definition.subcommands : undefined;
   if (definition.load) {
     command.addHelpText("after", `\nExit codes:\n${exitCodeText(codes)}`);
     command.action(() => {
-      if (definition.subcommands && command.args.length > 0) refuseSubcommand(command, definition.subcommands);
+      if (namesOnly && command.args.length > 0) refuseSubcommand(command, namesOnly);
       const missing = positionals.filter(({ optional }) => !optional)[command.args.length];
       if (missing) command.error(`error: missing required argument '${missing.name}'`);
       parts.select({
@@ -122,7 +126,7 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
         flags: flagsOf(command, parts.settings),
       });
     });
-    if (definition.subcommands) command.allowExcessArguments();
+    if (namesOnly) command.allowExcessArguments();
   }
   return command;
 }
