@@ -15,6 +15,7 @@ export {
 export * from "./cluster/cluster-objects.ts";
 export * from "./cluster/lease-rules.ts";
 export { createLeaseStore } from "./cluster/lease-store.ts";
+export { createObjectReader, type ObjectReader } from "./cluster/object-reader.ts";
 export { type ForwardedPort, forwardService } from "./cluster/port-forward.ts";
 export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
@@ -44,6 +45,7 @@ export { createDirectoryRevisionStorage } from "./directory/revision-storage.ts"
 export { printResource } from "./directory/rewrite-document.ts";
 export { createDirectoryStateBackend } from "./directory/state-backend.ts";
 export { locatePath } from "./directory/view/locate-path.ts";
+export { type ManifestObject, parseObjects } from "./directory/view/parse-objects.ts";
 export { type ParsedResource, parseResources } from "./directory/view/parse-resources.ts";
 export * from "./endpoints.ts";
 export * from "./keys.ts";
