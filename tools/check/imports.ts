@@ -66,16 +66,21 @@ export const rooms: readonly Room[] = [
     folder: "gateway",
     internal: ["@sluice/model", "@sluice/plugin-sdk", "@sluice/plugins"],
     not: [clusterClient],
-    because: "in the gateway only admin, stores and the commands config and client may use the resource client",
+    because:
+      "in the gateway only admin, stores and the commands config, client and migrate may use the resource client",
   },
-  ...["gateway/src/admin", "gateway/src/stores", "gateway/src/commands/config", "gateway/src/commands/client"].map(
-    (folder) => ({
-      folder,
-      internal: ["@sluice/model", "@sluice/crds", "@sluice/plugin-sdk"],
-      not: [clusterClient],
-      because: "only the resource client accesses Kubernetes",
-    }),
-  ),
+  ...[
+    "gateway/src/admin",
+    "gateway/src/stores",
+    "gateway/src/commands/config",
+    "gateway/src/commands/client",
+    "gateway/src/commands/migrate",
+  ].map((folder) => ({
+    folder,
+    internal: ["@sluice/model", "@sluice/crds", "@sluice/plugin-sdk"],
+    not: [clusterClient],
+    because: "only the resource client accesses Kubernetes",
+  })),
   {
     folder: "gateway/src/proxy",
     internal: ["@sluice/model", "@sluice/plugin-sdk"],

@@ -13,6 +13,7 @@ import { commandLinePage } from "./pages/command-line-page.ts";
 import { conformancePage } from "./pages/conformance-page.ts";
 import { errorsPage } from "./pages/errors-page.ts";
 import { ingressPage } from "./pages/ingress-page.ts";
+import { kongIngressControllerPage } from "./pages/kong-ingress-controller-page.ts";
 import { metricsPage } from "./pages/metrics-page.ts";
 import { pluginPages } from "./pages/plugin-pages.ts";
 import { settingsPage } from "./pages/settings-page.ts";
@@ -31,6 +32,7 @@ const files = [
   speedPage(),
   errorsPage(),
   ingressPage(),
+  kongIngressControllerPage(),
   conformancePage(),
   thirdPartyLicenses(),
   ...chartValueFiles(),
