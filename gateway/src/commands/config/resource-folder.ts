@@ -40,7 +40,7 @@ export async function readFolder(path: string, options: FromResourcesOptions): P
  * The YAML and JSON files below a folder, sorted; for the path of a file, that file. As in the directory store, hidden
  * files and folders are skipped.
  */
-async function filesOf(path: string): Promise<readonly string[]> {
+export async function filesOf(path: string): Promise<readonly string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
   const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith("."));
   const found = await Promise.all(
@@ -56,6 +56,8 @@ async function filesOf(path: string): Promise<readonly string[]> {
 interface WriteFolderOptions {
   /** Undefined: all resources are printed as one text for `kubectl apply -f -`. */
   readonly folder: string | undefined;
+  /** The path of a resource's file below the folder. Default: as in the directory store, by kind. */
+  readonly fileOf?: (resource: Resource) => string;
   readonly print: (text: string) => void;
   readonly progress: Progress;
 }
@@ -63,7 +65,7 @@ interface WriteFolderOptions {
 /** @throws CommandError when a file that would be written exists; in that case no file is written. */
 export async function writeFolder(
   resources: readonly Resource[],
-  { folder, print, progress }: WriteFolderOptions,
+  { folder, print, progress, fileOf = fileByKind }: WriteFolderOptions,
 ): Promise<void> {
   if (folder === undefined) return print(resources.map(printResource).join("---\n"));
   const files = resources.map((resource) => ({ resource, file: join(folder, fileOf(resource)) }));
@@ -78,8 +80,7 @@ export async function writeFolder(
   print(`${files.length} resources are written to ${folder}\n`);
 }
 
-/** The path of a resource's file below the folder, as in the directory store. */
-const fileOf = ({ kind, metadata: { name } }: Resource): string => join(kind.toLowerCase(), `${name}.yaml`);
+const fileByKind = ({ kind, metadata: { name } }: Resource): string => join(kind.toLowerCase(), `${name}.yaml`);
 
 function absent(error: { readonly code?: unknown }): readonly string[] {
   if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];

@@ -75,6 +75,39 @@ const config: SluiceCommand = {
   ],
 };
 
+const migrateKubernetes: SluiceCommand = {
+  name: "kubernetes",
+  summary: "reports which objects of Kong's ingress controller are served, and converts them",
+  description:
+    "Prints a row for each Ingress, object of konghq.com, core Service and credential of Kong's ingress controller 3.x, " +
+    "with its annotations: whether Sluice serves it in the same way, differently, or not at all, with the action to " +
+    "take instead. With --cluster the objects are read from the cluster of the kubeconfig, with GET requests only.",
+  options: {
+    filename: {
+      short: "f",
+      value: "PATH",
+      description: "A file, a folder with YAML or JSON files, or - for standard input.",
+    },
+    cluster: { description: "Read the objects from the cluster of the kubeconfig." },
+    context: { value: "NAME", description: "The context of the kubeconfig (default: the current one)." },
+    kubeconfig: { value: "FILE", description: "The kubeconfig (default: KUBECONFIG)." },
+    "ingress-class": { value: "NAME", description: "The IngressClass of Kong's controller (default kong)." },
+    write: {
+      value: "FOLDER",
+      description:
+        "Write the resources into the folder, as NAMESPACE/KIND/NAME.yaml. Requests whose protection cannot be " +
+        "converted are answered with 503.",
+    },
+  },
+  exitCodes: { 3: "part of the objects is not served" },
+  examples: [
+    { line: "sluice migrate kubernetes -f manifests", effect: "reports on a folder" },
+    { line: "helm template ./shop | sluice migrate kubernetes -f -", effect: "reports on the manifests of a chart" },
+    { line: "sluice migrate kubernetes --cluster --write resources", effect: "reads a cluster, and writes resources" },
+  ],
+  load: async () => (await import("../migrate/kubernetes/index.ts")).migrateKubernetesCommand,
+};
+
 const migrate: SluiceCommand = {
   name: "migrate",
   summary: "reports which part of a Kong configuration Sluice can serve, and converts that part",
@@ -107,6 +140,7 @@ const migrate: SluiceCommand = {
       effect: "reads a running Kong, and writes custom resources",
     },
   ],
+  subcommands: [migrateKubernetes],
   load: async () => (await import("../migrate/index.ts")).migrateCommand,
 };
 

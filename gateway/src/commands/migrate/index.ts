@@ -1,26 +1,20 @@
 /** `sluice migrate`: reports which part of a Kong configuration Sluice serves, and writes this part. */
 import { readFile } from "node:fs/promises";
-import {
-  describeViolation,
-  type Entity,
-  pluginNamed,
-  servablePart,
-  servablePartOfText,
-  servedProtocols,
-} from "@sluice/model";
+import { describeViolation, servablePart, servablePartOfText } from "@sluice/model";
 import type { GivenOption } from "@sluice/model/command-line";
 import { migrateSettings } from "../../settings/commands/config.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { declarativeText } from "../../stores/file/export.ts";
-import { type EntityLists, entitiesOf } from "../../stores/read-all.ts";
+import { entitiesOf } from "../../stores/read-all.ts";
 import { CommandError, defineCommand, Misused } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";
 import type { Progress } from "../terminal/progress.ts";
+import { unavailableIn, withUnknownNames } from "./closed-plugins.ts";
 import { readAdminApi } from "./read-admin.ts";
 import { describeInAdminApi, describeInFile, migrationReport, type Reported } from "./report.ts";
 
 /** The exit code if Sluice cannot serve a part of the configuration. */
-const NOT_ALL_SERVED = 3;
+export const NOT_ALL_SERVED = 3;
 
 export const migrateCommand = defineCommand({
   settings: migrateSettings,
@@ -70,29 +64,4 @@ async function partOfAdminApi(admin: string, header: GivenOption, progress: Prog
   const headers = name === undefined ? {} : { [name]: value };
   const data = await readAdminApi({ url, headers, onPage: (path) => progress.show(`reading ${path}`) });
   return { ...servablePart(data), describe: describeInAdminApi(data) };
-}
-
-/** The reason for which requests in the scope of a plugin are answered 503, by the plugin's id. */
-const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<string, string> =>
-  new Map(
-    plugins.flatMap((plugin) => {
-      const { id, _sluice } = Object(plugin);
-      return typeof _sluice?.unavailable === "string" ? [[id, _sluice.unavailable] as const] : [];
-    }),
-  );
-
-/**
- * The entities for custom resources, which have no mark for a plugin whose scope must answer 503. Such a plugin gets an
- * unknown name instead, unless its name is unknown anyway: requests in its scope are then answered 503, and the webhook
- * accepts the resource.
- */
-function withUnknownNames(part: Reported): EntityLists {
-  const lists = entitiesOf(part.document);
-  const closed = unavailableIn(part);
-  const plugins = lists.plugins?.map((plugin) => {
-    if (!closed.has(plugin.id) || !pluginNamed(plugin.name)) return plugin;
-    // All protocols: another plugin of this scope may get the same name, and may have had other protocols.
-    return { ...plugin, name: `unavailable-${plugin.name}`, config: {}, protocols: [...servedProtocols] };
-  });
-  return { ...lists, ...(plugins && { plugins }) } satisfies Readonly<Record<string, readonly Entity[]>>;
 }

@@ -78,7 +78,7 @@ function differingLines(part: Reported): readonly string[] {
 }
 
 /** Returns a function that explains what happens to requests because of something that is not served. */
-function consequencesIn(part: Reported): (one: Unserved) => string {
+export function consequencesIn(part: Pick<ServablePart, "document">): (one: Unserved) => string {
   const routesInsteadOf = otherRoutes(part.document);
   return ({ violation: { path }, outcome, dependents, leftOutRoutes, closedRoutes }) => {
     const isRoute = path.findLast((step) => collections.some((name) => name === step)) === "routes";
