@@ -134,7 +134,7 @@ function gatewayApiConditions(derive: DeriveStage): readonly (readonly [string, 
         `${prefix}${type}=${status} ${reason}${message === "" ? "" : `: ${message}`}`,
     );
   const addresses = [{ type: "IPAddress", value: "192.0.2.7" }] as const;
-  const progress = { isProgrammed: true, failedListeners: new Map<string, string>(), addresses, attachedRoutes };
+  const progress = { isProgrammed: () => true, failedListeners: new Map<string, string>(), addresses, attachedRoutes };
   return [
     ...[...gateways].map(([key, derived]) => {
       const { conditions, listeners } = gatewayStatus(derived, progress);

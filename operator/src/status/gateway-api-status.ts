@@ -6,16 +6,19 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type Condition,
   clusterScopedKey,
+  type DerivedGateway,
   gatewayClassStatus,
   gatewayStatus,
   parseRefKey,
   type Ref,
+  type Resource,
   type ResourceClient,
   refKey,
   resourceKey,
   routeStatus,
   seconds,
 } from "@sluice/crds";
+import type { DocumentListener } from "@sluice/model";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
@@ -38,13 +41,23 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   const { derive, network, translate, publish, gate, client, manager, class: className, log } = options;
   const { clusterState } = derive;
   const { gateways, routes, gatewayClasses, attachedRoutes } = derive.gateway;
+  /**
+   * The listeners of each Gateway that every ready node serves, by their names in the document. They stay Programmed
+   * while the nodes receive a document in which only others have changed.
+   */
+  const programmed = new Map<string, ReadonlyMap<string, DocumentListener>>();
   const sync = createSourceSync({
     translate,
     publish,
     gate,
     all: allSources,
-    onTranslated: (source) => update(source, { isProgrammed: false }),
-    onProgrammed: (source) => update(source, { isProgrammed: true }),
+    onTranslated: update,
+    onProgrammed(source) {
+      const { kind, key } = parseRefKey(source);
+      if (kind === "Gateway" && gateways.has(key)) programmed.set(key, servedListeners(gateways.get(key)));
+      else programmed.delete(key);
+      update(source);
+    },
   });
   const writer = createSourceStatusWriter({
     client,
@@ -65,16 +78,16 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     for (const key of routes.keys()) yield `HTTPRoute/${key}`;
   }
 
-  function update(source: string, { isProgrammed }: { readonly isProgrammed: boolean }): void {
+  function update(source: string): void {
     const { kind, key } = parseRefKey(source);
-    const write = statusOf(kind, key, isProgrammed);
+    const write = statusOf(kind, key);
     if (!write) return;
     const { resource, status = {} } = write;
     const timed = withTimes(status, resource.status, seconds(new Date()));
     if (!hasStatus(resource.status, timed)) writer.write({ ...write, status: timed });
   }
 
-  function statusOf(kind: Ref["kind"], key: string, isProgrammed: boolean): StatusWrite | undefined {
+  function statusOf(kind: Ref["kind"], key: string): StatusWrite | undefined {
     if (kind === "GatewayClass") {
       const resource = gatewayClasses().find(({ metadata }) => clusterScopedKey(metadata.name) === key);
       return resource && { kind, resource, status: gatewayClassStatus(resource) };
@@ -83,7 +96,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
       const [resource, derived] = [clusterState.Gateway.get(key), gateways.get(key)];
       if (!resource || !derived) return undefined;
       const progress = {
-        isProgrammed,
+        isProgrammed: isProgrammedIn(programmed.get(key), { resource, derived }),
         failedListeners: new Map<string, string>(),
         addresses: network.addressesOf(resource),
         attachedRoutes,
@@ -101,6 +114,38 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
       sync.close();
     },
   };
+}
+
+const servedListeners = (gateway: DerivedGateway | undefined): ReadonlyMap<string, DocumentListener> =>
+  new Map(gateway?.listeners.flatMap(({ id, served }) => (served ? [[id, served] as const] : [])));
+
+/**
+ * Whether the nodes serve a listener of the Gateway.
+ *
+ * @param known The served listeners. Undefined: they are not known, as after a restart. Then the status counts, if it is
+ * that of the current generation.
+ */
+function isProgrammedIn(
+  known: ReadonlyMap<string, DocumentListener> | undefined,
+  { resource, derived }: { readonly resource: Resource; readonly derived: DerivedGateway },
+): (listener: string) => boolean {
+  if (known) {
+    const current = servedListeners(derived);
+    return (id) => known.has(id) && isDeepStrictEqual(known.get(id), current.get(id));
+  }
+  const { generation } = resource.metadata;
+  const { listeners = [] } = (resource.status ?? {}) as { readonly listeners?: readonly Members[] };
+  const names = new Set(
+    listeners
+      .filter(({ conditions = [] }) =>
+        (conditions as readonly Condition[]).some(
+          ({ type, status, observedGeneration }) =>
+            type === "Programmed" && status === "True" && observedGeneration === generation,
+        ),
+      )
+      .map(({ name }) => `${resourceKey(resource)}/${name}`),
+  );
+  return (id) => names.has(id);
 }
 
 type Members = Readonly<Record<string, unknown>>;

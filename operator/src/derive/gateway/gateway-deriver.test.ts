@@ -185,7 +185,12 @@ test("after any changes, the result is that of a stage that reads everything at 
 /** Derived resources, listeners and statuses. */
 function resultOf({ clusterState, gateway }: ReturnType<typeof deriveScene>["derive"]) {
   const { gateways, routes, attachedRoutes } = gateway;
-  const progress = { isProgrammed: true, failedListeners: new Map<string, string>(), addresses: [], attachedRoutes };
+  const progress = {
+    isProgrammed: () => true,
+    failedListeners: new Map<string, string>(),
+    addresses: [],
+    attachedRoutes,
+  };
   return {
     resources: derivedIn(clusterState),
     listeners: new Map(gateway.listeners()),

@@ -13,8 +13,8 @@ export interface GatewayAddressStatus {
 
 /** What is known about the nodes and about other resources. */
 export interface GatewayProgress {
-  /** Whether every ready node serves the current version. */
-  readonly isProgrammed: boolean;
+  /** Whether every ready node serves the current version of a listener, by its name in the document. */
+  readonly isProgrammed: (listener: string) => boolean;
   /** Why nodes cannot open listeners, by the name in the document. */
   readonly failedListeners: ReadonlyMap<string, string>;
   readonly addresses: readonly GatewayAddressStatus[];
@@ -65,7 +65,7 @@ function listenerProgrammed(
   if (!served) return fails("Pending", "no port of the nodes is allotted yet");
   const failure = failedListeners.get(id);
   if (failure !== undefined) return fails("Pending", `a node cannot open the port ${served.port}: ${failure}`);
-  return isProgrammed ? holds("Programmed") : PENDING;
+  return isProgrammed(id) ? holds("Programmed") : PENDING;
 }
 
 function gatewayProgrammed(
