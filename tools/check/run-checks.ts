@@ -18,7 +18,10 @@ import { findImports } from "./find-imports.ts";
 import { root, sourceFiles, sourcePaths } from "./source-files.ts";
 
 /** Returns the errors as lines; none if the check passes. */
-type Check = () => Promise<readonly string[]> | readonly string[];
+type Check = () => readonly string[];
+
+/** The same for a check that another process makes. */
+type Command = () => Promise<readonly string[]>;
 
 /** Checks types. `tsc` caches the result: it does not check files again that are unchanged since the last run. */
 const compile = (project: string, cache: string) =>
@@ -26,6 +29,14 @@ const compile = (project: string, cache: string) =>
     ...[join(root, "node_modules/typescript/bin/tsc"), "-p", project, "--pretty", "false", "--incremental"],
     ...["--tsBuildInfoFile", join(root, `node_modules/.cache/${cache}.tsbuildinfo`)],
   ]);
+
+const commands: Readonly<Record<string, Command>> = {
+  types: () => compile(".", "typescript"),
+  // With the types of browsers, which the other code must not use.
+  "types of the console": () => compile("gateway/console", "typescript-console"),
+  "format and lint": () => command(join(root, "node_modules/.bin/biome"), ["ci", "--colors=off", "."]),
+  "generated files": () => command(process.execPath, ["tools/generate/main.ts", "--check"]),
+};
 
 function checks(): Readonly<Record<string, Check>> {
   const files = sourceFiles();
@@ -35,11 +46,6 @@ function checks(): Readonly<Record<string, Check>> {
   const workspaces = manifests.map(({ folder }) => folder).filter((folder) => folder !== "" && folder !== "tools/docs");
   const lines = (faults: readonly Fault[]) => faults.map(show);
   return {
-    "format and lint": () => command(join(root, "node_modules/.bin/biome"), ["ci", "--colors=off", "."]),
-    types: () => compile(".", "typescript"),
-    // With the types of browsers, which the other code must not use.
-    "types of the console": () => compile("gateway/console", "typescript-console"),
-    "generated files": () => command(process.execPath, ["tools/generate/main.ts", "--check"]),
     "import table": () => lines(checkImports(imports, workspaces)),
     "order of the gateway's stages": () => lines(checkOrder(imports, stagesOf(architecture))),
     "import cycles": () => lines(checkCycles(imports)),
@@ -57,20 +63,28 @@ function checks(): Readonly<Record<string, Check>> {
   };
 }
 
-/** Runs every check on the working tree, and prints one line per check, followed by its errors. */
+/**
+ * Runs every check on the working tree, and prints one line per check, followed by its errors. All commands run at the
+ * same time as the other checks, because `tsc` uses only one core and takes longer than everything else.
+ */
 export async function runChecks(): Promise<{ readonly passed: number; readonly failed: number }> {
   let passed = 0;
   let failed = 0;
-  for (const [name, check] of Object.entries(checks())) {
-    const began = performance.now();
-    const found = await check();
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    console.log(`${found.length === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+  const report = (name: string, { found, seconds }: Awaited<ReturnType<typeof timed>>) => {
+    console.log(`${found.length === 0 ? "ok    " : "FAILED"} ${name} (${seconds.toFixed(1)} s)`);
     for (const line of found) console.log(`       ${line}`);
     if (found.length === 0) passed++;
     else failed++;
-  }
+  };
+  const running = Object.entries(commands).map(([name, run]) => ({ name, ended: timed(run) }));
+  for (const [name, check] of Object.entries(checks())) report(name, await timed(async () => check()));
+  for (const { name, ended } of running) report(name, await ended);
   return { passed, failed };
+}
+
+async function timed(run: Command): Promise<{ readonly found: readonly string[]; readonly seconds: number }> {
+  const began = performance.now();
+  return { found: await run(), seconds: (performance.now() - began) / 1000 };
 }
 
 /** The lines that a failed command has printed, and how it ended; empty if the command succeeded. */
