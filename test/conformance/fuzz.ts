@@ -1,10 +1,15 @@
 /**
  * Long runs of the differential tests: `npm run fuzz -- --cases 100000 --seed 7`. Without --seed each run uses a new
  * seed, which is printed. `--only parsers` compares the HTTP parsers with Node's, and then parses a third as many
- * random texts in pieces. `--only explain` compares explanations of requests with what the proxy does.
+ * random texts in pieces. `--only explain` compares explanations of requests with what the proxy does. `--only properties`
+ * runs the property tests that call `randomCases`, with their usual number of cases times --cases / 5,000; their seeds
+ * are new in each run, and a failure shows its seed.
  */
+import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { explainsAsTheProxyDoes, REQUESTS } from "../../gateway/src/explain/testing-differential.ts";
+import { root, sourceFiles } from "../../tools/check/source-files.ts";
+import { CASES_FACTOR } from "../../tools/stages/random-cases.ts";
 import { readsAsNodeDoes, readsPiecesAsTheWhole } from "./http1/differential.ts";
 import { stricterThanNode } from "./http1/stricter.ts";
 
@@ -22,8 +27,8 @@ if (!Number.isSafeInteger(cases) || cases < 1 || !Number.isSafeInteger(seed)) {
   console.error("--cases must be a positive whole number, and --seed a whole number");
   process.exit(2);
 }
-if (only !== undefined && only !== "parsers" && only !== "explain") {
-  console.error("--only must be parsers or explain");
+if (only !== undefined && !["parsers", "explain", "properties"].includes(only)) {
+  console.error("--only must be parsers, explain or properties");
   process.exit(2);
 }
 
@@ -57,5 +62,19 @@ async function compareExplanations(): Promise<void> {
   console.log(`  the proxy did what the explanations say: ${countsOf(tally)}`);
 }
 
-if (only !== "explain") compareParsers();
-if (only !== "parsers") await compareExplanations();
+function repeatProperties(): void {
+  const began = performance.now();
+  const files = sourceFiles().filter(({ path, text }) => path.endsWith(".test.ts") && /\brandomCases\(/.test(text));
+  const factor = Math.ceil(cases / 5000);
+  const { status } = spawnSync(process.execPath, ["--test", ...files.map(({ path }) => path)], {
+    cwd: root,
+    env: { ...process.env, [CASES_FACTOR]: String(factor) },
+    stdio: "inherit",
+  });
+  if (status !== 0) process.exit(1);
+  console.log(`property tests: ${factor} times their usual cases in ${secondsSince(began)} s`);
+}
+
+if (only === undefined || only === "parsers") compareParsers();
+if (only === undefined || only === "explain") await compareExplanations();
+if (only === undefined || only === "properties") repeatProperties();

@@ -6,6 +6,7 @@ import type { Snapshot } from "@sluice/model";
 import type { PluginContext, PluginPhases } from "@sluice/plugin-sdk";
 import fc from "fast-check";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
+import { randomCases } from "../../../tools/stages/random-cases.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "./runtime.ts";
@@ -98,7 +99,7 @@ test("after any changes a runtime behaves like a runtime compiled from scratch, 
         before = now;
       }
     }),
-    { numRuns: 150 },
+    { numRuns: randomCases(60) },
   );
 });
 
@@ -118,6 +119,6 @@ test("after any changes a target counts as served if and only if one of the upst
         for (const target of seen.values()) assert.equal(runtime.upstreams.serves(target), keys.has(target.key));
       }
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(40) },
   );
 });

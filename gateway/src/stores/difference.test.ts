@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkEntity, collections, type Entity } from "@sluice/model";
 import fc from "fast-check";
+import { randomCases } from "../../../tools/stages/random-cases.ts";
 import { writesBetween } from "./difference.ts";
 import type { EntityLists } from "./read-all.ts";
 import { readAll } from "./read-all.ts";
@@ -192,7 +193,7 @@ describe("the difference of two configurations", () => {
         assert.deepEqual(await ids(done.tables), await ids(tablesOf(after)));
         assert.deepEqual(writesBetween(await readTables(done.tables), after, { now: 10 }), []);
       }),
-      { numRuns: 300 },
+      { numRuns: randomCases(100) },
     );
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE, type Kind, type Resource } from "@sluice/crds";
 import fc from "fast-check";
+import { randomCases } from "../../../tools/stages/random-cases.ts";
 import { createBatches, withHeldBack } from "../document/batches.ts";
 import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
 import type { WatchedKind } from "../watch/cluster-state.ts";
@@ -267,7 +268,7 @@ for (const keepsValid of [false, true])
         carried += follow(all, keepsValid).carried;
         steps += all.length;
       }),
-      { numRuns: 60 },
+      { numRuns: randomCases(10) },
     );
     assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were incremental`);
   });
@@ -305,7 +306,7 @@ test("changes of Upstreams, their core Services and endpoints are translated inc
       }));
       assert.equal(follow([others, ...all]).carried, all.length);
     }),
-    { numRuns: 60 },
+    { numRuns: randomCases(10) },
   );
 });
 

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
+import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { pluginNames, registerPlugins } from "../plugins/index.ts";
 import { schemaViolation } from "./error.ts";
@@ -48,7 +49,7 @@ for (const collection of collections) {
         assert.match(schemaViolation(violations).message, /^(?:\d+ )?schema violations? \(/);
         assert.doesNotThrow(() => JSON.stringify(schemaViolation(violations)));
       }),
-      { numRuns: 400 },
+      { numRuns: randomCases(150) },
     );
   });
 }
@@ -144,7 +145,7 @@ for (const collection of collections) {
         assert.deepEqual(checkEntity(collection, once.value, { now: 9 }), once);
         assert.deepEqual(checkEntity(collection, JSON.parse(JSON.stringify(once.value))), once);
       }),
-      { numRuns: 200 },
+      { numRuns: randomCases(80) },
     );
   });
 }

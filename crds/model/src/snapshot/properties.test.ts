@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Checked } from "@sluice/plugin-sdk";
 import fc from "fast-check";
+import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import type { Change, Document, ServiceEndpoint, UpstreamEndpoint } from "../document.ts";
 import { collections } from "../entities/index.ts";
 import { deriveId } from "../ids.ts";
@@ -149,7 +150,7 @@ test("adding entities one by one gives the same snapshot as applying the whole d
       assert.deepEqual(stepwise, whole(document));
       assert.equal(stepwise.hash, whole(document).hash);
     }),
-    { numRuns: 60 },
+    { numRuns: randomCases(25) },
   );
 });
 
@@ -172,7 +173,7 @@ test("the change between two snapshots turns the first into the second, as a who
         }).length === 0,
       );
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(40) },
   );
 });
 
@@ -188,7 +189,7 @@ test("a change that another thread has checked is applied unchanged, and unchang
         if (to[section] === from[section]) assert.equal(next[section], adopted[section], section);
       for (const service of next.services.values()) assert.ok(Object.isFrozen(service.tags ?? service));
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(40) },
   );
 });
 
@@ -217,7 +218,7 @@ test("the order of entities in a document does not matter", () => {
       assert.equal(whole(document).hash, whole(other).hash);
       assert.deepEqual([...whole(document).plugins], [...whole(other).plugins]);
     }),
-    { numRuns: 60 },
+    { numRuns: randomCases(25) },
   );
 });
 
@@ -229,6 +230,6 @@ test("applying the document of a snapshot gives the same snapshot", () => {
       assert.deepEqual(whole(again), snapshot);
       assert.equal(good(applyDocument(snapshot, again)), snapshot);
     }),
-    { numRuns: 60 },
+    { numRuns: randomCases(25) },
   );
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SnapshotRoute } from "@sluice/model";
 import fc from "fast-check";
+import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import type { RoutableRequest } from "../runtime.ts";
 import { routeNamed } from "../testing-entities.ts";
 import { compareEntries } from "./precedence.ts";
@@ -139,7 +140,7 @@ test("the router chooses the same route as a literal evaluation of the rules, an
         assert.equal(explained(router, request), naiveMatch(table, request)?.route.name ?? null);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: randomCases(1000) },
   );
 });
 
@@ -154,7 +155,7 @@ test("an incrementally changed router also chooses by the rules, and the previou
         assert.deepEqual(found(first, request), expected(before, request));
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: randomCases(400) },
   );
 });
 
@@ -173,6 +174,6 @@ test("the order of precedence is a total order, in which no two paths of routes 
         }
       }
     }),
-    { numRuns: 500 },
+    { numRuns: randomCases(200) },
   );
 });

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import fc from "fast-check";
+import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import type { ByteView, HeldBytes } from "./byte-view.ts";
 import { ClientInput } from "./client-input.ts";
 import { ReadBuffer } from "./read-buffer.ts";
@@ -178,6 +179,6 @@ test("no connection ever gets the bytes of another connection, however reads, st
         await new Promise(setImmediate);
       }
     }),
-    { numRuns: 250, endOnFailure: true },
+    { numRuns: randomCases(80), endOnFailure: true },
   );
 });

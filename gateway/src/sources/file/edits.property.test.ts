@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections, hashTreeOf, loadText } from "@sluice/model";
 import fc from "fast-check";
+import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import { findEdit } from "./find-edit.ts";
 import { readFileEdit, readFileText } from "./read-file.ts";
 import { applyFileEdit, type ServedText } from "./served-text.ts";
@@ -157,6 +158,6 @@ test("applying consecutive edits gives the same result as reading each whole tex
         served = edited ?? servedOf(one) ?? served;
       }
     }),
-    { numRuns: 100 },
+    { numRuns: randomCases(40) },
   );
 });

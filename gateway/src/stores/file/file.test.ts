@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { type Collection, checkEntity, collections, type Entity, loadText, type Snapshot } from "@sluice/model";
 import fc from "fast-check";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
+import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import { createFileSource } from "../../sources/file/file-source.ts";
 import { createIntake } from "../../sources/intake.ts";
 import { readAll } from "../read-all.ts";
@@ -274,6 +275,6 @@ test("after any writes, the file has the content that readers and nodes received
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: randomCases(25) },
   );
 });

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { Rejected, type Resource } from "@sluice/crds";
 import { type Collection, checkEntity, collections, type Entities, type Entity } from "@sluice/model";
 import fc from "fast-check";
+import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import type { Write, WriteOutcome } from "../store.ts";
 import { createTables, listFromTables, type Tables, write } from "../tables/index.ts";
 import { createResourceStore, type ResourceStore } from "./index.ts";
@@ -187,5 +188,5 @@ test("concurrent writes have the result of some sequential order, and no name is
         stop();
       },
     ),
-    { numRuns: 150 },
+    { numRuns: randomCases(60) },
   ));

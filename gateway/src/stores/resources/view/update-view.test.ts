@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { classOf, namespacedName, type Resource } from "@sluice/crds";
 import { collections, type ResourceKind, resourceKinds } from "@sluice/model";
 import fc from "fast-check";
+import { randomCases } from "../../../../../tools/stages/random-cases.ts";
 import { buildResourceView, createViewContext, type Resources, type ResourceView } from "./build-view.ts";
 import { updateView } from "./update-view.ts";
 
@@ -118,7 +119,7 @@ test("an incrementally updated view equals a newly built view", () => {
         assert.deepEqual(summaryOf(view, resources), summaryOf(buildResourceView(resources, context()), resources));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: randomCases(100) },
   );
   assert.ok(quick > 100, `only ${quick} views were updated incrementally`);
 });
