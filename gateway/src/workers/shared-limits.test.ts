@@ -3,16 +3,22 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { type TestContext, test } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { dial, send } from "../../../test/conformance/engine/client.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
+import { sharedTestPool, snapshotOf, startUpstream } from "./testing-worker-pool.ts";
+import type { WorkerPool } from "./worker-pool.ts";
 
 const many = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, at) => make(at));
 
-/** A pool of two workers, and an upstream whose responses the test sends, except for those to `/probe`. */
-async function startHeldRequests(context: TestContext, config: object, plugins: readonly object[] = []) {
+/** A pool serves requests with these plugins. The test sends the responses of the upstream, except those to `/probe`. */
+async function serveHeldRequests(
+  context: TestContext,
+  pool: WorkerPool,
+  config: object,
+  plugins: readonly object[] = [],
+) {
   const received: { readonly request: IncomingMessage; readonly response: ServerResponse }[] = [];
   const upstream = createServer((request, response) => {
     if (request.url === "/probe") response.end("ok");
@@ -29,7 +35,6 @@ async function startHeldRequests(context: TestContext, config: object, plugins: 
     upstream.closeAllConnections();
     for (const tunnel of tunnels) tunnel.destroy();
   });
-  const { pool } = await startTestPool(context);
   const { port: upstreamPort } = upstream.address() as AddressInfo;
   const service = { name: "up", url: `http://127.0.0.1:${upstreamPort}`, retries: 0 };
   const limiting = { name: "concurrency-limiting", config };
@@ -55,42 +60,7 @@ async function startHeldRequests(context: TestContext, config: object, plugins: 
   };
 }
 
-type Held = Awaited<ReturnType<typeof startHeldRequests>>;
-
-test("requests in progress are limited over all workers: of many clients exactly as many as the limit reach the upstream", async (context) => {
-  const held = await startHeldRequests(context, { limit: 7 });
-  const answers = many(60, () => send(held.port, { path: "/held" }));
-  let refused = 0;
-  for (const answer of answers) void answer.then(({ status }) => status === 503 && refused++);
-  // All 60 requests: those that are not refused wait for the upstream.
-  await waitFor(() => refused + held.received.length === 60, { what: "the refusals and the requests at the upstream" });
-  assert.deepEqual([refused, held.received.length], [53, 7]);
-  await held.pool.report();
-  assert.ok(
-    held.pool.threads().every(({ report }) => (report?.connections.accepted ?? 0) > 0),
-    "both workers serve",
-  );
-  for (const { response } of held.received) response.end("ok");
-  const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 200).length, 7);
-  await waitFor(async () => (await held.probe()) === 200, { what: "free slots" });
-});
-
-// Recorded with nginx 1.22 and `limit_conn c 1`: the second request gets 503, and the first one 200.
-test("a request is in progress until its response has ended, and an idle connection is not", async (context) => {
-  const held = await startHeldRequests(context, { limit: 1 });
-  await dial(context, held.port);
-  const first = send(held.port, { path: "/first" });
-  const { response } = await held.next();
-  const second = await send(held.port, { path: "/second" });
-  assert.equal(second.status, 503);
-  assert.match(second.body, /"message":"Too many requests in progress"/);
-  response.write("a");
-  assert.equal(await held.probe(), 503, "the body has not ended");
-  response.end("b");
-  assert.equal((await first).status, 200);
-  await waitFor(async () => (await held.probe()) === 200, { what: "the slot is free again" });
-});
+type Held = Awaited<ReturnType<typeof serveHeldRequests>>;
 
 const ends: readonly (readonly [what: string, end: (held: Held) => Promise<void>])[] = [
   [
@@ -159,32 +129,75 @@ const ends: readonly (readonly [what: string, end: (held: Held) => Promise<void>
     },
   ],
 ];
-for (const [what, end] of ends)
-  test(`a request is no longer in progress if ${what}`, async (context) => {
-    const held = await startHeldRequests(context, { limit: 1 });
-    await end(held);
-    await waitFor(async () => (await held.probe().catch(() => 0)) === 200, { what: "the slot is free again" });
+describe("with two workers", () => {
+  const pool = sharedTestPool();
+
+  it("requests in progress are limited over all workers: of many clients exactly as many as the limit reach the upstream", async (context) => {
+    const held = await serveHeldRequests(context, pool(), { limit: 7 });
+    const answers = many(60, () => send(held.port, { path: "/held" }));
+    let refused = 0;
+    for (const answer of answers) void answer.then(({ status }) => status === 503 && refused++);
+    // All 60 requests: those that are not refused wait for the upstream.
+    await waitFor(() => refused + held.received.length === 60, {
+      what: "the refusals and the requests at the upstream",
+    });
+    assert.deepEqual([refused, held.received.length], [53, 7]);
+    await held.pool.report();
+    assert.ok(
+      held.pool.threads().every(({ report }) => (report?.connections.accepted ?? 0) > 0),
+      "both workers serve",
+    );
+    for (const { response } of held.received) response.end("ok");
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 200).length, 7);
+    await waitFor(async () => (await held.probe()) === 200, { what: "free slots" });
   });
 
-test("a request that a later plugin answers is in progress only until then", async (context) => {
-  const held = await startHeldRequests(context, { limit: 1 }, [
-    { name: "request-termination", config: { status_code: 418 } },
-  ]);
-  // A slot is released when the response has been sent: another worker may see that a moment after the client.
-  for (let sent = 0; sent < 4; sent++)
-    await waitFor(async () => (await held.probe()) === 418, { what: "the slot is free again" });
-});
+  // Recorded with nginx 1.22 and `limit_conn c 1`: the second request gets 503, and the first one 200.
+  it("a request is in progress until its response has ended, and an idle connection is not", async (context) => {
+    const held = await serveHeldRequests(context, pool(), { limit: 1 });
+    await dial(context, held.port);
+    const first = send(held.port, { path: "/first" });
+    const { response } = await held.next();
+    const second = await send(held.port, { path: "/second" });
+    assert.equal(second.status, 503);
+    assert.match(second.body, /"message":"Too many requests in progress"/);
+    response.write("a");
+    assert.equal(await held.probe(), 503, "the body has not ended");
+    response.end("b");
+    assert.equal((await first).status, 200);
+    await waitFor(async () => (await held.probe()) === 200, { what: "the slot is free again" });
+  });
 
-test("a bucket of rate-limiting admits, over all workers and all routes with the same scope_name, exactly its burst at once", async (context) => {
-  const { pool } = await startTestPool(context);
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
-  const config = { year: 1, algorithm: "bucket", burst: { year: 149 }, limit_by: "ip", error_code: 503 };
-  const plugins = [{ name: "rate-limiting", config: { ...config, scope_name: "shop" } }];
-  const routes = ["/a", "/b"].map((path) => ({ name: path.slice(1), paths: [path], plugins }));
-  await pool.serve(snapshotOf({ services: [{ name: "up", url, routes }] }));
-  const answers = await Promise.all(many(400, (at) => send(pool.address.port, { path: at % 2 === 0 ? "/a" : "/b" })));
-  const admitted = answers.filter(({ status }) => status === 200);
-  assert.equal(admitted.length, 150);
-  assert.equal(new Set(admitted.map(({ headers }) => headers["x-ratelimit-remaining-year"])).size, 150);
-  assert.equal(answers.filter(({ status }) => status === 503).length, 250);
+  for (const [what, end] of ends)
+    it(`a request is no longer in progress if ${what}`, async (context) => {
+      const held = await serveHeldRequests(context, pool(), { limit: 1 });
+      await end(held);
+      await waitFor(async () => (await held.probe().catch(() => 0)) === 200, { what: "the slot is free again" });
+    });
+
+  it("a request that a later plugin answers is in progress only until then", async (context) => {
+    const held = await serveHeldRequests(context, pool(), { limit: 1 }, [
+      { name: "request-termination", config: { status_code: 418 } },
+    ]);
+    // A slot is released when the response has been sent: another worker may see that a moment after the client.
+    for (let sent = 0; sent < 4; sent++)
+      await waitFor(async () => (await held.probe()) === 418, { what: "the slot is free again" });
+  });
+
+  it("a bucket of rate-limiting admits, over all workers and all routes with the same scope_name, exactly its burst at once", async (context) => {
+    const workers = pool();
+    const url = await startUpstream(context, (_request, response) => response.end("ok"));
+    const config = { year: 1, algorithm: "bucket", burst: { year: 149 }, limit_by: "ip", error_code: 503 };
+    const plugins = [{ name: "rate-limiting", config: { ...config, scope_name: "shop" } }];
+    const routes = ["/a", "/b"].map((path) => ({ name: path.slice(1), paths: [path], plugins }));
+    await workers.serve(snapshotOf({ services: [{ name: "up", url, routes }] }));
+    const answers = await Promise.all(
+      many(400, (at) => send(workers.address.port, { path: at % 2 === 0 ? "/a" : "/b" })),
+    );
+    const admitted = answers.filter(({ status }) => status === 200);
+    assert.equal(admitted.length, 150);
+    assert.equal(new Set(admitted.map(({ headers }) => headers["x-ratelimit-remaining-year"])).size, 150);
+    assert.equal(answers.filter(({ status }) => status === 503).length, 250);
+  });
 });

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from "node:http";
 import { Session } from "node:inspector/promises";
 import type { AddressInfo } from "node:net";
-import type { TestContext } from "node:test";
+import { after, before, type TestContext } from "node:test";
 import { emptySnapshot, loadText, type Snapshot } from "@sluice/model";
 import type { WindowCounters } from "@sluice/plugin-sdk";
 import { pino } from "pino";
@@ -35,7 +35,7 @@ export interface TestPool {
 
 /** Starts a pool that is closed when the test ends. `log` of the result receives its errors. */
 export async function startTestPool(
-  context: TestContext,
+  context: Pick<TestContext, "after">,
   { count = 2, clusterCounters, settings, workerTimeout = 30_000, accessLog: file, plugins = [] }: TestPoolOptions = {},
 ): Promise<TestPool> {
   const log: { level: number; msg: string }[] = [];
@@ -63,6 +63,25 @@ export async function startTestPool(
   });
   context.after(() => pool.close({ deadline: 0 }));
   return { pool: pool, log };
+}
+
+/**
+ * One pool of two workers for all tests of the suite that calls this function. Starting the threads takes longer than
+ * most tests; a test replaces the document of the test before it.
+ */
+export function sharedTestPool(): () => WorkerPool {
+  const endings: (() => Promise<void>)[] = [];
+  let shared: TestPool | undefined;
+  before(async () => {
+    shared = await startTestPool({ after: (end) => void endings.push(end as () => Promise<void>) });
+  });
+  after(async () => {
+    for (const end of endings) await end();
+  });
+  return () => {
+    if (shared === undefined) throw new Error("the pool has not started");
+    return shared.pool;
+  };
 }
 
 /** Starts an upstream on a free port, until the test ends. Returns its URL. */

@@ -3,12 +3,12 @@ import { mkdir, rm } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
-import { test } from "node:test";
+import { describe, it, test } from "node:test";
 import { adoptChange, emptySnapshot } from "@sluice/model";
 import type { Counter } from "@sluice/plugin-sdk";
 import { dial, send } from "../../../test/conformance/engine/client.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { blockOneThread, snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
+import { blockOneThread, sharedTestPool, snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
 const many = <Value>(count: number, make: (index: number) => Value) =>
@@ -45,6 +45,57 @@ async function accepted(pool: WorkerPool): Promise<readonly number[]> {
   return pool.threads().map(({ report }) => report?.connections.accepted ?? 0);
 }
 
+describe("a pool that several documents reach one after the other", () => {
+  const shared = sharedTestPool();
+
+  it("a rate limit applies to the whole node, whichever worker serves a request", async (context) => {
+    const pool = shared();
+    const url = await startUpstream(context, (_request, response) => response.end("ok"));
+    const config = { day: 150, year: 10_000 };
+    await pool.serve(routed(url, { plugins: [{ name: "rate-limiting", config }] }));
+    const answers = await Promise.all(many(400, () => send(pool.address.port)));
+    const admitted = answers.filter(({ status }) => status === 200);
+    assert.equal(admitted.length, 150);
+    assert.equal(new Set(admitted.map(({ headers }) => headers["x-ratelimit-remaining-day"])).size, 150);
+    assert.ok((await accepted(pool)).every((share) => share > 0));
+  });
+
+  it("`serve` resolves only once the slowest worker serves the document", async (context) => {
+    const pool = shared();
+    const [one, two] = await Promise.all(
+      ["one", "two"].map((text) => startUpstream(context, (_request, response) => response.end(text))),
+    );
+    await pool.serve(routed(one ?? ""));
+    let isOver = false;
+    const { over } = await blockOneThread(context, 400);
+    void over.then(() => {
+      isOver = true;
+    });
+    await pool.serve(routed(two ?? ""));
+    assert.equal(isOver, true);
+    await over;
+    const bodies = await Promise.all(many(32, async () => (await send(pool.address.port)).body));
+    assert.deepEqual(new Set(bodies), new Set(["two"]));
+  });
+
+  it("a document that the workers cannot serve is rejected, and all workers keep the previous document", async (context) => {
+    const pool = shared();
+    const url = await startUpstream(context, (_request, response) => response.end("ok"));
+    const good = routed(url);
+    await pool.serve(good);
+    // Only a bug in Sluice can lead to such a snapshot.
+    const [route] = good.routes.values();
+    const bad = adoptChange(good, { put: { routes: [{ ...route, paths: [5] }] }, remove: {} }, "00");
+    await assert.rejects(pool.serve(bad), /startsWith is not a function/);
+    assert.deepEqual(
+      new Set((await Promise.all(many(16, () => send(pool.address.port)))).map(({ body }) => body)),
+      new Set(["ok"]),
+    );
+    await pool.serve(emptySnapshot);
+    assert.equal((await send(pool.address.port)).status, 404);
+  });
+});
+
 test("several workers answer on one port, and their counts are added up", async (context) => {
   const { pool } = await startTestPool(context, { count: 3 });
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
@@ -63,18 +114,6 @@ test("several workers answer on one port, and their counts are added up", async 
   assert.deepEqual([connections.accepted, connections.requests], [64, 64]);
   // Concurrent calls of `metricParts` share one reading of each thread's counts.
   assert.deepEqual(await Promise.all([countedRequests(pool), countedRequests(pool)]), [64, 64]);
-});
-
-test("a rate limit applies to the whole node, whichever worker serves a request", async (context) => {
-  const { pool } = await startTestPool(context);
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
-  const config = { day: 150, year: 10_000 };
-  await pool.serve(routed(url, { plugins: [{ name: "rate-limiting", config }] }));
-  const answers = await Promise.all(many(400, () => send(pool.address.port)));
-  const admitted = answers.filter(({ status }) => status === 200);
-  assert.equal(admitted.length, 150);
-  assert.equal(new Set(admitted.map(({ headers }) => headers["x-ratelimit-remaining-day"])).size, 150);
-  assert.ok((await accepted(pool)).every((share) => share > 0));
 });
 
 test("a worker that dies is replaced; its requests still count in rate limits and sums, and clients of other workers lose nothing", async (context) => {
@@ -201,24 +240,6 @@ test("no reload starts workers once the pool is being closed, because they would
   assert.deepEqual(pool.threads(), []);
 });
 
-test("`serve` resolves only once the slowest worker serves the document", async (context) => {
-  const { pool } = await startTestPool(context);
-  const [one, two] = await Promise.all(
-    ["one", "two"].map((text) => startUpstream(context, (_request, response) => response.end(text))),
-  );
-  await pool.serve(routed(one ?? ""));
-  let isOver = false;
-  const { over } = await blockOneThread(context, 400);
-  void over.then(() => {
-    isOver = true;
-  });
-  await pool.serve(routed(two ?? ""));
-  assert.equal(isOver, true);
-  await over;
-  const bodies = await Promise.all(many(32, async () => (await send(pool.address.port)).body));
-  assert.deepEqual(new Set(bodies), new Set(["two"]));
-});
-
 test("a document is not delayed by a worker that dies instead of serving it, and the worker's successor starts with this document", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
@@ -232,23 +253,6 @@ test("a document is not delayed by a worker that dies instead of serving it, and
     new Set((await Promise.all(many(16, () => send(pool.address.port)))).map(({ body }) => body)),
     new Set(["ok"]),
   );
-});
-
-test("a document that the workers cannot serve is rejected, and all workers keep the previous document", async (context) => {
-  const { pool } = await startTestPool(context);
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
-  const good = routed(url);
-  await pool.serve(good);
-  // Only a bug in Sluice can lead to such a snapshot.
-  const [route] = good.routes.values();
-  const bad = adoptChange(good, { put: { routes: [{ ...route, paths: [5] }] }, remove: {} }, "00");
-  await assert.rejects(pool.serve(bad), /startsWith is not a function/);
-  assert.deepEqual(
-    new Set((await Promise.all(many(16, () => send(pool.address.port)))).map(({ body }) => body)),
-    new Set(["ok"]),
-  );
-  await pool.serve(emptySnapshot);
-  assert.equal((await send(pool.address.port)).status, 404);
 });
 
 test("with policy cluster every worker uses the counters of the control thread, and requests get status 500 when these fail", async (context) => {
