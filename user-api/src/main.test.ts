@@ -71,6 +71,7 @@ describe("sluice-user-api", () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "user-api-"));
+    await withUserDatabase(folder);
   });
   after(async () => {
     for (const child of running) child.kill("SIGKILL");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
-import { type TestContext, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { loadSettings, readSettings, SettingsError, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
@@ -87,23 +87,30 @@ function fileIn(context: TestContext, text: string): string {
   return file;
 }
 
+/** The folder of a database with tables, which no process uses. Creating the tables takes longer than a copy. */
+const made = temporaryFolder("start");
+after(() => made.remove());
+let template: Promise<string> | undefined;
+
+async function createTables(): Promise<string> {
+  const folder = await withNodeDatabase(join(made.path, "db"));
+  const print = () => {};
+  const { value: settings } = readSettings(databaseSettings, {
+    SLUICE_STORE: "database",
+    SLUICE_DATABASE_DIR: folder,
+  });
+  assert.ok(settings);
+  const given = { ...noArguments, subcommands: ["migrations", "bootstrap"] };
+  assert.equal(await runMigrations({ given, settings, print, printFault: print }), 0);
+  return folder;
+}
+
 async function bootstrapped(context: TestContext): Promise<Readonly<Record<string, string>>> {
   const folder = temporaryFolder("start");
   context.after(() => folder.remove());
-  const env = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: await withNodeDatabase(join(folder.path, "db")) };
-  const print = () => {};
-  const { value: settings } = readSettings(databaseSettings, env);
-  assert.ok(settings);
-  assert.equal(
-    await runMigrations({
-      given: { ...noArguments, subcommands: ["migrations", "bootstrap"] },
-      settings,
-      print,
-      printFault: print,
-    }),
-    0,
-  );
-  return env;
+  template ??= createTables();
+  cpSync(await template, folder.path, { recursive: true });
+  return { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: folder.path };
 }
 
 const empty = '# mine\n_format_version: "3.0"\n';
