@@ -5,7 +5,8 @@ import { setTimeout } from "node:timers/promises";
 import { createClient as createStreamClient } from "graphql-sse";
 import { createClient as createSocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
+import { type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { withUserDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import type { Redis } from "../../../tools/programs/servers/redis.ts";
 
 const main = join(import.meta.dirname, "../../../user-api/src/main.ts");
@@ -27,11 +28,22 @@ export async function endAll(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
 }
 
+/** Starts a replica. If the environment names no database, its users are in an embedded database of its own. */
 export async function startReplica(environment: Record<string, string>): Promise<Replica> {
+  const folder = temporaryFolder("replica");
+  ends.push(() => folder.remove());
+  const data =
+    "SLUICE_USER_API_DATABASE_URL" in environment ? {} : { SLUICE_USER_API_DATA: await withUserDatabase(folder.path) };
   const started = await startProcess(process.execPath, [main], {
     name: "user API",
     ready: /GraphQL at /,
-    env: { ...process.env, SLUICE_USER_API_LISTEN: "127.0.0.1:0", SLUICE_USER_API_MODE: "development", ...environment },
+    env: {
+      ...process.env,
+      SLUICE_USER_API_LISTEN: "127.0.0.1:0",
+      SLUICE_USER_API_MODE: "development",
+      ...data,
+      ...environment,
+    },
   });
   ends.push(() => started.stop());
   const url = /GraphQL at (http:\/\/[\d.:]+)/.exec(started.output())?.[1];
