@@ -6,6 +6,7 @@ import { spec } from "node:test/reporters";
 import { root } from "../check/source-files.ts";
 import { type Counts, describeFailure, failedOf, type Outcome, resultFaultsOf } from "./result.ts";
 import { shareProcesses } from "./shared-processes.ts";
+import { slowFiles } from "./slow-files.ts";
 import type { Suites } from "./stages.ts";
 
 /** The number of files whose durations are printed: the slowest ones. */
@@ -22,7 +23,7 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
   const tests = new Map(files.map((file) => [file, 0]));
   const shared = stage.sharesProcesses ? shareProcesses(files, join(cache, `${stage.name}-processes`)) : [];
   const sharing = new Set(shared.flatMap((process) => process.files));
-  const modules = [...files.filter((file) => !sharing.has(file)), ...shared.map(({ entry }) => entry)];
+  const modules = [...shared.map(({ entry }) => entry), ...files.filter((file) => !sharing.has(file))];
   const durations: [file: string, milliseconds: number][] = [];
   const failures: string[] = [];
   let counts: Counts | undefined;
@@ -99,7 +100,9 @@ function keepDurations(measured: readonly (readonly [file: string, milliseconds:
 
 /**
  * The files in the order in which they should start, longest first: a long file that started last would run alone while
- * other cores are idle. Files without a known duration come before all others.
+ * other cores are idle. Files without a known duration come before all others, and the slow ones of them first.
  */
-export const longestFirst = (files: readonly string[], durations: Durations): readonly string[] =>
-  files.toSorted((one, other) => (durations[other] ?? Infinity) - (durations[one] ?? Infinity) || 0);
+export function longestFirst(files: readonly string[], durations: Durations): readonly string[] {
+  const durationOf = (file: string) => durations[file] ?? (slowFiles.has(file) ? Infinity : Number.MAX_VALUE);
+  return files.toSorted((one, other) => durationOf(other) - durationOf(one) || 0);
+}

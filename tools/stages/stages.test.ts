@@ -4,6 +4,7 @@ import { sourcePaths } from "../check/source-files.ts";
 import { keptResult, renderResults } from "./public-results.ts";
 import { type Counts, describeFailure, failedOf, hasFailed, resultFaultsOf, summary } from "./result.ts";
 import { longestFirst } from "./run-suites.ts";
+import { slowFiles } from "./slow-files.ts";
 import { chosen, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = [
@@ -143,8 +144,22 @@ for (const [what, given, files, expected] of faults) {
   });
 }
 
-test("the files with the longest last durations start first, but only after the files without a known duration", () => {
-  assert.deepEqual(longestFirst(["a", "b", "c", "d", "e"], { a: 1, c: 3, e: 2 }), ["b", "d", "c", "e", "a"]);
+test("the files with the longest last durations start first, but only after the files without a known duration, of which the slow ones start first", () => {
+  const [slow = ""] = slowFiles;
+  assert.deepEqual(longestFirst(["a", "b", "c", "d", slow, "e"], { a: 1, c: 3, e: 2 }), [
+    slow,
+    "b",
+    "d",
+    "c",
+    "e",
+    "a",
+  ]);
+  assert.deepEqual(longestFirst(["a", slow], { a: 2, [slow]: 1 }), ["a", slow]);
+});
+
+test("every file that counts as slow is a test file", () => {
+  const files = new Set(sourcePaths().filter((path) => path.endsWith(".test.ts")));
+  assert.deepEqual([...slowFiles.difference(files)], []);
 });
 
 test("the summary repeats failed tests, ends with the totals, and counts a fault as a failure", () => {
