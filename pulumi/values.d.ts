@@ -82,11 +82,11 @@ export interface Values {
   readonly gatewayApi: {
     /** Type of the Services that the operator creates in the release's namespace: one for each Gateway of the Gateway API, with the ports of its listeners. A Gateway has the addresses of its Service. */
     readonly serviceType: "ClusterIP" | "NodePort" | "LoadBalancer";
-    /** External traffic policy of these Services. Local preserves clients' addresses with NodePort and LoadBalancer. */
+    /** External traffic policy of the Services that the operator creates for Gateways. Local preserves clients' addresses with NodePort and LoadBalancer. */
     readonly externalTrafficPolicy: "Cluster" | "Local";
-    /** First of the ports that the gateway nodes (pods) open for Gateways: one for each port of each Gateway. */
+    /** First of the ports that the gateway nodes (pods) open for Gateways. Nodes open one port for each port of each Gateway. */
     readonly firstPort: number;
-    /** Last of these ports. */
+    /** Last of the ports that the gateway nodes (pods) open for Gateways. */
     readonly lastPort: number;
   };
   readonly gateway: {

@@ -143,7 +143,8 @@ export const operatorSettings = defineSettings({
     words: ["Cluster", "Local"],
     default: "Cluster",
     description:
-      "External traffic policy of these Services. Local preserves clients' addresses with NodePort and LoadBalancer.",
+      "External traffic policy of the Services that the operator creates for Gateways. Local preserves clients' " +
+      "addresses with NodePort and LoadBalancer.",
   },
   gatewayFirstPort: {
     variable: "SLUICE_GATEWAY_FIRST_PORT",
@@ -151,7 +152,7 @@ export const operatorSettings = defineSettings({
     default: 10_000,
     minimum: 1024,
     maximum: 65_535,
-    description: "First of the ports that nodes open for Gateways: one for each port of each Gateway.",
+    description: "First of the ports that nodes open for Gateways. Nodes open one port for each port of each Gateway.",
   },
   gatewayLastPort: {
     variable: "SLUICE_GATEWAY_LAST_PORT",
@@ -159,7 +160,7 @@ export const operatorSettings = defineSettings({
     default: 10_999,
     minimum: 1024,
     maximum: 65_535,
-    description: "Last of these ports.",
+    description: "Last of the ports that nodes open for Gateways.",
   },
   leaseDuration: {
     variable: "SLUICE_LEASE_DURATION",

@@ -102,13 +102,13 @@ export const gatewayErrors = {
     status: 421,
     message: "Misdirected request",
     cause:
-      "The request came to an HTTPS listener of a Gateway over a connection whose TLS server name (SNI) selects another " +
-      "listener than the request's host. Clients that reuse a connection for several hosts send the request again on a " +
-      "new connection.",
+      "The request came to an HTTPS listener of a Gateway over a connection whose TLS server name (SNI) selects a " +
+      "listener other than that of the request's host. Clients that reuse a connection for several hosts send the " +
+      "request again on a new connection.",
     evidence: `${explanation}, with the server name as \`server_name\``,
     cure:
-      "Send the host as server name. If a certificate covers the hosts of several listeners, browsers reuse connections " +
-      "for all of them: use a certificate for each listener.",
+      "Send the host as the server name. If a certificate covers the hosts of several listeners, browsers reuse " +
+      "connections for all of them: use a certificate for each listener.",
   },
   needsHttps: {
     status: 426,
