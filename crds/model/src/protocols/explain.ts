@@ -45,6 +45,14 @@ export const explainRequestSchema = record(
     server_name: nullable(
       text({ description: "Server name in the TLS handshake. Default: the host of an https URL.", maxLength: 255 }),
     ),
+    port: nullable(
+      integer({
+        description:
+          "Port of a Gateway's listener, as clients or as the nodes know it. Default: the node's own proxy listeners.",
+        minimum: 1,
+        maximum: 65_535,
+      }),
+    ),
     body: nullable(text({ description: "The request's body.", minLength: 0, maxLength: 32_768 })),
     body_size: nullable(
       integer({
@@ -167,7 +175,10 @@ export interface ExplainedTarget {
 export interface ExplainedHandshake {
   /** Null: the client sends none. */
   readonly server_name: string | null;
-  /** The SNI that selects the certificate, such as `*.example`; null: none matches, so the handshake fails. */
+  /**
+   * The SNI that selects the certificate, such as `*.example`, or the listener of a Gateway that the server name
+   * selects; null: none matches, so the handshake fails.
+   */
   readonly sni: string | null;
   readonly certificate: ({ readonly id: string } & CertificateDetails) | null;
 }
@@ -187,6 +198,8 @@ export interface Explanation {
     readonly trusted_ips: readonly string[];
     readonly real_ip_header: string;
   } | null;
+  /** The listener of a Gateway that serves the request; null: one of the node's own listeners, or none. */
+  readonly listener: string | null;
   readonly route: EntityName | null;
   readonly service: EntityName | null;
   readonly consumer: EntityName | null;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { describeViolation } from "../document/describe.ts";
 import type { Change, Document, DocumentListener } from "../document.ts";
 import { applyChange, applyDocument } from "./apply.ts";
@@ -54,4 +55,19 @@ test("a document without listeners has no section for them, so that older nodes 
   const { value: none = some } = applyChange(some, change({ [web.name]: null }));
   assert.equal(none.hash, emptySnapshot.hash);
   assert.equal(snapshotToDocument(none)._sluice, undefined);
+});
+
+test("whatever the listeners are, they are accepted or refused, and never fail", () => {
+  const member = fc.oneof(fc.anything(), fc.constantFrom("a", "http", "*.a.com", 80));
+  const members = { name: member, port: member, public_port: member, protocol: member, hostname: member };
+  const anything = fc.oneof(fc.anything(), fc.array(fc.record(members, { requiredKeys: [] })));
+  fc.assert(
+    fc.property(anything, (given) => {
+      for (const { value, violations } of [
+        applyDocument(emptySnapshot, document(given)),
+        applyChange(emptySnapshot, change(given)),
+      ])
+        assert.equal(value === undefined, violations !== undefined && violations.length > 0);
+    }),
+  );
 });
