@@ -3,6 +3,7 @@ import type {
   CaCertificate,
   Certificate,
   Consumer,
+  DocumentListener,
   Service,
   ServiceEndpoint,
   Snapshot,
@@ -216,8 +217,8 @@ export interface ListenerIndex {
    * the request again on another connection (status 421, RFC 9110 section 15.5.20).
    */
   isMisdirected(request: RequestDestination): boolean;
-  /** The name of the listener that serves the host; null: the request came to a listener of the node, or none does. */
-  nameFor(request: RequestDestination): string | null;
+  /** The listener that serves the host; null: the request came to a listener of the node, or no listener serves it. */
+  listenerFor(request: RequestDestination): DocumentListener | null;
   /**
    * The certificate that a port of the document presents for a server name (null: no SNI); undefined: none. Of several
    * certificates, the oldest that covers the name is used, or else the oldest.

@@ -25,6 +25,8 @@ export type DescribedHead =
 
 export interface DescribedHeadOptions {
   readonly settings: Pick<ProxySettings, "maxHeaderSize">;
+  /** See `ConnectionPeer`. */
+  readonly documentPort: number | null;
   /** Called when a plugin reads a body of which only the size is known. */
   readonly onBodyRead: () => void;
 }
@@ -40,7 +42,7 @@ interface DescribedParts {
 
 export function describedHead(
   described: ExplainRequest,
-  { settings, onBodyRead }: DescribedHeadOptions,
+  { settings, documentPort, onBodyRead }: DescribedHeadOptions,
 ): DescribedHead {
   const { url, http_version, body, body_size } = described;
   const [, scheme = "", authority = "", rest = ""] = /^(https?):\/\/([^/?]+)(.*)$/.exec(url) ?? [];
@@ -54,7 +56,7 @@ export function describedHead(
     target: rest.startsWith("/") ? rest : `/${rest}`,
     authority,
     headers,
-    peer: peerOf(described, { scheme: scheme === "https" ? "https" : "http", authority, documentPort: null }),
+    peer: peerOf(described, { scheme: scheme === "https" ? "https" : "http", authority, documentPort }),
     limits: { ...defaultHeadLimits, fields: settings.maxHeaderSize },
     newBody: (declared) => newBody(declared, body ?? (body_size === 0 ? "" : null), onBodyRead),
   };

@@ -17,6 +17,7 @@ import type { GatewayResponse } from "../proxy/response/gateway-response.ts";
 import { ownMessage } from "../proxy/response/response-phase.ts";
 import type { ProxySettings } from "../proxy/settings.ts";
 import { describedHead } from "./described-request.ts";
+import { describedPort } from "./explained-listener.ts";
 import { ExplainedPlugins } from "./explained-plugins.ts";
 import { explainedRoutes } from "./explained-routes.ts";
 import { explainedUpstream } from "./explained-upstream.ts";
@@ -122,7 +123,9 @@ async function passPipeline(described: ExplainRequest, options: PassOptions): Pr
   const { pipeline, plugins } = options;
   const { settings } = options.tools;
   const onBodyRead = () => plugins.lacks("it reads the body, which is not given as `body`");
-  const { head, protocol, fault } = describedHead(described, { settings, onBodyRead });
+  const { documentPort, fault: unknown } = describedPort(described, options.tools.runtime.listeners.table);
+  if (unknown !== undefined) return { ...noResult, unknown };
+  const { head, protocol, fault } = describedHead(described, { settings, documentPort, onBodyRead });
   if (fault !== undefined)
     return { ...noResult, response: pipeline.refuse(fault, { peerAddress: described.client_address }) };
   const opened = pipeline.open(head, { bytesIn: 0, bytesOut: 0 });
@@ -226,6 +229,7 @@ async function describeResult(
       trusted_ips: settings.trustedIps,
       real_ip_header: settings.realIpHeader,
     },
+    listener: request && (runtime.listeners.listenerFor(request)?.name ?? null),
     route: exchange && nameOf(exchange.route),
     service: exchange?.service ? nameOf(exchange.service) : null,
     consumer: exchange?.consumer ? nameOf(exchange.consumer) : null,

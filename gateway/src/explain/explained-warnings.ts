@@ -18,11 +18,17 @@ import { pluginScopeText } from "./explained-plugins.ts";
 
 /** Null: the connection has no TLS. */
 export function explainedHandshake(
-  { tlsVersion, serverName }: Pick<ConnectionPeer, "tlsVersion" | "serverName">,
-  { certificates }: Pick<Runtime, "certificates">,
+  { tlsVersion, serverName, documentPort }: Pick<ConnectionPeer, "tlsVersion" | "serverName" | "documentPort">,
+  { certificates, listeners }: Pick<Runtime, "certificates" | "listeners">,
 ): ExplainedHandshake | null {
   if (tlsVersion === null) return null;
-  const { sni = null, certificate } = certificates.findNamed(serverName) ?? {};
+  const { sni = null, certificate = undefined } =
+    documentPort === null
+      ? (certificates.findNamed(serverName) ?? {})
+      : {
+          sni: listeners.table.ports.get(documentPort)?.find(serverName ?? "")?.name,
+          certificate: listeners.certificate(documentPort, serverName),
+        };
   const details = certificate && certificateDetails(certificate.cert);
   return {
     server_name: serverName,

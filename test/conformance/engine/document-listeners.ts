@@ -1,8 +1,7 @@
 /** Ports of the document's listeners: opened and closed while the proxy serves, with their own routes and certificates. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
-import { createServer } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { request as requestTls } from "node:https";
 import { connect, type Socket } from "node:net";
 import { before, describe, it, type TestContext } from "node:test";
@@ -34,12 +33,13 @@ function recordRoutes() {
     observer: { opened: ({ route }: { readonly route: SnapshotRoute }) => void names.push(route.name ?? "") },
     async of(sent: Promise<{ readonly status: number }>): Promise<string | number> {
       const { status } = await sent;
-      return names.pop() ?? status;
+      return names.splice(0).pop() ?? status;
     },
   };
 }
 
 const echo = (_request: unknown, response: ServerResponse) => void response.end("ok");
+const echoPort: RequestListener = ({ headers }, response) => void response.end(headers["x-forwarded-port"]);
 
 async function refusesConnections(port: number): Promise<void> {
   const [error] = await once(connect(port, "127.0.0.1"), "error");
@@ -74,7 +74,7 @@ export function documentListenerSuite(engine: Engine): void {
         }),
       };
       const { observer, of } = recordRoutes();
-      const rig = await startRig(test, engine, { upstream: echo, listeners, routes, observer });
+      const rig = await startRig(test, engine, { upstream: echoPort, listeners, routes, observer });
       assert.deepEqual(await open(rig, ...listeners), []);
       const table = [
         [rig.port, "b.a.example", "/both", "route"],
@@ -90,6 +90,7 @@ export function documentListenerSuite(engine: Engine): void {
       ] as const;
       for (const [port, host, path, expected] of table)
         assert.equal(await of(send(port, { path, headers: { Host: host } })), expected, `${port} ${host} ${path}`);
+      assert.equal((await send(one, { headers: { Host: "x" } })).body, "80");
       assert.equal(await of(send(one, { headers: { Host: "x", "X-Beta": "yes" } })), "header");
       await rig.swap({ listeners: [], routes });
       assert.equal(await of(send(one, { headers: { Host: "x.example" } })), 404);
@@ -115,6 +116,7 @@ export function documentListenerSuite(engine: Engine): void {
       assert.deepEqual(await open(rig, ...listeners), []);
       const shown = async (at: number, servername: string) => {
         const socket = connectTls({ host: "127.0.0.1", port: at, servername, rejectUnauthorized: false });
+        socket.on("error", () => {});
         test.after(() => socket.destroy());
         return once(socket, "secureConnect").then(
           () => socket.getPeerX509Certificate()?.subject,
@@ -195,6 +197,7 @@ export function documentListenerSuite(engine: Engine): void {
       await rig.swap({ upstream: echo, listeners: [secure], listenerCertificates, routes });
       assert.deepEqual(await open(rig, secure), []);
       const socket = connectTls({ host: "127.0.0.1", port, servername: "a.example", ca: authority.certificate });
+      socket.on("error", () => {});
       test.after(() => socket.destroy());
       await once(socket, "secureConnect");
       await cut;

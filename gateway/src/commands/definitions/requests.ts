@@ -16,6 +16,11 @@ const explain: SluiceCommand = {
     body: { value: "TEXT", description: "The body of the request; @FILE for the content of a file." },
     "body-size": { value: "BYTES", description: "Size of the body, if no body is given." },
     "http-version": { value: "VERSION", choices: ["1.1", "2"], description: "Version of HTTP (default 1.1)." },
+    port: {
+      value: "PORT",
+      description:
+        "Port of a Gateway's listener, as clients or as the nodes know it (default: the proxy's own listeners).",
+    },
     "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
     size: { value: "NUMBER", description: "List this many routes, including those that do not match." },
     ...clientOptions("text", "yaml", "json"),

@@ -8,6 +8,7 @@ import {
   certificateDetails,
   coverageFault,
   type Difference,
+  type DocumentListener,
   emptySnapshot,
   type Snapshot,
   type SnapshotCertificate,
@@ -52,7 +53,7 @@ export class CompiledListeners implements ListenerIndex {
    * the request is misdirected.
    */
   routerFor(request: RequestDestination): Router | null {
-    const listener = this.#reached(request);
+    const listener = this.listenerFor(request);
     if (listener === null || this.isMisdirected(request)) return null;
     return this.#routers.get(listener.name) ?? Router.empty;
   }
@@ -64,8 +65,8 @@ export class CompiledListeners implements ListenerIndex {
     return listener !== null && listener !== ports.find(request.serverName ?? "");
   }
 
-  nameFor(request: RequestDestination): string | null {
-    return this.#reached(request)?.name ?? null;
+  listenerFor(request: RequestDestination): DocumentListener | null {
+    return this.#portOf(request)?.find(request.host) ?? null;
   }
 
   certificate(port: number, serverName: string | null): SnapshotCertificate | undefined {
@@ -79,10 +80,6 @@ export class CompiledListeners implements ListenerIndex {
 
   #portOf({ documentPort }: RequestDestination) {
     return documentPort === null ? undefined : this.table.ports.get(documentPort);
-  }
-
-  #reached(request: RequestDestination) {
-    return this.#portOf(request)?.find(request.host) ?? null;
   }
 }
 

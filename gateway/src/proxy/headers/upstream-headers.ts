@@ -72,7 +72,7 @@ export function addGatewayUpstreamHeaders(
   sink.add(FOR, before === undefined ? peerAddress : `${before}, ${peerAddress}`);
   sink.add(PROTO, request.scheme);
   sink.add(FORWARDED_HOST, trustedHeader(request, "x-forwarded-host") ?? nameOf(request.host));
-  sink.add(PORT, trustedHeader(request, "x-forwarded-port") ?? String(request.head.peer.port));
+  sink.add(PORT, trustedHeader(request, "x-forwarded-port") ?? String(portOf(exchange)));
   sink.add(PATH, trustedHeader(request, "x-forwarded-path") ?? request.target.sentPath);
   const prefix = trustedHeader(request, "x-forwarded-prefix") ?? strippedPrefix(exchange);
   if (prefix !== null) sink.add(PREFIX, prefix);
@@ -83,6 +83,13 @@ export function addGatewayUpstreamHeaders(
     sink.add(VIA, hops === undefined ? own : `${hops}, ${own}`);
   } else if (hops !== undefined) sink.add(VIA, hops);
   sink.add(names.requestId, exchange.id);
+}
+
+/** The port to which the client connected. On a port of the document, it is the port that clients of the Gateway use. */
+function portOf({ request, runtime }: LiveExchange): number {
+  const { port, documentPort } = request.head.peer;
+  if (documentPort === null) return port;
+  return runtime.listeners.listenerFor(request)?.public_port ?? port;
 }
 
 /**

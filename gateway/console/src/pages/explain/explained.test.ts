@@ -5,6 +5,7 @@ import { headersFromText, verdictOf } from "./explained.ts";
 
 const empty: Explanation = {
   handshake: null,
+  listener: null,
   warnings: [],
   request: null,
   route: null,

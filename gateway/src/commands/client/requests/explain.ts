@@ -29,6 +29,7 @@ export const explainCommand = defineCommand({
       ...(options.size !== undefined && { size: givenNumber("size", options.size) }),
       ...(options["client-address"] !== undefined && { client_address: options["client-address"] }),
       ...(options["http-version"] !== undefined && { http_version: options["http-version"] }),
+      ...(options.port !== undefined && { port: givenNumber("port", options.port) }),
       ...(options["server-name"] !== undefined && { server_name: options["server-name"] }),
     };
     const explanation = await withAdmin(call, (admin) => admin.post<Explanation>("/explain", request));

@@ -36,6 +36,7 @@ const explanation: Explanation = {
     trusted_ips: [],
     real_ip_header: "x-real-ip",
   },
+  listener: "team/web/https",
   route: { id: "r", name: "r" },
   service: null,
   consumer: null,

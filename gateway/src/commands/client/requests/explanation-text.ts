@@ -9,16 +9,18 @@ interface TextOptions {
 }
 
 export function explanationText(explanation: Explanation, { all }: TextOptions): string {
-  const { handshake, request, route, service, consumer, upstream, response, log, unknown, warnings } = explanation;
+  const { handshake, request, listener, route, service, consumer, upstream, response, log, unknown, warnings } =
+    explanation;
   const facts = [
     request &&
       `Request:   ${request.method} ${request.scheme}://${request.host}${request.path} from ${request.client_address}`,
     request && `Trusted:   ${trustText(request)}`,
     handshake && `TLS:       ${handshakeText(handshake)}`,
+    listener && `Listener:  ${listener}`,
     `Route:     ${nameOf(route)}`,
     `Service:   ${nameOf(service)}`,
     `Consumer:  ${nameOf(consumer)}`,
-  ].filter((line) => line !== null);
+  ].filter(Boolean);
   const sections = [
     `${verdictOf(explanation)}\n`,
     warnings.map((warning) => styled("yellow", `Warning: ${warning}\n`)).join(""),
