@@ -65,6 +65,7 @@ export { type ChildList, childLists } from "./translate/kind-tables.ts";
 export { credentialSecret, isManaged, MANAGED_BY } from "./translate/secrets.ts";
 export { CHILD_TIMES, timedVersionOf } from "./translate/timestamps.ts";
 export { certificateSecret } from "./translate/tls-secrets.ts";
+export { foreignTargetOf } from "./translate/to-entities/plugin.ts";
 export { type Children, writeChild } from "./translate/to-resource/kind-members.ts";
 export { kindOfCollection, type ResourceCollection, toResource } from "./translate/to-resource/to-resource.ts";
 export { type ResourceLocation, writeEntryReference } from "./translate/to-resource/write-references.ts";

@@ -14,6 +14,7 @@ import { type DerivedChanges, type DerivedKind, derivedKinds, isDerivedKind, rec
 import { createGatewayDeriver, type GatewayDeriver } from "./gateway/gateway-deriver.ts";
 import type { GatewayNetwork } from "./gateway/gateway-network.ts";
 import { createIngressDeriver, type IngressDeriver } from "./ingress/ingress-deriver.ts";
+import { createPluginAttachments } from "./plugin-attachments.ts";
 
 export interface DeriveStage {
   /** The cluster state with the derived resources. */
@@ -53,6 +54,7 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
   });
   const gateway = createGatewayDeriver({ clusterState: watched, class: settings.class, network, log, onChange });
   const derivers = [ingress, gateway];
+  const attachments = createPluginAttachments(() => watched.Plugin);
   const merged = Object.fromEntries(derivedKinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
     DerivedKind,
     BucketMap<Resource>
@@ -74,6 +76,7 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
       const { kind, key } = one;
       if (isDerivedKind(kind)) recordChange(all, kind, key, watched[kind].get(key));
       for (const deriver of derivers) deriver.observe(one);
+      attachments.observe(one);
     }
     emit(change, all);
   });
@@ -86,14 +89,25 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
   function emit(change: ClusterChange, all: DerivedChanges): void {
     const more: ClusterChange["resources"][number][] = [];
     const reported = new Set(change.resources.map(({ kind, key }) => `${kind}/${key}`));
-    for (const deriver of derivers) {
-      const { changes: derived, sources } = deriver.derive();
-      for (const [kind, resources] of withoutEqual(derived))
+    function record(derived: DerivedChanges): void {
+      for (const [kind, resources] of derived)
         for (const [key, one] of resources) {
           recordChange(all, kind, key, one);
           more.push({ kind, key, isMeaningful: true });
         }
+    }
+    for (const deriver of derivers) {
+      const { changes: derived, sources } = deriver.derive();
+      const different = withoutEqual(derived);
+      record(different);
+      attachments.observeDerived(different);
       for (const one of sources) if (!reported.has(`${one.kind}/${one.key}`)) more.push(one);
+    }
+    const { changes: copies, plugins } = attachments.derive();
+    record(withoutEqual(copies));
+    for (const [key, plugin] of plugins) {
+      recordChange(all, "Plugin", key, plugin);
+      if (!reported.has(`Plugin/${key}`)) more.push({ kind: "Plugin", key, isMeaningful: true });
     }
     for (const [kind, resources] of all) merged[kind] = merged[kind].with(resources);
     changes.emit(

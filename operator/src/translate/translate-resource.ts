@@ -5,6 +5,7 @@
 import {
   type CheckedTranslation,
   createTranslationCache,
+  type DerivedResource,
   type ReferencedResource,
   type Resource,
   refKey,
@@ -61,7 +62,10 @@ export function createResourceTranslations(
 ): TranslationCache<ResourceTranslation> {
   const options = { homeNamespace, audience: "nodes" } as const;
   const cache = createTranslationCache<ResourceTranslation>({
-    versionOf: ({ metadata }) => metadata.generation ?? metadata.resourceVersion,
+    versionOf({ metadata, derived }: Resource & Partial<DerivedResource>) {
+      const version = metadata.generation ?? metadata.resourceVersion;
+      return derived?.version === undefined ? version : `${version} ${derived.version}`;
+    },
     translate(resource, lookups, previous) {
       const { namespace, name, uid } = resource.metadata;
       const owner: Owner = previous?.value.owner ?? { kind: resource.kind as SluiceKind, namespace, name };

@@ -119,6 +119,21 @@ test("a route whose core Service does not exist is answered with 500, until the 
   await served("absent.test", "/", "absent");
 });
 
+test("a Plugin protects the routes of the Gateway that is its target, until it is deleted", async () => {
+  const targetRefs = [{ group: "gateway.networking.k8s.io", kind: "Gateway", name: "web" }];
+  const spec = { plugin: "request-termination", config: { status_code: 403 }, targetRefs };
+  await suite.apply({ apiVersion: "sluice.dev/v1alpha1", kind: "Plugin", metadata: { name: "closed" }, spec });
+  await served("absent.test", "/", "403");
+  assert.deepEqual(
+    (await conditionsOf("plugins.sluice.dev/closed", ".status")).filter((line) =>
+      /^(Accepted|ResolvedRefs)/.test(line),
+    ),
+    ["Accepted=True Accepted", "ResolvedRefs=True ResolvedRefs"],
+  );
+  await kubectl(["delete", "plugins.sluice.dev", "closed"]);
+  await served("absent.test", "/", "absent");
+});
+
 test("a deleted Gateway is no longer served", async () => {
   await kubectl(["delete", "gateway", "web"]);
   await waitFor(

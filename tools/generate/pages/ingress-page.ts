@@ -30,6 +30,10 @@ An Ingress belongs to an installation if the IngressClass that it names has the 
 
 Each path becomes a Route, and each backend a Service, that exist only in the gateway: they have names such as \`ingress~web~example.com~prefix~api\` in metrics, logs and explanations, and the admin API does not list them.
 
+## Plugins
+
+A Plugin acts on all requests for an Ingress if its \`targetRefs\` names the Ingress: see [Attach plugins to Ingresses and to routes of the Gateway API](../how-to/attach-plugins.md).
+
 ## Annotations
 
 The operator reads the annotations of ingress-nginx (\`nginx.ingress.kubernetes.io/\`) under their own names. If an annotation is unknown or invalid, the Ingress gets an Event. If such an annotation may protect the upstream, all requests for the Ingress are answered with 503, because they could otherwise reach the upstream unprotected. The column "protects" marks the annotations that may protect the upstream. An annotation that is not in the table counts as one of them if its name begins with \`auth\`, \`limit\`, \`whitelist\`, \`allowlist\`, \`denylist\`, \`global-rate-limit\`, \`satisfy\`, \`modsecurity\`, \`enable-modsecurity\`, \`enable-global-auth\`, \`proxy-ssl\` or \`ssl-passthrough\`, or ends with \`-snippet\`.

@@ -6,16 +6,19 @@
 import { hash } from "node:crypto";
 import { apiVersion, type CertificateExtras, CREDENTIAL_LABEL, type RouteExtras, type Violation } from "@sluice/model";
 import type { Kind, Ref, Resource, SluiceKind } from "../resource.ts";
+import type { CrossNamespaceReference } from "../translate/translation.ts";
 
 export interface DerivedResource extends Resource {
   readonly derived: {
     /** Members of the `_sluice` of a route or a certificate. */
     readonly extras?: RouteExtras & CertificateExtras;
     /**
-     * Set if references to other namespaces were checked when the resource was derived: ReferenceGrants name the kind
-     * of the source.
+     * The kinds to which references into other namespaces were checked when the resource was derived, because
+     * ReferenceGrants name the kind of the source. Default: none.
      */
-    readonly areReferencesAllowed?: true;
+    readonly checkedReferences?: readonly CrossNamespaceReference["to"]["kind"][];
+    /** Changes with every part of the resource that its generation does not count. Default: it is unused. */
+    readonly version?: string;
     /**
      * Where the source has the values of this resource, by the path in this resource: `spec.backendRef` ->
      * `spec.rules[0].http.paths[0].backend.service`. A violation is reported at the source path of its own path or, if
@@ -26,9 +29,12 @@ export interface DerivedResource extends Resource {
 }
 
 /** The kinds from which resources are derived, by the first part of the derived resources' names. */
-const sourceKinds = { ingress: "Ingress", gateway: "Gateway", "http-route": "HTTPRoute" } as const satisfies Readonly<
-  Record<string, Kind>
->;
+const sourceKinds = {
+  ingress: "Ingress",
+  gateway: "Gateway",
+  "http-route": "HTTPRoute",
+  plugin: "Plugin",
+} as const satisfies Readonly<Record<string, Kind>>;
 
 type SourcePrefix = keyof typeof sourceKinds;
 

@@ -27,6 +27,7 @@ export type Reason =
   | "ConsumerNotFound"
   | "CACertificateNotFound"
   | "ConsumerGroupNotFound"
+  | "TargetNotFound"
   | "VaultNotFound"
   | "PluginNotFound"
   | "BackendNotFound"

@@ -46,7 +46,7 @@ test("status is a subresource whose conditions are a map by type", () => {
   assert.deepEqual(schema?.properties?.status?.properties?.conditions?.["x-kubernetes-list-map-keys"], ["type"]);
 });
 
-test("the CRD of Plugin has a rule for each kind of target that some plugins refuse, and a rule that forbids a consumer together with a consumer group", () => {
+test("the CRD of Plugin has a rule for each kind of target that some plugins refuse, and rules for targets that exclude each other", () => {
   const rules = kinds.Plugin.spec.cel?.map(({ message }) => message);
   const refusing =
     "acl, basic-auth, bot-detection, cors, forward-auth, hmac-auth, jwt, key-auth, ldap-auth, mtls-auth, openid-connect, session and standard-webhooks";
@@ -54,6 +54,8 @@ test("the CRD of Plugin has a rule for each kind of target that some plugins ref
     `${refusing} cannot be attached to a Consumer`,
     `${refusing} cannot be attached to a ConsumerGroup`,
     "a plugin cannot be attached to both a consumer and a consumer group",
+    "a target of the kind Ingress, HTTPRoute, GRPCRoute or Gateway can only be combined with a Consumer or a ConsumerGroup",
+    "a target of the kind Ingress, HTTPRoute, GRPCRoute or Gateway must be in the namespace of the Plugin: remove namespace",
   ]);
 });
 

@@ -26,8 +26,23 @@ export const targetMembers = {
 export type TargetKind = keyof typeof targetMembers;
 const targetKinds = Object.keys(targetMembers) as readonly TargetKind[];
 
+/**
+ * Kinds of other APIs to which a plugin may be attached, each with its API group. The operator makes Routes of them,
+ * and attaches copies of the Plugin to these (Gateway API, GEP-713 "Metaresources and Policy Attachment").
+ */
+export const foreignTargetGroups = {
+  Ingress: "networking.k8s.io",
+  HTTPRoute: "gateway.networking.k8s.io",
+  GRPCRoute: "gateway.networking.k8s.io",
+  Gateway: "gateway.networking.k8s.io",
+} as const;
+export type ForeignTargetKind = keyof typeof foreignTargetGroups;
+const foreignKinds = Object.keys(foreignTargetGroups) as readonly ForeignTargetKind[];
+
 export interface TargetRef extends NameRef {
-  readonly kind: TargetKind;
+  readonly kind: TargetKind | ForeignTargetKind;
+  /** The API group of the kind. Default: that of the only kind with this name. */
+  readonly group?: string;
 }
 
 export type PluginSpec = CommonSpec &
@@ -63,6 +78,23 @@ const consumerOrGroup: CelRule = {
   fieldPath: ".targetRefs",
 };
 
+const celList = (words: readonly string[]): string => `[${words.map((word) => `'${word}'`).join(", ")}]`;
+
+const foreignTargets: readonly CelRule[] = [
+  {
+    rule:
+      `!has(self.targetRefs) || self.targetRefs.filter(target, target.kind in ${celList(foreignKinds)}).size() == 0 || ` +
+      `self.targetRefs.filter(target, !(target.kind in ['Consumer', 'ConsumerGroup'])).size() == 1`,
+    message: `a target of the kind ${foreignKinds.slice(0, -1).join(", ")} or ${foreignKinds.at(-1)} can only be combined with a Consumer or a ConsumerGroup`,
+    fieldPath: ".targetRefs",
+  },
+  {
+    rule: `!has(self.targetRefs) || self.targetRefs.all(target, !(target.kind in ${celList(foreignKinds)}) || !has(target.__namespace__))`,
+    message: `a target of the kind ${foreignKinds.slice(0, -1).join(", ")} or ${foreignKinds.at(-1)} must be in the namespace of the Plugin: remove namespace`,
+    fieldPath: ".targetRefs",
+  },
+];
+
 export const pluginKind: KindFacts = {
   collection: "plugins",
   shortName: "gwplugin",
@@ -86,12 +118,18 @@ export const pluginKind: KindFacts = {
         type: "array",
         description:
           "The resources that the plugin is attached to: at most one Service, one Route, and one Consumer or " +
-          "ConsumerGroup. It acts on requests that match all of them. Without targets it acts on all requests, which only Plugins in Sluice's " +
-          "home namespace may do.",
+          "ConsumerGroup. It acts on requests that match all of them. Instead of a Service or Route, the target may be an " +
+          "Ingress, HTTPRoute, GRPCRoute or Gateway in the namespace of the Plugin. Without targets it acts on all " +
+          "requests, which only Plugins in Sluice's home namespace may do.",
         maxItems: 3,
         listMapKeys: ["kind"],
         items: object("A resource.", ["kind", "name"], {
-          kind: { type: "string", description: "Kind of the resource.", enum: targetKinds },
+          kind: { type: "string", description: "Kind of the resource.", enum: [...targetKinds, ...foreignKinds] },
+          group: {
+            type: "string",
+            description: "API group of the resource. Default: the group of the kind.",
+            maxLength: 253,
+          },
           ...nameRef("", "resource").properties,
         }),
       },
@@ -103,7 +141,7 @@ export const pluginKind: KindFacts = {
       configFrom,
     },
     required: ["plugin"],
-    cel: [...refusals, consumerOrGroup],
+    cel: [...refusals, consumerOrGroup, ...foreignTargets],
   }),
   columns: [
     { name: "Plugin", jsonPath: ".spec.plugin", description: "Name of the plugin." },

@@ -82,7 +82,12 @@ const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly 
     "errors inside a list",
     "Plugin",
     { plugin: "cors", targetRefs: [{ kind: "Pod", name: "x" }] },
-    [[["targetRefs", 0, "kind"], "expected one of: Service, Route, Consumer, ConsumerGroup"]],
+    [
+      [
+        ["targetRefs", 0, "kind"],
+        "expected one of: Service, Route, Consumer, ConsumerGroup, Ingress, HTTPRoute, GRPCRoute, Gateway",
+      ],
+    ],
   ],
   ["an invalid id", "Service", { host: "x", id: "1" }, [[["id"], "expected a valid UUID"]]],
   [

@@ -85,6 +85,43 @@ const namespace = (name: string, labels: Record<string, string>): Resource =>
 const plugin = (config: object): Resource =>
   resource("Plugin", "limit", { apiVersion: "sluice.dev/v1alpha1", spec: { plugin: "cors", enabled: false, config } });
 
+function attachedPlugin(name: string, target: string, spec: object = {}): Resource {
+  const [kind, of] = target.split("/");
+  const apiVersion = "sluice.dev/v1alpha1";
+  return resource("Plugin", name, { apiVersion, spec: { plugin: "cors", ...spec, targetRefs: [{ kind, name: of }] } });
+}
+
+/** The Routes to which the Plugins with the name are attached. */
+const routesWith = ({ clusterState }: ReturnType<typeof deriveScene>["derive"], name: string) =>
+  [...clusterState.Plugin.values()]
+    .filter(({ metadata }) => metadata.name === name || metadata.name.startsWith(`plugin~${name}~`))
+    .map(({ spec }) => (Object(spec).targetRefs as readonly { readonly name: string }[])[0]?.name)
+    .sort();
+
+test("a Plugin acts on all routes of its target, until another takes precedence or the target is gone", () => {
+  const { apply, derive } = deriveScene();
+  apply([gateway("one"), httpRoute("a"), httpRoute("b"), attachedPlugin("p", "Gateway/one")]);
+  const [a, b] = ["http-route~a~000~000~_", "http-route~b~000~000~_"];
+  assert.deepEqual(routesWith(derive, "p"), [a, b]);
+  apply([attachedPlugin("q", "HTTPRoute/a")]);
+  assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [[b], [a]]);
+  apply([plugin({}), httpRoute("a", { extension: "limit" })]);
+  assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [[b], ["a"]]);
+  apply([httpRoute("a")]);
+  apply([attachedPlugin("q", "HTTPRoute/a")], { gone: true });
+  assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [[a, b], []]);
+  apply([httpRoute("a"), httpRoute("b")], { gone: true });
+  assert.deepEqual(routesWith(derive, "p"), ["one"]);
+});
+
+test("a status write of an attached Plugin keeps its Route", () => {
+  const { apply, derive } = deriveScene();
+  apply([gateway("one"), httpRoute("a"), attachedPlugin("p", "HTTPRoute/a")]);
+  apply([{ ...attachedPlugin("p", "HTTPRoute/a"), status: { conditions: [] } }], { isMeaningful: false });
+  assert.deepEqual(routesWith(derive, "p"), ["http-route~a~000~000~_"]);
+  assert.deepEqual(derive.clusterState.Plugin.get("shop/p")?.status, { conditions: [] });
+});
+
 test("a route is counted at the listener while it is attached", () => {
   const { apply, derive } = deriveScene();
   apply([gateway("one"), httpRoute("a"), httpRoute("b")]);
@@ -166,6 +203,14 @@ const step = fc.record({
       plugin({}),
       plugin({ origins: ["https://a.test"] }),
     ),
+    fc
+      .record({
+        name: fc.constantFrom("p", "q"),
+        target: fc.constantFrom("HTTPRoute/a", "HTTPRoute/b", "Gateway/one", "Gateway/two", "Ingress/none"),
+        plugin: fc.constantFrom("cors", "key-auth"),
+        enabled: fc.boolean(),
+      })
+      .map(({ name, target, ...spec }) => attachedPlugin(name, target, spec)),
   ),
   gone: fc.boolean(),
 });

@@ -1,6 +1,11 @@
 import { common, counts, lengths, type Row, references, secretRef, texts } from "./row.ts";
 
 const cors = { plugin: "cors" };
+/** rate-limiting, which may be attached to Consumers, with the targets. */
+const foreign = (...targets: readonly object[]) => ({
+  plugin: "rate-limiting",
+  targetRefs: targets.map((target) => ({ name: "a", ...target })),
+});
 const from = (member: object) => ({ ...cors, configFrom: [{ path: "a", secretRef, ...member }] });
 
 export const plugin: readonly Row[] = [
@@ -30,6 +35,15 @@ export const plugin: readonly Row[] = [
     (kind): Row => [`a ${kind} as target`, { ...cors, targetRefs: [{ kind, name: "a" }] }, null],
   ),
   ...references("a target", (ref) => ({ ...cors, targetRefs: [{ kind: "Route", ...ref }] })),
+  ["an HTTPRoute and a Consumer as targets", foreign({ kind: "HTTPRoute" }, { kind: "Consumer" }), null],
+  ["a Gateway with its API group as target", foreign({ kind: "Gateway", group: "gateway.networking.k8s.io" }), null],
+  [
+    "an Ingress and a Service as targets",
+    foreign({ kind: "Ingress" }, { kind: "Service" }),
+    /can only be combined with/,
+  ],
+  ["two foreign targets", foreign({ kind: "Ingress" }, { kind: "GRPCRoute" }), /can only be combined with/],
+  ["an Ingress of another namespace as target", foreign({ kind: "Ingress", namespace: "b" }), /remove namespace/],
   [
     "two targets of one kind",
     { ...cors, targetRefs: ["a", "b"].map((name) => ({ kind: "Route", name })) },

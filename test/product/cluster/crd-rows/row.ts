@@ -70,7 +70,7 @@ export function references(what: string, spec: (ref: object) => object): readonl
     [`${what} without a name`, spec({}), /name: Required value/],
     [`${what} in another namespace`, spec({ name: "a", namespace: "team-1" }), null],
     [`${what} in a namespace with dots`, spec({ name: "a", namespace: "a.b" }), /namespace.*should match/],
-    [`${what} with an unknown member`, spec({ name: "a", group: "b" }), /unknown field/],
+    [`${what} with an unknown member`, spec({ name: "a", other: "b" }), /unknown field/],
   ];
 }
 

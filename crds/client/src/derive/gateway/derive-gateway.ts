@@ -91,7 +91,7 @@ export function deriveGateway(gateway: Resource, options: DeriveGatewayOptions):
         spec: { secretRef: { namespace, name }, class: options.class },
         derived: {
           extras: { listeners: ids.toSorted() },
-          areReferencesAllowed: true,
+          checkedReferences: ["Secret"],
           sourcePaths: { spec: "spec.listeners" },
         },
       }),

@@ -54,7 +54,9 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   if (first && usesService && attached.length > 0) {
     const members = { service: effects.service, upstream: null, source: `${source}.backendRefs` };
     const backends = [first, ...others] as const;
-    contents.push(...serviceContents(route, { name: service, backends, ...members }, { areReferencesAllowed: true }));
+    contents.push(
+      ...serviceContents(route, { name: service, backends, ...members }, { checkedReferences: ["CoreService"] }),
+    );
   }
   const places = placesOf(attached, { byPort: effects.redirect?.usesListenerPort ?? false });
   for (const [at, given] of matches.entries()) {

@@ -1,13 +1,16 @@
 /** The name, the targets and the config of a Plugin. */
 import {
+  type ForeignTargetKind,
+  foreignTargetGroups,
   type PluginSpec,
   pluginNamed,
   refusedTargets,
   type SecretRef,
+  type TargetKind,
   type TargetRef,
   targetMembers,
 } from "@sluice/model";
-import { referencePart } from "../resolve-reference.ts";
+import { type ReferenceOrigin, referencePart } from "../resolve-reference.ts";
 import { isManaged, readSecret } from "../secrets.ts";
 import type { Path, ResourceViolation } from "../translation.ts";
 import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
@@ -40,10 +43,15 @@ function targetParts({ from, resource, own, options }: TranslatorInput): readonl
   if (Array.isArray(given) && given.length === 0) return [];
   const found = new Set<string>();
   const parts = (Array.isArray(given) ? given : []).flatMap((ref: unknown, index): EntityPart[] => {
+    const path = ["spec", "targetRefs", index];
+    const foreign = foreignTargetOf(ref);
+    if (foreign) {
+      found.add("service");
+      return [foreignTargetPart(foreign, { from, path })];
+    }
     if (!isTargetRef(ref)) return [];
     const { kind } = ref;
     const member = targetMembers[kind];
-    const path = ["spec", "targetRefs", index];
     const violations: ResourceViolation[] = [];
     if (refuses((own as Partial<PluginSpec>).plugin, member))
       violations.push(invalidField([...path, "kind"], `${own.plugin} cannot be attached to a ${kind}`));
@@ -61,16 +69,52 @@ function targetParts({ from, resource, own, options }: TranslatorInput): readonl
   return found.size > 0 ? parts : [...parts, unresolvable];
 }
 
+/**
+ * A target for which no Route has been derived. The operator replaces targets by the Routes that it derives from them
+ * (`operator/src/derive`), so that a target that is left has none.
+ */
+function foreignTargetPart(
+  { kind, name, namespace, group }: TargetRef & { readonly kind: ForeignTargetKind },
+  { from, path }: ReferenceOrigin,
+): EntityPart {
+  const expected = foreignTargetGroups[kind];
+  const violations: ResourceViolation[] = [
+    ...(namespace === undefined || namespace === from.namespace
+      ? []
+      : [invalidField([...path, "namespace"], `the ${kind} must be in the namespace of the Plugin: remove namespace`)]),
+    ...(group === undefined || group === expected ? [] : [invalidField([...path, "group"], `expected ${expected}`)]),
+  ];
+  const missing: ResourceViolation = {
+    path: [...path, "name"],
+    message: `there is no ${kind} ${name} in the namespace ${from.namespace} that this installation serves`,
+    condition: "ResolvedRefs",
+    reason: "TargetNotFound",
+  };
+  return {
+    members: { service: {} },
+    sourcePaths: { service: path },
+    violations: violations.length > 0 ? violations : [missing],
+  };
+}
+
 /** The spelling `target_refs` is a violation, but must not turn the plugin into a global one. */
 const givenTargets = ({ spec }: TranslatorInput["resource"]): unknown => spec?.targetRefs ?? spec?.target_refs ?? [];
 
-function isTargetRef(ref: unknown): ref is TargetRef {
+const isNamed = (ref: unknown): ref is TargetRef => {
   const { kind, name, namespace = "" } = Object(ref) as Record<string, unknown>;
-  const isNamed = typeof name === "string" && typeof namespace === "string";
-  return isNamed && typeof kind === "string" && Object.hasOwn(targetMembers, kind);
-}
+  return typeof name === "string" && typeof namespace === "string" && typeof kind === "string";
+};
 
-const refuses = (plugin: string | undefined, member: (typeof targetMembers)[TargetRef["kind"]]): boolean =>
+const isTargetRef = (ref: unknown): ref is TargetRef & { readonly kind: TargetKind } =>
+  isNamed(ref) && Object.hasOwn(targetMembers, ref.kind);
+
+/** The target if it is of a kind of another API. */
+export const foreignTargetOf = (ref: unknown): (TargetRef & { readonly kind: ForeignTargetKind }) | undefined =>
+  isNamed(ref) && Object.hasOwn(foreignTargetGroups, ref.kind)
+    ? (ref as TargetRef & { readonly kind: ForeignTargetKind })
+    : undefined;
+
+const refuses = (plugin: string | undefined, member: (typeof targetMembers)[TargetKind]): boolean =>
   refusedTargets(pluginNamed(plugin) ?? {}).includes(member);
 
 /**

@@ -34,8 +34,8 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
  * @throws TypeError for a resource of a kind that is not Sluice's.
  */
 export function toEntities(resource: Resource, lookups: TranslateOptions): readonly TranslatedEntity[] {
-  const { areReferencesAllowed } = (resource as Partial<DerivedResource>).derived ?? {};
-  const options = areReferencesAllowed ? { ...lookups, isReferenceAllowed: () => true } : lookups;
+  const { checkedReferences } = (resource as Partial<DerivedResource>).derived ?? {};
+  const options = checkedReferences ? withCheckedReferences(lookups, checkedReferences) : lookups;
   const identity = identityOf(resource, options.homeNamespace);
   const { kind, collection, id } = identity;
   const { violations, ...read } = readSpec(kinds[kind].spec, resource.spec ?? {});
@@ -61,6 +61,14 @@ export function toEntities(resource: Resource, lookups: TranslateOptions): reado
   ]);
   return [entity, ...childEntities(input), ...backendTargets(input)];
 }
+
+const withCheckedReferences = (
+  lookups: TranslateOptions,
+  checked: NonNullable<DerivedResource["derived"]["checkedReferences"]>,
+): TranslateOptions => ({
+  ...lookups,
+  isReferenceAllowed: (crossing) => checked.includes(crossing.to.kind) || lookups.isReferenceAllowed(crossing),
+});
 
 /**
  * The resource's violations, without those inside the entries of a list of children, and without those for which the
