@@ -28,7 +28,7 @@ export function routeConditions(
   return all.length > 0 ? all : null;
 }
 
-export function holds({ on, name, value }: RouteCondition, request: RoutableRequest): boolean {
+export function conditionHolds({ on, name, value }: RouteCondition, request: RoutableRequest): boolean {
   const sent = on === "header" ? combinedHeader(request, name) : firstParameter(request.query, name);
   if (sent === null) return false;
   return typeof value === "string" ? sent === value : value.testWhole(sent);

@@ -1,7 +1,7 @@
 /** Explains a lookup of the router: which routes were candidates for a request, and why the others do not match. */
 import { firstNames, type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
 import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
-import { holds } from "./conditions.ts";
+import { conditionHolds } from "./conditions.ts";
 import { visitHostKeys } from "./host-pattern.ts";
 import { compareEntries, precedenceReason } from "./precedence.ts";
 import { acceptsHeader, acceptsServerName, type HeaderRule, type RouteEntry } from "./route-entry.ts";
@@ -103,7 +103,7 @@ function mismatchBesidesHost(entry: RouteEntry, { request, isServed }: Lookup): 
   if (methods !== null && !methods.has(request.method)) return "method";
   if (headers !== null && !headers.every((rule) => acceptsHeader(rule, request))) return "header";
   for (const on of ["header", "query"] as const)
-    if (conditions?.some((condition) => condition.on === on && !holds(condition, request))) return on;
+    if (conditions?.some((condition) => condition.on === on && !conditionHolds(condition, request))) return on;
   if (!acceptsServerName(entry, request)) return "sni";
   return isServed(route) ? null : "service";
 }
@@ -153,7 +153,7 @@ function conditionReason(
   on: "header" | "query",
   request: RoutableRequest,
 ): string {
-  const failed = conditions?.find((condition) => condition.on === on && !holds(condition, request));
+  const failed = conditions?.find((condition) => condition.on === on && !conditionHolds(condition, request));
   const what = on === "header" ? "header" : "query parameter";
   if (failed === undefined) return `a ${what} does not match`;
   const { name, value } = failed;

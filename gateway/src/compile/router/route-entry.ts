@@ -5,7 +5,7 @@
 import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serving";
 import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
-import { holds, type RouteCondition, routeConditions } from "./conditions.ts";
+import { conditionHolds, type RouteCondition, routeConditions } from "./conditions.ts";
 import { exactPathOf } from "./exact-path.ts";
 import { weightOf, weightWithPriority } from "./weight.ts";
 
@@ -99,7 +99,8 @@ const HTTP_PROTOCOLS: ReadonlySet<string> = new Set(["http", "https", "grpc", "g
 export function matchesRest(entry: RouteEntry, request: RoutableRequest): boolean {
   if (entry.methods !== null && !entry.methods.has(request.method)) return false;
   if (entry.headers !== null && !entry.headers.every((rule) => acceptsHeader(rule, request))) return false;
-  if (entry.conditions !== null && !entry.conditions.every((condition) => holds(condition, request))) return false;
+  if (entry.conditions !== null && !entry.conditions.every((condition) => conditionHolds(condition, request)))
+    return false;
   return acceptsServerName(entry, request);
 }
 
