@@ -63,8 +63,11 @@ export function omitUnsupported(objects: KongObjects, conversion: Conversion): v
     conversion.objects.add(object);
     for (const name of kongAnnotationsAt(object)) {
       const message =
-        "annotations of Kong at routes of the Gateway API are not converted: write an Ingress or Sluice's Routes instead";
-      conversion.omit({ object, path: annotationField(name) }, message, "Sluice does not serve this route");
+        name === "konghq.com/plugins"
+          ? "not converted: add a filter of the type ExtensionRef to each rule, with the group sluice.dev, the kind Plugin and the name of a Plugin"
+          : "not converted: use a filter or a field of the Gateway API, or write an Ingress and convert again";
+      const consequence = "not written; name a Gateway of Sluice in parentRefs only after this change";
+      conversion.omit({ object, path: annotationField(name) }, message, consequence);
     }
   }
 }

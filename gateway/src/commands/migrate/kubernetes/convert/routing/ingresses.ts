@@ -144,7 +144,7 @@ function routeMembers(ingress: ManifestObject, read: AnnotationReader): CommonMe
     protocols: isMixed ? ["http", "https"] : protocols.length > 0 ? protocols : undefined,
     https_redirect_status_code: redirect,
     methods: methods.length > 0 && areMethods ? methods : undefined,
-    snis: read.list("snis").length > 0 ? read.list("snis") : undefined,
+    snis: validNames(read, "snis", SERVER_NAME),
     headers: headersOf(ingress, read),
     regex_priority: read.integer("regex-priority"),
     path_handling: pathHandling,
@@ -154,8 +154,19 @@ function routeMembers(ingress: ManifestObject, read: AnnotationReader): CommonMe
   };
   return {
     members: Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)),
-    aliases: read.list("host-aliases"),
+    aliases: validNames(read, "host-aliases", HOST) ?? [],
   };
+}
+
+const LABELS = "[a-z0-9-]+(\\.[a-z0-9-]+)*";
+const SERVER_NAME = new RegExp(`^${LABELS}$`, "i");
+const HOST = new RegExp(`^(\\*\\.)?${LABELS}(\\.\\*)?$`, "i");
+
+/** The names of an annotation; undefined if there is none. One invalid name makes Kong ignore all. */
+function validNames(read: AnnotationReader, annotation: string, form: RegExp): readonly string[] | undefined {
+  const names = read.list(annotation);
+  if (names.every((name) => form.test(name))) return names.length > 0 ? names : undefined;
+  return read.invalid(annotation);
 }
 
 function headersOf(ingress: ManifestObject, read: AnnotationReader): Members | undefined {
