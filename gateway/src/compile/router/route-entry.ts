@@ -132,7 +132,6 @@ const filled = (words: readonly string[] | null): ReadonlySet<string> | null =>
 /** Snapshots are validated: a pattern that does not compile here is a bug. */
 function regex(source: string): Regex {
   const { value, violations } = compileRegex(source);
-  if (value === undefined)
-    throw new Error(`a snapshot conditionHolds the bad pattern ${source}: ${violations[0]?.message}`);
+  if (value === undefined) throw new Error(`a snapshot holds the bad pattern ${source}: ${violations[0]?.message}`);
   return value;
 }
