@@ -11,6 +11,8 @@ const publicKey = createPublicKey(first.key).export({ type: "spki", format: "pem
 const KEY = "invalid key: expected a private key in PEM, not encrypted";
 const targetName = (value: string) => `Invalid target ('${value}'); not a valid hostname or ip address`;
 const upstreamName = (value: string) => `Invalid name ('${value}'); must be a valid hostname`;
+const listenerHost = (value: string) =>
+  `invalid hostname: ${value} (expected a DNS name in lower case, which may begin with '*.')`;
 const host = (value: string) => `invalid value: ${value}`;
 const hostname = (value: string) => `invalid hostname: ${value}`;
 const name = (value: string) =>
@@ -253,6 +255,19 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["a:b", header("a:b")],
     ["ä", header("ä")],
     ["__proto__", header("__proto__")],
+  ],
+  "header-token": [
+    ["x-version", undefined],
+    ["!#$%&'*+-.^_`|~09Az", undefined],
+    ...["", "a b", "a:b", "ä", "(a)"].map((value) => [value, `invalid name of a header: '${value}'`] as const),
+  ],
+  "listener-host": [
+    ["a.example.com", undefined],
+    ["*.example.com", undefined],
+    ["localhost", undefined],
+    ...["", "*", "*.*.com", "a.*.com", "A.example.com", "-a.com", "a..com", "127.0.0.1", "a.com:80"].map(
+      (value) => [value, listenerHost(value)] as const,
+    ),
   ],
   "upstream-header": [
     ["X-Gateway-Secret", undefined],
