@@ -30,7 +30,15 @@ export {
   gatewayClassStatus,
   gatewayStatus,
   routeStatus,
+  supportedFeatures,
 } from "./derive/gateway/gateway-status.ts";
+export {
+  gatewayClassMembers,
+  gatewayMembers,
+  httpRouteMembers,
+  type MemberTable,
+  referenceGrantMembers,
+} from "./derive/gateway/member-table.ts";
 export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";
 export { clientCertificatesOf, requiresCertificates } from "./derive/ingress/annotations/client-certificates.ts";
 export { type AnnotationFacts, annotationTable } from "./derive/ingress/annotations/table.ts";

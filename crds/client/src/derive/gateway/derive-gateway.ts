@@ -102,7 +102,7 @@ export function deriveGateway(gateway: Resource, options: DeriveGatewayOptions):
 /** Why the whole Gateway is refused. */
 function gatewayFault(gateway: Resource): Finding | undefined {
   const { addresses = [], infrastructure, tls } = gatewaySpecOf(gateway);
-  if (addresses.length > 0)
+  if (addresses.some(({ value = "" }) => value !== ""))
     return fails(
       "UnsupportedAddress",
       "spec.addresses is not supported: the Gateway gets the addresses of its Service",

@@ -41,7 +41,7 @@ export interface Listener {
 export interface GatewaySpec {
   readonly gatewayClassName: string;
   readonly listeners: readonly Listener[];
-  readonly addresses?: readonly object[];
+  readonly addresses?: readonly { readonly value?: string }[];
   readonly infrastructure?: { readonly parametersRef?: object };
   readonly tls?: { readonly frontend?: object; readonly backend?: object };
 }

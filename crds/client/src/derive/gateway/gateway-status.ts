@@ -83,8 +83,32 @@ function gatewayProgrammed(
   return holds("Programmed");
 }
 
-/** The features of conformance that are served, sorted. */
-const supportedFeatures = ["Gateway", "HTTPRoute", "ReferenceGrant"];
+/** The features of the conformance tests that are served, sorted. */
+export const supportedFeatures = [
+  "Gateway",
+  "GatewayAddressEmpty",
+  "GatewayHTTPListenerIsolation",
+  "GatewayPort8080",
+  "HTTPRoute",
+  "HTTPRoute303RedirectStatusCode",
+  "HTTPRoute307RedirectStatusCode",
+  "HTTPRoute308RedirectStatusCode",
+  "HTTPRouteBackendProtocolWebSocket",
+  "HTTPRouteBackendTimeout",
+  "HTTPRouteCORS",
+  "HTTPRouteHostRewrite",
+  "HTTPRouteMethodMatching",
+  "HTTPRouteNamedRouteRule",
+  "HTTPRouteParentRefPort",
+  "HTTPRoutePathRedirect",
+  "HTTPRoutePathRewrite",
+  "HTTPRoutePortRedirect",
+  "HTTPRouteQueryParamMatching",
+  "HTTPRouteRequestTimeout",
+  "HTTPRouteResponseHeaderModification",
+  "HTTPRouteSchemeRedirect",
+  "ReferenceGrant",
+] as const;
 
 export const gatewayClassStatus = (gatewayClass: Resource) => ({
   conditions: [

@@ -72,7 +72,7 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
         redirect = redirectOf(filter.requestRedirect, at);
         break;
       case "CORS":
-        plugins.push({ plugin: "cors", config: corsConfig(filter.cors), source: at });
+        allowOrigins(filter.cors, at);
         break;
       case "ExtensionRef":
         extend(filter.extensionRef, at);
@@ -80,6 +80,11 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
       default:
         faults.push(fails("UnsupportedValue", `${at}: the filter ${filter.type} is not supported`));
     }
+  }
+
+  function allowOrigins(filter: unknown, at: string): void {
+    const config = corsConfig(filter);
+    if (config) plugins.push({ plugin: "cors", config, source: at });
   }
 
   function rewrite(filter: unknown): void {

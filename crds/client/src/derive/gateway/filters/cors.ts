@@ -13,21 +13,20 @@ interface CorsFilter {
 /** Seconds, the default of the API. */
 const MAX_AGE = 5;
 
-export function corsConfig(filter: unknown): object {
-  const {
-    allowOrigins = [],
-    allowCredentials = false,
-    allowMethods = [],
-    allowHeaders = [],
-    ...more
-  } = Object(filter) as CorsFilter;
-  const { exposeHeaders = [], maxAge = MAX_AGE } = more;
-  const isAll = (list: readonly string[]): boolean => list.includes("*");
+/** Browsers send these without asking (Fetch standard, CORS-safelisted methods and request headers). */
+const SAFE_METHODS = ["GET", "HEAD", "POST"];
+const SAFE_HEADERS = ["Accept"];
+
+/** Undefined: no origin is allowed, and the responses of the upstream stay as they are. */
+export function corsConfig(filter: unknown): object | undefined {
+  const { allowOrigins = [], allowMethods = [], allowHeaders = [], ...more } = Object(filter) as CorsFilter;
+  const { allowCredentials = false, exposeHeaders = [], maxAge = MAX_AGE } = more;
+  if (allowOrigins.length === 0) return undefined;
   return {
     origins: allowOrigins.map(originOf),
-    ...(!isAll(allowMethods) && { methods: allowMethods }),
-    // Without a list, the headers are allowed for which the browser asks.
-    ...(!isAll(allowHeaders) && { headers: allowHeaders }),
+    // Without a list, all methods are allowed, and the headers for which the browser asks.
+    ...(!allowMethods.includes("*") && { methods: allowMethods.length > 0 ? allowMethods : SAFE_METHODS }),
+    ...(!allowHeaders.includes("*") && { headers: allowHeaders.length > 0 ? allowHeaders : SAFE_HEADERS }),
     ...(exposeHeaders.length > 0 && { exposed_headers: exposeHeaders }),
     credentials: allowCredentials,
     max_age: maxAge,

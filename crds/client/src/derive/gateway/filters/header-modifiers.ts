@@ -17,7 +17,7 @@ const modifierOf = (filter: unknown): HeaderModifier => Object(filter) as Header
  * A text that request-transformer uses as it is. `$(` would begin an expression, so its `$` is written as an expression
  * of its own.
  */
-export const literal = (text: string): string => text.replaceAll("$(", "$('$')(");
+export const literal = (text: string): string => text.replaceAll("$(", () => "$('$')(");
 
 const entry = ({ name, value }: Header): string => `${name}:${value}`;
 const literalEntry = ({ name, value }: Header): string => `${name}:${literal(value)}`;

@@ -1,0 +1,106 @@
+/** What Sluice does with each member of Gateway API resources; the reference page shows this table. */
+
+export interface MemberFacts {
+  readonly effect: string;
+  /** Whether the member is served. Default true. */
+  readonly isServed?: boolean;
+}
+
+/** By the path of the member. An entry also stands for the members below it that have no entry of their own. */
+export type MemberTable = Readonly<Record<string, MemberFacts>>;
+
+const refused = (effect: string): MemberFacts => ({ effect, isServed: false });
+
+export const gatewayClassMembers: MemberTable = {
+  controllerName: { effect: "Decides whether the GatewayClass belongs to the installation." },
+  description: { effect: "For people." },
+  parametersRef: refused("The GatewayClass is not accepted (`InvalidParameters`)."),
+};
+
+export const gatewayMembers: MemberTable = {
+  gatewayClassName: { effect: "Decides whether the Gateway belongs to the installation." },
+  listeners: { effect: "Each listener has a name, a port and a protocol." },
+  "listeners[].hostname": { effect: "A host, or a wildcard for one or more labels." },
+  "listeners[].protocol": {
+    effect: "`HTTP` or `HTTPS`. Others are not accepted (`UnsupportedProtocol`). HTTP/2 is served by both.",
+  },
+  "listeners[].tls.mode": { effect: "`Terminate`. `Passthrough` is not accepted for HTTPS." },
+  "listeners[].tls.certificateRefs": {
+    effect:
+      "Secrets of the type `kubernetes.io/tls`, in other namespaces with a ReferenceGrant. A listener is served if one of " +
+      "its certificates is valid.",
+  },
+  "listeners[].tls.options": { effect: "No effect: Sluice defines none.", isServed: false },
+  "listeners[].allowedRoutes.kinds": { effect: "`HTTPRoute`." },
+  "listeners[].allowedRoutes.namespaces": {
+    effect:
+      "`Same`, `All`, `None`, or a selector of namespace labels. An operator that is limited to namespaces cannot read " +
+      "labels; a selector then selects nothing.",
+  },
+  addresses: refused("A Gateway with a `value` is not accepted (`UnsupportedAddress`); an empty one has no effect."),
+  "infrastructure.annotations": refused("No effect."),
+  "infrastructure.labels": refused("No effect."),
+  "infrastructure.parametersRef": refused("The Gateway is not accepted (`InvalidParameters`)."),
+  allowedListeners: refused("No effect: ListenerSets are not served."),
+  "tls.backend": refused("The Gateway is not accepted (`Invalid`)."),
+  "tls.frontend": refused(
+    "HTTPS listeners are not accepted, so that they are not open to clients without a certificate.",
+  ),
+};
+
+/** The members that routes of all kinds have. */
+const commonRouteMembers: MemberTable = {
+  parentRefs: { effect: "Gateways, with `sectionName` and `port`. Parents of other kinds are ignored." },
+  hostnames: { effect: "The hosts that the listener has too. A wildcard stands for one or more labels." },
+  "rules[].name": { effect: "For people." },
+  "rules[].filters[].type": {
+    effect:
+      "A rule with a filter that is not supported is answered with 500, and the route is not accepted (`UnsupportedValue`).",
+  },
+  "rules[].filters[].requestHeaderModifier": { effect: "Values are used as they are." },
+  "rules[].filters[].responseHeaderModifier": { effect: "Values are used as they are." },
+  "rules[].filters[].requestMirror": refused("See `type`."),
+  "rules[].filters[].extensionRef": {
+    effect:
+      "A Plugin of `sluice.dev` in the namespace of the route acts on the rule. Set `enabled: false` in the Plugin, so " +
+      "that it acts nowhere else; a Plugin that does not exist closes the rule with 500.",
+  },
+  "rules[].backendRefs": {
+    effect:
+      "Core Services, in other namespaces with a ReferenceGrant. Requests for a backend that cannot be used are answered " +
+      "with 500, in relation to the weights.",
+  },
+  "rules[].backendRefs[].filters": {
+    effect: "Served for the only backend of a rule. With several backends, the rule is answered with 500.",
+  },
+};
+
+export const httpRouteMembers: MemberTable = {
+  ...commonRouteMembers,
+  "rules[].matches[].path": {
+    effect:
+      "`Exact`, `PathPrefix` by whole elements, and `RegularExpression` for the whole path. Exact paths come first, then " +
+      "regular expressions, then prefixes, the longer first. Expressions run in linear time: look-ahead and " +
+      "back-references are not supported.",
+  },
+  "rules[].matches[].headers": { effect: "`Exact`, and `RegularExpression` for the whole value." },
+  "rules[].matches[].queryParams": {
+    effect: "`Exact`, and `RegularExpression` for the whole value; of a repeated parameter, the first value counts.",
+  },
+  "rules[].matches[].method": { effect: "The method." },
+  "rules[].filters[].requestRedirect": { effect: "The query of the request is kept." },
+  "rules[].filters[].urlRewrite": { effect: "The query of the request is kept." },
+  "rules[].filters[].cors": {
+    effect: "Preflight requests are answered by the gateway. Without `allowOrigins`, the filter has no effect.",
+  },
+  "rules[].timeouts": {
+    effect:
+      "The shorter of both limits how long the upstream may be silent: before the response, and between its parts. With " +
+      "`request`, failed requests are not repeated.",
+  },
+};
+
+export const referenceGrantMembers: MemberTable = {
+  from: { effect: "Gateways and routes, and kinds of `sluice.dev`." },
+  to: { effect: "Secrets, core Services, and kinds of `sluice.dev`." },
+};
