@@ -9,7 +9,8 @@ const known = new WeakMap<object, readonly string[]>();
 
 /**
  * One string per combination of path, host and method: Kong treats a route with several of them as several routes.
- * Protocols do not count: they are checked after the route has been chosen.
+ * Protocols do not count: they are checked after the route has been chosen. Routes of the Gateway API have no matches,
+ * because it allows equal ones: the router uses the first.
  */
 export function routeMatchesOf(route: SnapshotRoute): readonly string[] {
   const before = known.get(route);
@@ -33,20 +34,13 @@ const together = (words: readonly string[]): Words => (words.length > 0 ? [JSON.
 
 /** Hosts, header names and header values are case-insensitive; patterns for header values are not. */
 function spell({ paths, hosts, methods, headers, snis, _sluice }: SnapshotRoute): readonly string[] {
+  if (_sluice?.listeners) return [];
   const named = Object.entries(headers ?? {})
     .map(([name, values]) => [name.toLowerCase(), isPattern(values) ? values : lower(values)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const [ownHosts, ownMethods, ownPaths] = [lower(hosts), distinct(methods), orAny(distinct(paths))];
-  // Of two routes with different priorities, the router prefers one, whatever their age. Each listener has its own
-  // router. Routes of Gateway API with the same path, such as those of a rule, often differ only in their conditions.
-  const rest = [
-    rankOf(ownHosts),
-    named,
-    lower(snis),
-    _sluice?.priority,
-    distinct(_sluice?.listeners ?? null),
-    _sluice?.match,
-  ];
+  // Of two routes with different priorities, the router prefers one, whatever their age.
+  const rest = [rankOf(ownHosts), named, lower(snis), _sluice?.priority];
   const ways = Math.max(1, ownHosts.length) * Math.max(1, ownMethods.length) * ownPaths.length;
   const words = ways > MOST ? together : orAny;
   return ownPaths.flatMap((path) =>
