@@ -12,6 +12,7 @@ import { kongPluginsTable } from "./kong-plugins.ts";
 import { commandLinePage } from "./pages/command-line-page.ts";
 import { conformancePage } from "./pages/conformance-page.ts";
 import { errorsPage } from "./pages/errors-page.ts";
+import { gatewayApiPage } from "./pages/gateway-api-page.ts";
 import { ingressPage } from "./pages/ingress-page.ts";
 import { kongIngressControllerPage } from "./pages/kong-ingress-controller-page.ts";
 import { metricsPage } from "./pages/metrics-page.ts";
@@ -31,6 +32,7 @@ const files = [
   ...pluginPages(),
   speedPage(),
   errorsPage(),
+  gatewayApiPage(),
   ingressPage(),
   kongIngressControllerPage(),
   conformancePage(),

@@ -1,8 +1,11 @@
 /** Resources of the Gateway API on a real API server, served by the product. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { gatewayClassMembers, gatewayMembers, httpRouteMembers } from "@sluice/crds";
+import { parse } from "yaml";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { coreServices } from "./core-services.ts";
@@ -18,6 +21,33 @@ const crds = await tool("gateway-api-crds");
 for (const plural of ["gatewayclasses", "gateways", "httproutes", "referencegrants"])
   await kubectl(["apply", "--server-side", "-f", join(crds, `gateway.networking.k8s.io_${plural}.yaml`)]);
 await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+
+test("the reference page has every member of the CRDs", () => {
+  const tables = { gatewayclasses: gatewayClassMembers, gateways: gatewayMembers, httproutes: httpRouteMembers };
+  for (const [plural, table] of Object.entries(tables)) {
+    const crd = parse(readFileSync(join(crds, `gateway.networking.k8s.io_${plural}.yaml`), "utf8"));
+    const { schema } = crd.spec.versions.find(({ name }: { readonly name: string }) => name === "v1");
+    const known = Object.keys(table);
+    const missing = membersOf(schema.openAPIV3Schema.properties.spec, "").filter(
+      (path) => !known.some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[]`)),
+    );
+    assert.deepEqual(missing, [], plural);
+  }
+});
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+/** The paths of the members that have no members of their own. */
+function membersOf({ properties, items }: Schema, path: string): readonly string[] {
+  if (items) return membersOf(items, `${path}[]`);
+  if (!properties) return [path];
+  return Object.entries(properties).flatMap(([name, schema]) =>
+    membersOf(schema, path === "" ? name : `${path}.${name}`),
+  );
+}
 
 const apiVersion = "gateway.networking.k8s.io/v1";
 const port = await freePort();
