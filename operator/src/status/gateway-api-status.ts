@@ -46,6 +46,8 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
    * while the nodes receive a document in which only others have changed.
    */
   const programmed = new Map<string, ReadonlyMap<string, DocumentListener>>();
+  /** By the name of a listener in the document: the nodes that do not serve it, with their reasons. */
+  let failed: ReadonlyMap<string, string> = new Map();
   const sync = createSourceSync({
     translate,
     publish,
@@ -54,7 +56,9 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     onTranslated: update,
     onProgrammed(source) {
       const { kind, key } = parseRefKey(source);
-      if (kind === "Gateway" && gateways.has(key)) programmed.set(key, servedListeners(gateways.get(key)));
+      // The statuses of the other kinds do not depend on the nodes.
+      if (kind !== "Gateway") return;
+      if (gateways.has(key)) programmed.set(key, servedListeners(gateways.get(key)));
       else programmed.delete(key);
       update(source);
     },
@@ -69,6 +73,18 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
 
   derive.changes.subscribe(({ resources }) => {
     sync.mark(resources.flatMap(({ kind, key }) => (sourceKinds.has(kind) ? `${kind}/${key}` : [])));
+    sync.sync();
+  });
+
+  publish.progress.subscribe(() => {
+    const before = failed;
+    const found = [...publish.publisher.failedListeners()];
+    failed = new Map(
+      found.map(([id, nodes]) => [id, nodes.map(({ address, reason }) => `${address}: ${reason}`).join("; ")]),
+    );
+    const changed = [...failed.keys(), ...before.keys()].filter((id) => failed.get(id) !== before.get(id));
+    if (changed.length === 0) return;
+    sync.mark(changed.map((id) => `Gateway/${id.slice(0, id.lastIndexOf("/"))}`));
     sync.sync();
   });
 
@@ -97,7 +113,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
       if (!resource || !derived) return undefined;
       const progress = {
         isProgrammed: isProgrammedIn(programmed.get(key), { resource, derived }),
-        failedListeners: new Map<string, string>(),
+        failedListeners: failed,
         addresses: network.addressesOf(resource),
         attachedRoutes,
       };

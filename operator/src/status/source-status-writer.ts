@@ -27,6 +27,18 @@ export function createSourceStatusWriter({ client, manager, gate, log, onFailure
   const limited = createConcurrencyLimiter(PARALLEL_WRITES);
   const closing = new AbortController();
 
+  /** The next write of each resource whose last write has not ended. */
+  const next = new Map<string, StatusWrite | undefined>();
+
+  /** Writes of one resource run one after the other; only the last of those that wait is done. */
+  async function writeAll(key: string): Promise<void> {
+    for (let request = next.get(key); request; request = next.get(key)) {
+      next.set(key, undefined);
+      await writeNow(request);
+    }
+    next.delete(key);
+  }
+
   async function writeNow({ kind, resource, status, onlyThisVersion }: StatusWrite): Promise<void> {
     const { namespace, name, uid, resourceVersion } = resource.metadata;
     if (closing.signal.aborted || gate.term() === null) return;
@@ -44,7 +56,10 @@ export function createSourceStatusWriter({ client, manager, gate, log, onFailure
 
   return {
     write(request: StatusWrite): void {
-      void limited(() => writeNow(request));
+      const key = refKey({ kind: request.kind, ...request.resource.metadata });
+      const isRunning = next.has(key);
+      next.set(key, request);
+      if (!isRunning) void limited(() => writeAll(key));
     },
     close: () => closing.abort(),
   };

@@ -8,10 +8,17 @@ import { gatewayClassMembers, gatewayMembers, httpRouteMembers } from "@sluice/c
 import { parse } from "yaml";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
+import { freeAddresses } from "../free-addresses.ts";
 import { coreServices } from "./core-services.ts";
 import { startSuite } from "./suite.ts";
 
-const suite = await startSuite({ operatorEnv: { SLUICE_PUBLISH_ADDRESSES: "192.0.2.7" } });
+const chosen = await freeAddresses();
+// Two nodes cannot open the same port of one address.
+const proxy2 = chosen.proxy2.replace("127.0.0.1", "127.0.0.2");
+const suite = await startSuite({
+  chosen: { ...chosen, proxy2 },
+  operatorEnv: { SLUICE_PUBLISH_ADDRESSES: "192.0.2.7" },
+});
 after(() => suite.stop());
 const { kubectl } = suite.plane;
 const { serve, close } = coreServices(suite);
@@ -21,33 +28,6 @@ const crds = await tool("gateway-api-crds");
 for (const plural of ["gatewayclasses", "gateways", "httproutes", "referencegrants"])
   await kubectl(["apply", "--server-side", "-f", join(crds, `gateway.networking.k8s.io_${plural}.yaml`)]);
 await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
-
-test("the reference page has every member of the CRDs", () => {
-  const tables = { gatewayclasses: gatewayClassMembers, gateways: gatewayMembers, httproutes: httpRouteMembers };
-  for (const [plural, table] of Object.entries(tables)) {
-    const crd = parse(readFileSync(join(crds, `gateway.networking.k8s.io_${plural}.yaml`), "utf8"));
-    const { schema } = crd.spec.versions.find(({ name }: { readonly name: string }) => name === "v1");
-    const known = Object.keys(table);
-    const missing = membersOf(schema.openAPIV3Schema.properties.spec, "").filter(
-      (path) => !known.some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[]`)),
-    );
-    assert.deepEqual(missing, [], plural);
-  }
-});
-
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
-}
-
-/** The paths of the members that have no members of their own. */
-function membersOf({ properties, items }: Schema, path: string): readonly string[] {
-  if (items) return membersOf(items, `${path}[]`);
-  if (!properties) return [path];
-  return Object.entries(properties).flatMap(([name, schema]) =>
-    membersOf(schema, path === "" ? name : `${path}.${name}`),
-  );
-}
 
 const apiVersion = "gateway.networking.k8s.io/v1";
 const port = await freePort();
@@ -175,3 +155,30 @@ test("a deleted Gateway is no longer served", async () => {
     { what: "the port to be closed" },
   );
 });
+
+test("the reference page has every member of the CRDs", () => {
+  const tables = { gatewayclasses: gatewayClassMembers, gateways: gatewayMembers, httproutes: httpRouteMembers };
+  for (const [plural, table] of Object.entries(tables)) {
+    const crd = parse(readFileSync(join(crds, `gateway.networking.k8s.io_${plural}.yaml`), "utf8"));
+    const { schema } = crd.spec.versions.find(({ name }: { readonly name: string }) => name === "v1");
+    const known = Object.keys(table);
+    const missing = membersOf(schema.openAPIV3Schema.properties.spec, "").filter(
+      (path) => !known.some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[]`)),
+    );
+    assert.deepEqual(missing, [], plural);
+  }
+});
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+/** The paths of the members that have no members of their own. */
+function membersOf({ properties, items }: Schema, path: string): readonly string[] {
+  if (items) return membersOf(items, `${path}[]`);
+  if (!properties) return [path];
+  return Object.entries(properties).flatMap(([name, schema]) =>
+    membersOf(schema, path === "" ? name : `${path}.${name}`),
+  );
+}

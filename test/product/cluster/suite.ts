@@ -24,12 +24,17 @@ export interface Suite extends ClusterProduct {
   condition(name: string, type: string): Promise<string>;
 }
 
+export interface SuiteOptions extends Pick<ClusterProductOptions, "show" | "operatorEnv"> {
+  /** Default: free addresses. */
+  readonly chosen?: ClusterProductOptions["chosen"];
+}
+
 /** Starts the product. Each warning and error of its processes is passed to `show` as one line. */
-export async function startSuite(options: Pick<ClusterProductOptions, "show" | "operatorEnv"> = {}): Promise<Suite> {
+export async function startSuite(options: SuiteOptions = {}): Promise<Suite> {
   const folder = temporaryFolder("product");
-  const chosen = await freeAddresses();
+  const { chosen = await freeAddresses() } = options;
   await withUserDatabase(usersIn(folder.path));
-  const product = await startClusterProduct({ chosen, work: folder.path, ...options });
+  const product = await startClusterProduct({ ...options, chosen, work: folder.path });
   const { kubectl } = product.plane;
   const folderOfSamples = join(folder.path, "samples");
   keepSamples({ samples, folder: folderOfSamples, userApi: chosen.userApi });

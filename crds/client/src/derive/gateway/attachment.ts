@@ -1,7 +1,7 @@
 /** Decides to which listeners a route attaches, and for which hosts (Gateway API, "AllowedRoutes" and "Hostname"). */
 import type { Resource } from "../../resource.ts";
 import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
-import { type Finding, fails, GATEWAY_API, holds, type ParentReference, type RouteKind } from "./gateway-api.ts";
+import { type Finding, fails, GATEWAY_API, type ParentReference, type RouteKind, succeeds } from "./gateway-api.ts";
 import { selectsLabels } from "./label-selector.ts";
 
 export interface AttachedListener {
@@ -53,7 +53,7 @@ export function attach(
   });
   if (attached.length === 0)
     return refused("NoMatchingListenerHostname", `spec.hostnames has no host of ${namesOf(open)}`);
-  return { accepted: holds("Accepted"), listeners: attached };
+  return { accepted: succeeds("Accepted"), listeners: attached };
 }
 
 const refused = (reason: string, message: string): Attachment => ({ accepted: fails(reason, message), listeners: [] });

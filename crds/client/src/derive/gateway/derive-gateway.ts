@@ -12,10 +12,10 @@ import {
   fails,
   GATEWAY_API,
   gatewaySpecOf,
-  holds,
   type Listener,
   type RouteKind,
   routeKinds,
+  succeeds,
 } from "./gateway-api.ts";
 import { certificatesOf, type SecretName } from "./listener-certificates.ts";
 import { conflictOf, isConflict } from "./listener-conflicts.ts";
@@ -60,7 +60,7 @@ export function deriveGateway(gateway: Resource, options: DeriveGatewayOptions):
     const protocol = protocols[listener.protocol];
     const conflicted = conflictOf(listener, listeners);
     const { kinds, resolved } = allowedKinds(listener);
-    const accepted = fault ?? listenerFault(gateway, listener) ?? holds("Accepted");
+    const accepted = fault ?? listenerFault(gateway, listener) ?? succeeds("Accepted");
     const certificates = protocol === "https" ? certificatesOf(gateway, listener, options) : undefined;
     const resolvedRefs = certificates?.resolved.status === "False" ? certificates.resolved : resolved;
     const port = options.nodePortOf(listener.port);
@@ -135,7 +135,7 @@ function allowedKinds({ allowedRoutes }: Listener): {
   readonly resolved: Finding;
 } {
   const given = allowedRoutes?.kinds ?? [];
-  if (given.length === 0) return { kinds: routeKinds, resolved: holds("ResolvedRefs") };
+  if (given.length === 0) return { kinds: routeKinds, resolved: succeeds("ResolvedRefs") };
   const isKnown = ({ group = GATEWAY_API, kind }: (typeof given)[number]): boolean =>
     group === GATEWAY_API && routeKinds.some((known) => known === kind);
   const unknown = given.find((one) => !isKnown(one));
@@ -146,14 +146,14 @@ function allowedKinds({ allowedRoutes }: Listener): {
           "InvalidRouteKinds",
           `the kind ${unknown.kind} cannot attach to this listener: use ${routeKinds.join(" or ")}`,
         )
-      : holds("ResolvedRefs"),
+      : succeeds("ResolvedRefs"),
   };
 }
 
 /** The condition Accepted of a Gateway that is not refused as a whole. */
 function gatewayFinding(listeners: readonly GatewayListener[]): Finding {
   const faulty = listeners.filter(({ accepted, conflicted }) => accepted.status === "False" || isConflict(conflicted));
-  if (faulty.length === 0) return holds("Accepted");
+  if (faulty.length === 0) return succeeds("Accepted");
   const message = `refused: ${faulty.map(({ listener }) => listener.name).join(", ")}; see the status of the listeners`;
   return { status: faulty.length < listeners.length ? "True" : "False", reason: "ListenersNotValid", message };
 }

@@ -5,7 +5,7 @@ import { derivedResource } from "../derived-resource.ts";
 import { attach, isGatewayRef } from "./attachment.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
 import { deriveRule, type RuleLookups } from "./derive-rule.ts";
-import { type Finding, holds, httpRouteSpecOf, type ParentReference } from "./gateway-api.ts";
+import { type Finding, httpRouteSpecOf, type ParentReference, succeeds } from "./gateway-api.ts";
 
 /** Facts about other resources. */
 export interface DeriveRouteOptions extends RuleLookups {
@@ -43,7 +43,7 @@ export function deriveHttpRoute(route: Resource, options: DeriveRouteOptions): D
   const attached = attachments.flatMap(({ listeners }) => listeners);
   const derived = rules.map((rule, index) => deriveRule(route, { rule, index, attached }, options));
   const [unsupported] = derived.flatMap((one) => one.unsupported);
-  const [unresolved = holds("ResolvedRefs")] = derived.flatMap((one) => one.unresolved);
+  const [unresolved = succeeds("ResolvedRefs")] = derived.flatMap((one) => one.unresolved);
   return {
     route,
     resources: derived.flatMap(({ contents }) => contents).map((content) => derivedResource(route, content)),

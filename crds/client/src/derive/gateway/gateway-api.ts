@@ -105,5 +105,5 @@ export interface Finding {
   readonly message: string;
 }
 
-export const holds = (reason: string, message = ""): Finding => ({ status: "True", reason, message });
+export const succeeds = (reason: string, message = ""): Finding => ({ status: "True", reason, message });
 export const fails = (reason: string, message: string): Finding => ({ status: "False", reason, message });

@@ -3,7 +3,7 @@ import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
 import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
 import type { DerivedHttpRoute } from "./derive-http-route.ts";
-import { type Finding, fails, GATEWAY_API, holds, type ParentReference } from "./gateway-api.ts";
+import { type Finding, fails, GATEWAY_API, type ParentReference, succeeds } from "./gateway-api.ts";
 import { isConflict } from "./listener-conflicts.ts";
 
 export interface GatewayAddressStatus {
@@ -64,8 +64,8 @@ function listenerProgrammed(
     return fails("Invalid", refusal?.message ?? conflicted.message);
   if (!served) return fails("Pending", "no port of the nodes is allotted yet");
   const failure = failedListeners.get(id);
-  if (failure !== undefined) return fails("Pending", `a node cannot open the port ${served.port}: ${failure}`);
-  return isProgrammed(id) ? holds("Programmed") : PENDING;
+  if (failure !== undefined) return fails("Pending", `the port ${served.port} is not open on all nodes: ${failure}`);
+  return isProgrammed(id) ? succeeds("Programmed") : PENDING;
 }
 
 function gatewayProgrammed(
@@ -80,7 +80,7 @@ function gatewayProgrammed(
   if (pending) return pending;
   if (addresses.length === 0)
     return fails("AddressNotAssigned", "the Service of the Gateway has no address yet; see its status");
-  return holds("Programmed");
+  return succeeds("Programmed");
 }
 
 /** The features of the conformance tests that are served, sorted. */
@@ -117,7 +117,7 @@ export const gatewayClassStatus = (gatewayClass: Resource) => ({
       "Accepted",
       gatewayClass.spec?.parametersRef
         ? fails("InvalidParameters", "spec.parametersRef is not supported: remove it")
-        : holds("Accepted"),
+        : succeeds("Accepted"),
     ),
   ],
   supportedFeatures: supportedFeatures.map((name) => ({ name })),

@@ -2,7 +2,7 @@
 import type { Resource } from "../../resource.ts";
 import { readCertificate } from "../../translate/tls-secrets.ts";
 import type { TranslateOptions } from "../../translate/translation.ts";
-import { type Finding, fails, holds, type Listener } from "./gateway-api.ts";
+import { type Finding, fails, type Listener, succeeds } from "./gateway-api.ts";
 
 export interface SecretName {
   readonly namespace: string;
@@ -44,5 +44,5 @@ export function certificatesOf(
       fault ??= fails(reason, `${path}: ${violation.message}`);
     }
   }
-  return { secrets, resolved: fault ?? holds("ResolvedRefs") };
+  return { secrets, resolved: fault ?? succeeds("ResolvedRefs") };
 }
