@@ -270,7 +270,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       sentTarget: options.sentTarget ?? `${sentPath}${options.query ?? ""}`,
       httpVersion: options.httpVersion ?? "1.1",
       scheme: "http",
-      host: headers.get("host")?.[0] ?? "localhost:8000",
+      host: headers.get("host")?.[0]?.toLowerCase() ?? "localhost:8000",
       clientAddress: options.clientAddress ?? "192.0.2.1",
       serverName: null,
       connection: options.connection ?? fakeConnection(),
