@@ -15,9 +15,10 @@ describe("ports of the nodes for Gateways", () => {
     ports.portOf("a/web", 80);
     ports.portOf("a/web", 443);
     assert.equal(ports.portOf("b/web", 80), undefined);
-    ports.retain("a/web", new Set([80]));
+    assert.deepEqual(ports.retain("a/web", new Set([80])), new Set(["b/web"]), "b/web may get the port");
     assert.equal(ports.portOf("b/web", 80), 10_001);
     assert.equal(ports.portOf("a/web", 80), 10_000);
+    assert.deepEqual(ports.retain("a/web", new Set()), new Set(), "no Gateway waits");
   });
 
   it("are not given out again before all others", () => {

@@ -21,6 +21,8 @@ interface Allotment {
 export function createNodePorts({ first, last }: PortRange) {
   const allotments = new Map<number, Allotment>();
   const portsOf = new Map<string, Map<number, number>>();
+  /** The Gateways that got no port, because none was free. */
+  let waiting = new Set<string>();
   let next = first;
 
   function set(nodePort: number, allotment: Allotment): void {
@@ -52,13 +54,22 @@ export function createNodePorts({ first, last }: PortRange) {
     return undefined;
   }
 
+  /** Returns the Gateways that wait for a port, unless there is still none. They wait again when they get none now. */
+  function stopWaiting(): ReadonlySet<string> {
+    if (waiting.size === 0 || allotments.size > last - first) return new Set();
+    const woken = waiting;
+    waiting = new Set();
+    return woken;
+  }
+
   return {
     /** The port of the nodes; it is allotted now if there is none yet. Undefined: no port of the range is free. */
     portOf(gateway: string, port: number): number | undefined {
       const known = portsOf.get(gateway)?.get(port);
       if (known !== undefined) return known;
       const allotted = freePort();
-      if (allotted !== undefined) set(allotted, { gateway, port, isRecorded: false });
+      if (allotted === undefined) waiting.add(gateway);
+      else set(allotted, { gateway, port, isRecorded: false });
       return allotted;
     },
 
@@ -66,7 +77,7 @@ export function createNodePorts({ first, last }: PortRange) {
      * Takes over the ports that a Gateway's Service has.
      *
      * @param recorded The ports of the nodes, by the port of the Gateway.
-     * @returns the Gateways whose ports have changed.
+     * @returns the Gateways whose ports have changed, and those that may get one now.
      */
     adopt(gateway: string, recorded: ReadonlyMap<number, number>): ReadonlySet<string> {
       const changed = new Set<string>();
@@ -84,12 +95,18 @@ export function createNodePorts({ first, last }: PortRange) {
         }
         set(nodePort, { gateway, port, isRecorded: true });
       }
-      return changed;
+      return changed.union(stopWaiting());
     },
 
-    /** Frees the ports of a Gateway, except those that belong to these ports of it. */
-    retain(gateway: string, ports: ReadonlySet<number>): void {
+    /**
+     * Frees the ports of a Gateway, except those that belong to these ports of it.
+     *
+     * @returns the Gateways that may get one now.
+     */
+    retain(gateway: string, ports: ReadonlySet<number>): ReadonlySet<string> {
       for (const [port, nodePort] of [...(portsOf.get(gateway) ?? [])]) if (!ports.has(port)) remove(nodePort);
+      if (ports.size === 0) waiting.delete(gateway);
+      return stopWaiting();
     },
   };
 }

@@ -37,30 +37,41 @@ export function createServiceNetwork({ watch, settings, nodeService }: ServiceNe
   watch.changes.subscribe(({ resources }) => {
     const changed = new Set<string>();
     for (const { kind, key } of resources) {
-      if (kind === "Gateway") ports.retain(key, portsIn(clusterState.Gateway.get(key)));
-      if (kind === "CoreService") for (const gateway of serviceChanged(key)) changed.add(gateway);
+      const affected = kind === "Gateway" ? freeUnused(key) : kind === "CoreService" ? serviceChanged(key) : [];
+      for (const gateway of affected) changed.add(gateway);
     }
     if (changed.size > 0) changes.emit(changed);
   });
 
-  /** Returns the Gateways whose ports or addresses have changed. */
+  /**
+   * A Service keeps its ports until it is gone: connections reach them through it, also after its Gateway is gone.
+   * Returns the Gateways that may get a freed port.
+   */
+  function freeUnused(gateway: string): ReadonlySet<string> {
+    const service = services.get(gateway);
+    const recorded = service ? nodePortsIn(service).keys() : [];
+    return ports.retain(gateway, portsIn(clusterState.Gateway.get(gateway)).union(new Set(recorded)));
+  }
+
+  /** Returns the Gateways whose ports or addresses may have changed. */
   function serviceChanged(key: string): ReadonlySet<string> {
     const service = clusterState.CoreService.get(key);
     const isNear = service?.metadata.namespace === nodeService.namespace;
     const gateway = service && isNear ? gatewayOf(service, settings.class) : undefined;
     const before = gateways.get(key);
-    const changed = new Set<string>();
+    let changed: ReadonlySet<string> = new Set();
     if (before !== undefined && before !== gateway) {
       gateways.delete(key);
       services.delete(before);
-      changed.add(before);
+      changed = new Set([before]).union(freeUnused(before));
     }
     if (!service || gateway === undefined) return changed;
     const known = services.get(gateway);
     gateways.set(key, gateway);
     services.set(gateway, service);
-    if (!isDeepStrictEqual(known && addressesIn(known), addressesIn(service))) changed.add(gateway);
-    return changed.union(ports.adopt(gateway, nodePortsIn(service)));
+    if (!isDeepStrictEqual(known && addressesIn(known), addressesIn(service)))
+      changed = changed.union(new Set([gateway]));
+    return changed.union(ports.adopt(gateway, nodePortsIn(service))).union(freeUnused(gateway));
   }
 
   return {

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Resource, resourceKey } from "@sluice/crds";
+import { createEmitter } from "../emitter.ts";
+import { type WatchedKind, watchedKinds } from "../watch/cluster-state.ts";
+import type { ClusterChange } from "../watch/watch-stage.ts";
+import { createServiceNetwork } from "./service-network.ts";
+
+const gateway = (name: string, port = 80): Resource => ({
+  apiVersion: "gateway.networking.k8s.io/v1",
+  kind: "Gateway",
+  metadata: { namespace: "shop", name },
+  spec: { gatewayClassName: "sluice", listeners: [{ name: "web", port, protocol: "HTTP" }] },
+});
+
+/** The Service of a Gateway. With a finalizer, as those of load balancers have, its deletion is first a change. */
+const service = (
+  name: string,
+  targetPort: number,
+  metadata: { readonly deletionTimestamp?: string } = {},
+): Resource => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: {
+    namespace: "sluice",
+    name: `gateway-${name}`,
+    labels: { "sluice.dev/gateway-class": "sluice" },
+    annotations: { "sluice.dev/gateway": `shop/${name}` },
+    ...metadata,
+  },
+  spec: { ports: [{ port: 80, targetPort }] },
+});
+
+/** The network of an operator with one port for Gateways. */
+function networkScene() {
+  const changes = createEmitter<ClusterChange>();
+  const state = Object.fromEntries(watchedKinds.map((kind) => [kind, new Map<string, Resource>()]));
+  const clusterState = state as Record<WatchedKind, Map<string, Resource>>;
+  const network = createServiceNetwork({
+    watch: { clusterState, changes },
+    settings: { class: "sluice", gatewayFirstPort: 10_000, gatewayLastPort: 10_000 },
+    nodeService: { namespace: "sluice" },
+  });
+  const reported: string[] = [];
+  network.changes.subscribe((gateways) => void reported.push(...gateways));
+  function apply(resource: Resource, isGone = false): void {
+    const kind = resource.kind === "Gateway" ? "Gateway" : "CoreService";
+    const key = resourceKey(resource);
+    if (isGone) clusterState[kind].delete(key);
+    else clusterState[kind].set(key, resource);
+    changes.emit({
+      resources: [{ kind, key, isMeaningful: true }],
+      versions: [],
+      isMeaningful: true,
+      classesChanged: false,
+    });
+  }
+  return {
+    put: (resource: Resource) => apply(resource),
+    remove: (resource: Resource) => apply(resource, true),
+    portOf: (name: string) => network.nodePortOf(gateway(name), 80),
+    /** The Gateways reported since the last call. */
+    reported: () => reported.splice(0),
+  };
+}
+
+describe("ports of the nodes", () => {
+  it("belong to a deleted Gateway until its Service is gone, then to the Gateway that waits for one", () => {
+    const { put, remove, portOf, reported } = networkScene();
+    put(gateway("old"));
+    const port = portOf("old") ?? 0;
+    put(service("old", port));
+    put(gateway("new"));
+    assert.equal(portOf("new"), undefined);
+    remove(gateway("old"));
+    put(service("old", port, { deletionTimestamp: "2026-01-02T00:00:00Z" }));
+    assert.equal(portOf("new"), undefined, "connections still reach the port through the Service");
+    reported();
+    remove(service("old", port));
+    assert.deepEqual(reported().sort(), ["shop/new", "shop/old"]);
+    assert.equal(portOf("new"), port);
+  });
+
+  it("are freed when neither the Gateway nor its Service has the port any more", () => {
+    const { put, portOf, reported } = networkScene();
+    put(gateway("old"));
+    const port = portOf("old") ?? 0;
+    put(service("old", port));
+    portOf("new");
+    put(gateway("old", 8080));
+    assert.equal(portOf("new"), undefined, "the Service has the port");
+    reported();
+    put({ ...service("old", port), spec: { ports: [] } });
+    assert.deepEqual(reported(), ["shop/new"]);
+    assert.equal(portOf("new"), port);
+  });
+
+  it("go to a Gateway that waits when a Gateway without a Service is deleted", () => {
+    const { put, remove, portOf, reported } = networkScene();
+    put(gateway("old"));
+    const port = portOf("old");
+    put(gateway("new"));
+    portOf("new");
+    remove(gateway("old"));
+    assert.deepEqual(reported(), ["shop/new"]);
+    assert.equal(portOf("new"), port);
+  });
+});
