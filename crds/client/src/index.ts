@@ -22,7 +22,8 @@ export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export { seconds } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
 export { type DerivedGateway, deriveGateway, type GatewayListener } from "./derive/gateway/derive-gateway.ts";
-export { type DerivedHttpRoute, deriveHttpRoute, type RouteParent } from "./derive/gateway/derive-http-route.ts";
+export { type DerivedRoute, deriveRoute, type RouteParent } from "./derive/gateway/derive-route.ts";
+export { type RouteKind, routeKinds } from "./derive/gateway/gateway-api.ts";
 export { isOwnGateway, isOwnGatewayClass } from "./derive/gateway/gateway-class.ts";
 export {
   type GatewayAddressStatus,
@@ -35,6 +36,7 @@ export {
 export {
   gatewayClassMembers,
   gatewayMembers,
+  grpcRouteMembers,
   httpRouteMembers,
   type MemberTable,
   referenceGrantMembers,

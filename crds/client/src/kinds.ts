@@ -32,6 +32,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   GatewayClass: { apiVersion: "gateway.networking.k8s.io/v1", kind: "GatewayClass", plural: "gatewayclasses" },
   Gateway: { apiVersion: "gateway.networking.k8s.io/v1", kind: "Gateway", plural: "gateways" },
   HTTPRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "HTTPRoute", plural: "httproutes" },
+  GRPCRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "GRPCRoute", plural: "grpcroutes" },
   Ingress: { apiVersion: "networking.k8s.io/v1", kind: "Ingress", plural: "ingresses" },
   IngressClass: { apiVersion: "networking.k8s.io/v1", kind: "IngressClass", plural: "ingressclasses" },
   EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },

@@ -2,6 +2,7 @@
 import {
   gatewayClassMembers,
   gatewayMembers,
+  grpcRouteMembers,
   httpRouteMembers,
   type MemberTable,
   referenceGrantMembers,
@@ -11,7 +12,7 @@ import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/f
 
 const intro = `# Gateway API
 
-The operator serves GatewayClasses, Gateways, HTTPRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project; the operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights of the current chart or stack, it ignores these kinds, and its log names the missing rights.
+The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project; the operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights of the current chart or stack, it ignores these kinds, and its log names the missing rights.
 
 ## Which Gateways are served
 
@@ -23,7 +24,7 @@ The listener of a request is the one of its port whose hostname is the most spec
 
 Requests that match no route are answered with 404. The nodes send requests to the endpoints of the core Service with the Host of the client. A core Service without ready endpoints answers 503.
 
-Each match becomes a Route, and each rule a Service, that exist only in the gateway: they have names such as \`http-route~web~000~001~example.com\` (rule 0, match 1) in metrics, logs and explanations, and the admin API does not list them.
+Each match becomes a Route, and each rule a Service, that exist only in the gateway: they have names such as \`http-route~web~000~001~example.com\` (rule 0, match 1 of an HTTPRoute) in metrics, logs and explanations, and the admin API does not list them.
 
 ## Status
 
@@ -59,6 +60,7 @@ export function gatewayApiPage(): GeneratedFile {
     GatewayClass: gatewayClassMembers,
     Gateway: gatewayMembers,
     HTTPRoute: httpRouteMembers,
+    GRPCRoute: grpcRouteMembers,
     ReferenceGrant: referenceGrantMembers,
   }).map(([kind, members]) => tableOf(kind, members));
   return markdown(

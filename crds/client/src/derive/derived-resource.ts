@@ -33,6 +33,7 @@ const sourceKinds = {
   ingress: "Ingress",
   gateway: "Gateway",
   "http-route": "HTTPRoute",
+  "grpc-route": "GRPCRoute",
   plugin: "Plugin",
 } as const satisfies Readonly<Record<string, Kind>>;
 

@@ -36,7 +36,7 @@ export type Reason =
 
 /** A reference across namespaces, which a ReferenceGrant in the target namespace may allow. */
 export interface CrossNamespaceReference {
-  readonly from: { readonly kind: ResourceKind | "Gateway" | "HTTPRoute"; readonly namespace: string };
+  readonly from: { readonly kind: ResourceKind | "Gateway" | "HTTPRoute" | "GRPCRoute"; readonly namespace: string };
   readonly to: {
     readonly kind: ResourceKind | "Secret" | "CoreService";
     readonly namespace: string;

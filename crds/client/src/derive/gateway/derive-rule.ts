@@ -6,7 +6,15 @@ import { type DerivedContent, derivedName } from "../derived-resource.ts";
 import { type DerivedBackend, serviceContents } from "../derived-services.ts";
 import type { AttachedListener } from "./attachment.ts";
 import { backendsOf } from "./backends.ts";
-import { type Finding, fails, type HttpRouteMatch, type HttpRouteRule } from "./gateway-api.ts";
+import {
+  type Finding,
+  fails,
+  type GrpcRouteMatch,
+  type HttpRouteMatch,
+  type RouteKind,
+  type RouteRule,
+} from "./gateway-api.ts";
+import { translateGrpcMatch } from "./grpc-match.ts";
 import { type TranslatedMatch, translateMatch } from "./http-match.ts";
 import { placesOf, type RoutePlace } from "./route-places.ts";
 import { effectsOf, type RulePlugin } from "./rule-effects.ts";
@@ -19,7 +27,7 @@ export interface RuleLookups extends Pick<TranslateOptions, "read" | "isReferenc
 }
 
 export interface RuleRequest {
-  readonly rule: HttpRouteRule;
+  readonly rule: RouteRule;
   readonly index: number;
   /** The listeners to which the route has attached. */
   readonly attached: readonly AttachedListener[];
@@ -33,26 +41,57 @@ export interface DerivedRule {
   readonly unresolved: readonly Finding[];
 }
 
-/** The match of a rule without matches. */
-const everything: readonly HttpRouteMatch[] = [{}];
+/** What differs between the kinds of routes. */
+interface RouteKindFacts {
+  /** The first part of the names of derived resources. */
+  readonly prefix: "http-route" | "grpc-route";
+  readonly protocols: readonly string[];
+  /** Members of the Service. */
+  readonly service: object;
+  readonly translate: (match: HttpRouteMatch | GrpcRouteMatch) => TranslatedMatch;
+}
+
+const kinds: Readonly<Record<RouteKind, RouteKindFacts>> = {
+  HTTPRoute: {
+    prefix: "http-route",
+    protocols: ["http", "https"],
+    service: {},
+    translate: (match) => translateMatch(match as HttpRouteMatch),
+  },
+  GRPCRoute: {
+    prefix: "grpc-route",
+    protocols: ["grpc", "grpcs"],
+    service: { protocol: "grpc" },
+    translate: (match) => translateGrpcMatch(match as GrpcRouteMatch),
+  },
+};
+
+/** The matches of a rule without matches. */
+const everything = [{}];
 
 export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleLookups): DerivedRule {
   const { rule, index, attached } = request;
   const { name, namespace } = route.metadata;
+  const kind = route.kind as RouteKind;
+  const { prefix, protocols, translate, ...ofKind } = kinds[kind];
   const source = `spec.rules[${index}]`;
   const { matches = everything, backendRefs = [] } = rule;
   const effects = effectsOf({ rule, source });
   const unsupported = [...effects.faults];
-  const place = { kind: "HTTPRoute", namespace, path: `${source}.backendRefs` } as const;
+  const place = { kind, namespace, path: `${source}.backendRefs` };
   const { usable, refusedWeight, faults: unresolved } = backendsOf(backendRefs, place, lookups);
-  const service = derivedName("http-route", name, padded(index));
+  const service = derivedName(prefix, name, padded(index));
   const extensions = extensionPlugins();
   const isClosed = unsupported.length > 0;
   const [first, ...others] = usable.map(withoutOwnNamespace);
   const usesService = first !== undefined && !isClosed && !effects.redirect;
   const contents: DerivedContent[] = [];
   if (first && usesService && attached.length > 0) {
-    const members = { service: effects.service, upstream: null, source: `${source}.backendRefs` };
+    const members = {
+      service: { ...ofKind.service, ...effects.service },
+      upstream: null,
+      source: `${source}.backendRefs`,
+    };
     const backends = [first, ...others] as const;
     contents.push(
       ...serviceContents(route, { name: service, backends, ...members }, { checkedReferences: ["CoreService"] }),
@@ -60,7 +99,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   }
   const places = placesOf(attached, { byPort: effects.redirect?.usesListenerPort ?? false });
   for (const [at, given] of matches.entries()) {
-    const match = translateMatch(given);
+    const match = translate(given);
     const from = `${source}.matches[${at}]`;
     for (const { field, message } of match.faults)
       unsupported.push(fails("UnsupportedValue", `${from}.${field}: ${message}`));
@@ -78,7 +117,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     { at, source: from }: { readonly at: number; readonly source: string },
   ): void {
     const parts = [padded(index), padded(at), hostPart(host), ...(port === undefined ? [] : [`${port}`])];
-    const routeName = derivedName("http-route", name, ...parts);
+    const routeName = derivedName(prefix, name, ...parts);
     const isOpen = !isClosed && match.faults.length === 0;
     const extras: RouteExtras = {
       priority: match.priority,
@@ -92,7 +131,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
         ...(host !== undefined && { hosts: [host] }),
         paths: match.paths,
         ...(match.methods.length > 0 && { methods: match.methods }),
-        protocols: ["http", "https"],
+        protocols,
         stripPath: effects.stripPath,
         preserveHost: true,
         ...(isOpen && usesService && { serviceRef: { name: service } }),

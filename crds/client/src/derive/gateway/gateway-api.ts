@@ -7,7 +7,7 @@ import type { Resource } from "../../resource.ts";
 export const GATEWAY_API = "gateway.networking.k8s.io";
 
 /** The kinds of routes that are served. */
-export const routeKinds = ["HTTPRoute"] as const;
+export const routeKinds = ["HTTPRoute", "GRPCRoute"] as const;
 export type RouteKind = (typeof routeKinds)[number];
 
 export interface LabelSelector {
@@ -69,7 +69,7 @@ export interface HttpRouteMatch {
   readonly method?: string;
 }
 
-export interface HttpRouteFilter {
+export interface RouteFilter {
   readonly type: string;
   readonly [member: string]: unknown;
 }
@@ -77,26 +77,37 @@ export interface HttpRouteFilter {
 export interface BackendReference extends ObjectReference {
   readonly port?: number;
   readonly weight?: number;
-  readonly filters?: readonly HttpRouteFilter[];
+  readonly filters?: readonly RouteFilter[];
 }
 
-export interface HttpRouteRule {
-  readonly matches?: readonly HttpRouteMatch[];
-  readonly filters?: readonly HttpRouteFilter[];
+export interface GrpcMethodMatch {
+  readonly type?: "Exact" | "RegularExpression";
+  readonly service?: string;
+  readonly method?: string;
+}
+
+export interface GrpcRouteMatch {
+  readonly method?: GrpcMethodMatch;
+  readonly headers?: readonly NamedValueMatch[];
+}
+
+export interface RouteRule {
+  readonly matches?: readonly (HttpRouteMatch | GrpcRouteMatch)[];
+  readonly filters?: readonly RouteFilter[];
   readonly backendRefs?: readonly BackendReference[];
   readonly timeouts?: { readonly request?: string; readonly backendRequest?: string };
   readonly retry?: object;
   readonly sessionPersistence?: object;
 }
 
-export interface HttpRouteSpec {
+export interface GatewayRouteSpec {
   readonly parentRefs?: readonly ParentReference[];
   readonly hostnames?: readonly string[];
-  readonly rules?: readonly HttpRouteRule[];
+  readonly rules?: readonly RouteRule[];
 }
 
 export const gatewaySpecOf = ({ spec }: Resource): GatewaySpec => spec as unknown as GatewaySpec;
-export const httpRouteSpecOf = ({ spec }: Resource): HttpRouteSpec => (spec ?? {}) as HttpRouteSpec;
+export const routeSpecOf = ({ spec }: Resource): GatewayRouteSpec => (spec ?? {}) as GatewayRouteSpec;
 
 /** The status, the reason and the message of a condition. */
 export interface Finding {

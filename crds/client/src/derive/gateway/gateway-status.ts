@@ -2,7 +2,7 @@
 import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
 import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
-import type { DerivedHttpRoute } from "./derive-http-route.ts";
+import type { DerivedRoute } from "./derive-route.ts";
 import { type Finding, fails, GATEWAY_API, type ParentReference, succeeds } from "./gateway-api.ts";
 import { isConflict } from "./listener-conflicts.ts";
 
@@ -85,6 +85,8 @@ function gatewayProgrammed(
 
 /** The features of the conformance tests that are served, sorted. */
 export const supportedFeatures = [
+  "GRPCRoute",
+  "GRPCRouteNamedRouteRule",
   "Gateway",
   "GatewayAddressEmpty",
   "GatewayHTTPListenerIsolation",
@@ -94,6 +96,7 @@ export const supportedFeatures = [
   "HTTPRoute307RedirectStatusCode",
   "HTTPRoute308RedirectStatusCode",
   "HTTPRouteBackendProtocolWebSocket",
+  "HTTPRouteBackendRequestHeaderModification",
   "HTTPRouteBackendTimeout",
   "HTTPRouteCORS",
   "HTTPRouteHostRewrite",
@@ -135,7 +138,7 @@ function parentsIn({ status }: Resource): readonly ParentStatus[] {
 }
 
 /** The entries of other controllers stay as they are. */
-export function routeStatus({ route, parents }: DerivedHttpRoute, current: Resource, className: string) {
+export function routeStatus({ route, parents }: DerivedRoute, current: Resource, className: string) {
   const controllerName = gatewayController(className);
   const others = parentsIn(current).filter((parent) => parent.controllerName !== controllerName);
   const own = parents.map(

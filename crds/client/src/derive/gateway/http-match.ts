@@ -81,7 +81,8 @@ function pathOf({ type, value }: Required<HttpPathMatch>): PathResult {
   return { paths: [`~${value.endsWith("$") ? value : `${value}$`}`], faults: [] };
 }
 
-function valueMatches(
+/** Conditions for the values of headers or query parameters. Of several for one name, the first counts. */
+export function valueMatches(
   given: readonly NamedValueMatch[] = [],
   { list, keyOf }: { readonly list: "headers" | "queryParams"; readonly keyOf: (name: string) => string },
 ) {

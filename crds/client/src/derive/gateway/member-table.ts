@@ -31,7 +31,7 @@ export const gatewayMembers: MemberTable = {
       "its certificates is valid.",
   },
   "listeners[].tls.options": { effect: "No effect: Sluice defines none.", isServed: false },
-  "listeners[].allowedRoutes.kinds": { effect: "`HTTPRoute`." },
+  "listeners[].allowedRoutes.kinds": { effect: "`HTTPRoute` and `GRPCRoute`." },
   "listeners[].allowedRoutes.namespaces": {
     effect:
       "`Same`, `All`, `None`, or a selector of namespace labels. An operator that is limited to namespaces cannot read " +
@@ -98,6 +98,16 @@ export const httpRouteMembers: MemberTable = {
       "The shorter of both limits how long the upstream may be silent: before the response, and between its parts. With " +
       "`request`, failed requests are not repeated.",
   },
+};
+
+export const grpcRouteMembers: MemberTable = {
+  ...commonRouteMembers,
+  "rules[].matches[].method": {
+    effect:
+      "Service and method, `Exact` or `RegularExpression` for the whole name. The longer service comes first, then the " +
+      "longer method, then the number of headers. The upstream is called with HTTP/2 without TLS.",
+  },
+  "rules[].matches[].headers": { effect: "`Exact`, and `RegularExpression` for the whole value." },
 };
 
 export const referenceGrantMembers: MemberTable = {

@@ -4,7 +4,7 @@ import { corsConfig } from "./filters/cors.ts";
 import { createHeaderEdits, responseTransformerConfig } from "./filters/header-modifiers.ts";
 import { type RedirectFilter, redirectOf } from "./filters/redirect.ts";
 import { rewriteOf } from "./filters/rewrite.ts";
-import { type Finding, fails, type HttpRouteFilter, type HttpRouteRule } from "./gateway-api.ts";
+import { type Finding, fails, type RouteFilter, type RouteRule } from "./gateway-api.ts";
 import { timeoutMembers } from "./timeouts.ts";
 
 export interface RulePlugin {
@@ -28,7 +28,7 @@ export interface RuleEffects {
 }
 
 export interface RuleSource {
-  readonly rule: HttpRouteRule;
+  readonly rule: RouteRule;
   /** The path of the rule in the route. */
   readonly source: string;
 }
@@ -53,7 +53,7 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
   if (config) plugins.push({ plugin: "request-transformer", config, source: `${source}.filters` });
   return { plugins, redirect, extensions, service: { ...service, ...timeouts.members }, stripPath, faults };
 
-  function apply(filter: HttpRouteFilter, at: string): void {
+  function apply(filter: RouteFilter, at: string): void {
     switch (filter.type) {
       case "RequestHeaderModifier":
         edits.modify(filter.requestHeaderModifier);
@@ -125,5 +125,5 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
   }
 }
 
-const located = (filters: readonly HttpRouteFilter[] = [], path: string) =>
+const located = (filters: readonly RouteFilter[] = [], path: string) =>
   filters.map((filter, index) => ({ filter, at: `${path}[${index}]` }));

@@ -1,11 +1,11 @@
-/** Derives Sluice resources from an HTTPRoute, and the result for each of its parents. Pure. */
+/** Derives Sluice resources from a route, and the result for each of its parents. Pure. */
 import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
 import { derivedResource } from "../derived-resource.ts";
 import { attach, isGatewayRef } from "./attachment.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
 import { deriveRule, type RuleLookups } from "./derive-rule.ts";
-import { type Finding, httpRouteSpecOf, type ParentReference, succeeds } from "./gateway-api.ts";
+import { type Finding, type ParentReference, type RouteKind, routeSpecOf, succeeds } from "./gateway-api.ts";
 
 /** Facts about other resources. */
 export interface DeriveRouteOptions extends RuleLookups {
@@ -23,17 +23,18 @@ export interface RouteParent {
   readonly listeners: readonly string[];
 }
 
-export interface DerivedHttpRoute {
+export interface DerivedRoute {
   readonly route: Resource;
   readonly resources: readonly Resource[];
   readonly parents: readonly RouteParent[];
 }
 
-export function deriveHttpRoute(route: Resource, options: DeriveRouteOptions): DerivedHttpRoute {
+export function deriveRoute(route: Resource, options: DeriveRouteOptions): DerivedRoute {
   const { namespace } = route.metadata;
-  const { parentRefs = [], hostnames = [], rules = [] } = httpRouteSpecOf(route);
+  const kind = route.kind as RouteKind;
+  const { parentRefs = [], hostnames = [], rules = [] } = routeSpecOf(route);
   const namespaceLabels = () => options.namespaceLabels(namespace);
-  const attaching = { kind: "HTTPRoute", namespace, hostnames, namespaceLabels } as const;
+  const attaching = { kind, namespace, hostnames, namespaceLabels };
   const attachments = parentRefs.flatMap((ref) => {
     const key = namespacedName(ref.namespace ?? namespace, ref.name);
     const gateway = isGatewayRef(ref) ? options.gatewayOf(key) : undefined;

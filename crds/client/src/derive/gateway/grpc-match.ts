@@ -1,0 +1,53 @@
+/** The matches of a GRPCRoute as members of a Route, and their order of precedence. */
+import { compileRegex } from "@sluice/model";
+import { exactPath } from "../derived-paths.ts";
+import type { GrpcMethodMatch, GrpcRouteMatch } from "./gateway-api.ts";
+import { type MatchFault, type TranslatedMatch, valueMatches } from "./http-match.ts";
+
+/** The model allows 1024 characters for a path. */
+const MAX_NAME = 480;
+
+/** A service or a method without a condition. */
+const ANY = "[^/]+";
+
+/**
+ * The path of a gRPC call is `/<service>/<method>`. Conditions that cannot be used are left out, so that the match
+ * includes all calls that were meant; these have to be refused.
+ */
+export function translateGrpcMatch({ method = {}, headers }: GrpcRouteMatch): TranslatedMatch {
+  const faults = methodFaults(method);
+  const { service = "", method: name = "" } = method;
+  // Names of headers have no case.
+  const ofHeaders = valueMatches(headers, { list: "headers", keyOf: (header) => header.toLowerCase() });
+  return {
+    paths: [pathOf(faults.length > 0 ? {} : method)],
+    methods: [],
+    match: ofHeaders.matches.length > 0 ? { headers: ofHeaders.matches } : undefined,
+    // The service comes first, then the method, then the number of headers (Gateway API, "GRPCRouteRule").
+    priority: (lengthOf(service) * 2 ** 11 + lengthOf(name)) * 2 ** 5 + (headers?.length ?? 0),
+    prefix: undefined,
+    faults: [...faults, ...ofHeaders.faults],
+  };
+}
+
+const lengthOf = ({ length }: string): number => Math.min(length, MAX_NAME);
+
+function pathOf({ service = "", method = "", type }: GrpcMethodMatch): string {
+  if (type === "RegularExpression") {
+    if (service === "" && method === "") return "/";
+    const [ofService, ofMethod] = [service, method].map((regex) => (regex === "" ? ANY : `(?:${regex})`));
+    return `~/${ofService}/${ofMethod}$`;
+  }
+  if (service !== "" && method !== "") return exactPath(`/${service}/${method}`);
+  if (service !== "") return `/${service}/`;
+  return method === "" ? "/" : `~/${ANY}/${exactPath(method).slice(1)}`;
+}
+
+function methodFaults({ service = "", method = "", type }: GrpcMethodMatch): readonly MatchFault[] {
+  return Object.entries({ service, method }).flatMap(([member, value]) => {
+    const field = `method.${member}`;
+    if (value.length > MAX_NAME) return [{ field, message: `longer than ${MAX_NAME} characters` }];
+    const violation = type === "RegularExpression" ? compileRegex(value).violations?.[0] : undefined;
+    return violation ? [{ field, message: `not a usable regular expression: ${violation.message}` }] : [];
+  });
+}
