@@ -13,8 +13,10 @@ import {
   type Ref,
   type Resource,
   type ResourceClient,
+  type RouteKind,
   refKey,
   resourceKey,
+  routeKinds,
   routeStatus,
   seconds,
 } from "@sluice/crds";
@@ -35,7 +37,7 @@ export interface GatewayApiStatusOptions extends Pick<SourceSyncOptions, "transl
   readonly log: Pick<Logger, "warn">;
 }
 
-const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", "HTTPRoute"]);
+const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", ...routeKinds]);
 
 export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   const { derive, network, translate, publish, gate, client, manager, class: className, log } = options;
@@ -91,7 +93,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   function* allSources(): Generator<string> {
     for (const one of gatewayClasses()) yield `GatewayClass/${resourceKey(one)}`;
     for (const key of gateways.keys()) yield `Gateway/${key}`;
-    for (const key of routes.keys()) yield `HTTPRoute/${key}`;
+    yield* routes.keys();
   }
 
   function update(source: string): void {
@@ -119,9 +121,9 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
       };
       return { kind, resource, status: gatewayStatus(derived, progress) };
     }
-    const [resource, derived] = [clusterState.HTTPRoute.get(key), routes.get(key)];
+    const [resource, derived] = [clusterState[kind as RouteKind].get(key), routes.get(`${kind}/${key}`)];
     if (!resource || !derived) return undefined;
-    return { kind: "HTTPRoute", resource, status: routeStatus(derived, resource, className), onlyThisVersion: true };
+    return { kind, resource, status: routeStatus(derived, resource, className), onlyThisVersion: true };
   }
 
   return {

@@ -21,6 +21,7 @@ export const watchedKinds = [
   "GatewayClass",
   "Gateway",
   "HTTPRoute",
+  "GRPCRoute",
   "Namespace",
 ] as const satisfies readonly Kind[];
 

@@ -48,6 +48,7 @@ function gateway(name: string, options: GatewayOptions = {}): Resource {
 }
 
 interface RouteOptions {
+  readonly kind?: string;
   readonly namespace?: string;
   readonly parent?: string;
   readonly hostnames?: readonly string[];
@@ -55,15 +56,16 @@ interface RouteOptions {
   readonly extension?: string | undefined;
 }
 
-function httpRoute(name: string, options: RouteOptions = {}): Resource {
-  const { namespace = "shop", parent = "one", hostnames = [], backend = { name: "web" }, extension } = options;
+function gatewayRoute(name: string, options: RouteOptions = {}): Resource {
+  const { kind = "HTTPRoute", namespace = "shop", parent = "one", backend = { name: "web" } } = options;
+  const { hostnames = [], extension } = options;
   const extensionRef = { group: "sluice.dev", kind: "Plugin", name: extension };
   const rule = {
     backendRefs: [{ port: 80, ...backend }],
     ...(extension !== undefined && { filters: [{ type: "ExtensionRef", extensionRef }] }),
   };
   const spec = { parentRefs: [{ name: parent, namespace: "shop" }], hostnames, rules: [rule] };
-  return resource("HTTPRoute", name, { metadata: { name, namespace }, spec });
+  return resource(kind, name, { metadata: { name, namespace }, spec });
 }
 
 const coreService = (name: string, namespace: string): Resource =>
@@ -100,23 +102,23 @@ const routesWith = ({ clusterState }: ReturnType<typeof deriveScene>["derive"], 
 
 test("a Plugin acts on all routes of its target, until another takes precedence or the target is gone", () => {
   const { apply, derive } = deriveScene();
-  apply([gateway("one"), httpRoute("a"), httpRoute("b"), attachedPlugin("p", "Gateway/one")]);
+  apply([gateway("one"), gatewayRoute("a"), gatewayRoute("b"), attachedPlugin("p", "Gateway/one")]);
   const [a, b] = ["http-route~a~000~000~_", "http-route~b~000~000~_"];
   assert.deepEqual(routesWith(derive, "p"), [a, b]);
   apply([attachedPlugin("q", "HTTPRoute/a")]);
   assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [[b], [a]]);
-  apply([plugin({}), httpRoute("a", { extension: "limit" })]);
+  apply([plugin({}), gatewayRoute("a", { extension: "limit" })]);
   assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [[b], ["a"]]);
-  apply([httpRoute("a")]);
+  apply([gatewayRoute("a")]);
   apply([attachedPlugin("q", "HTTPRoute/a")], { gone: true });
   assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [[a, b], []]);
-  apply([httpRoute("a"), httpRoute("b")], { gone: true });
+  apply([gatewayRoute("a"), gatewayRoute("b")], { gone: true });
   assert.deepEqual(routesWith(derive, "p"), ["one"]);
 });
 
 test("a status write of an attached Plugin keeps its Route", () => {
   const { apply, derive } = deriveScene();
-  apply([gateway("one"), httpRoute("a"), attachedPlugin("p", "HTTPRoute/a")]);
+  apply([gateway("one"), gatewayRoute("a"), attachedPlugin("p", "HTTPRoute/a")]);
   apply([{ ...attachedPlugin("p", "HTTPRoute/a"), status: { conditions: [] } }], { isMeaningful: false });
   assert.deepEqual(routesWith(derive, "p"), ["http-route~a~000~000~_"]);
   assert.deepEqual(derive.clusterState.Plugin.get("shop/p")?.status, { conditions: [] });
@@ -124,18 +126,23 @@ test("a status write of an attached Plugin keeps its Route", () => {
 
 test("a route is counted at the listener while it is attached", () => {
   const { apply, derive } = deriveScene();
-  apply([gateway("one"), httpRoute("a"), httpRoute("b")]);
+  apply([gateway("one"), gatewayRoute("a"), gatewayRoute("b")]);
   const count = () => derive.gateway.attachedRoutes("shop/one/web");
   assert.equal(count(), 2);
-  apply([httpRoute("b", { parent: "two" })]);
+  apply([gatewayRoute("b", { parent: "two" })]);
   assert.equal(count(), 1);
-  apply([httpRoute("a")], { gone: true });
+  apply([gatewayRoute("a")], { gone: true });
   assert.equal(count(), 0);
 });
 
 test("only what depends on a change is reported as changed", () => {
   const { apply, reported } = deriveScene();
-  apply([gateway("one"), httpRoute("a"), httpRoute("b", { backend: { name: "other" } }), coreService("web", "shop")]);
+  apply([
+    gateway("one"),
+    gatewayRoute("a"),
+    gatewayRoute("b", { backend: { name: "other" } }),
+    coreService("web", "shop"),
+  ]);
   apply([coreService("other", "shop")]);
   assert.deepEqual(reported(), [
     "CoreService/shop/other",
@@ -161,7 +168,7 @@ for (const listeners of ["none", [null], [{ name: "a", port: 1, protocol: "HTTP"
     apply([
       resource("Gateway", "broken", { spec: { gatewayClassName: "sluice", listeners } }),
       gateway("one"),
-      httpRoute("a"),
+      gatewayRoute("a"),
     ]);
     assert.deepEqual([...derive.gateway.gateways.keys()], ["shop/one"]);
   });
@@ -183,6 +190,7 @@ const step = fc.record({
       .map(({ name, ...options }) => gateway(name, options)),
     fc
       .record({
+        kind: fc.constantFrom("HTTPRoute", "GRPCRoute"),
         name: fc.constantFrom("a", "b"),
         namespace: fc.constantFrom("shop", "team"),
         parent: fc.constantFrom("one", "two"),
@@ -190,7 +198,7 @@ const step = fc.record({
         backend: fc.constantFrom({ name: "web" }, { name: "web", namespace: "keys" }, { name: "web", weight: 0 }),
         extension: fc.constantFrom(undefined, undefined, "limit"),
       })
-      .map(({ name, ...options }) => httpRoute(name, options)),
+      .map(({ name, ...options }) => gatewayRoute(name, options)),
     fc.constantFrom(
       coreService("web", "shop"),
       coreService("web", "keys"),

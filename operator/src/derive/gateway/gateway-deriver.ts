@@ -6,20 +6,23 @@ import { isDeepStrictEqual } from "node:util";
 import {
   clusterScopedKey,
   type DerivedGateway,
-  type DerivedHttpRoute,
+  type DerivedRoute,
   deriveGateway,
-  deriveHttpRoute,
+  deriveRoute,
   grantsIntoKey,
   isOwnGateway,
   isOwnGatewayClass,
   namespacedName,
+  parseRefKey,
   type Resource,
+  type RouteKind,
+  routeKinds,
   type TranslateOptions,
 } from "@sluice/crds";
 import { BucketMap, byHash, type DocumentListener } from "@sluice/model";
 import type { Logger } from "pino";
 import { createGrantIndex } from "../../translate/references/grant-index.ts";
-import type { ClusterState } from "../../watch/cluster-state.ts";
+import type { ClusterState, WatchedKind } from "../../watch/cluster-state.ts";
 import type { ChangedResource } from "../../watch/watch-stage.ts";
 import { type DerivedChanges, type Deriver, recordReplacement } from "../deriver.ts";
 import { createAttachedRoutes } from "./attached-routes.ts";
@@ -31,8 +34,8 @@ export interface GatewayDeriver extends Deriver {
   gatewayClasses(): readonly Resource[];
   /** The Gateways of this installation, by `namespace/name`. */
   readonly gateways: ReadonlyMap<string, DerivedGateway>;
-  /** The routes that have a Gateway of this installation as a parent, or had one, by `namespace/name`. */
-  readonly routes: ReadonlyMap<string, DerivedHttpRoute>;
+  /** All routes by `refKey`. */
+  readonly routes: ReadonlyMap<string, DerivedRoute>;
   /** The number of routes that have attached to a listener, by its name in the document. */
   attachedRoutes(listener: string): number;
   /** The listeners of the document, by name. */
@@ -54,10 +57,12 @@ type TrackedLookups = Pick<TranslateOptions, "read" | "isReferenceAllowed"> & {
   readonly lookups: Set<string>;
 };
 
+const isRouteKind = (kind: WatchedKind): kind is RouteKind => routeKinds.some((known) => known === kind);
+
 export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDeriver {
   const { clusterState, class: className, network, log, onChange } = options;
   const gateways = new Map<string, DerivedGateway>();
-  const routes = new Map<string, DerivedHttpRoute>();
+  const routes = new Map<string, DerivedRoute>();
   const index = createLookupIndex();
   const attached = createAttachedRoutes();
   const grants = createGrantIndex([]);
@@ -72,9 +77,9 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
 
   function markUsers(key: string): void {
     for (const user of index.usersOf(key)) {
-      const [kind, name] = [user.slice(0, user.indexOf("/")), user.slice(user.indexOf("/") + 1)];
+      const { kind, key: name } = parseRefKey(user);
       if (kind === "Gateway") markedGateways.add(name);
-      else markedRoutes.add(name);
+      else markedRoutes.add(user);
     }
   }
 
@@ -116,13 +121,15 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     return derived;
   }
 
-  function routeAfter(key: string): DerivedHttpRoute | undefined {
-    const route = clusterState.HTTPRoute.get(key);
+  /** @param ref The `refKey` of the route. */
+  function routeAfter(ref: string): DerivedRoute | undefined {
+    const { kind, key } = parseRefKey(ref);
+    const route = clusterState[kind as RouteKind].get(key);
     const { lookups, ...reading } = tracked();
     const derived =
       route &&
-      readable("HTTPRoute", key, () =>
-        deriveHttpRoute(route, {
+      readable(kind, key, () =>
+        deriveRoute(route, {
           ...reading,
           class: className,
           readPlugin(name) {
@@ -141,7 +148,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
           },
         }),
       );
-    index.set(`HTTPRoute/${key}`, lookups);
+    index.set(ref, lookups);
     return derived;
   }
 
@@ -187,7 +194,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     observe({ kind, key, isMeaningful }: ChangedResource) {
       if (!isMeaningful) return;
       if (kind === "Gateway") markedGateways.add(key);
-      else if (kind === "HTTPRoute") markedRoutes.add(key);
+      else if (isRouteKind(kind)) markedRoutes.add(`${kind}/${key}`);
       else if (kind === "ReferenceGrant")
         for (const lookup of grants.set(key, clusterState.ReferenceGrant.get(key))) markUsers(lookup);
       else markUsers(`${kind}/${key}`);
@@ -211,7 +218,10 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
         changes,
         sources: [
           ...[...changedGateways].map(([key, isMeaningful]) => ({ kind: "Gateway", key, isMeaningful }) as const),
-          ...[...changedRoutes].map((key) => ({ kind: "HTTPRoute", key, isMeaningful: false }) as const),
+          ...[...changedRoutes].map((ref) => {
+            const { kind, key } = parseRefKey(ref);
+            return { kind: kind as RouteKind, key, isMeaningful: false };
+          }),
         ],
       };
     },
