@@ -147,7 +147,7 @@ function gatewayApiConditions(derive: DeriveStage): readonly (readonly [string, 
     ...[...routes].map(([key, derived]) => {
       const { parents } = routeStatus(derived, derived.route, "sluice");
       return [
-        `HTTPRoute ${key}`,
+        key.replace("/", " "),
         parents.flatMap(({ parentRef, conditions }) => lines(conditions, `${parentRef.name}: `)),
       ] as const;
     }),

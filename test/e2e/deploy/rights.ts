@@ -118,7 +118,13 @@ export function rightsTests(scene: () => Scene): void {
       assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
       for (const name of ["good", "invalid"])
         await kubectl("delete", "--ignore-not-found", ...crdNames.map((kind) => `${kind}/${name}`));
-      await kubectl("delete", "gateway/incomplete", "httproute/incomplete", "plugins.sluice.dev/incomplete");
+      await kubectl(
+        "delete",
+        "gateway/incomplete",
+        "httproute/incomplete",
+        "grpcroute/incomplete",
+        "plugins.sluice.dev/incomplete",
+      );
       await kubectl("delete", "ingress/good", "service/good", "secret/tls", "secret/key");
     },
   );

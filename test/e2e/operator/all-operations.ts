@@ -108,7 +108,7 @@ function ingress({ namespace, ingressClass }: Place): readonly object[] {
   ];
 }
 
-/** A Gateway, and a route with a copy of a Plugin whose Secret does not exist, about which an Event is recorded. */
+/** A Gateway, and routes with a copy of a Plugin whose Secret does not exist, about which Events are recorded. */
 function gatewayApi({ namespace, gatewayClass }: Place, port: number): readonly object[] {
   const one = (apiVersion: string, kind: string, spec: object) => ({
     apiVersion,
@@ -127,10 +127,12 @@ function gatewayApi({ namespace, gatewayClass }: Place, port: number): readonly 
       gatewayClassName: gatewayClass,
       listeners: [{ name: "http", port, protocol: "HTTP" }],
     }),
-    one("gateway.networking.k8s.io/v1", "HTTPRoute", {
-      parentRefs: [{ name: "incomplete" }],
-      rules: [{ filters: [{ type: "ExtensionRef", extensionRef }], backendRefs: [{ name: "good", port: 80 }] }],
-    }),
+    ...["HTTPRoute", "GRPCRoute"].map((kind) =>
+      one("gateway.networking.k8s.io/v1", kind, {
+        parentRefs: [{ name: "incomplete" }],
+        rules: [{ filters: [{ type: "ExtensionRef", extensionRef }], backendRefs: [{ name: "good", port: 80 }] }],
+      }),
+    ),
   ];
 }
 
@@ -227,10 +229,12 @@ async function serveGatewayApi(place: Place): Promise<void> {
   const within = { timeout: 60_000, interval: 200 };
   const addresses = () => read("gateway", ".status.addresses[0].value", "incomplete");
   await waitFor(addresses, { what: "an address in the status of the Gateway", ...within });
-  const parents = () => read("httproute", ".status.parents[0].controllerName", "incomplete");
-  await waitFor(parents, { what: "the Gateway in the status of the route", ...within });
-  const notes = () => read("events.events.k8s.io", ".items[*].note", "--field-selector=regarding.kind=HTTPRoute");
-  await waitFor(notes, { what: "an Event about the route", ...within });
+  for (const kind of ["HTTPRoute", "GRPCRoute"]) {
+    const parents = () => read(kind, ".status.parents[0].controllerName", "incomplete");
+    await waitFor(parents, { what: `the Gateway in the status of the ${kind}`, ...within });
+    const notes = () => read("events.events.k8s.io", ".items[*].note", `--field-selector=regarding.kind=${kind}`);
+    await waitFor(notes, { what: `an Event about the ${kind}`, ...within });
+  }
 }
 
 /** Names of the operator's Secrets in the private namespace. */

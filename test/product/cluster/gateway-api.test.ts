@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { gatewayClassMembers, gatewayMembers, httpRouteMembers } from "@sluice/crds";
+import { gatewayClassMembers, gatewayMembers, grpcRouteMembers, httpRouteMembers } from "@sluice/crds";
 import { parse } from "yaml";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
@@ -25,7 +25,7 @@ const { serve, close } = coreServices(suite);
 after(close);
 
 const crds = await tool("gateway-api-crds");
-for (const plural of ["gatewayclasses", "gateways", "httproutes", "referencegrants"])
+for (const plural of ["gatewayclasses", "gateways", "httproutes", "grpcroutes", "referencegrants"])
   await kubectl(["apply", "--server-side", "-f", join(crds, `gateway.networking.k8s.io_${plural}.yaml`)]);
 await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
 
@@ -157,7 +157,12 @@ test("a deleted Gateway is no longer served", async () => {
 });
 
 test("the reference page has every member of the CRDs", () => {
-  const tables = { gatewayclasses: gatewayClassMembers, gateways: gatewayMembers, httproutes: httpRouteMembers };
+  const tables = {
+    gatewayclasses: gatewayClassMembers,
+    gateways: gatewayMembers,
+    httproutes: httpRouteMembers,
+    grpcroutes: grpcRouteMembers,
+  };
   for (const [plural, table] of Object.entries(tables)) {
     const crd = parse(readFileSync(join(crds, `gateway.networking.k8s.io_${plural}.yaml`), "utf8"));
     const { schema } = crd.spec.versions.find(({ name }: { readonly name: string }) => name === "v1");
