@@ -1,6 +1,6 @@
 /** The matches of an HTTPRoute as members of a Route, and their order of precedence. */
 import { compileRegex, escapeRegex, literalPrefix, type RequestMatch, type ValueMatch } from "@sluice/model";
-import { exactPath, prefixPaths } from "../derived-paths.ts";
+import { type DerivedPaths, exactPaths, prefixPaths } from "../derived-paths.ts";
 import type { HttpPathMatch, HttpRouteMatch, NamedValueMatch } from "./gateway-api.ts";
 
 export interface TranslatedMatch {
@@ -21,7 +21,7 @@ export interface MatchFault {
   readonly message: string;
 }
 
-/** The model allows 1024 characters. */
+/** The model allows 1024 characters, with those that are added to a regular expression. */
 const MAX_PATH = 1000;
 
 /**
@@ -45,12 +45,12 @@ export function translateMatch({ path = {}, headers, queryParams, method }: Http
     match: Object.keys(match).length > 0 ? match : undefined,
     priority: priorityOf({
       rank: ranks[type] ?? 0,
-      length: Math.min(isPrefix ? withoutSlash(value).length : value.length, MAX_PATH),
+      length: Math.min(isPrefix ? withoutSlash(ofPath.path).length : ofPath.path.length, MAX_PATH),
       hasMethod: method !== undefined,
       headers: headers?.length ?? 0,
       query: queryParams?.length ?? 0,
     }),
-    prefix: isPrefix ? withoutSlash(value) : undefined,
+    prefix: isPrefix ? withoutSlash(ofPath.path) : undefined,
     faults: [...ofPath.faults, ...ofHeaders.faults, ...ofQuery.faults],
   };
 }
@@ -60,25 +60,42 @@ const withoutSlash = (path: string): string => (path.endsWith("/") ? path.slice(
 /** Exact paths come first. The specification leaves the place of regular expressions open. */
 const ranks = { PathPrefix: 0, RegularExpression: 1, Exact: 2 } as const;
 
-interface PathResult {
-  readonly paths: readonly string[];
+interface PathResult extends Pick<DerivedPaths, "path" | "paths"> {
   readonly faults: readonly MatchFault[];
 }
 
 function pathOf({ type, value }: Required<HttpPathMatch>): PathResult {
-  const faulty = (message: string): PathResult => {
-    const prefix = literalPrefix(value).slice(0, MAX_PATH);
-    const paths = [`~${escapeRegex(prefix.startsWith("/") ? prefix : "/")}`];
-    return { paths, faults: [{ field: "path.value", message }] };
-  };
-  if (value.length > MAX_PATH) return faulty(`longer than ${MAX_PATH} characters`);
-  if (!value.startsWith("/")) return faulty("must begin with /");
-  if (type === "Exact") return { paths: [exactPath(value)], faults: [] };
-  if (type === "PathPrefix") return { paths: prefixPaths(value), faults: [] };
+  const faultsOf = (message: string | undefined) => (message === undefined ? [] : [{ field: "path.value", message }]);
+  if (type !== "RegularExpression") {
+    const { fault, ...derived } = type === "Exact" ? exactPaths(value) : prefixPaths(value);
+    return { ...derived, faults: faultsOf(fault) };
+  }
+  const pattern = wholeMatch(value);
+  const message = regexFault(value) ?? regexFault(pattern);
+  if (message === undefined) return { path: value, paths: [`~${pattern}`], faults: [] };
+  const prefix = literalPrefix(value)
+    .replace(/\/{2,}/g, "/")
+    .slice(0, MAX_PREFIX);
+  return { path: value, paths: [`~${escapeRegex(prefix.startsWith("/") ? prefix : "/")}`], faults: faultsOf(message) };
+}
+
+const MAX_PREFIX = 500;
+
+/** Syntax whose effect may extend beyond the end of an expression: alternatives, quoted text, and flags. */
+const OPEN_ENDED = /\||\\Q|\(\?/;
+
+/**
+ * A regular expression that matches only a whole path. The router finds expressions without a group faster. A Route's
+ * expression must begin with `/`, and `/{0}` matches the empty text.
+ */
+const wholeMatch = (value: string): string => (OPEN_ENDED.test(value) ? `/{0}(?:${value})$` : `${value}$`);
+
+function regexFault(value: string): string | undefined {
+  if (value.length > MAX_PATH) return `longer than ${MAX_PATH} characters`;
+  if (!value.startsWith("/")) return "must begin with /";
+  if (value.includes("//")) return "must not have empty segments";
   const violation = compileRegex(value).violations?.[0];
-  if (violation) return faulty(`not a usable regular expression: ${violation.message}`);
-  // A regular expression matches the whole path.
-  return { paths: [`~${value.endsWith("$") ? value : `${value}$`}`], faults: [] };
+  return violation && `not a usable regular expression: ${violation.message}`;
 }
 
 /** Conditions for the values of headers or query parameters. Of several for one name, the first counts. */

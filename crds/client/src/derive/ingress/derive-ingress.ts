@@ -102,7 +102,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   function addEntry(entry: IngressEntry): void {
     const { ruleHost, source, backend, backendSource } = entry;
     const match = options.hasRegexPaths(ruleHost) ? regexMatchOf(entry) : matchOf(entry);
-    const certificates = entry.path.startsWith(CHALLENGES) ? undefined : options.clientCertificatesOf(ruleHost);
+    const certificates = match.path.startsWith(CHALLENGES) ? undefined : options.clientCertificatesOf(ruleHost);
     const verification = certificates?.plugin ?? [];
     const request = {
       name: routeName(entry),
@@ -110,11 +110,11 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
       source,
       unavailable: closed ?? certificates?.closed,
     };
-    const spec = matchSpec(entry, match, certificates);
+    const spec = matchSpec(entry.host, match, certificates);
     const { redirect } = effects;
-    const plugins = [verification, ...effects.plugins.flatMap((effect) => effectOnPath(effect, entry.path))].flat();
+    const plugins = [verification, ...effects.plugins.flatMap((effect) => effectOnPath(effect, match.path))].flat();
     if (match.fault !== undefined) {
-      const message = `${source}.path: not a usable regular expression (${match.fault}); requests that may match it are answered with 503`;
+      const message = `${source}.path: ${match.fault}; requests that may match it are answered with 503`;
       problems.push({ reason: "InvalidPath", message });
       addRoute({ ...request, spec, plugins: [], unavailable: message });
       return;
@@ -178,8 +178,8 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   }
 
   function matchSpec(
-    { host, path }: IngressEntry,
-    { paths }: PathMatch,
+    host: IngressEntry["host"],
+    { path, paths }: PathMatch,
     certificates: ClientCertificates | undefined,
   ): DerivedContent["spec"] {
     const [plain, secure] = effects.grpc ? ["grpc", "grpcs"] : ["http", "https"];

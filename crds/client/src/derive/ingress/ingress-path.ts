@@ -1,15 +1,12 @@
 /** The paths of an Ingress as paths of a Route. */
 import { compileRegex, escapeRegex, literalPrefix } from "@sluice/model";
-import { exactPath, prefixPaths } from "../derived-paths.ts";
+import { type DerivedPaths, exactPaths, prefixPaths } from "../derived-paths.ts";
 import type { IngressPath } from "./ingress-spec.ts";
 
-export interface PathMatch {
-  /** In the grammar of a Route's `paths`. */
-  readonly paths: readonly string[];
+/** If there is a fault, the requests must be refused: other paths of the host may protect less. */
+export interface PathMatch extends DerivedPaths {
   /** Orders the routes of a host: exact paths first, then longer before shorter prefixes. */
   readonly priority: number;
-  /** Why the path cannot be used. Its requests must be refused: other paths of the host may protect less. */
-  readonly fault?: string;
 }
 
 /** Exact paths come before all prefixes. */
@@ -25,11 +22,16 @@ const MAX_LENGTH = EXACT / PRIORITIES_PER_PATH - 1;
 export function regexMatchOf({ path }: Pick<IngressPath, "path">): PathMatch {
   const priority = ofLength(path);
   const fault = faultOf(path);
-  if (fault === undefined) return { paths: [`~/(?i)${path.slice(1)}`], priority };
+  if (fault === undefined) return { paths: [`~/(?i)${path.slice(1)}`], path, priority };
   const prefix = literalPrefix(path)
     .replace(/\/{2,}/g, "/")
     .slice(1, MAX_PREFIX);
-  return { paths: [`~/(?i)${escapeRegex(prefix)}`], priority, fault };
+  return {
+    paths: [`~/(?i)${escapeRegex(prefix)}`],
+    path,
+    priority,
+    fault: `not a usable regular expression (${fault})`,
+  };
 }
 
 const MAX_PREFIX = 500;
@@ -48,7 +50,9 @@ const ofLength = ({ length }: string): number => Math.min(length, MAX_LENGTH) * 
  * `Prefix` compares whole elements of the path: `/foo` and `/foo/` match `/foo` and `/foo/bar`, and not `/foobar`
  * (Kubernetes documentation, Ingress, "Path types"). `ImplementationSpecific` is the same, as in ingress-nginx.
  */
-export function matchOf({ path, pathType }: Pick<IngressPath, "path" | "pathType">): PathMatch {
-  if (pathType === "Exact") return { paths: [exactPath(path)], priority: EXACT + ofLength(path) };
-  return { paths: prefixPaths(path), priority: ofLength(path.endsWith("/") ? path : `${path}/`) };
+export function matchOf({ path: given, pathType }: Pick<IngressPath, "path" | "pathType">): PathMatch {
+  const derived = pathType === "Exact" ? exactPaths(given) : prefixPaths(given);
+  const { path } = derived;
+  if (pathType === "Exact") return { ...derived, priority: EXACT + ofLength(path) };
+  return { ...derived, priority: ofLength(path.endsWith("/") ? path : `${path}/`) };
 }
