@@ -1,6 +1,6 @@
 /** The matches of a GRPCRoute as members of a Route, and their order of precedence. */
-import { compileRegex } from "@sluice/model";
-import { exactPath } from "../derived-paths.ts";
+import { compileRegex, escapeRegex } from "@sluice/model";
+import { exactPaths } from "../derived-paths.ts";
 import type { GrpcMethodMatch, GrpcRouteMatch } from "./gateway-api.ts";
 import { type MatchFault, type TranslatedMatch, valueMatches } from "./http-match.ts";
 
@@ -38,9 +38,9 @@ function pathOf({ service = "", method = "", type }: GrpcMethodMatch): string {
     const [ofService, ofMethod] = [service, method].map((regex) => (regex === "" ? ANY : `(?:${regex})`));
     return `~/${ofService}/${ofMethod}$`;
   }
-  if (service !== "" && method !== "") return exactPath(`/${service}/${method}`);
+  if (service !== "" && method !== "") return exactPaths(`/${service}/${method}`).paths[0] ?? "/";
   if (service !== "") return `/${service}/`;
-  return method === "" ? "/" : `~/${ANY}/${exactPath(method).slice(1)}`;
+  return method === "" ? "/" : `~/${ANY}/${escapeRegex(method)}$`;
 }
 
 function methodFaults({ service = "", method = "", type }: GrpcMethodMatch): readonly MatchFault[] {
