@@ -85,8 +85,8 @@ function afterRestart(clusterState: ClusterState): HeldBack {
 function deriveFrom(clusterState: ClusterState, named: readonly Resource[]): DeriveStage {
   const changes = createEmitter<ClusterChange>();
   const derive = createDeriveStage({
-    watch: { clusterState, changes, unsynced: () => [] },
-    settings: { class: "sluice", ingressControllers: [] },
+    watch: { clusterState, changes, unsynced: () => [], isOwn: ({ spec }) => (spec?.class ?? "sluice") === "sluice" },
+    settings: { class: "sluice", homeNamespace: HOME, ingressControllers: [] },
     // The objects that an Ingress names are the resources of the input.
     client: {
       watch(kind, observer, { namespace = "", fields = "" }) {

@@ -3,7 +3,7 @@
  * adds them to the cluster state. The next stages treat derived resources like those of the cluster.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Ref, type Resource, type ResourceClient, sourceOf } from "@sluice/crds";
+import { type DerivedResource, type Ref, type Resource, type ResourceClient, sourceOf } from "@sluice/crds";
 import { BucketMap, byHash } from "@sluice/model";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
@@ -30,8 +30,8 @@ export interface DeriveStage {
 }
 
 export interface DeriveStageOptions {
-  readonly watch: Pick<WatchStage, "clusterState" | "changes" | "unsynced">;
-  readonly settings: Pick<OperatorSettings, "class" | "ingressControllers">;
+  readonly watch: Pick<WatchStage, "clusterState" | "changes" | "unsynced" | "isOwn">;
+  readonly settings: Pick<OperatorSettings, "class" | "homeNamespace" | "ingressControllers">;
   readonly client: Pick<ResourceClient, "watch">;
   readonly network: GatewayNetwork;
   readonly signal: AbortSignal;
@@ -54,7 +54,11 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
   });
   const gateway = createGatewayDeriver({ clusterState: watched, class: settings.class, network, log, onChange });
   const derivers = [ingress, gateway];
-  const attachments = createPluginAttachments(() => watched.Plugin);
+  const attachments = createPluginAttachments({
+    plugins: () => watched.Plugin,
+    isOwn: watch.isOwn,
+    homeNamespace: settings.homeNamespace,
+  });
   const merged = Object.fromEntries(derivedKinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
     DerivedKind,
     BucketMap<Resource>
@@ -78,6 +82,10 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
       for (const deriver of derivers) deriver.observe(one);
       attachments.observe(one);
     }
+    // Which Plugins are of the class of the installation may have changed.
+    if (change.classesChanged) {
+      for (const key of watched.Plugin.keys()) attachments.observe({ kind: "Plugin", key, isMeaningful: true });
+    }
     emit(change, all);
   });
 
@@ -89,6 +97,8 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
   function emit(change: ClusterChange, all: DerivedChanges): void {
     const more: ClusterChange["resources"][number][] = [];
     const reported = new Set(change.resources.map(({ kind, key }) => `${kind}/${key}`));
+    const changed = change.resources.filter(({ isMeaningful }) => isMeaningful);
+    const meaningful = new Set(changed.map(({ kind, key }) => `${kind}/${key}`));
     function record(derived: DerivedChanges): void {
       for (const [kind, resources] of derived)
         for (const [key, one] of resources) {
@@ -106,8 +116,9 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
     const { changes: copies, plugins } = attachments.derive();
     record(withoutEqual(copies));
     for (const [key, plugin] of plugins) {
+      const isOther = !hasSameVersion(merged.Plugin.get(key), plugin);
       recordChange(all, "Plugin", key, plugin);
-      if (!reported.has(`Plugin/${key}`)) more.push({ kind: "Plugin", key, isMeaningful: true });
+      if (isOther && !meaningful.has(`Plugin/${key}`)) more.push({ kind: "Plugin", key, isMeaningful: true });
     }
     for (const [kind, resources] of all) merged[kind] = merged[kind].with(resources);
     changes.emit(
@@ -145,6 +156,16 @@ const withVersion = (resource: Resource, resourceVersion: string): Resource => (
   ...resource,
   metadata: { ...resource.metadata, resourceVersion },
 });
+
+/** Whether a status write is the only difference between two versions of an attached Plugin. */
+function hasSameVersion(before: Partial<DerivedResource> | undefined, after: Partial<DerivedResource> | undefined) {
+  const versionOf = ({ metadata, derived }: Partial<DerivedResource> = {}) => [
+    metadata?.uid,
+    metadata?.generation,
+    derived?.version,
+  ];
+  return isDeepStrictEqual(versionOf(before), versionOf(after));
+}
 
 /** Whether two derived resources are equal except for their resource versions. */
 const isSameDerived = (one: Resource, other: Resource): boolean =>

@@ -11,7 +11,6 @@ import {
   namespacedName,
   type Resource,
   resourceKey,
-  sourceOf,
 } from "@sluice/crds";
 import type { ChangedResource } from "../watch/watch-stage.ts";
 import { type DerivedChanges, recordChange } from "./deriver.ts";
@@ -36,7 +35,15 @@ interface AttachableRoute {
   readonly gateways: readonly Target[];
 }
 
-export function createPluginAttachments(plugins: () => ReadonlyMap<string, Resource>) {
+export interface PluginAttachmentsOptions {
+  /** The Plugins of the cluster. */
+  readonly plugins: () => ReadonlyMap<string, Resource>;
+  /** Whether a Plugin is of the class of the installation. */
+  readonly isOwn: (plugin: Resource) => boolean;
+  readonly homeNamespace: string;
+}
+
+export function createPluginAttachments({ plugins, isOwn, homeNamespace }: PluginAttachmentsOptions) {
   /** By `namespace/name`, like all maps with keys of Plugins and Routes. */
   const attached = new Map<string, AttachedPlugin>();
   const pluginsOf = new MapOfSets();
@@ -52,6 +59,8 @@ export function createPluginAttachments(plugins: () => ReadonlyMap<string, Resou
   const firstRoutes = new Map<string, string>();
   const changedPlugins = new Set<string>();
   const changedRoutes = new Set<string>();
+  /** Changed Plugins that only filters of routes use. They are left out, because they would act on no request. */
+  const templates = new Set<string>();
 
   /** The Plugins for a Route. */
   function attachmentsOf(route: string): ReadonlySet<string> {
@@ -74,7 +83,7 @@ export function createPluginAttachments(plugins: () => ReadonlyMap<string, Resou
 
   function updatePlugin(key: string): void {
     const plugin = plugins().get(key);
-    const target = plugin && targetOf(plugin);
+    const target = plugin && isOwn(plugin) ? targetOf(plugin) : undefined;
     const before = attached.get(key);
     for (const one of new Set([before?.target, target]))
       for (const route of one === undefined ? [] : routesOf.get(one)) changedRoutes.add(route);
@@ -138,6 +147,7 @@ export function createPluginAttachments(plugins: () => ReadonlyMap<string, Resou
     /** Records a change of a Plugin of the cluster. */
     observe({ kind, key }: ChangedResource): void {
       if (kind !== "Plugin") return;
+      if (isTemplate(plugins().get(key), homeNamespace)) templates.add(key);
       if (attached.has(key) || targetOf(plugins().get(key)) !== undefined) changedPlugins.add(key);
     },
     /** Records changes of derived resources. */
@@ -163,6 +173,8 @@ export function createPluginAttachments(plugins: () => ReadonlyMap<string, Resou
         else firstRoutes.set(key, first);
         replaced.set(key, plugin && first !== undefined ? withRoute(plugin, first) : plugins().get(key));
       }
+      for (const key of templates) replaced.set(key, undefined);
+      templates.clear();
       return { changes, plugins: replaced };
     },
   };
@@ -190,6 +202,10 @@ const none: ReadonlySet<string> = new Set();
 
 const refsOf = ({ spec }: Resource): readonly unknown[] => (Array.isArray(spec?.targetRefs) ? spec.targetRefs : []);
 
+/** A Plugin for all requests that is disabled. In the home namespace, it may only be switched off for a while. */
+const isTemplate = (plugin: Resource | undefined, homeNamespace: string): boolean =>
+  plugin?.spec?.enabled === false && refsOf(plugin).length === 0 && plugin.metadata.namespace !== homeNamespace;
+
 /** The target that has to be replaced by Routes. */
 function targetOf(plugin: Resource | undefined): Target | undefined {
   const [target] = plugin ? refsOf(plugin).flatMap((ref) => foreignTargetOf(ref) ?? []) : [];
@@ -211,11 +227,11 @@ function routeTargetOf(plugin: Resource): string | undefined {
   return ref.kind === "Route" ? namespacedName(plugin.metadata.namespace, String(ref.name)) : undefined;
 }
 
-/** Undefined: no resource of another API is the only source of the Route. */
+/** Undefined: the Route was not derived. */
 function attachableRoute(route: Resource): AttachableRoute | undefined {
-  const source = sourceOf(route.metadata);
-  if (!source) return undefined;
-  const { listeners = [] } = (route as Partial<DerivedResource>).derived?.extras ?? {};
+  const { derived } = route as Partial<DerivedResource>;
+  if (!derived) return undefined;
+  const { source, extras: { listeners = [] } = {} } = derived;
   const gateways = new Set(listeners.map((name) => `Gateway/${name.slice(0, name.lastIndexOf("/"))}`));
   return { source: `${source.kind}/${namespacedName(source.namespace, source.name)}`, gateways: [...gateways] };
 }
@@ -229,17 +245,17 @@ function specFor({ metadata, spec }: Resource, route: string): Readonly<Record<s
 }
 
 /** Which Routes a Gateway serves has been decided when they were derived, so that no ReferenceGrant is needed. */
-const derivedFor = (route: string): DerivedResource["derived"] => ({
-  checkedReferences: ["Route"],
+const derivedFor = (route: string) => ({
+  checkedReferences: ["Route"] as const,
   version: route,
   sourcePaths: {},
 });
 
-const withRoute = (plugin: Resource, route: string): DerivedResource => ({
-  ...plugin,
-  spec: specFor(plugin, route),
-  derived: derivedFor(route),
-});
+function withRoute(plugin: Resource, route: string): DerivedResource {
+  const { namespace, name } = plugin.metadata;
+  const source = { kind: "Plugin", namespace, name } as const;
+  return { ...plugin, spec: specFor(plugin, route), derived: { ...derivedFor(route), source } };
+}
 
 const copyKey = (plugin: string, route: string): string => {
   const [namespace = "", name = ""] = plugin.split("/");

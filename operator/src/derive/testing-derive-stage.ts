@@ -19,8 +19,8 @@ export function deriveScene() {
     changes: createEmitter<ReadonlySet<string>>(),
   };
   const derive = createDeriveStage({
-    watch: { clusterState, changes, unsynced: () => [] },
-    settings: { class: "sluice", ingressControllers: [] },
+    watch: { clusterState, changes, unsynced: () => [], isOwn: ({ spec }) => (spec?.class ?? "sluice") === "sluice" },
+    settings: { class: "sluice", homeNamespace: "sluice", ingressControllers: [] },
     client: {
       watch(kind, observer, { namespace, fields, signal }) {
         const name = `${kind} ${namespace} ${fields}`;
@@ -46,6 +46,12 @@ export function deriveScene() {
         .at(-1)
         ?.resources.map(({ kind, key }) => `${kind}/${key}`)
         .sort(),
+    /** The keys of the resources that the last change reported as meaningful changes. */
+    reportedAsMeaningful: () =>
+      emitted.at(-1)?.resources.flatMap(({ kind, key, isMeaningful }) => (isMeaningful ? [`${kind}/${key}`] : [])) ??
+      [],
+    emit: (resources: ClusterChange["resources"]) =>
+      changes.emit({ resources, versions: [], isMeaningful: true, classesChanged: false }),
     /** Puts or, with `gone`, removes the resources as one change. */
     apply(resources: readonly Resource[], { gone = false, isMeaningful = true } = {}) {
       const changed = resources.map((resource) => {

@@ -16,7 +16,7 @@ import {
   translateTracked,
 } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
-import { withLastSecret, withLastValid } from "./fallback/last-valid.ts";
+import { withCurrentScope, withLastSecret, withLastValid } from "./fallback/last-valid.ts";
 import type { Item, Owner } from "./translation.ts";
 
 /** One entity of a resource, with derived data that a full translation needs repeatedly. */
@@ -88,8 +88,9 @@ export function createResourceTranslations(
         const read: TranslationLookups["read"] = (...of) => (of[0] === "Secret" ? last : lookups.read(...of));
         return translate(resource, { ...options, ...lookups, read });
       });
-      const older = lastValid?.get(key, uid);
-      const served = withLastValid({ ...current, translated }, older === resource ? undefined : older, (version) =>
+      const recorded = lastValid?.get(key, uid);
+      const older = recorded && withCurrentScope(recorded, resource);
+      const served = withLastValid({ ...current, translated }, recorded === resource ? undefined : older, (version) =>
         translateTracked(version, options, lookups),
       );
       if (served.translated === translated && translated[0]?.entity) lastValid?.record(key, resource);

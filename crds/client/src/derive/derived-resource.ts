@@ -17,6 +17,8 @@ export interface DerivedResource extends Resource {
      * ReferenceGrants name the kind of the source. Default: none.
      */
     readonly checkedReferences?: readonly CrossNamespaceReference["to"]["kind"][];
+    /** The resource that this one was made from; of several, the oldest. */
+    readonly source: Ref;
     /** Changes with every part of the resource that its generation does not count. Default: it is unused. */
     readonly version?: string;
     /**
@@ -66,10 +68,15 @@ export function derivedName(prefix: SourcePrefix, sourceName: string, ...parts: 
 
 export const isDerivedName = (name: string): boolean => name.includes(SEPARATOR);
 
-/** The resource that a derived resource was made from; undefined for other resources, and if there are several. */
+/**
+ * The resource that a derived resource was made from, by its name; undefined for other resources, if there are several,
+ * and if the name of the source is too long.
+ */
 export function sourceOf({ namespace, name }: Pick<Ref, "namespace" | "name">): Ref | undefined {
-  const [prefix = "", sourceName] = name.split(SEPARATOR);
+  const [prefix = "", sourceName, ...parts] = name.split(SEPARATOR);
   if (sourceName === undefined || !Object.hasOwn(sourceKinds, prefix)) return undefined;
+  // The name of the source is cut.
+  if (name.length === MAX_NAME && parts.length === 1 && /^[0-9a-f]{10}$/.test(parts[0] ?? "")) return undefined;
   return { kind: sourceKinds[prefix as SourcePrefix], namespace, name: sourceName };
 }
 
@@ -77,7 +84,7 @@ export interface DerivedContent {
   readonly kind: SluiceKind;
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>>;
-  readonly derived: DerivedResource["derived"];
+  readonly derived: Omit<DerivedResource["derived"], "source">;
 }
 
 /**
@@ -87,7 +94,8 @@ export interface DerivedContent {
 export function derivedResource(source: Resource, { kind, name, spec, derived }: DerivedContent): DerivedResource {
   const { namespace, uid, creationTimestamp } = source.metadata;
   const metadata = { name, namespace, uid, creationTimestamp } as Resource["metadata"];
-  return { apiVersion, kind, metadata, spec, derived };
+  const origin: Ref = { kind: source.kind as Kind, namespace, name: source.metadata.name };
+  return { apiVersion, kind, metadata, spec, derived: { ...derived, source: origin } };
 }
 
 /** A Secret with one value, for a derived resource that refers to it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gatewayStatus, type Resource, routeStatus } from "@sluice/crds";
+import { type DerivedResource, gatewayStatus, type Resource, routeStatus } from "@sluice/crds";
 import fc from "fast-check";
 import { watchedKinds } from "../../watch/cluster-state.ts";
 import { derivedIn, deriveScene } from "../testing-derive-stage.ts";
@@ -114,6 +114,40 @@ test("a Plugin acts on all routes of its target, until another takes precedence 
   assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [[a, b], []]);
   apply([gatewayRoute("a"), gatewayRoute("b")], { gone: true });
   assert.deepEqual(routesWith(derive, "p"), ["one"]);
+});
+
+test("a Plugin of another class takes no precedence", () => {
+  const { apply, derive } = deriveScene();
+  apply([gateway("one"), httpRoute("a"), attachedPlugin("p", "Gateway/one")]);
+  apply([attachedPlugin("q", "HTTPRoute/a", { class: "other" })]);
+  assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [["http-route~a~000~000~_"], ["a"]]);
+});
+
+test("a Plugin is attached to the route whose long name is that of its target", () => {
+  const { apply, derive } = deriveScene();
+  const [short, long] = ["a".repeat(168), "a".repeat(200)];
+  apply([gateway("one"), httpRoute(short), httpRoute(long), attachedPlugin("p", `HTTPRoute/${long}`)]);
+  const [route, ...others] = routesWith(derive, "p");
+  const { derived } = derive.clusterState.Route.get(`shop/${route}`) as DerivedResource;
+  assert.deepEqual([derived.source.name, others], [long, []]);
+});
+
+test("a Plugin that takes the place of another is reported as changed, also together with a status write", () => {
+  const { apply, clusterState, derive, emit, reportedAsMeaningful } = deriveScene();
+  apply([gateway("one"), httpRoute("a"), attachedPlugin("p", "Gateway/one"), attachedPlugin("q", "HTTPRoute/a")]);
+  clusterState.Plugin.delete("shop/q");
+  emit([
+    { kind: "Plugin", key: "shop/q", isMeaningful: true },
+    { kind: "Plugin", key: "shop/p", isMeaningful: false },
+  ]);
+  assert.deepEqual(routesWith(derive, "p"), ["http-route~a~000~000~_"]);
+  assert.ok(reportedAsMeaningful().includes("Plugin/shop/p"));
+});
+
+test("a disabled Plugin without targets is left out, because only filters of routes use it", () => {
+  const { apply, derive } = deriveScene();
+  apply([plugin({})]);
+  assert.equal(derive.clusterState.Plugin.size, 0);
 });
 
 test("a status write of an attached Plugin keeps its Route", () => {

@@ -1,4 +1,4 @@
-/** A derived route that is closed stays closed, whatever its last valid version served. */
+/** Derived resources and attached Plugins with a last valid version. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveIngress, type Resource } from "@sluice/crds";
@@ -66,4 +66,31 @@ test("an Ingress that asks for an unsupported protection is closed although its 
 
 test("an Ingress is closed by an annotation with a very long value", () => {
   assert.deepEqual(unavailableAfter(["/api/(a|b)", { "proxy-body-size": "x".repeat(2000) }]), [true]);
+});
+
+test("the last valid version of an attached Plugin acts on the current Route", () => {
+  const { clusterState } = testClusterState();
+  const translate = createTranslate({
+    homeNamespace: "default",
+    class: "sluice",
+    lastValid: createLastValidVersions(),
+  });
+  const put = (kind: "Route" | "Plugin", name: string, more: object) => {
+    const metadata = { name, namespace: "default", uid: name, creationTimestamp: "2026-01-01T00:00:00Z" };
+    const resource = { apiVersion: "sluice.dev/v1alpha1", kind, metadata, ...more } as Resource;
+    (clusterState[kind] as Map<string, Resource>).set(`default/${name}`, resource);
+  };
+  for (const name of ["one", "two"]) put("Route", name, { spec: { paths: [`/${name}`] } });
+  const attached = (config: object, route: string) =>
+    put("Plugin", "keys", {
+      spec: { plugin: "key-auth", config, targetRefs: [{ kind: "Route", name: route }] },
+      derived: { version: route, sourcePaths: {}, source: { kind: "Plugin", namespace: "default", name: "keys" } },
+    });
+  attached({}, "one");
+  const routeOf = () => [...translate(clusterState).items.plugins.values()].map(({ entity }) => entity.route);
+  const [first] = routeOf();
+  attached({ key_names: 5 }, "two");
+  const routes = [...translate(clusterState).items.routes.values()].map(({ entity }) => entity);
+  assert.deepEqual(routeOf(), [{ id: routes.find(({ name }) => name === "two")?.id }]);
+  assert.notDeepEqual(routeOf(), [first]);
 });

@@ -1,6 +1,24 @@
 /** Substitutes for resources that have become invalid, with the problems of the current version. */
-import type { CheckedTranslation, Resource, TrackedTranslation } from "@sluice/crds";
+import type { CheckedTranslation, DerivedResource, Resource, TrackedTranslation } from "@sluice/crds";
 import { mayProtect, type RouteExtras } from "@sluice/model";
+
+/**
+ * The last valid version with the scope that the derive stage gives the current version: the Route of an attached
+ * Plugin, and listeners. Otherwise a Route could lose a Plugin to the Route that it had before. Undefined: the current
+ * version has no Route.
+ */
+export function withCurrentScope(last: Resource, current: Resource): Resource | undefined {
+  const [before, now] = [last, current].map((one) => (one as Partial<DerivedResource>).derived);
+  if (!now) return before ? undefined : last;
+  const { listeners } = now.extras ?? {};
+  const { listeners: _, ...extras } = before?.extras ?? {};
+  const { targetRefs } = current.spec ?? {};
+  return {
+    ...last,
+    spec: { ...last.spec, ...(targetRefs !== undefined && { targetRefs }) },
+    derived: { ...before, ...now, extras: { ...extras, ...(listeners && { listeners }) } },
+  } as Resource;
+}
 
 /**
  * Replaces an invalid resource by its last valid version. Only the resource's own content comes from that version.

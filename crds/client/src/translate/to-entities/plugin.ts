@@ -47,7 +47,7 @@ function targetParts({ from, resource, own, options }: TranslatorInput): readonl
     const foreign = foreignTargetOf(ref);
     if (foreign) {
       found.add("service");
-      return [foreignTargetPart(foreign, { from, path })];
+      return [foreignTargetPart(foreign, { from, path, plugin: own.plugin ?? "plugin" })];
     }
     if (!isTargetRef(ref)) return [];
     const { kind } = ref;
@@ -75,7 +75,7 @@ function targetParts({ from, resource, own, options }: TranslatorInput): readonl
  */
 function foreignTargetPart(
   { kind, name, namespace, group }: TargetRef & { readonly kind: ForeignTargetKind },
-  { from, path }: ReferenceOrigin,
+  { from, path, plugin }: ReferenceOrigin & { readonly plugin: unknown },
 ): EntityPart {
   const expected = foreignTargetGroups[kind];
   const violations: ResourceViolation[] = [
@@ -86,7 +86,7 @@ function foreignTargetPart(
   ];
   const missing: ResourceViolation = {
     path: [...path, "name"],
-    message: `there is no ${kind} ${name} in the namespace ${from.namespace} that this installation serves`,
+    message: `the ${kind} ${name} of the namespace ${from.namespace} does not exist, is not served by this installation, or has no route without another ${plugin}`,
     condition: "ResolvedRefs",
     reason: "TargetNotFound",
   };
