@@ -1,6 +1,6 @@
 /** The Services, and Upstreams where requests are not simply distributed in turn, for backends of other APIs. */
 import type { Resource } from "../resource.ts";
-import type { DerivedContent, DerivedResource } from "./derived-resource.ts";
+import type { DerivedContent } from "./derived-resource.ts";
 
 /** A port of a core Service, and its part of the requests in relation to the other backends. */
 export interface DerivedBackend {
@@ -28,7 +28,7 @@ export interface ServiceRequest {
 export function serviceContents(
   { metadata: { namespace } }: Resource,
   { name, backends, service: members, upstream, toClusterAddress = false, source }: ServiceRequest,
-  more: Omit<DerivedResource["derived"], "sourcePaths" | "extras"> = {},
+  more: Omit<DerivedContent["derived"], "sourcePaths" | "extras"> = {},
 ): readonly DerivedContent[] {
   const [{ weight: _, ...first }, ...others] = backends;
   const derived = { ...more, sourcePaths: { spec: source } };

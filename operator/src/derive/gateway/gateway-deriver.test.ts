@@ -118,7 +118,7 @@ test("a Plugin acts on all routes of its target, until another takes precedence 
 
 test("a Plugin of another class takes no precedence", () => {
   const { apply, derive } = deriveScene();
-  apply([gateway("one"), httpRoute("a"), attachedPlugin("p", "Gateway/one")]);
+  apply([gateway("one"), gatewayRoute("a"), attachedPlugin("p", "Gateway/one")]);
   apply([attachedPlugin("q", "HTTPRoute/a", { class: "other" })]);
   assert.deepEqual([routesWith(derive, "p"), routesWith(derive, "q")], [["http-route~a~000~000~_"], ["a"]]);
 });
@@ -126,7 +126,7 @@ test("a Plugin of another class takes no precedence", () => {
 test("a Plugin is attached to the route whose long name is that of its target", () => {
   const { apply, derive } = deriveScene();
   const [short, long] = ["a".repeat(168), "a".repeat(200)];
-  apply([gateway("one"), httpRoute(short), httpRoute(long), attachedPlugin("p", `HTTPRoute/${long}`)]);
+  apply([gateway("one"), gatewayRoute(short), gatewayRoute(long), attachedPlugin("p", `HTTPRoute/${long}`)]);
   const [route, ...others] = routesWith(derive, "p");
   const { derived } = derive.clusterState.Route.get(`shop/${route}`) as DerivedResource;
   assert.deepEqual([derived.source.name, others], [long, []]);
@@ -134,7 +134,7 @@ test("a Plugin is attached to the route whose long name is that of its target", 
 
 test("a Plugin that takes the place of another is reported as changed, also together with a status write", () => {
   const { apply, clusterState, derive, emit, reportedAsMeaningful } = deriveScene();
-  apply([gateway("one"), httpRoute("a"), attachedPlugin("p", "Gateway/one"), attachedPlugin("q", "HTTPRoute/a")]);
+  apply([gateway("one"), gatewayRoute("a"), attachedPlugin("p", "Gateway/one"), attachedPlugin("q", "HTTPRoute/a")]);
   clusterState.Plugin.delete("shop/q");
   emit([
     { kind: "Plugin", key: "shop/q", isMeaningful: true },
