@@ -187,6 +187,17 @@ test("only what depends on a change is reported as changed", () => {
   ]);
 });
 
+test("a selector of namespaces matches no namespace that is unknown", () => {
+  const { apply, derive } = deriveScene();
+  const selector = { matchExpressions: [{ key: "a", operator: "DoesNotExist" }] };
+  const accepted = () => derive.gateway.routes.get("HTTPRoute/team/a")?.parents[0]?.accepted;
+  apply([gateway("one", { from: { from: "Selector", selector } }), gatewayRoute("a", { namespace: "team" })]);
+  assert.equal(accepted()?.reason, "NotAllowedByListeners");
+  assert.match(`${accepted()?.message}`, /namespace team.*right to list and watch Namespaces/);
+  apply([namespace("team", {})]);
+  assert.equal(accepted()?.status, "True");
+});
+
 test("a Gateway whose ports have changed is a change of the document", () => {
   const { apply, derive, reported, network } = deriveScene();
   apply([gateway("one")]);
@@ -218,6 +229,7 @@ const step = fc.record({
           { from: "All" },
           { from: "Same" },
           { from: "Selector", selector: { matchLabels: { a: "b" } } },
+          { from: "Selector", selector: { matchExpressions: [{ key: "a", operator: "DoesNotExist" }] } },
         ),
         protocol: fc.constantFrom("HTTP", "HTTPS", "TCP"),
       })

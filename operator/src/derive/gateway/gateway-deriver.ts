@@ -144,7 +144,8 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
           namespaceLabels(namespace) {
             const namespaceKey = clusterScopedKey(namespace);
             lookups.add(`Namespace/${namespaceKey}`);
-            return clusterState.Namespace.get(namespaceKey)?.metadata.labels ?? {};
+            const known = clusterState.Namespace.get(namespaceKey);
+            return known && (known.metadata.labels ?? {});
           },
         }),
       );

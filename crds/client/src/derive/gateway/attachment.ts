@@ -22,8 +22,8 @@ export interface AttachingRoute {
   readonly kind: RouteKind;
   readonly namespace: string;
   readonly hostnames: readonly string[];
-  /** The labels of the route's namespace. */
-  readonly namespaceLabels: () => Readonly<Record<string, string>>;
+  /** The labels of the route's namespace; undefined: they are unknown, and no selector matches. */
+  readonly namespaceLabels: () => Readonly<Record<string, string>> | undefined;
 }
 
 /** Whether a parent of a route is a Gateway. */
@@ -45,7 +45,8 @@ export function attach(
   if (open.length === 0)
     return refused(
       "NotAllowedByListeners",
-      `allowedRoutes of ${namesOf(named)} does not allow an ${route.kind} of the namespace ${route.namespace}`,
+      `allowedRoutes of ${namesOf(named)} does not allow an ${route.kind} of the namespace ${route.namespace}` +
+        (named.some((one) => needsLabels(one)) && !route.namespaceLabels() ? UNKNOWN_LABELS : ""),
     );
   const attached = open.flatMap(({ id, listener }): readonly AttachedListener[] => {
     const hosts = commonHosts(listener.hostname?.toLowerCase(), route.hostnames);
@@ -66,6 +67,11 @@ const describe = ({ sectionName, port }: Pick<ParentReference, "sectionName" | "
 const namesOf = (listeners: readonly GatewayListener[]): string =>
   `the ${listeners.length === 1 ? "listener" : "listeners"} ${listeners.map(({ listener }) => listener.name).join(", ")}`;
 
+const needsLabels = ({ listener }: GatewayListener): boolean => listener.allowedRoutes?.namespaces?.from === "Selector";
+
+const UNKNOWN_LABELS =
+  ", whose labels are unknown: selectors need an operator with the right to list and watch Namespaces";
+
 function allowsNamespace({ listener }: GatewayListener, gateway: Resource, route: AttachingRoute): boolean {
   const { from = "Same", selector } = listener.allowedRoutes?.namespaces ?? {};
   switch (from) {
@@ -73,8 +79,10 @@ function allowsNamespace({ listener }: GatewayListener, gateway: Resource, route
       return true;
     case "Same":
       return route.namespace === gateway.metadata.namespace;
-    case "Selector":
-      return selector !== undefined && selectsLabels(selector, route.namespaceLabels());
+    case "Selector": {
+      const labels = route.namespaceLabels();
+      return selector !== undefined && labels !== undefined && selectsLabels(selector, labels);
+    }
     default:
       return false;
   }

@@ -11,7 +11,8 @@ import { type Finding, type ParentReference, type RouteKind, routeSpecOf, succee
 export interface DeriveRouteOptions extends RuleLookups {
   /** A Gateway of this installation by `namespace/name`. */
   readonly gatewayOf: (key: string) => DerivedGateway | undefined;
-  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
+  /** Undefined: the namespace is unknown, for example because the operator may not read Namespaces. */
+  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined;
 }
 
 /** The result for a parent that is a Gateway of this installation. */
