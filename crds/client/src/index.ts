@@ -23,7 +23,7 @@ export { seconds } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
 export { type DerivedGateway, deriveGateway, type GatewayListener } from "./derive/gateway/derive-gateway.ts";
 export { type DerivedRoute, deriveRoute, type RouteParent } from "./derive/gateway/derive-route.ts";
-export { type RouteKind, routeKinds } from "./derive/gateway/gateway-api.ts";
+export { type Finding, type RouteKind, routeKinds, succeeds } from "./derive/gateway/gateway-api.ts";
 export { isOwnGateway, isOwnGatewayClass } from "./derive/gateway/gateway-class.ts";
 export {
   type GatewayAddressStatus,

@@ -33,7 +33,7 @@ Each match becomes a Route, and each rule a Service, that exist only in the gate
 | GatewayClass | \`Accepted\` | the installation serves its Gateways; \`supportedFeatures\` lists what it serves |
 | Gateway | \`Accepted\` | at least one listener can be served |
 | Gateway, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |
-| listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol, or the same port and hostname; neither is served |
+| listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol, or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), also: an older Gateway has such a listener; that one is served |
 | listener | \`ResolvedRefs\` | certificates and kinds of routes are valid |
 | route, for each Gateway | \`Accepted\` | the route has attached to a listener, and everything in it is supported |
 | route, for each Gateway | \`ResolvedRefs\` | all backends can be used |

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type DerivedResource, gatewayStatus, type Resource, routeStatus } from "@sluice/crds";
+import { TLS_SECRET_TYPE } from "@sluice/model";
 import fc from "fast-check";
+import { first } from "../../../../tools/programs/pairs.ts";
 import { watchedKinds } from "../../watch/cluster-state.ts";
 import { derivedIn, deriveScene } from "../testing-derive-stage.ts";
 
@@ -31,10 +33,11 @@ interface GatewayOptions {
   readonly hostname?: string | undefined;
   readonly from?: object;
   readonly protocol?: string;
+  readonly created?: string;
 }
 
 function gateway(name: string, options: GatewayOptions = {}): Resource {
-  const { className = "sluice", hostname, from = { from: "Same" }, protocol = "HTTP" } = options;
+  const { className = "sluice", hostname, from = { from: "Same" }, protocol = "HTTP", created } = options;
   const certificateRefs = [{ name: "cert", namespace: "keys" }];
   const listener = {
     name: "web",
@@ -44,7 +47,8 @@ function gateway(name: string, options: GatewayOptions = {}): Resource {
     ...(protocol === "HTTPS" && { tls: { certificateRefs } }),
     allowedRoutes: { namespaces: from },
   };
-  return resource("Gateway", name, { spec: { gatewayClassName: className, listeners: [listener] } });
+  const metadata = { name, ...(created !== undefined && { creationTimestamp: created }) };
+  return resource("Gateway", name, { metadata, spec: { gatewayClassName: className, listeners: [listener] } });
 }
 
 interface RouteOptions {
@@ -70,6 +74,13 @@ function gatewayRoute(name: string, options: RouteOptions = {}): Resource {
 
 const coreService = (name: string, namespace: string): Resource =>
   resource("Service", name, { apiVersion: "v1", metadata: { name, namespace }, spec: { ports: [{ port: 80 }] } });
+
+const certificate = resource("Secret", "cert", {
+  apiVersion: "v1",
+  metadata: { name: "cert", namespace: "keys" },
+  type: TLS_SECRET_TYPE,
+  data: { "tls.crt": btoa(first.cert), "tls.key": btoa(first.key) },
+});
 
 const grant = (kind: string, to: string): Resource =>
   resource("ReferenceGrant", `for-${kind}`, {
@@ -207,6 +218,27 @@ test("a Gateway whose ports have changed is a change of the document", () => {
   assert.equal(derive.gateway.listeners().size, 0);
 });
 
+for (const [protocol, hostname, reason] of [
+  ["HTTP", "a.test", "HostnameConflict"],
+  ["HTTPS", "b.test", "ProtocolConflict"],
+] as const)
+  test(`of listeners of two Gateways with a ${reason}, the older is served, and the younger after it`, () => {
+    const { apply, derive } = deriveScene();
+    const older = gateway("older", { hostname: "a.test" });
+    const younger = gateway("a-younger", { hostname, protocol, created: "2026-02-01T00:00:00Z" });
+    const youngest = gateway("a-youngest", { hostname: "b.test", created: "2026-03-01T00:00:00Z" });
+    const served = () => [...derive.gateway.listeners().keys()].sort();
+    apply([grant("Gateway", "Secret"), certificate, youngest, younger]);
+    apply([older]);
+    assert.deepEqual(served(), ["shop/a-youngest/web", "shop/older/web"]);
+    const refused = derive.gateway.gateways.get("shop/a-younger");
+    assert.deepEqual([refused?.listeners[0]?.conflicted.reason, refused?.accepted.status], [reason, "False"]);
+    assert.match(refused?.listeners[0]?.conflicted.message ?? "", /the listener shop\/older\/web of an older Gateway/);
+    assert.equal(refused?.resources.length, 0);
+    apply([older], { gone: true });
+    assert.ok(served().includes("shop/a-younger/web"));
+  });
+
 for (const listeners of ["none", [null], [{ name: "a", port: 1, protocol: "HTTP", allowedRoutes: { kinds: 5 } }]])
   test(`a Gateway in a directory with the listeners ${JSON.stringify(listeners)} is left out`, () => {
     const { apply, derive } = deriveScene();
@@ -222,7 +254,7 @@ const step = fc.record({
   resource: fc.oneof(
     fc
       .record({
-        name: fc.constantFrom("one", "two"),
+        name: fc.constantFrom("one", "two", "three"),
         className: fc.constantFrom("sluice", "web", "other"),
         hostname: fc.constantFrom(undefined, "*.test", "a.test"),
         from: fc.constantFrom(
@@ -232,6 +264,7 @@ const step = fc.record({
           { from: "Selector", selector: { matchExpressions: [{ key: "a", operator: "DoesNotExist" }] } },
         ),
         protocol: fc.constantFrom("HTTP", "HTTPS", "TCP"),
+        created: fc.constantFrom("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
       })
       .map(({ name, ...options }) => gateway(name, options)),
     fc
@@ -250,6 +283,7 @@ const step = fc.record({
       coreService("web", "keys"),
       grant("HTTPRoute", "Service"),
       grant("Gateway", "Secret"),
+      certificate,
       gatewayClass("web", "sluice.dev/gateway-controller"),
       gatewayClass("web", "example.com/other"),
       namespace("team", { a: "b" }),

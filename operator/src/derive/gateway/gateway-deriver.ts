@@ -27,6 +27,7 @@ import type { ChangedResource } from "../../watch/watch-stage.ts";
 import { type DerivedChanges, type Deriver, recordReplacement } from "../deriver.ts";
 import { createAttachedRoutes } from "./attached-routes.ts";
 import type { GatewayNetwork } from "./gateway-network.ts";
+import { createListenerOverlaps } from "./listener-overlaps.ts";
 import { createLookupIndex } from "./lookup-index.ts";
 
 export interface GatewayDeriver extends Deriver {
@@ -65,6 +66,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
   const routes = new Map<string, DerivedRoute>();
   const index = createLookupIndex();
   const attached = createAttachedRoutes();
+  const overlaps = createListenerOverlaps();
   const grants = createGrantIndex([]);
   let listeners = new BucketMap<DocumentListener>(byHash);
   let markedGateways = new Set<string>();
@@ -115,7 +117,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
         if (!isOwnGateway(gateway, className, (name) => gatewayClassOf(name, lookups))) return undefined;
         if (gateway.metadata.deletionTimestamp !== undefined) return undefined;
         const nodePortOf = (port: number) => network.nodePortOf(gateway, port);
-        return deriveGateway(gateway, { ...reading, class: className, nodePortOf });
+        return deriveGateway(gateway, { ...reading, class: className, nodePortOf, overlapOf: overlaps.overlapOf });
       });
     index.set(`Gateway/${key}`, lookups);
     return derived;
@@ -169,21 +171,28 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     const marked = markedGateways;
     markedGateways = new Set();
     for (const key of marked) {
+      deriveOne(key);
+      overlaps.set(key, gateways.get(key));
+    }
+    // What a Gateway wants to have served does not depend on the other Gateways.
+    for (const key of overlaps.resolve()) deriveOne(key);
+    return results;
+
+    function deriveOne(key: string): void {
       const before = gateways.get(key);
       const after = gatewayAfter(key);
       if (after) gateways.set(key, after);
       else gateways.delete(key);
       recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
       const differs = !isDeepStrictEqual(before?.listeners, after?.listeners);
-      results.set(key, differs);
-      if (!differs) continue;
+      results.set(key, differs || results.get(key) === true);
+      if (!differs) return;
       markUsers(`Gateway/${key}`);
       const served = new Map<string, DocumentListener | undefined>();
       for (const { id } of before?.listeners ?? []) served.set(id, undefined);
       for (const { id, served: listener } of after?.listeners ?? []) served.set(id, listener);
       listeners = listeners.with(served);
     }
-    return results;
   }
 
   return {

@@ -26,6 +26,8 @@ export interface DeriveGatewayOptions extends Pick<TranslateOptions, "read" | "i
   readonly class: string;
   /** The port that nodes open for a port of the Gateway; undefined: none is allotted yet. */
   readonly nodePortOf: (port: number) => number | undefined;
+  /** The condition Conflicted of a listener that gives way to one of an older Gateway; undefined: it need not. */
+  readonly overlapOf: (wanted: DocumentListener) => Finding | undefined;
 }
 
 export interface GatewayListener {
@@ -37,6 +39,8 @@ export interface GatewayListener {
   readonly accepted: Finding;
   readonly conflicted: Finding;
   readonly resolvedRefs: Finding;
+  /** As `served`, but also if the listener gives way to one of an older Gateway. */
+  readonly wanted: DocumentListener | undefined;
   /** The listener of the document; undefined: it cannot be served, or no port of the nodes is allotted yet. */
   readonly served: DocumentListener | undefined;
 }
@@ -58,21 +62,23 @@ export function deriveGateway(gateway: Resource, options: DeriveGatewayOptions):
   const derived = listeners.map((listener): GatewayListener => {
     const id = `${resourceKey(gateway)}/${listener.name}`;
     const protocol = protocols[listener.protocol];
-    const conflicted = conflictOf(listener, listeners);
+    const conflict = conflictOf(listener, listeners);
     const { kinds, resolved } = allowedKinds(listener);
     const accepted = fault ?? listenerFault(gateway, listener) ?? succeeds("Accepted");
     const certificates = protocol === "https" ? certificatesOf(gateway, listener, options) : undefined;
     const resolvedRefs = certificates?.resolved.status === "False" ? certificates.resolved : resolved;
     const port = options.nodePortOf(listener.port);
     const isUsable =
-      accepted.status === "True" && !isConflict(conflicted) && certificates?.secrets.length !== 0 && kinds.length > 0;
-    const isServed = isUsable && protocol !== undefined && port !== undefined;
-    if (isServed) for (const secret of certificates?.secrets ?? []) addUser(secret, id);
+      accepted.status === "True" && !isConflict(conflict) && certificates?.secrets.length !== 0 && kinds.length > 0;
     const hostname = listener.hostname?.toLowerCase();
-    const served = isServed
-      ? { name: id, port, public_port: listener.port, protocol, ...(hostname && { hostname }) }
-      : undefined;
-    return { listener, id, kinds, accepted, conflicted, resolvedRefs, served };
+    const wanted =
+      isUsable && protocol !== undefined && port !== undefined
+        ? { name: id, port, public_port: listener.port, protocol, ...(hostname && { hostname }) }
+        : undefined;
+    const conflicted = (wanted && options.overlapOf(wanted)) ?? conflict;
+    const served = isConflict(conflicted) ? undefined : wanted;
+    if (served) for (const secret of certificates?.secrets ?? []) addUser(secret, id);
+    return { listener, id, kinds, accepted, conflicted, resolvedRefs, wanted, served };
   });
   return { gateway, accepted: fault ?? gatewayFinding(derived), listeners: derived, resources: certificates() };
 
