@@ -184,8 +184,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   ): DerivedContent["spec"] {
     const [plain, secure] = effects.grpc ? ["grpc", "grpcs"] : ["http", "https"];
     return {
-      // Otherwise the handshakes for all hosts would request a certificate.
-      ...(certificates && host !== undefined && !host.startsWith("*") && { snis: [host] }),
+      ...(certificates && snisFor(host)),
       ...(host !== undefined && { hosts: [host] }),
       paths,
       protocols: isSecure(host) && !path.startsWith(CHALLENGES) ? [secure] : [plain, secure],
@@ -209,7 +208,8 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
       const certificates = of === host ? options.clientCertificatesOf(host) : undefined;
       const plugins = [certificates?.plugin ?? [], redirect].flat();
       const unavailable = certificates?.closed ?? closed;
-      addRoute({ name: route, spec: { hosts: [of], paths }, priority, source, plugins, unavailable });
+      const spec = { ...(certificates && snisFor(of)), hosts: [of], paths };
+      addRoute({ name: route, spec, priority, source, plugins, unavailable });
     }
   }
 
@@ -291,6 +291,9 @@ function canaryProblems(ingress: Resource, options: DeriveIngressOptions): reado
 const beforeRedirects: ReadonlySet<string> = new Set(["cors", "mtls-auth", "request-size-limiting"]);
 
 const words = { Exact: "exact", Prefix: "prefix", ImplementationSpecific: "prefix" } as const;
+
+/** Limits a Route with client certificates to the host: otherwise the handshakes for all hosts would request one. */
+const snisFor = (host: string | undefined) => host !== undefined && !host.startsWith("*") && { snis: [host] };
 
 /** The host as a part of a name, in which `*` is not allowed. No host has the character `_`. */
 const hostPart = (host: string | undefined): string => (host ?? "_").replaceAll("*", "_");
