@@ -47,7 +47,7 @@ function gateway(name: string, options: GatewayOptions = {}): Resource {
     ...(protocol === "HTTPS" && { tls: { certificateRefs } }),
     allowedRoutes: { namespaces: from },
   };
-  const metadata = { name, ...(created !== undefined && { creationTimestamp: created }) };
+  const metadata = { name, namespace: "shop", ...(created !== undefined && { creationTimestamp: created }) };
   return resource("Gateway", name, { metadata, spec: { gatewayClassName: className, listeners: [listener] } });
 }
 

@@ -8,12 +8,12 @@ interface Claim {
   readonly listener: DocumentListener;
 }
 
-type Findings = ReadonlyMap<string, Finding>;
+type Overlaps = ReadonlyMap<string, Finding>;
 
 export function createListenerOverlaps() {
   /** By the port of the nodes, and by the name in the document. */
   const claims = new Map<number, Map<string, Claim>>();
-  const findings = new Map<number, Findings>();
+  const findings = new Map<number, Overlaps>();
   const wantedBy = new Map<string, readonly DocumentListener[]>();
   let changedPorts = new Set<number>();
 
@@ -44,7 +44,7 @@ export function createListenerOverlaps() {
       const changed = new Set<string>();
       for (const port of changedPorts) {
         const ofPort = [...(claims.get(port)?.values() ?? [])];
-        const before: Findings = findings.get(port) ?? new Map();
+        const before: Overlaps = findings.get(port) ?? new Map();
         const after = overlapsOf(ofPort);
         if (ofPort.length === 0) claims.delete(port);
         if (after.size > 0) findings.set(port, after);
@@ -64,7 +64,7 @@ export function createListenerOverlaps() {
  *
  * @returns the conflicts, by the name in the document.
  */
-function overlapsOf(claims: readonly Claim[]): Findings {
+function overlapsOf(claims: readonly Claim[]): Overlaps {
   const overlaps = new Map<string, Finding>();
   const served = new Map<string, DocumentListener>();
   const [oldest, ...others] = claims.toSorted((one, other) => byAge(one.gateway, other.gateway));
