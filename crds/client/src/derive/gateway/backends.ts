@@ -6,8 +6,8 @@ import { type BackendReference, type Finding, fails, type RouteKind } from "./ga
 export interface RuleBackends {
   /** Backends with a part of the requests that can be used. */
   readonly usable: readonly (DerivedBackend & { readonly weight: number })[];
-  /** The sum of the weights of the other backends, whose requests are answered with 500. */
-  readonly refusedWeight: number;
+  /** The part of the requests that is for other backends, and answered with 500: from 0 to 100. */
+  readonly refusedPercentage: number;
   /** The condition ResolvedRefs, if a reference cannot be resolved. */
   readonly faults: readonly Finding[];
 }
@@ -35,7 +35,9 @@ export function backendsOf(
       usable.set(key, { namespace, name, port, weight: known + weight });
     }
   }
-  return { usable: scaled([...usable.values()]), refusedWeight, faults };
+  const served = [...usable.values()];
+  const total = served.reduce((sum, { weight }) => sum + weight, refusedWeight);
+  return { usable: scaled(served), refusedPercentage: total === 0 ? 0 : (refusedWeight / total) * 100, faults };
 }
 
 function backendFault(

@@ -79,7 +79,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   const effects = effectsOf({ rule, source });
   const unsupported = [...effects.faults];
   const place = { kind, namespace, path: `${source}.backendRefs` };
-  const { usable, refusedWeight, faults: unresolved } = backendsOf(backendRefs, place, lookups);
+  const { usable, refusedPercentage, faults: unresolved } = backendsOf(backendRefs, place, lookups);
   const service = derivedName(prefix, name, padded(index));
   const extensions = extensionPlugins();
   const isClosed = unsupported.length > 0;
@@ -149,7 +149,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     }
     if (redirect) addPlugin(routeName, redirect);
     else if (!usesService) addPlugin(routeName, termination(100, `${source}.backendRefs`));
-    else if (refusedWeight > 0) addPlugin(routeName, termination(refusedPercentage(), `${source}.backendRefs`));
+    else if (refusedPercentage > 0) addPlugin(routeName, termination(refusedPercentage, `${source}.backendRefs`));
     for (const plugin of effects.plugins) addPlugin(routeName, plugin);
     for (const { plugin, source: of } of extensions) addExtension(routeName, plugin, of);
   }
@@ -181,11 +181,6 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
       unsupported.push(fails("UnsupportedValue", `${at}: there is no Plugin ${of} in the namespace ${namespace}`));
       return [];
     });
-  }
-
-  function refusedPercentage(): number {
-    const served = usable.reduce((sum, { weight }) => sum + weight, 0);
-    return (refusedWeight / (refusedWeight + served)) * 100;
   }
 
   function withoutOwnNamespace({ namespace: of, ...backend }: DerivedBackend): DerivedBackend {
