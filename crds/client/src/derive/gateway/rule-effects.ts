@@ -1,7 +1,7 @@
 /** What the filters and timeouts of a rule do: plugins for its Routes, and members of its Routes and its Service. */
 
 import { corsConfig } from "./filters/cors.ts";
-import { createHeaderEdits, responseTransformerConfig } from "./filters/header-modifiers.ts";
+import { createHeaderEdits, literal } from "./filters/header-modifiers.ts";
 import { type RedirectFilter, redirectOf } from "./filters/redirect.ts";
 import { rewriteOf } from "./filters/rewrite.ts";
 import { type Finding, fails, type RouteFilter, type RouteRule } from "./gateway-api.ts";
@@ -33,12 +33,18 @@ export interface RuleSource {
   readonly source: string;
 }
 
+/** Filters that cannot be merged. */
+const usedOnce: ReadonlySet<unknown> = new Set(["CORS", "RequestRedirect", "URLRewrite"]);
+
 export function effectsOf({ rule, source }: RuleSource): RuleEffects {
   const filters = [...located(rule.filters, `${source}.filters`), ...backendFilters({ rule, source })];
   const faults: Finding[] = [];
   const plugins: RulePlugin[] = [];
   const extensions: { readonly name: string; readonly source: string }[] = [];
-  const edits = createHeaderEdits();
+  const requestEdits = createHeaderEdits(literal);
+  const responseEdits = createHeaderEdits((value) => value);
+  const used = new Set<string>();
+  let fullPath: string | undefined;
   let redirect: RedirectFilter | undefined;
   let service: object = {};
   let stripPath = false;
@@ -49,21 +55,26 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
     if (rule[member]) faults.push(fails("UnsupportedValue", `${source}.${member} is not supported`));
   if (redirect && (rule.filters ?? []).some(({ type }) => type === "URLRewrite"))
     faults.push(fails("IncompatibleFilters", `${source}.filters: RequestRedirect cannot be used with URLRewrite`));
-  const config = edits.config();
-  if (config) plugins.push({ plugin: "request-transformer", config, source: `${source}.filters` });
+  const request = requestEdits.config();
+  if (request || fullPath !== undefined) {
+    const uri = fullPath === undefined ? {} : { uri: literal(fullPath) };
+    const config = { ...request, replace: { ...request?.replace, ...uri } };
+    plugins.push({ plugin: "request-transformer", config, source: `${source}.filters` });
+  }
+  const response = responseEdits.config();
+  if (response) plugins.push({ plugin: "response-transformer", config: response, source: `${source}.filters` });
   return { plugins, redirect, extensions, service: { ...service, ...timeouts.members }, stripPath, faults };
 
   function apply(filter: RouteFilter, at: string): void {
+    if (usedOnce.has(filter.type) && used.has(filter.type))
+      faults.push(fails("UnsupportedValue", `${at}: a rule and its backend can have only one filter ${filter.type}`));
+    used.add(filter.type);
     switch (filter.type) {
       case "RequestHeaderModifier":
-        edits.modify(filter.requestHeaderModifier);
+        requestEdits.modify(filter.requestHeaderModifier);
         break;
       case "ResponseHeaderModifier":
-        plugins.push({
-          plugin: "response-transformer",
-          config: responseTransformerConfig(filter.responseHeaderModifier),
-          source: at,
-        });
+        responseEdits.modify(filter.responseHeaderModifier);
         break;
       case "URLRewrite":
         rewrite(filter.urlRewrite);
@@ -88,9 +99,9 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
   }
 
   function rewrite(filter: unknown): void {
-    const { hostname, fullPath, prefix } = rewriteOf(filter);
-    if (hostname !== undefined) edits.setHost(hostname);
-    if (fullPath !== undefined) edits.setPath(fullPath);
+    const { hostname, prefix, ...path } = rewriteOf(filter);
+    if (hostname !== undefined) requestEdits.set({ name: "Host", value: hostname });
+    fullPath = path.fullPath;
     if (prefix === undefined) return;
     service = { path: prefix };
     stripPath = true;

@@ -19,49 +19,50 @@ const modifierOf = (filter: unknown): HeaderModifier => Object(filter) as Header
  */
 export const literal = (text: string): string => text.replaceAll("$(", () => "$('$')(");
 
-const entry = ({ name, value }: Header): string => `${name}:${value}`;
-const literalEntry = ({ name, value }: Header): string => `${name}:${literal(value)}`;
-
-/** Collects the changes of requests, because a route has at most one request-transformer. */
-export function createHeaderEdits() {
-  const removed: string[] = [];
-  const set: Header[] = [];
-  const added: Header[] = [];
-  let path: string | undefined;
-  return {
-    modify(filter: unknown): void {
-      const { set: toSet = [], add = [], remove = [] } = modifierOf(filter);
-      removed.push(...remove);
-      set.push(...toSet);
-      added.push(...add);
-    },
-    setHost(host: string): void {
-      set.push({ name: "Host", value: host });
-    },
-    /** Replaces the whole path. */
-    setPath(to: string): void {
-      path = to;
-    },
-    /** The config of request-transformer; undefined: nothing is changed. */
-    config(): object | undefined {
-      if (path === undefined && removed.length + set.length + added.length === 0) return undefined;
-      return {
-        remove: { headers: removed },
-        // A header that exists is replaced, and a header that does not exist is added.
-        replace: { headers: set.map(literalEntry), ...(path !== undefined && { uri: literal(path) }) },
-        add: { headers: set.map(literalEntry) },
-        append: { headers: added.map(literalEntry) },
-      };
-    },
-  };
+/** What happens to a header. */
+interface HeaderEdit {
+  readonly name: string;
+  /** The value that replaces those of the message; null: the header is removed; undefined: it is kept. */
+  readonly value: string | null | undefined;
+  /** Values that are added. */
+  readonly added: readonly string[];
 }
 
-export function responseTransformerConfig(filter: unknown): object {
-  const { set = [], add = [], remove = [] } = modifierOf(filter);
+/**
+ * Collects the changes of headers in their order, because a route has at most one request-transformer and one
+ * response-transformer.
+ *
+ * @param textOf Returns the form of a value in the config.
+ */
+export function createHeaderEdits(textOf: (value: string) => string) {
+  const edits = new Map<string, HeaderEdit>();
+  const edit = (name: string, change: (before: HeaderEdit | undefined) => Omit<HeaderEdit, "name">): void => {
+    const key = name.toLowerCase();
+    edits.set(key, { name, ...change(edits.get(key)) });
+  };
+  const set = ({ name, value }: Header): void => edit(name, () => ({ value, added: [] }));
+  const entry = (name: string, value: string): string => `${name}:${textOf(value)}`;
   return {
-    remove: { headers: remove },
-    replace: { headers: set.map(entry) },
-    add: { headers: set.map(entry) },
-    append: { headers: add.map(entry) },
+    set,
+    modify(filter: unknown): void {
+      const { set: toSet = [], add = [], remove = [] } = modifierOf(filter);
+      for (const name of remove) edit(name, () => ({ value: null, added: [] }));
+      for (const header of toSet) set(header);
+      for (const { name, value } of add)
+        edit(name, (before) => ({ value: before?.value, added: [...(before?.added ?? []), value] }));
+    },
+    /** Members of the config; undefined: no header is changed. */
+    config() {
+      if (edits.size === 0) return undefined;
+      const all = [...edits.values()];
+      const replaced = all.flatMap(({ name, value }) => (typeof value === "string" ? [entry(name, value)] : []));
+      return {
+        remove: { headers: all.flatMap(({ name, value }) => (value === null ? [name] : [])) },
+        // A header that exists is replaced, and a header that does not exist is added.
+        replace: { headers: replaced },
+        add: { headers: replaced },
+        append: { headers: all.flatMap(({ name, added }) => added.map((value) => entry(name, value))) },
+      };
+    },
   };
 }
