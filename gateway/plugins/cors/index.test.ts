@@ -26,6 +26,12 @@ type Variant = readonly [what: string, config: Partial<CorsConfig>, request: Fak
 
 const preflights: readonly Variant[] = [
   [
+    "the method for which the browser asks with methods *",
+    { methods: ["*"] },
+    preflight({ "access-control-request-method": "PURGE" }),
+    { "access-control-allow-origin": "*", "access-control-allow-methods": "PURGE" },
+  ],
+  [
     "Access-Control-Allow-Origin: * by default",
     {},
     preflight(),
@@ -50,6 +56,7 @@ const preflights: readonly Variant[] = [
       "access-control-allow-methods": "GET,POST",
       "access-control-allow-headers": "x-a,x-b",
       "access-control-max-age": "600",
+      "access-control-expose-headers": "x-c",
     },
   ],
   [

@@ -58,7 +58,9 @@ function answerPreflight({ request, responseHeaders: headers }: Exchange, config
   } else if (asked !== undefined) {
     headers.set("Access-Control-Allow-Headers", asked);
   }
-  headers.set("Access-Control-Allow-Methods", config.methods.join(","));
+  // The literal * would not count in requests with credentials (Fetch, CORS protocol and credentials).
+  const method = config.methods.includes("*") ? request.header("access-control-request-method") : undefined;
+  headers.set("Access-Control-Allow-Methods", method ?? config.methods.join(","));
   if (config.max_age !== null) headers.set("Access-Control-Max-Age", String(config.max_age));
   if (config.private_network && request.header("access-control-request-private-network") === "true") {
     headers.set("Access-Control-Allow-Private-Network", "true");
@@ -82,6 +84,8 @@ export const cors = definePlugin({
         if (config.preflight_continue || !isPreflight(exchange)) return undefined;
         allowOrigin(exchange.responseHeaders, originOf(exchange), options);
         answerPreflight(exchange, config);
+        // Browsers read it in the actual response only; the Gateway API wants it here too.
+        if (exposed !== null) exchange.responseHeaders.apply(exposed);
         return { status: 200, body: "" };
       },
       responseHeaders(exchange) {

@@ -11,7 +11,7 @@ import {
   text,
 } from "@sluice/plugin-sdk";
 
-export const corsMethods = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"] as const;
+const methods = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT", "*"] as const;
 
 const schema = record(
   {
@@ -33,8 +33,8 @@ const schema = record(
         maxItems: 256,
       }),
     ),
-    methods: array(choice(corsMethods, { description: "A method." }), {
-      description: "Allowed request methods.",
+    methods: array(choice(methods, { description: "A method, or *." }), {
+      description: "Allowed request methods; * allows the one that the browser asks for, whatever it is.",
       default: ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"],
       maxItems: 16,
     }),
