@@ -136,10 +136,11 @@ function listenerFault(gateway: Resource, { protocol, tls }: Listener): Finding 
   return undefined;
 }
 
-function allowedKinds({ allowedRoutes }: Listener): {
+function allowedKinds({ protocol, allowedRoutes }: Listener): {
   readonly kinds: readonly RouteKind[];
   readonly resolved: Finding;
 } {
+  if (protocols[protocol] === undefined) return { kinds: [], resolved: succeeds("ResolvedRefs") };
   const given = allowedRoutes?.kinds ?? [];
   if (given.length === 0) return { kinds: routeKinds, resolved: succeeds("ResolvedRefs") };
   const isKnown = ({ group = GATEWAY_API, kind }: (typeof given)[number]): boolean =>

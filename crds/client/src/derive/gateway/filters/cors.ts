@@ -24,8 +24,8 @@ export function corsConfig(filter: unknown): object | undefined {
   if (allowOrigins.length === 0) return undefined;
   return {
     origins: allowOrigins.map(originOf),
-    // Without a list, all methods are allowed, and the headers for which the browser asks.
-    ...(!allowMethods.includes("*") && { methods: allowMethods.length > 0 ? allowMethods : SAFE_METHODS }),
+    methods: allowMethods.length > 0 ? allowMethods : SAFE_METHODS,
+    // Without a list, the headers for which the browser asks are allowed.
     ...(!allowHeaders.includes("*") && { headers: allowHeaders.length > 0 ? allowHeaders : SAFE_HEADERS }),
     ...(exposeHeaders.length > 0 && { exposed_headers: exposeHeaders }),
     credentials: allowCredentials,
