@@ -1,34 +1,14 @@
-/** The features of the Gateway API that the conformance suite tests, and which of them Sluice has. */
+/** What the conformance suite of the Gateway API tests. The supported features are those of the GatewayClass. */
 
 /** Groups of features whose tests run. A profile's core features are always tested; the features below extend them. */
-export const profiles = ["GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS"] as const;
+export const profiles = ["GATEWAY-HTTP", "GATEWAY-GRPC"] as const;
 
-/** Extended features that are tested. */
-export const supportedFeatures = [
-  "GatewayPort8080",
-  "GatewayHTTPListenerIsolation",
-  "GatewayAddressEmpty",
-  "GRPCRouteNamedRouteRule",
-  "HTTPRouteBackendProtocolWebSocket",
-  "HTTPRouteBackendRequestHeaderModification",
-  "HTTPRouteBackendTimeout",
-  "HTTPRouteCORS",
-  "HTTPRouteDestinationPortMatching",
-  "HTTPRouteHostRewrite",
-  "HTTPRouteMethodMatching",
-  "HTTPRouteNamedRouteRule",
-  "HTTPRouteParentRefPort",
-  "HTTPRoutePathRedirect",
-  "HTTPRoutePathRewrite",
-  "HTTPRoutePortRedirect",
-  "HTTPRouteQueryParamMatching",
-  "HTTPRouteRequestTimeout",
-  "HTTPRouteResponseHeaderModification",
-  "HTTPRouteSchemeRedirect",
-  "HTTPRoute303RedirectStatusCode",
-  "HTTPRoute307RedirectStatusCode",
-  "HTTPRoute308RedirectStatusCode",
-] as const;
+/** The reason why the other profiles for Gateways are not tested. */
+export const unsupportedProfiles: Readonly<Record<string, string>> = {
+  "GATEWAY-TLS": "TLSRoute is not implemented yet",
+  "GATEWAY-TCP": "TCPRoute is not implemented: Sluice is a gateway for HTTP",
+  "GATEWAY-UDP": "UDPRoute is not implemented: Sluice is a gateway for HTTP",
+};
 
 /** The reason why an extended feature is not supported. */
 export const unsupportedFeatures: Readonly<Record<string, string>> = {
@@ -48,6 +28,4 @@ export const unsupportedFeatures: Readonly<Record<string, string>> = {
   HTTPRouteRetryBackendTimeout: "see HTTPRouteRetry",
   HTTPRouteRetryConnectionError: "see HTTPRouteRetry",
   ListenerSet: "not implemented yet",
-  TLSRouteModeMixed: "not implemented yet",
-  TLSRouteModeTerminate: "not implemented yet",
 };

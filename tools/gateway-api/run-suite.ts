@@ -1,9 +1,10 @@
 /** Runs the conformance suite of the Gateway API in a cluster. */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { supportedFeatures } from "@sluice/crds";
 import type { Cluster } from "../cluster/pods/cluster.ts";
 import { tool } from "../programs/tool.ts";
-import { profiles, supportedFeatures } from "./features.ts";
+import { profiles } from "./features.ts";
 import { echoImage, gatewayClass } from "./installation.ts";
 
 /** The file with the output of the last run. */
@@ -33,9 +34,8 @@ export interface SuiteResult {
   readonly code: number | null;
 }
 
-/** A line of Go's test runner about a test of the suite. Lines about subtests have further slashes. */
-const resultLine = /^\s+--- (PASS|FAIL|SKIP): Conformance\/(\w+) \(/;
-const outcomes: Readonly<Record<string, SuiteOutcome>> = { PASS: "passed", FAIL: "failed", SKIP: "skipped" };
+/** A line about a test that has ended. */
+const resultLine = /^result: (\w+) (passed|failed|skipped)$/;
 
 /** Runs the suite inside the cluster, where the addresses of Services are reachable. Resolves whatever the outcome is. */
 export async function runSuite(cluster: Cluster, options: SuiteRun): Promise<SuiteResult> {
@@ -51,11 +51,10 @@ export async function runSuite(cluster: Cluster, options: SuiteRun): Promise<Sui
     const lines = (rest + piece).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      const [, word = "", name = ""] = resultLine.exec(line) ?? [];
-      const outcome = outcomes[word];
-      if (outcome === undefined) continue;
-      tests.set(name, outcome);
-      onResult?.(name, outcome);
+      const [, name, outcome] = resultLine.exec(line) ?? [];
+      if (name === undefined) continue;
+      tests.set(name, outcome as SuiteOutcome);
+      onResult?.(name, outcome as SuiteOutcome);
     }
   };
   const suite = await cluster.start(

@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -30,7 +31,20 @@ func run(t *testing.T) {
 		options.SkipTests = append(options.SkipTests, allExcept(t, strings.Split(options.RunTest, ","))...)
 		options.RunTest = ""
 	}
+	options.Hook = printResult
 	conformance.RunConformanceWithOptions(t, options)
+}
+
+// printResult prints the result of a test as soon as it has ended. Go's test runner prints results at the end of all tests.
+func printResult(t *testing.T, test suite.ConformanceTest, _ *suite.ConformanceTestSuite) {
+	outcome := "passed"
+	if t.Skipped() {
+		outcome = "skipped"
+	}
+	if t.Failed() {
+		outcome = "failed"
+	}
+	fmt.Printf("\nresult: %s %s\n", test.ShortName, outcome)
 }
 
 // allExcept returns the names of all tests except the given ones. The suite's own flag -run-test has only one name.

@@ -1,9 +1,10 @@
 /** Generates the page of the last report of the Gateway API's conformance suite. */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { supportedFeatures } from "@sluice/crds";
 import { parse } from "yaml";
 import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
-import { supportedFeatures, unsupportedFeatures } from "../../gateway-api/features.ts";
+import { unsupportedFeatures, unsupportedProfiles } from "../../gateway-api/features.ts";
 import { reportPath } from "../../gateway-api/report.ts";
 
 /** Results of the tests of a profile, as in ConformanceReport. */
@@ -49,15 +50,19 @@ export function gatewayApiConformancePage(): GeneratedFile {
             .map((name) => `- ${name}`)
             .join("\n")}`,
         ]),
-    `## Supported extended features\n\n${supportedFeatures.map((name) => `\`${name}\``).join(", ")}`,
-    "## Unsupported features",
-    table(
-      ["feature", "reason"],
-      Object.entries(unsupportedFeatures).map(([name, reason]) => [`\`${name}\``, reason]),
-    ),
+    `## Supported features\n\n${supportedFeatures.map((name) => `\`${name}\``).join(", ")}`,
+    "## Not supported",
+    reasons("profile", unsupportedProfiles),
+    reasons("extended feature", unsupportedFeatures),
   ].join("\n\n");
   return markdown(join(dirname(reportPath), "gateway-api.md"), content, basename(reportPath));
 }
+
+const reasons = (head: string, all: Readonly<Record<string, string>>): string =>
+  table(
+    [head, "reason"],
+    Object.entries(all).map(([name, reason]) => [`\`${name}\``, reason]),
+  );
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
