@@ -20,17 +20,8 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** The last six sections occur only in the operator's role file. */
-type Section =
-  | "cluster"
-  | "clusterOnly"
-  | "home"
-  | "webhook"
-  | "selector"
-  | "push"
-  | "private"
-  | "privatePush"
-  | "moved";
+/** The last five sections occur only in the operator's role file. */
+type Section = "cluster" | "clusterOnly" | "home" | "webhook" | "push" | "private" | "privatePush" | "moved";
 
 const apiGroup = "rbac.authorization.k8s.io";
 const apiVersion = `${apiGroup}/v1`;
@@ -51,11 +42,7 @@ export function rightsOf(
   const metadata = metadataOf(release, component);
   const account = { kind: "ServiceAccount", name: objectName(release, component), namespace };
   const wide = { name: wideName(release, component), labels: labelsOf(release, component) };
-  const everywhere = [
-    ...rules("cluster"),
-    ...clusterScoped.flatMap(rules),
-    ...(values.namespaceSelector === "" ? [] : rules("selector")),
-  ];
+  const everywhere = [...rules("cluster"), ...clusterScoped.flatMap(rules)];
   const makesPush = values.push.existingSecret === "";
   const push = makesPush ? rules("push") : [];
   const own = [...rules("private"), ...(makesPush ? rules("privatePush") : [])];

@@ -17,7 +17,7 @@ import { testStore } from "../../operator/src/saved-state/testing-store.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
-import { namespacedManifests, roleManifests, selectorManifests, users } from "../../tools/cluster/rbac.ts";
+import { namespacedManifests, roleManifests, users } from "../../tools/cluster/rbac.ts";
 import { referenceGrant, referenceGrantCrd } from "../../tools/cluster/reference-grants.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
@@ -53,8 +53,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     const files = (await readdir(crds)).filter((name) => name.endsWith(".yaml"));
     await plane.kubectl(["apply", "--server-side", ...files.flatMap((name) => ["-f", new URL(name, crds).pathname])]);
     await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
-    for (const manifests of [roleManifests("default"), selectorManifests()])
-      await plane.kubectl(["create", "-f", "-"], manifests);
+    await plane.kubectl(["create", "-f", "-"], roleManifests("default"));
   });
   afterEach(async () => {
     for (const one of running.splice(0)) await one.close();

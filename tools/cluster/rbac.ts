@@ -12,7 +12,6 @@ interface Role {
   readonly clusterOnly: readonly object[];
   // The optional rules are for the operator only.
   readonly webhook?: readonly object[];
-  readonly selector?: readonly object[];
   readonly push?: readonly object[];
   readonly private?: readonly object[];
   readonly privatePush?: readonly object[];
@@ -26,7 +25,7 @@ const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: 
 
 /**
  * A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart, except those of
- * `selectorManifests` and `pushManifests`.
+ * `pushManifests`.
  *
  * @param privateNamespace Namespace of the Secrets that only the operator reads. Default: the home namespace.
  */
@@ -43,13 +42,6 @@ export function roleManifests(homeNamespace: string, privateNamespace = homeName
     ];
   });
   return list(items);
-}
-
-/** The operator's rules for a namespace selector, in addition to those of `roleManifests`. */
-export function selectorManifests(): string {
-  const { selector = [] } = roleOf("operator");
-  const name = `${users.operator}-selector`;
-  return list(granted({ name, subject: userNamed(users.operator), rules: selector, kind: "ClusterRole" }));
 }
 
 /** The operator's rules for certificates that it issues, in addition to those of `roleManifests`. */
