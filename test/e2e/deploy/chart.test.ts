@@ -132,7 +132,8 @@ if (process.argv.includes("--write")) {
         );
     };
     const [withWebhook, without] = [await resourcesOf(), await resourcesOf("--set", "webhook.enabled=false")];
-    assert.deepEqual(withWebhook.slice(-2), ["ingressclasses", "validatingwebhookconfigurations"]);
+    const clusterScoped = ["ingressclasses", "gatewayclasses", "gatewayclasses/status", "namespaces"];
+    assert.deepEqual(withWebhook.slice(-5), [...clusterScoped, "validatingwebhookconfigurations"]);
     assert.deepEqual(without, withWebhook.slice(0, -1));
   });
 
