@@ -209,6 +209,30 @@ test("a selector of namespaces matches no namespace that is unknown", () => {
   assert.equal(accepted()?.status, "True");
 });
 
+test("a route of which too many Routes and Plugins would be derived is refused, and its matches are closed", () => {
+  const { apply, derive } = deriveScene();
+  const hostnames = Array.from({ length: 16 }, (_, index) => `h${index}.test`);
+  const matches = Array.from({ length: 64 }, (_, index) => ({ path: { type: "PathPrefix", value: `/${index}` } }));
+  const extension = { type: "ExtensionRef", extensionRef: { group: "sluice.dev", kind: "Plugin", name: "limit" } };
+  const rule = {
+    matches,
+    filters: Array.from({ length: 4 }, () => extension),
+    backendRefs: [{ name: "web", port: 80 }],
+  };
+  const spec = { parentRefs: [{ name: "one" }], hostnames, rules: [rule] };
+  apply([gateway("one"), plugin({}), coreService("web", "shop"), resource("HTTPRoute", "a", { spec })]);
+  const { reason, message } = derive.gateway.routes.get("HTTPRoute/shop/a")?.parents[0]?.accepted ?? {};
+  assert.equal(reason, "UnsupportedValue");
+  assert.match(`${message}`, /5120 Routes and Plugins.*at most 4096/);
+  const { Route, Plugin, Service } = derive.clusterState;
+  const derivedPlugins = [...Plugin.keys()].filter((key) => key !== "shop/limit");
+  assert.deepEqual([Route.size, derivedPlugins, Service.size], [64, [], 0]);
+  for (const { spec: of, derived } of [...Route.values()] as DerivedResource[]) {
+    assert.deepEqual(of?.hosts, hostnames);
+    assert.equal(derived.extras?.unavailable, message);
+  }
+});
+
 test("a Gateway whose ports have changed is a change of the document", () => {
   const { apply, derive, reported, network } = deriveScene();
   apply([gateway("one")]);

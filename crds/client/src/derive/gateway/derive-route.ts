@@ -6,6 +6,7 @@ import { attach, isGatewayRef } from "./attachment.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
 import { deriveRule, type RuleLookups } from "./derive-rule.ts";
 import { type Finding, type ParentReference, type RouteKind, routeSpecOf, succeeds } from "./gateway-api.ts";
+import { sizeFault } from "./route-places.ts";
 
 /** Facts about other resources. */
 export interface DeriveRouteOptions extends RuleLookups {
@@ -43,7 +44,8 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   });
   if (attachments.length === 0) return { route, resources: [], parents: [] };
   const attached = attachments.flatMap(({ listeners }) => listeners);
-  const derived = rules.map((rule, index) => deriveRule(route, { rule, index, attached }, options));
+  const refused = sizeFault(rules, attached);
+  const derived = rules.map((rule, index) => deriveRule(route, { rule, index, attached, refused }, options));
   const [unsupported] = derived.flatMap((one) => one.unsupported);
   const [unresolved = succeeds("ResolvedRefs")] = derived.flatMap((one) => one.unresolved);
   return {

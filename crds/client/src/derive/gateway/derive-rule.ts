@@ -31,6 +31,8 @@ export interface RuleRequest {
   readonly index: number;
   /** The listeners to which the route has attached. */
   readonly attached: readonly AttachedListener[];
+  /** Why the whole route is refused. Its requests are answered with 503: other routes may protect less. */
+  readonly refused: Finding | undefined;
 }
 
 export interface DerivedRule {
@@ -70,14 +72,14 @@ const kinds: Readonly<Record<RouteKind, RouteKindFacts>> = {
 const everything = [{}];
 
 export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleLookups): DerivedRule {
-  const { rule, index, attached } = request;
+  const { rule, index, attached, refused } = request;
   const { name, namespace } = route.metadata;
   const kind = route.kind as RouteKind;
   const { prefix, protocols, translate, ...ofKind } = kinds[kind];
   const source = `spec.rules[${index}]`;
   const { matches = everything, backendRefs = [] } = rule;
   const effects = effectsOf({ rule, source });
-  const unsupported = [...effects.faults];
+  const unsupported = [refused ?? [], effects.faults].flat();
   const place = { kind, namespace, path: `${source}.backendRefs` };
   const { usable, refusedPercentage, faults: unresolved } = backendsOf(backendRefs, place, lookups);
   const service = derivedName(prefix, name, padded(index));
@@ -97,13 +99,14 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
       ...serviceContents(route, { name: service, backends, ...members }, { checkedReferences: ["CoreService"] }),
     );
   }
-  const places = placesOf(attached, { byPort: effects.redirect?.usesListenerPort ?? false });
+  const places = placesOf(attached, { byPort: !refused && effects.redirect?.usesListenerPort === true });
   for (const [at, given] of matches.entries()) {
     const match = translate(given);
     const from = `${source}.matches[${at}]`;
     for (const { field, message } of match.faults)
       unsupported.push(fails("UnsupportedValue", `${from}.${field}: ${message}`));
-    for (const one of places) addRoute(match, one, { at, source: from });
+    if (refused) addRefusing(match, refused.message, { at, source: from });
+    else for (const one of places) addRoute(match, one, { at, source: from });
   }
   return {
     contents: contents.map((content) => ({ ...content, spec: { ...content.spec, class: lookups.class } })),
@@ -119,24 +122,20 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     const parts = [padded(index), padded(at), hostPart(host), ...(port === undefined ? [] : [`${port}`])];
     const routeName = derivedName(prefix, name, ...parts);
     const isOpen = !isClosed && match.faults.length === 0;
-    const extras: RouteExtras = {
-      priority: match.priority,
-      listeners,
-      ...(match.match && { match: match.match }),
-    };
     contents.push({
       kind: "Route",
       name: routeName,
       spec: {
         ...(host !== undefined && { hosts: [host] }),
-        paths: match.paths,
-        ...(match.methods.length > 0 && { methods: match.methods }),
-        protocols,
+        ...matchMembers(match),
         stripPath: effects.stripPath,
         preserveHost: true,
         ...(isOpen && usesService && { serviceRef: { name: service } }),
       },
-      derived: { extras, sourcePaths: { spec: from, "spec.serviceRef": `${source}.backendRefs` } },
+      derived: {
+        extras: extrasOf(match, listeners),
+        sourcePaths: { spec: from, "spec.serviceRef": `${source}.backendRefs` },
+      },
     });
     const redirect = effects.redirect && {
       plugin: "request-redirect",
@@ -152,6 +151,28 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     else if (refusedPercentage > 0) addPlugin(routeName, termination(refusedPercentage, `${source}.backendRefs`));
     for (const plugin of effects.plugins) addPlugin(routeName, plugin);
     for (const { plugin, source: of } of extensions) addExtension(routeName, plugin, of);
+  }
+
+  /** Few Routes without Plugins, because the route may be too large to be derived. */
+  function addRefusing(
+    match: TranslatedMatch,
+    unavailable: string,
+    { at, source: from }: { readonly at: number; readonly source: string },
+  ): void {
+    const hosts = places.flatMap(({ host }) => host ?? []);
+    const listeners = [...new Set(places.flatMap((place) => place.listeners))].sort();
+    const groups = hosts.length < places.length ? [undefined] : chunks(hosts, MAX_HOSTS);
+    for (const [group, some] of groups.entries())
+      contents.push({
+        kind: "Route",
+        name: derivedName(prefix, name, padded(index), padded(at), `_${group}`),
+        spec: { ...(some && { hosts: some }), ...matchMembers(match) },
+        derived: { extras: { ...extrasOf(match, listeners), unavailable }, sourcePaths: { spec: from } },
+      });
+  }
+
+  function matchMembers({ paths, methods }: TranslatedMatch): object {
+    return { paths, ...(methods.length > 0 && { methods }), protocols };
   }
 
   function addPlugin(routeName: string, { plugin, config, source: of }: RulePlugin): void {
@@ -194,6 +215,18 @@ const termination = (percentage: number, source: string): RulePlugin => ({
   config: { status_code: 500, ...(percentage < 100 && { percentage }) },
   source,
 });
+
+const extrasOf = ({ priority, match }: TranslatedMatch, listeners: readonly string[]): RouteExtras => ({
+  priority,
+  listeners,
+  ...(match && { match }),
+});
+
+/** The hosts that a Route can have. */
+const MAX_HOSTS = 256;
+
+const chunks = <Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 
 /** Names are compared as texts, and their order is that of the rules and matches. */
 const padded = (index: number): string => `${index}`.padStart(3, "0");
