@@ -44,10 +44,19 @@ function pathOf({ service = "", method = "", type }: GrpcMethodMatch): string {
 }
 
 function methodFaults({ service = "", method = "", type }: GrpcMethodMatch): readonly MatchFault[] {
-  return Object.entries({ service, method }).flatMap(([member, value]) => {
-    const field = `method.${member}`;
-    if (value.length > MAX_NAME) return [{ field, message: `longer than ${MAX_NAME} characters` }];
-    const violation = type === "RegularExpression" ? compileRegex(value).violations?.[0] : undefined;
-    return violation ? [{ field, message: `not a usable regular expression: ${violation.message}` }] : [];
+  const faults = Object.entries({ service, method }).flatMap(([member, value]) => {
+    const message = value.length > MAX_NAME ? `longer than ${MAX_NAME} characters` : regexFault(value, type);
+    return message === undefined ? [] : [{ field: `method.${member}`, message }];
   });
+  if (faults.length > 0 || type === "RegularExpression") return faults;
+  const { fault } = exactPaths(`/${service}/${method}`);
+  return fault === undefined ? [] : [{ field: "method", message: `the path of the calls: ${fault}` }];
+}
+
+function regexFault(value: string, type: GrpcMethodMatch["type"]): string | undefined {
+  if (type !== "RegularExpression") return undefined;
+  if (value.includes("//")) return "must not have empty segments";
+  // Quoted text without an end would hide the end of the group.
+  const violation = compileRegex(value).violations?.[0] ?? compileRegex(`(?:${value})`).violations?.[0];
+  return violation && `not a usable regular expression: ${violation.message}`;
 }
