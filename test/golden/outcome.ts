@@ -8,8 +8,10 @@ import {
   parseRefKey,
   type Ref,
   type Resource,
+  refKey,
   resourceKey,
   routeStatus,
+  sourceOf,
 } from "@sluice/crds";
 import { type Document, registerPlugins, snapshotToDocument } from "@sluice/model";
 import { parseAllDocuments } from "yaml";
@@ -17,7 +19,7 @@ import { createDeriveStage, type DeriveStage } from "../../operator/src/derive/d
 import { createBatches, type HeldBack, withHeldBack } from "../../operator/src/document/batches.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuild } from "../../operator/src/document/build-snapshot.ts";
 import { createEmitter } from "../../operator/src/emitter.ts";
-import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
+import { conditionsOf, type Problem, problemsForSource } from "../../operator/src/status/conditions.ts";
 import type { Translation } from "../../operator/src/translate/translation.ts";
 import { createTranslate } from "../../operator/src/translate/translator.ts";
 import { type ClusterState, watchedKinds } from "../../operator/src/watch/cluster-state.ts";
@@ -126,7 +128,10 @@ function eventsOf(derive: DeriveStage, problems: Translation["problems"]): Reado
 }
 
 /** `<condition>=<status> <reason>: <message>` of each condition, after every node has acknowledged the document. */
-function gatewayApiConditions(derive: DeriveStage): readonly (readonly [string, readonly string[]])[] {
+function gatewayApiConditions(
+  derive: DeriveStage,
+  problems: Translation["problems"],
+): readonly (readonly [string, readonly string[]])[] {
   const { gateways, routes, attachedRoutes } = derive.gateway;
   const lines = (conditions: readonly Condition[], prefix = "") =>
     conditions.map(
@@ -145,7 +150,17 @@ function gatewayApiConditions(derive: DeriveStage): readonly (readonly [string, 
       return [`Gateway ${key}`, [...lines(conditions), ...ofListeners]] as const;
     }),
     ...[...routes].map(([key, derived]) => {
-      const { parents } = routeStatus(derived, derived.route, "sluice");
+      const ofRoute = [...problems].filter(([resource]) => {
+        const [namespace = "", name = ""] = parseRefKey(resource).key.split("/");
+        const source = sourceOf({ namespace, name });
+        return source && refKey(source) === key;
+      });
+      const { parents } = routeStatus(derived, derived.route, {
+        class: "sluice",
+        problems: ofRoute
+          .sort(([one], [other]) => (one < other ? -1 : 1))
+          .flatMap(([, list]) => problemsForSource(list)),
+      });
       return [
         key.replace("/", " "),
         parents.flatMap(({ parentRef, conditions }) => lines(conditions, `${parentRef.name}: `)),
@@ -185,7 +200,7 @@ export function outcomeOf(resources: readonly Resource[]): {
   return {
     document: snapshotToDocument(built.snapshot),
     items: built.items,
-    conditions: [...conditions, ...gatewayApiConditions(derive)],
+    conditions: [...conditions, ...gatewayApiConditions(derive, translation.problems)],
     events,
   };
 }

@@ -33,6 +33,10 @@ export interface ProgrammedState {
 /** The end of the reason for a reference to a resource that is not served, such as `ServiceNotServed`. */
 export const REFERENCE_NOT_SERVED = "NotServed";
 
+/** The problems of a derived resource that concern its source: not those that follow from another derived resource. */
+export const problemsForSource = (problems: readonly Problem[]): readonly Problem[] =>
+  problems.filter(({ reason }) => !reason.endsWith(REFERENCE_NOT_SERVED));
+
 /** The reason of `Programmed=False` for a Plugin that some nodes cannot run. */
 export const PLUGIN_MISSING = "PluginMissing";
 

@@ -19,11 +19,13 @@ import {
   routeKinds,
   routeStatus,
   seconds,
+  sourceOf,
 } from "@sluice/crds";
-import type { DocumentListener } from "@sluice/model";
+import { type DocumentListener, differences } from "@sluice/model";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
+import { type Problem, problemsForSource } from "./conditions.ts";
 import { createSourceStatusWriter, type StatusWrite } from "./source-status-writer.ts";
 import { createSourceSync, type SourceSyncOptions } from "./source-sync.ts";
 
@@ -50,6 +52,9 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   const programmed = new Map<string, ReadonlyMap<string, DocumentListener>>();
   /** By the name of a listener in the document: the nodes that do not serve it, with their reasons. */
   let failed: ReadonlyMap<string, string> = new Map();
+  let published: ReadonlyMap<string, readonly Problem[]> = new Map();
+  /** The published problems of the resources that are derived from a route, by the `refKey` of the route. */
+  const problems = new Map<string, Map<string, readonly Problem[]>>();
   const sync = createSourceSync({
     translate,
     publish,
@@ -75,6 +80,24 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
 
   derive.changes.subscribe(({ resources }) => {
     sync.mark(resources.flatMap(({ kind, key }) => (sourceKinds.has(kind) ? `${kind}/${key}` : [])));
+    sync.sync();
+  });
+
+  publish.progress.subscribe((news) => {
+    if (!news) return;
+    const changed = new Set<string>();
+    for (const { key, after } of differences(published, news.document.problems)) {
+      const source = routeOf(key);
+      if (source === undefined) continue;
+      const known = problems.getOrInsertComputed(source, () => new Map<string, readonly Problem[]>());
+      if (after) known.set(key, problemsForSource(after));
+      else known.delete(key);
+      if (known.size === 0) problems.delete(source);
+      changed.add(source);
+    }
+    published = news.document.problems;
+    if (changed.size === 0) return;
+    sync.mark(changed);
     sync.sync();
   });
 
@@ -123,7 +146,9 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     }
     const [resource, derived] = [clusterState[kind as RouteKind].get(key), routes.get(`${kind}/${key}`)];
     if (!resource || !derived) return undefined;
-    return { kind, resource, status: routeStatus(derived, resource, className), onlyThisVersion: true };
+    const found = [...(problems.get(`${kind}/${key}`) ?? [])].sort(([one], [other]) => (one < other ? -1 : 1));
+    const facts = { class: className, problems: found.flatMap(([, list]) => list) };
+    return { kind, resource, status: routeStatus(derived, resource, facts), onlyThisVersion: true };
   }
 
   return {
@@ -132,6 +157,14 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
       sync.close();
     },
   };
+}
+
+/** The `refKey` of the route from which a resource is derived, by the `refKey` of the resource. */
+function routeOf(resource: string): string | undefined {
+  const { key } = parseRefKey(resource);
+  const [namespace = "", name = ""] = key.split("/");
+  const source = sourceOf({ namespace, name });
+  return source && routeKinds.some((kind) => kind === source.kind) ? refKey(source) : undefined;
 }
 
 const servedListeners = (gateway: DerivedGateway | undefined): ReadonlyMap<string, DocumentListener> =>

@@ -144,6 +144,29 @@ test("a Plugin protects the routes of the Gateway that is its target, until it i
   await served("absent.test", "/", "absent");
 });
 
+test("the status of a route says why a Plugin of its filters cannot be used, until that is mended", async () => {
+  const plugin = (config: object) =>
+    suite.apply({
+      apiVersion: "sluice.dev/v1alpha1",
+      kind: "Plugin",
+      metadata: { name: "filter" },
+      spec: { plugin: "rate-limiting", enabled: false, config },
+    });
+  const accepted = (line: string) =>
+    waitFor(async () => (await conditionsOf("httproute/filtered", ".status.parents[*]")).includes(line), {
+      what: `the condition ${line}`,
+    });
+  await plugin({ minute: "none" });
+  const filters = [{ type: "ExtensionRef", extensionRef: { group: "sluice.dev", kind: "Plugin", name: "filter" } }];
+  const rules = [{ filters, backendRefs: [{ name: "absent", port: 80 }] }];
+  await suite.apply(httpRoute("filtered", { hostnames: ["filtered.test"], rules }));
+  await accepted("Accepted=False Invalid");
+  await served("filtered.test", "/", "503");
+  await plugin({ minute: 100, policy: "local" });
+  await accepted("Accepted=True Accepted");
+  await served("filtered.test", "/", "absent");
+});
+
 test("a deleted Gateway is no longer served", async () => {
   await kubectl(["delete", "gateway", "web"]);
   await waitFor(

@@ -352,6 +352,11 @@ function resultOf({ clusterState, gateway }: ReturnType<typeof deriveScene>["der
     resources: derivedIn(clusterState),
     listeners: new Map(gateway.listeners()),
     gateways: new Map([...gateways].map(([key, derived]) => [key, gatewayStatus(derived, progress)])),
-    routes: new Map([...routes].map(([key, derived]) => [key, routeStatus(derived, derived.route, "sluice")])),
+    routes: new Map(
+      [...routes].map(([key, derived]) => [
+        key,
+        routeStatus(derived, derived.route, { class: "sluice", problems: [] }),
+      ]),
+    ),
   };
 }

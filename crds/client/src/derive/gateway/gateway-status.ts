@@ -137,15 +137,31 @@ function parentsIn({ status }: Resource): readonly ParentStatus[] {
   return Array.isArray(status?.parents) ? status.parents : [];
 }
 
+export interface RouteStatusFacts {
+  /** The class of the installation. */
+  readonly class: string;
+  /** The problems of the resources that are derived from the route. */
+  readonly problems: readonly (Pick<Finding, "reason" | "message"> & { readonly condition: string })[];
+}
+
 /** The entries of other controllers stay as they are. */
-export function routeStatus({ route, parents }: DerivedRoute, current: Resource, className: string) {
+export function routeStatus(
+  { route, parents }: DerivedRoute,
+  current: Resource,
+  { class: className, problems }: RouteStatusFacts,
+) {
+  const conditionOf = (type: "Accepted" | "ResolvedRefs", derived: Finding): Condition => {
+    const found = problems.find((one) => one.condition === type);
+    const finding = derived.status === "True" && found ? fails(found.reason, found.message) : derived;
+    return condition(route, type, finding);
+  };
   const controllerName = gatewayController(className);
   const others = parentsIn(current).filter((parent) => parent.controllerName !== controllerName);
   const own = parents.map(
     ({ ref, accepted, resolvedRefs }): ParentStatus => ({
       parentRef: ref,
       controllerName,
-      conditions: [condition(route, "Accepted", accepted), condition(route, "ResolvedRefs", resolvedRefs)],
+      conditions: [conditionOf("Accepted", accepted), conditionOf("ResolvedRefs", resolvedRefs)],
     }),
   );
   return { parents: [...others, ...own] };
