@@ -1,5 +1,7 @@
 /** A node that gets a document with listeners from an operator. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { test } from "node:test";
 import { type Change, type DocumentListener, type NodeReport, readSettings } from "@sluice/model";
 import { pino } from "pino";
@@ -11,6 +13,17 @@ import { startGateway } from "./start-gateway.ts";
 
 const route = { id: "00000000-0000-4000-8000-000000000001", name: "r", paths: ["/"] };
 const listener = (name: string, port: number): DocumentListener => ({ name, port, public_port: 80, protocol: "http" });
+
+/** The status of the response to an HTTP/2 request without TLS. */
+async function http2Status(port: number): Promise<unknown> {
+  const session = connect(`http://127.0.0.1:${port}`);
+  try {
+    const [headers] = await once(session.request({ ":path": "/" }), "response");
+    return headers[":status"];
+  } finally {
+    session.destroy();
+  }
+}
 
 test("a node opens and closes the ports of pushed listeners, and reports those that it cannot open", async (context) => {
   const read = readSettings(gatewaySettings, {
@@ -48,6 +61,8 @@ test("a node opens and closes the ports of pushed listeners, and reports those t
   assert.deepEqual(sluice.failed_listeners, failed);
   // The route has no service.
   assert.deepEqual([await statusOf(free), await statusOf(node.proxy.port)], [503, 404]);
+  // Clients of gRPC use HTTP/2 without TLS there, whatever SLUICE_PROXY_HTTP2 is.
+  assert.equal(await http2Status(free), 503);
   const change: Change = { put: {}, remove: {}, listeners: { web: null, busy: null } };
   assert.equal((await push("PATCH", { base: hash, change })).failedListeners, undefined);
   await assert.rejects(send(free), { code: "ECONNREFUSED" });

@@ -64,7 +64,8 @@ function createEngine(parts: EngineParts): ClientEngine {
   function serve(socket: Socket): void {
     if (socket.destroyed) return;
     const peer = peerOf(socket);
-    if (settings.cleartextHttp2) detectProtocol(socket, peer);
+    // A listener of the Gateway API has to accept gRPC without TLS.
+    if (settings.cleartextHttp2 || peer.documentPort !== null) detectProtocol(socket, peer);
     else carry(socket, peer, false);
   }
 
