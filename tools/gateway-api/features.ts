@@ -17,10 +17,12 @@ export const unsupportedFeatures: Readonly<Record<string, string>> = {
   GatewayBackendClientCertificate: "see BackendTLSPolicy",
   GatewayFrontendClientCertificateValidation: "not implemented yet; the plugin mtls-auth verifies clients",
   GatewayFrontendClientCertificateValidationInsecureFallback: "see GatewayFrontendClientCertificateValidation",
-  GatewayHTTPSListenerDetectMisdirectedRequests: "not implemented yet",
-  GatewayInfrastructure: "not implemented yet",
+  GatewayInfrastructure:
+    "labels and annotations are those of the Service, which is in the namespace of the nodes, where the suite does not look",
   GatewayStaticAddresses: "the address of a Gateway is that of its Service, which Kubernetes chooses",
   HTTPRouteBackendProtocolH2C: "not implemented yet: of HTTP/2, upstreams get only gRPC",
+  HTTPRouteBackendRequestHeaderModification:
+    "filters of a backend are served only if it is the only backend of its rule; otherwise the rule is answered with 500",
   HTTPRouteRequestMirror: "not implemented yet",
   HTTPRouteRequestMultipleMirrors: "see HTTPRouteRequestMirror",
   HTTPRouteRequestPercentageMirror: "see HTTPRouteRequestMirror",
