@@ -12,6 +12,7 @@ import { kongPluginsTable } from "./kong-plugins.ts";
 import { commandLinePage } from "./pages/command-line-page.ts";
 import { conformancePage } from "./pages/conformance-page.ts";
 import { errorsPage } from "./pages/errors-page.ts";
+import { gatewayApiConformancePage } from "./pages/gateway-api-conformance-page.ts";
 import { gatewayApiPage } from "./pages/gateway-api-page.ts";
 import { ingressPage } from "./pages/ingress-page.ts";
 import { kongIngressControllerPage } from "./pages/kong-ingress-controller-page.ts";
@@ -36,6 +37,7 @@ const files = [
   ingressPage(),
   kongIngressControllerPage(),
   conformancePage(),
+  gatewayApiConformancePage(),
   thirdPartyLicenses(),
   ...chartValueFiles(),
   ...dashboardFiles(),

@@ -44,9 +44,12 @@ This page lists the suites, clients and servers of other projects with which Slu
 
 These suites are too large to run with every change. \`npm run test:public\` runs them and keeps the results in [test/public](../../test/public/results.md); \`npm run generate\` writes them to this page. A skipped test counts as failed.`;
 
+const gatewayApi = `## Gateway API
+
+\`npm run test:conformance\` runs the conformance suite of the Gateway API and keeps its [report](conformance/gateway-api.md). Tests of its core features run in \`npm run test:e2e -- gateway-api\` ([core.test.ts](../../test/e2e/gateway-api/core.test.ts)).`;
+
 const absent = `## Not tested
 
-- The conformance suite of the Gateway API: Sluice does not implement it yet ([roadmap](../../ROADMAP.md)).
 - h2spec, the suite for HTTP/2, and the interoperability tests of gRPC. HTTP/2 is implemented by \`node:http2\` ([decision 9](../decisions/0009-http2-on-node-http2.md)); tests of this project cover what the gateway adds.`;
 
 const table = (head: readonly string[], rows: readonly (readonly unknown[])[]): string =>
@@ -68,6 +71,7 @@ export function conformancePage(): GeneratedFile {
     table(["suite", "date", "commit", "passed", "failed"], last),
     "## With every change",
     table(["suite or client", "runs in", "test"], always),
+    gatewayApi,
     absent,
   ].join("\n\n");
   return markdown("docs/reference/conformance.md", content, "test/public/results.json");
