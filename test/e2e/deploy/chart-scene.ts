@@ -21,6 +21,8 @@ const trial = [
   // A stopping node keeps WebSockets open for the whole drain time, and tests wait until it has stopped.
   ["gateway.drainSeconds", "5"],
   ["admin.kubernetes", "true"],
+  // The cluster has no load balancers.
+  ["gatewayApi.serviceType", "ClusterIP"],
   ["userApi.replicas", "2"],
   ["userApi.env.SLUICE_USER_API_REQUESTS_PER_MINUTE", "0"],
   ["userApi.route.enabled", "true"],

@@ -108,6 +108,11 @@ export function rightsTests(scene: () => Scene): void {
       await runAllOperatorOperations(here);
       await runAllAdminOperations(here);
       await runAllRevisionOperations(here);
+      await kubectl("delete", "gateway/incomplete");
+      const label = "gateway.networking.k8s.io/gateway-name=incomplete";
+      await waitFor(async () => (await kubectl("get", "services", "-l", label, "-o", "name")) === "", {
+        what: "the operator to delete the Service of the Gateway",
+      });
       const log = cluster.audited();
       const found: Record<string, object> = {};
       for (const part of parts) {
@@ -118,13 +123,7 @@ export function rightsTests(scene: () => Scene): void {
       assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
       for (const name of ["good", "invalid"])
         await kubectl("delete", "--ignore-not-found", ...crdNames.map((kind) => `${kind}/${name}`));
-      await kubectl(
-        "delete",
-        "gateway/incomplete",
-        "httproute/incomplete",
-        "grpcroute/incomplete",
-        "plugins.sluice.dev/incomplete",
-      );
+      await kubectl("delete", "httproute/incomplete", "grpcroute/incomplete", "plugins.sluice.dev/incomplete");
       await kubectl("delete", "ingress/good", "service/good", "secret/tls", "secret/key");
     },
   );
