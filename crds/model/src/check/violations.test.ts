@@ -378,7 +378,7 @@ function mustSet(names: string, protocol: string): string {
 }
 
 function methods(): string {
-  return "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT";
+  return "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT, *";
 }
 
 function onePeriod(): string {
