@@ -193,7 +193,7 @@ function startAdmin(
  */
 const rightsForServices = (namespace: string): readonly string[] => [
   "get gateways.gateway.networking.k8s.io",
-  ...["create", "patch", "delete"].map((verb) => `${verb} services in ${namespace}`),
+  ...["get", "create", "patch", "delete"].map((verb) => `${verb} services in ${namespace}`),
 ];
 
 const of = (user: string) => plane.audited().filter((one) => one.user === user);
