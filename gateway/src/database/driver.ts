@@ -63,6 +63,12 @@ export class DatabaseFault extends Error {
   }
 }
 
+/** SQLSTATEs of transactions that can be retried: serialization failure, deadlock. */
+const RETRYABLE = new Set(["40001", "40P01"]);
+
+export const isRetryable = (error: unknown): boolean =>
+  error instanceof DatabaseFault && RETRYABLE.has(error.facts.code);
+
 /** The message is for users; `cause` is the original error. */
 export class DatabaseUnreachable extends Error {
   override readonly name = "DatabaseUnreachable";

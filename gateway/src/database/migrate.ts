@@ -1,6 +1,7 @@
 /** Migrates the tables of a database to this version, in the two phases of Kong's migrations. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { collections } from "@sluice/model";
-import type { Database, DatabaseConnection } from "./driver.ts";
+import { type Database, type DatabaseConnection, isRetryable } from "./driver.ts";
 import { migrations as all, type Migration } from "./migrations/index.ts";
 
 export interface MigrationState {
@@ -80,24 +81,49 @@ export const finish = (database: Database, migrations = all): Promise<MigrationR
 /**
  * Drops all tables and functions of Sluice, and what depends on these tables, such as views. Resolves to false if there
  * are none.
+ *
+ * @throws DatabaseFault if other sessions hold locks on the tables for longer than 10 s.
  */
-export const reset = (database: Database): Promise<boolean> =>
-  alone(database, async (connection) => {
-    if ((await readMigrationState(connection)).needsBootstrap) return false;
-    // The statements of nodes lock this table first. If the reset does too, they cannot deadlock.
-    const [first] = await connection.query("select to_regclass('revision') is not null as there");
-    if (first?.there) await connection.script("lock table revision in access exclusive mode");
-    const objects = await connection.query(
-      `select format('drop table %I cascade', relname) as statement from pg_class
-         where relnamespace = to_regnamespace(quote_ident($1)) and relkind = 'r' and relname = any($2::text[])
-       union all
-       select format('drop function %s', oid::regprocedure) from pg_proc
-         where pronamespace = to_regnamespace(quote_ident($1)) and proname = any($3::text[])`,
-      [database.schema, TABLES, FUNCTIONS],
-    );
-    for (const { statement } of objects) await connection.script(String(statement));
-    return true;
-  });
+export async function reset(database: Database): Promise<boolean> {
+  for (let left = RESET_TRIES; ; left -= 1) {
+    try {
+      return await alone(database, (connection) => dropAll(connection, database.schema));
+    } catch (error) {
+      if (left === 1 || !isRetryable(error)) throw error;
+    }
+    await sleep(RESET_PAUSE);
+  }
+}
+
+/** With pauses of 10 ms: 10 s. */
+const RESET_TRIES = 1000;
+const RESET_PAUSE = 10;
+
+async function dropAll(connection: DatabaseConnection, schema: string): Promise<boolean> {
+  if ((await readMigrationState(connection)).needsBootstrap) return false;
+  const tables = await connection.query(
+    `select format('%I', relname) as name from pg_class
+       where relnamespace = to_regnamespace(quote_ident($1)) and relkind = 'r' and relname = any($2::text[])`,
+    [schema, TABLES],
+  );
+  const names = tables.map(({ name }) => String(name));
+  // Most statements of nodes lock this table first, so they do not take further locks now. The reset does not wait for
+  // those that have locked other tables: such a session may itself wait for this table, which would be a deadlock.
+  if (names.includes("revision")) await connection.script("lock table revision in access exclusive mode");
+  await connection.script(`do $$ begin
+      lock table ${names.join(", ")} in access exclusive mode nowait;
+    exception when lock_not_available then
+      raise serialization_failure using message = sqlerrm;
+    end $$`);
+  const functions = await connection.query(
+    `select oid::regprocedure as name from pg_proc
+       where pronamespace = to_regnamespace(quote_ident($1)) and proname = any($2::text[])`,
+    [schema, FUNCTIONS],
+  );
+  await connection.script(`drop table ${names.join(", ")} cascade`);
+  for (const { name } of functions) await connection.script(`drop function ${name}`);
+  return true;
+}
 
 const TABLES = [
   ...collections,

@@ -9,6 +9,8 @@ import { type Migration, migrations } from "../../../gateway/src/database/migrat
 import { readNodes, sendHeartbeat } from "../../../gateway/src/database/nodes.ts";
 import { readChanges } from "../../../gateway/src/database/read-changes.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
+import { deleteOldRevisions } from "../../../gateway/src/stores/database/revisions.ts";
+import { defaultRevisionLimits } from "../../../gateway/src/stores/revisions/revisions.ts";
 import type { DatabaseHolder } from "./suite.ts";
 
 const base: Migration = { name: "000_old", up: "create table old (a int)" };
@@ -145,6 +147,8 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
         () => sendHeartbeat(database, node, true),
         () => readNodes(database),
         create,
+        () => deleteOldRevisions(database, defaultRevisionLimits),
+        () => store.revisions.list({ size: 10 }),
       ].map(repeat);
       try {
         for (let count = 0; count < 3; count += 1) {

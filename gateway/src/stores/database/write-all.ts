@@ -1,6 +1,6 @@
 /** Performs many writes in one transaction, with as few statements as possible (migrations/base-write.ts). */
 import type { Collection, Entity } from "@sluice/model";
-import { type Database, type DatabaseConnection, DatabaseFault } from "../../database/driver.ts";
+import { type Database, type DatabaseConnection, DatabaseFault, isRetryable } from "../../database/driver.ts";
 import { type EntityRow, entityOfRow, rowOf } from "../../database/rows.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { unstorableTexts } from "../unstorable-text.ts";
@@ -11,8 +11,6 @@ export type WriteAllResult =
   | { readonly effects: readonly Effect[]; readonly revision: number; readonly fault?: undefined }
   | { readonly fault: WriteFault; readonly index: number; readonly effects?: undefined };
 
-/** SQLSTATEs of transactions that can be retried: serialization failure, deadlock. */
-const AGAIN = new Set(["40001", "40P01"]);
 /** Maximum attempts for one transaction. */
 const TRIES = 3;
 
@@ -54,7 +52,7 @@ export async function writeAll(
       return await database.transaction((connection) => writeBatches(connection, batches, options));
     } catch (error) {
       if (error instanceof RollBack) return error.done;
-      if (left === 1 || !(error instanceof DatabaseFault) || !AGAIN.has(error.facts.code)) throw error;
+      if (left === 1 || !isRetryable(error)) throw error;
     }
   }
 }
