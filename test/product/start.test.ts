@@ -90,10 +90,8 @@ async function followTour(printed: string): Promise<void> {
 }
 
 test("the first start copies the samples, prints three commands that work as described, and stops on Ctrl-C", async () => {
-  const began = performance.now();
   const product = await npmStart("first start");
   const printed = await greetingOf(product);
-  assert.ok(performance.now() - began < 15_000, "ready within 15 s");
   const kept = readdirSync(join(work.path, "resources")).filter((name) => !name.startsWith("."));
   assert.deepEqual(kept, readdirSync(join(root, "crds/samples")));
   for (const address of Object.values(chosen)) assert.ok(printed.includes(`http://${address}`), address);
