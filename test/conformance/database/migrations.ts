@@ -131,6 +131,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
     test("a reset cannot deadlock with the reads, heartbeats and writes of running nodes", async () => {
       const node = { id: randomUUID(), address: "a", status: null, version: "1", revision: 1 };
       const store = createDatabaseStore(database, async () => null);
+      const { revisions = assert.fail() } = store;
       const create = () => {
         const entity = checkEntity("services", { name: randomUUID(), host: "up.test" }).value ?? assert.fail();
         return store.write([{ op: "create", collection: "services", entity }]);
@@ -148,7 +149,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
         () => readNodes(database),
         create,
         () => deleteOldRevisions(database, defaultRevisionLimits),
-        () => store.revisions.list({ size: 10 }),
+        () => revisions.list({ size: 10 }),
       ].map(repeat);
       try {
         for (let count = 0; count < 3; count += 1) {
