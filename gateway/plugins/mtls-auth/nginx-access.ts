@@ -27,7 +27,7 @@ export function createNginxAccess(config: MtlsAuthConfig, verify: Verify): NonNu
     if (sent === null && scheme === "https") return misdirected;
     const leaf = sent?.[0];
     if (sent === null || leaf === undefined) {
-      if (mode === "on") return refuse(absent, "the client sent no certificate");
+      if (mode === "required") return refuse(absent, "the client sent no certificate");
       if (source !== null) return otherSubject;
       return setHeaders(exchange, { "Ssl-Client-Verify": "NONE" });
     }

@@ -110,12 +110,13 @@ const schema = record(
         maxLength: 65_536,
       }),
     ),
-    verify_client: choice(["on", "optional", "optional_no_ca"], {
+    // Not "on": in YAML 1.1, which decK writes, this is the boolean true.
+    verify_client: choice(["required", "optional", "optional_no_ca"], {
       description:
-        "`on`: every request needs a valid certificate. `optional`: requests without a certificate are admitted. " +
-        "`optional_no_ca`: also those with a certificate of an unknown authority. Values other than `on` need " +
+        "`required`: every request needs a valid certificate. `optional`: requests without a certificate are admitted. " +
+        "`optional_no_ca`: also those with a certificate of an unknown authority. Values other than `required` need " +
         "`response_style: nginx`, and the upstream has to look at Ssl-Client-Verify.",
-      default: "on",
+      default: "required",
     }),
     max_intermediates: nullable(
       integer({
@@ -225,7 +226,7 @@ const isWebAddress = (url: string): boolean => /^https?:$/.test(URL.parse(url)?.
 
 const kongViolations = (config: RecordMembers): Violations =>
   [
-    ...(config.verify_client === "on" || config.verify_client === undefined ? [] : ["verify_client"]),
+    ...(config.verify_client === "required" || config.verify_client === undefined ? [] : ["verify_client"]),
     ...["subject_pattern", "error_page"].filter((member) => !isEmptyValue(config[member])),
     ...(config.pass_certificate === true ? ["pass_certificate"] : []),
   ].flatMap((member) => violation(member, "needs response_style: nginx"));

@@ -62,7 +62,7 @@ function clientCertificateEffect(annotations: Annotations, lookups: Omit<Annotat
     config: {
       response_style: "nginx",
       trusted_certificates: authorities ?? null,
-      verify_client: mode === "off" ? "on" : mode,
+      verify_client: mode === "on" || mode === "off" ? "required" : mode,
       max_intermediates: depth,
       subject_pattern: pattern ?? null,
       error_page: page ?? null,
