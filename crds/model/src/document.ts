@@ -56,8 +56,14 @@ export interface EndpointLists {
 }
 
 /**
+ * `tls`: TLS ends at the gateway, and the backend gets the bytes without TLS. `tls_passthrough`: the backend gets the
+ * connection as it is; the gateway reads only the server name. The names are those of Kong's routes.
+ */
+export type StreamProtocol = "tls" | "tls_passthrough";
+
+/**
  * A port that nodes open in addition to their own listeners, for a listener of a Gateway (Gateway API). Several
- * listeners may share a port if they have the same protocol and different host names.
+ * listeners may share a port if they have different host names, and if all or none of them use TLS.
  */
 export interface DocumentListener {
   /** Unique: `<namespace>/<gateway>/<listener>`. */
@@ -66,7 +72,7 @@ export interface DocumentListener {
   readonly port: number;
   /** The port that clients use; the core Service of the Gateway maps it to `port`. */
   readonly public_port: number;
-  readonly protocol: "http" | "https";
+  readonly protocol: "http" | "https" | StreamProtocol;
   /** In lower case; `*.` stands for one or more labels. Absent: all hosts. */
   readonly hostname?: string;
 }
@@ -106,6 +112,11 @@ export interface RouteExtras {
   readonly listeners?: readonly string[];
   /** Conditions in addition to the route's own members. They do not count for the order of precedence. */
   readonly match?: RequestMatch;
+  /**
+   * The percentage of connections that are closed, because they are for backends that cannot be used. Only for the
+   * protocols `tls` and `tls_passthrough`; routes for HTTP have the plugin request-termination instead. Default 0.
+   */
+  readonly refused_percentage?: number;
 }
 
 export interface CertificateExtras {

@@ -27,6 +27,27 @@ const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = 
     "_sluice.match.headers.0.name: invalid name of a header: 'a b'",
     "_sluice.match.headers.2.value: not a valid regex: ( (missing closing ): `(`)",
   ],
+  [
+    "routes",
+    { paths: ["/a"], _sluice: { refused_percentage: 101 } },
+    "_sluice.refused_percentage: value should be between 0 and 100",
+  ],
+  [
+    "routes",
+    { protocols: ["tls"], hosts: ["a"], paths: ["/a"], snis: ["a"], _sluice: { listeners: ["l"] } },
+    "paths: cannot set 'paths' when 'protocols' is 'tls'",
+    "snis: cannot set 'snis' when 'protocols' is 'tls'",
+  ],
+  [
+    "routes",
+    { protocols: ["tls", "https"], hosts: ["a"], _sluice: { listeners: ["l"] } },
+    "protocols.0: tls is not supported: Sluice proxies HTTP and gRPC only",
+  ],
+  [
+    "routes",
+    { protocols: ["tls"], hosts: ["a"], _sluice: { namespace: "team" } },
+    "protocols.0: tls is not supported: Sluice proxies HTTP and gRPC only",
+  ],
   ["certificates", { cert: first.cert, key: first.key, _sluice: { match: {} } }, "_sluice.match: unknown field"],
 ];
 
@@ -37,3 +58,9 @@ for (const [collection, raw, ...expected] of rows) {
       expected,
     ));
 }
+
+for (const members of [{ hosts: ["*.a.example"] }, {}])
+  test(`a route of listeners for TLS connections is accepted with ${JSON.stringify(members)}`, () => {
+    const { value } = checkEntity("routes", { protocols: ["tls"], ...members, _sluice: { listeners: ["l"] } });
+    assert.deepEqual([value?.protocols, value?.paths], [["tls"], null]);
+  });

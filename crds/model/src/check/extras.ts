@@ -3,6 +3,7 @@
 import {
   array,
   choice,
+  decimal,
   integer,
   isRecord,
   type SchemaNode,
@@ -41,6 +42,12 @@ const priority = integer({
 const listeners = array(text({ description: "The name of a listener.", maxLength: MAX_LISTENER_NAME }), {
   description: "The listeners of the document that serve the entity.",
   maxItems: 4096,
+});
+
+const refused_percentage = decimal({
+  description: "The percentage of connections that are closed.",
+  minimum: 0,
+  maximum: 100,
 });
 
 /** Absent members of `_sluice` stay absent, because only Sluice reads them. Absent members of entities become null. */
@@ -92,7 +99,7 @@ const pluginCredential = optional({
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   certificates: optional({ listeners }),
   ca_certificates: optional({ namespace }),
-  routes: optional({ namespace, unavailable: reason, priority, listeners, match }),
+  routes: optional({ namespace, unavailable: reason, priority, listeners, match, refused_percentage }),
   plugins: optional({ unavailable: reason }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),
   plugin_credentials: pluginCredential,

@@ -60,7 +60,7 @@ export function checkEntity<Name extends Collection>(
     without(raw, (name) => name === "_sluice" || REMARKS.has(name)),
   );
 
-  const schema = entities[collection].schema;
+  const schema = schemaFor(collection, extras);
   const filled = fillDefaults(schema, withTimes(schema, members, now));
   const config = checkConfigOf(collection, filled.value as Members, { extras, database });
   const entity: Members = { ...(filled.value as Members), ...(config?.value ? { config: config.value } : {}) };
@@ -83,6 +83,12 @@ export function checkEntity<Name extends Collection>(
   // The schema's validation guarantees this type.
   return { value: { ...withId, ...(extras && { _sluice: extras }) } as unknown as CheckedEntity<Name> };
 }
+
+const listenerRouteSchema = { ...entities.routes.schema, rule: "listener-route" };
+
+/** Routes of the document's listeners may have protocols that the node's own listeners do not serve. */
+const schemaFor = (collection: Collection, extras: CheckedExtras["extras"]) =>
+  collection === "routes" && extras?.listeners !== undefined ? listenerRouteSchema : entities[collection].schema;
 
 /**
  * Functions by collection: each returns an entity that this version cannot read, marked as unavailable, or undefined if

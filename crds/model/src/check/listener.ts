@@ -15,7 +15,7 @@ const schema: SchemaNode = {
     name: text({ description: "The name of the listener.", maxLength: MAX_LISTENER_NAME }),
     port: port("The port that nodes open."),
     public_port: port("The port that clients use."),
-    protocol: choice(["http", "https"], { description: "The protocol of all listeners of the port." }),
+    protocol: choice(["http", "https", "tls", "tls_passthrough"], { description: "The protocol of the listener." }),
     hostname: text({ description: "The hosts that the listener serves.", rule: "listener-host", maxLength: 253 }),
   },
 };

@@ -7,7 +7,7 @@ import { consumerRule, endpointRule, pluginName, pluginRule, serviceRule } from 
 import { hostRules } from "./rules/hosts.ts";
 import { nameRules } from "./rules/names.ts";
 import { pathRules } from "./rules/paths.ts";
-import { routeRule, valueMatchRule } from "./rules/route.ts";
+import { listenerRouteRule, routeRule, valueMatchRule } from "./rules/route.ts";
 import type { TextRule } from "./rules/rule.ts";
 import { upstreamHeaderRules } from "./rules/upstream-headers.ts";
 import { upstreamRule } from "./rules/upstreams.ts";
@@ -32,6 +32,7 @@ export const recordRules: Readonly<Record<string, RecordRule>> = {
   consumer: consumerRule,
   endpoint: endpointRule,
   "jwt-secret": jwtSecretRule,
+  "listener-route": listenerRouteRule,
   plugin: pluginRule,
   route: routeRule,
   service: serviceRule,

@@ -28,6 +28,23 @@ export const routeRule: RecordRule = (members) => {
   return [...oneFamily(protocols), ...byProtocols(members, protocols), ...headerPatterns(members.headers)];
 };
 
+const STREAMS: readonly unknown[] = ["tls", "tls_passthrough"];
+/** Members that connections cannot match, because the gateway reads only their server name. */
+const HTTP_ONLY = ["methods", "paths", "headers", "snis", "sources", "destinations"];
+
+/**
+ * A route of the document's listeners. With the protocol tls or tls_passthrough, `hosts` are server names. Kong has
+ * `snis` for them, without wildcards.
+ */
+export const listenerRouteRule: RecordRule = (members) => {
+  const protocols: readonly unknown[] = Array.isArray(members.protocols) ? members.protocols : [];
+  if (protocols.length !== 1 || !STREAMS.includes(protocols[0])) return routeRule(members);
+  return HTTP_ONLY.filter((name) => !isEmptyValue(members[name])).map((name) => ({
+    path: [name],
+    message: `cannot set '${name}' when 'protocols' is '${protocols[0]}'`,
+  }));
+};
+
 function oneFamily(protocols: readonly unknown[]): readonly Violation[] {
   const familyOf = (protocol: unknown) => FAMILIES.find((family) => family.some((member) => member === protocol));
   const families = new Set(protocols.map(familyOf).filter((family) => family !== undefined));
