@@ -10,6 +10,7 @@ import type {
   SnapshotCertificate,
   SnapshotPlugin,
   SnapshotRoute,
+  StreamProtocol,
 } from "@sluice/model";
 import type { HeaderEdit, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
@@ -209,6 +210,15 @@ export interface CompiledRoute {
 /** The parts of a request by which its listener is found. */
 export type RequestDestination = Pick<RoutableRequest, "documentPort" | "host" | "serverName">;
 
+/** A connection that is not HTTP, and came to a port of the document. */
+export interface ListenerStream {
+  readonly protocol: StreamProtocol;
+  /** The name of the listener. */
+  readonly listener: string;
+  /** Null: no route matches the server name, or there is none. */
+  readonly route: SnapshotRoute | null;
+}
+
 /** The listeners of the document. */
 export interface ListenerIndex {
   readonly table: ListenerTable;
@@ -219,6 +229,11 @@ export interface ListenerIndex {
   isMisdirected(request: RequestDestination): boolean;
   /** The listener that serves the host; null: the request came to a listener of the node, or no listener serves it. */
   listenerFor(request: RequestDestination): DocumentListener | null;
+  /**
+   * Whether the listener for a server name (null: no SNI) takes connections that are not HTTP; null: it is for HTTP, or
+   * there is no such listener.
+   */
+  streamAt(port: number, serverName: string | null): ListenerStream | null;
   /**
    * The certificate that a port of the document presents for a server name (null: no SNI); undefined: none. Of several
    * certificates, the oldest that covers the name is used, or else the oldest.

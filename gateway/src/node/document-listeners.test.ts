@@ -1,12 +1,17 @@
 /** A node that gets a document with listeners from an operator. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect } from "node:http2";
-import { test } from "node:test";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { connect as connectTls } from "node:tls";
 import { type Change, type DocumentListener, type NodeReport, readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { send } from "../../../test/conformance/engine/client.ts";
-import { closedPort, portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
+import { closedPort, listen, portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { createPushSource } from "../sources/push/push-source.ts";
 import { startGateway } from "./start-gateway.ts";
@@ -25,12 +30,14 @@ async function http2Status(port: number): Promise<unknown> {
   }
 }
 
-test("a node opens and closes the ports of pushed listeners, and reports those that it cannot open", async (context) => {
+/** A node, and a function that pushes documents to it. */
+async function startPushed(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const read = readSettings(gatewaySettings, {
     SLUICE_PROXY_LISTEN: "127.0.0.1:0",
     SLUICE_STATUS_LISTEN: "127.0.0.1:0",
     SLUICE_PUSH_TOKEN: "t0ken",
     SLUICE_WORKERS: "1",
+    ...settings,
   });
   assert.ok(read.value, JSON.stringify(read.violations));
   const source = createPushSource({ listen: { host: "127.0.0.1", port: 0 }, token: "t0ken" });
@@ -46,6 +53,11 @@ test("a node opens and closes the ports of pushed listeners, and reports those t
     assert.equal(response.status, 200, JSON.stringify(response));
     return (await response.json()) as NodeReport;
   }
+  return { node, push };
+}
+
+test("a node opens and closes the ports of pushed listeners, and reports those that it cannot open", async (context) => {
+  const { node, push } = await startPushed(context);
   const statusOf = (port: number) => send(port).then(({ status }) => status);
 
   const [taken, free] = [portOf(await startUpstream(context, () => {})), await closedPort(context)];
@@ -66,4 +78,59 @@ test("a node opens and closes the ports of pushed listeners, and reports those t
   const change: Change = { put: {}, remove: {}, listeners: { web: null, busy: null } };
   assert.equal((await push("PATCH", { base: hash, change })).failedListeners, undefined);
   await assert.rejects(send(free), { code: "ECONNREFUSED" });
+});
+
+test("the access log has a line for each connection of a TLS listener, with the reason as a status", async (context) => {
+  const folder = temporaryFolder("streams");
+  context.after(folder.remove);
+  const file = join(folder.path, "access.log");
+  const { node, push } = await startPushed(context, {
+    SLUICE_PROXY_ACCESS_LOG: file,
+    SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+  });
+  const backend = await listen(
+    context,
+    createServer((socket) => socket.on("error", () => {}).destroy()),
+  );
+  const port = await closedPort(context);
+  const service = { id: "00000000-0000-4000-8000-000000000002", name: "s", url: `http://127.0.0.1:${portOf(backend)}` };
+  const tls = {
+    ...{ id: route.id, name: "r", protocols: ["tls_passthrough"], hosts: ["*.a.example"] },
+    ...{ service: { id: service.id }, _sluice: { listeners: ["tls"] } },
+  };
+  const listeners = [{ name: "tls", port, public_port: 443, protocol: "tls_passthrough" }];
+  await push("PUT", {
+    document: { _format_version: "3.0", services: [service], routes: [tls], _sluice: { listeners } },
+  });
+  for (const servername of ["x.a.example", "b.example"]) {
+    const socket = connectTls({ host: "127.0.0.1", port, servername });
+    await new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
+  }
+  await node.close();
+  const lines = readFileSync(file, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const [first, second, ...others] = lines.toSorted((one, other) => one.status - other.status);
+  assert.deepEqual(others, []);
+  const { time, request_id, bytes_in, bytes_out, latencies, ...joined } = first;
+  assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000);
+  assert.match(request_id, /^[\da-f]{32}$/);
+  assert.ok(bytes_in > 100 && bytes_out === 0 && latencies.request >= latencies.gateway, JSON.stringify(first));
+  assert.deepEqual(joined, {
+    log: "access",
+    client: "127.0.0.1",
+    protocol: "tls_passthrough",
+    server_name: "x.a.example",
+    status: 200,
+    source: "service",
+    route: "r",
+    service: "s",
+    target: `127.0.0.1:${portOf(backend)}`,
+    tries: 1,
+  });
+  assert.deepEqual(
+    [second.server_name, second.status, second.source, second.route],
+    ["b.example", 404, "gateway", undefined],
+  );
 });

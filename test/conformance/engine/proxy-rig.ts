@@ -44,6 +44,8 @@ export interface RigOptions {
   /** The upstream's port, or a handler for it. */
   readonly upstream?: number | RequestListener;
   readonly service?: Partial<Service>;
+  /** Services beside that of the upstream. */
+  readonly services?: readonly Service[];
   /** Members of the route; by default it has the path `/`. */
   readonly route?: Partial<SnapshotRoute>;
   /** Members of further routes, by name. */
@@ -151,6 +153,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
 function contentOf(
   {
     service,
+    services = [],
     route,
     routes = {},
     listeners = [],
@@ -183,7 +186,7 @@ function contentOf(
       upstreams: [balanced],
       targets: addresses.map(([address, weight]) => targetOf(balanced, address, { weight })),
     }),
-    services: [target],
+    services: [target, ...services],
     routes: Object.entries({ route: route ?? {}, ...routes }).map(([name, members]) =>
       routeNamed(name, { paths: ["/"], service: { id: target.id }, ...members }),
     ),

@@ -39,6 +39,7 @@ import { pipelineSuite } from "./pipelines.ts";
 import type { Engine } from "./proxy-rig.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
 import { slowClientSuite } from "./slow-clients.ts";
+import { streamSuite } from "./streams.ts";
 import { strictnessSuite } from "./strictness.ts";
 import { tlsSuite } from "./tls.ts";
 import { tlsSessionSuite } from "./tls-sessions.ts";
@@ -82,6 +83,7 @@ export function engineSuite(engine: Engine): void {
   lifecycleSuite(engine);
   drainSuite(engine);
   documentListenerSuite(engine);
+  streamSuite(engine);
   strictnessSuite(engine);
   malformedSuite(engine);
   pathSuite(engine);

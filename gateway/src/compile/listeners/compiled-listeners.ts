@@ -1,6 +1,6 @@
 /**
- * The listeners of the document in their compiled form: a router for each listener, and its certificates. Routes
- * without listeners are not here, but in the router of the node's own listeners.
+ * The listeners of the document in their compiled form: a router for each listener, its certificates, and its routes for
+ * connections that are not HTTP. Routes without listeners are not here, but in the router of the node's own listeners.
  */
 import {
   BucketMap,
@@ -15,8 +15,14 @@ import {
   type SnapshotRoute,
 } from "@sluice/model/serving";
 import { Router } from "../router/router.ts";
-import type { ListenerIndex, RequestDestination } from "../runtime.ts";
+import type { ListenerIndex, ListenerStream, RequestDestination } from "../runtime.ts";
 import { emptyListenerTable, type ListenerTable, listenerTableOf } from "./listener-table.ts";
+import { isStreamRoute, StreamRoutes } from "./stream-routes.ts";
+
+interface ListenerRoutes {
+  readonly routers: BucketMap<Router>;
+  readonly streams: StreamRoutes;
+}
 
 type Sections = Pick<Snapshot, "listeners" | "certificates">;
 
@@ -25,25 +31,31 @@ export class CompiledListeners implements ListenerIndex {
   readonly #sections: Sections;
   /** By the name of a listener, whether or not the document has this listener. */
   readonly #routers: BucketMap<Router>;
+  readonly #streams: StreamRoutes;
   /** By the name of a listener, the oldest first. Built at the first handshake. */
   #certificates: ReadonlyMap<string, readonly SnapshotCertificate[]> | null = null;
 
-  private constructor(sections: Sections, table: ListenerTable, routers: BucketMap<Router>) {
+  private constructor(sections: Sections, table: ListenerTable, routes: ListenerRoutes) {
     this.#sections = sections;
     this.table = table;
-    this.#routers = routers;
+    this.#routers = routes.routers;
+    this.#streams = routes.streams;
   }
 
-  static readonly empty = new CompiledListeners(emptySnapshot, emptyListenerTable, new BucketMap(byHash));
+  static readonly empty = new CompiledListeners(emptySnapshot, emptyListenerTable, {
+    routers: new BucketMap(byHash),
+    streams: StreamRoutes.empty,
+  });
 
   /** Returns the same object when nothing changes for listeners. */
   with({ listeners, certificates }: Sections, routes: readonly Difference<SnapshotRoute>[]): CompiledListeners {
     const before = this.#sections;
     const routers = routersAfter(this.#routers, routes);
-    if (before.listeners === listeners && before.certificates === certificates && routers === this.#routers)
-      return this;
+    const streams = this.#streams.with(routes);
+    const hasSameRoutes = routers === this.#routers && streams === this.#streams;
+    if (before.listeners === listeners && before.certificates === certificates && hasSameRoutes) return this;
     const table = before.listeners === listeners ? this.table : listenerTableOf(listeners);
-    const next = new CompiledListeners({ listeners, certificates }, table, routers);
+    const next = new CompiledListeners({ listeners, certificates }, table, { routers, streams });
     if (before.certificates === certificates) next.#certificates = this.#certificates;
     return next;
   }
@@ -69,6 +81,14 @@ export class CompiledListeners implements ListenerIndex {
     return this.#portOf(request)?.find(request.host) ?? null;
   }
 
+  streamAt(port: number, serverName: string | null): ListenerStream | null {
+    const name = serverName?.toLowerCase() ?? "";
+    const listener = this.table.ports.get(port)?.find(name);
+    if (!listener || listener.protocol === "http" || listener.protocol === "https") return null;
+    const route = name === "" ? null : this.#streams.find(listener, name);
+    return { protocol: listener.protocol, listener: listener.name, route };
+  }
+
   certificate(port: number, serverName: string | null): SnapshotCertificate | undefined {
     const listener = this.table.ports.get(port)?.find(serverName?.toLowerCase() ?? "");
     if (!listener) return undefined;
@@ -90,8 +110,10 @@ function routersAfter(routers: BucketMap<Router>, routes: readonly Difference<Sn
   const changes = new Map<string, { readonly removed: SnapshotRoute[]; readonly added: SnapshotRoute[] }>();
   const changeOf = (name: string) => changes.getOrInsertComputed(name, () => ({ removed: [], added: [] }));
   for (const { before, after } of routes) {
-    if (before) for (const name of new Set(listenersOf(before))) changeOf(name).removed.push(before);
-    if (after) for (const name of new Set(listenersOf(after))) changeOf(name).added.push(after);
+    if (before && !isStreamRoute(before))
+      for (const name of new Set(listenersOf(before))) changeOf(name).removed.push(before);
+    if (after && !isStreamRoute(after))
+      for (const name of new Set(listenersOf(after))) changeOf(name).added.push(after);
   }
   if (changes.size === 0) return routers;
   return routers.with(

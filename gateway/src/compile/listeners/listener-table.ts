@@ -8,6 +8,10 @@ export interface ListenerTable {
   readonly refused: readonly FailedListener[];
 }
 
+/** How nodes open the port of a listener. */
+const transportOf = ({ protocol }: Pick<DocumentListener, "protocol">): "http" | "https" =>
+  protocol === "http" ? "http" : "https";
+
 export const emptyListenerTable: ListenerTable = { ports: new Map(), refused: [] };
 
 /** The key of a listener for all hosts. */
@@ -16,12 +20,13 @@ const ANY = "";
 /** The listeners of one port. */
 export class PortListeners {
   readonly port: number;
-  readonly protocol: DocumentListener["protocol"];
+  /** `https` also stands for listeners with the protocols tls and tls_passthrough. */
+  readonly protocol: "http" | "https";
   readonly #byHostname = new Map<string, DocumentListener>();
 
-  constructor({ port, protocol }: Pick<DocumentListener, "port" | "protocol">) {
-    this.port = port;
-    this.protocol = protocol;
+  constructor(listener: Pick<DocumentListener, "port" | "protocol">) {
+    this.port = listener.port;
+    this.protocol = transportOf(listener);
   }
 
   get all(): Iterable<DocumentListener> {
@@ -30,8 +35,9 @@ export class PortListeners {
 
   /** Returns why the listener contradicts an earlier one; null: it was added. */
   add(listener: DocumentListener): string | null {
-    const { protocol, hostname = ANY } = listener;
-    if (protocol !== this.protocol) return `the port ${this.port} has listeners with the protocol ${this.protocol}`;
+    const { hostname = ANY } = listener;
+    if (transportOf(listener) !== this.protocol)
+      return `the port ${this.port} has listeners with the protocol ${this.protocol}`;
     const other = this.#byHostname.get(hostname);
     if (other !== undefined) return `the listener ${other.name} has the same port and hostname`;
     this.#byHostname.set(hostname, listener);

@@ -10,6 +10,7 @@ import { markDocumentPort, peerAddressOf } from "../client/open-connection.ts";
 import type { CloseOptions, PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";
+import { Streams } from "../streams/streams.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { ClientMemory } from "./client-memory.ts";
 import { type DocumentPort, DocumentPorts, type PortSocket } from "./document-ports.ts";
@@ -66,6 +67,7 @@ export async function startEngine(
   const { connectionSlots = sharedConnectionLimits(createConnectionLimitsMemory(1, settings), 1) } = options;
   const { guard = createGuard(settings) } = options;
   const memory = new ClientMemory(settings.clientMemory, log);
+  const connect = connectBehind(guard);
   const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
   let isDraining = false;
   let keepsIdle = false;
@@ -77,7 +79,7 @@ export async function startEngine(
     log,
     runtime,
     memory,
-    connect: connectBehind(guard),
+    connect,
     pipeline: new Pipeline(options),
     draining: () => isDraining,
     closesIdle: () => isDraining && !keepsIdle,
@@ -85,6 +87,8 @@ export async function startEngine(
     sendPace: { silence: settings.sendTimeout, rate: settings.sendMinRate, grace: settings.minRateGrace },
   });
   const { server } = engine;
+  const { observer = null } = options;
+  const streams = new Streams({ runtime, connect, memory, log, observer });
 
   /**
    * Takes a slot for a connection; with TLS, before its handshake. Returns false if the connection was reset instead.
@@ -107,7 +111,7 @@ export async function startEngine(
     await engine.close();
   }
 
-  const openTls = (own: Pick<TlsListenerOptions, "listen" | "onConnection" | "certificate">) =>
+  const openTls = (own: Pick<TlsListenerOptions, "listen" | "onConnection" | "certificate" | "stream">) =>
     startTlsListener({
       ...own,
       reusePort,
@@ -150,6 +154,7 @@ export async function startEngine(
         engine.serveTls(socket);
       },
       certificate: (serverName) => runtime().listeners.certificate(port, serverName),
+      stream: (raw, serverName) => streams.handlerFor({ raw, port, serverName }),
     });
     return {
       address,
@@ -163,8 +168,8 @@ export async function startEngine(
   const documentPorts = new DocumentPorts({
     open: openPort,
     drain(port) {
-      const destroy = engine.drainPort(port);
-      setTimeout(destroy, settings.drain).unref();
+      for (const destroy of [engine.drainPort(port), streams.drainPort(port)])
+        setTimeout(destroy, settings.drain).unref();
     },
     onChange: (open) => guard.setDocumentListeners(open),
   });
@@ -187,8 +192,9 @@ export async function startEngine(
     address: { host: listen.host, port: portOf(server) },
     tlsAddress: tls?.address ?? null,
     connections() {
-      const { active, writing, requests } = engine.counts();
-      const waiting = Math.max(0, active - writing);
+      const { active: ofHttp, writing, requests } = engine.counts();
+      const waiting = Math.max(0, ofHttp - writing);
+      const active = ofHttp + streams.active;
       return { accepted, handled: accepted - dropped, active, reading: 0, writing, waiting, requests };
     },
     openPorts: (ports) => documentPorts.set(ports),
@@ -202,7 +208,10 @@ export async function startEngine(
       keepsIdle = keepIdle;
       if (!keepIdle) tls?.abortHandshakes();
       const closed = [stop(), engine.drain({ keepIdle })];
-      const timer = setTimeout(engine.destroy, deadline);
+      const timer = setTimeout(() => {
+        engine.destroy();
+        streams.destroy();
+      }, deadline);
       await Promise.all(closed);
       clearTimeout(timer);
       await closeAll();

@@ -19,6 +19,14 @@ import { markRequesting } from "../client/client-certificates.ts";
 import type { ListenAddress } from "../settings.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
+/** A connection that is not for HTTP. */
+export interface StreamHandler {
+  /** Whether TLS ends at the gateway. */
+  readonly isTerminated: boolean;
+  /** Takes the connection over: with the bytes of the ClientHello, or after the handshake if TLS ends at the gateway. */
+  serve(socket: Socket): void;
+}
+
 export interface TlsListenerOptions {
   readonly listen: ListenAddress;
   /** See `ProxyOptions`. */
@@ -35,8 +43,10 @@ export interface TlsListenerOptions {
   readonly certificate: (serverName: string | null) => Certificate | undefined;
   /** The request for the client's certificate; null: none is requested. Clients without a certificate are admitted. */
   readonly certificateRequest: (serverName: string | null) => CertificateRequest | null;
-  /** Milliseconds after which an unfinished handshake is aborted. */
+  /** Milliseconds after which an unfinished ClientHello or handshake is aborted. */
   readonly handshakeTimeout: number;
+  /** Called once for each connection; null: it is for HTTP. Default: all are. */
+  readonly stream?: (raw: Socket, serverName: string | null) => StreamHandler | null;
 }
 
 export interface TlsListener {
@@ -96,6 +106,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     certificateRequest,
     handshakeTimeout,
     admit = () => true,
+    stream = () => null,
   } = options;
   /** For server names without a certificate: the handshake fails because the context has no key. */
   const nothing = createSecureContext({ secureOptions });
@@ -112,11 +123,23 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     const ignore = () => raw.destroy();
     raw.once("error", ignore).once("close", end);
     readClientHello(raw, ({ serverName }) => {
-      const socket = secure(raw, serverName);
+      const handler = stream(raw, serverName);
+      if (handler !== null && !handler.isTerminated) {
+        end();
+        raw.off("error", ignore);
+        handler.serve(raw);
+        return;
+      }
+      // The protocols of a stream are unknown, so none is selected.
+      const socket = secure(raw, serverName, handler === null ? protocols : []);
       socket.once("error", ignore);
       socket.once("secure", () => {
         end();
         socket.off("error", ignore);
+        if (handler !== null) {
+          handler.serve(socket);
+          return;
+        }
         // As tls.Server does; otherwise Node's HTTP/2 would wait for a handshake that is already complete.
         Object.assign(socket, { secureConnecting: false });
         onConnection(socket);
@@ -124,7 +147,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     });
   });
 
-  function secure(raw: Socket, serverName: string | null): TLSSocket {
+  function secure(raw: Socket, serverName: string | null, offered: readonly string[]): TLSSocket {
     const found = certificate(serverName);
     const request = certificateRequest(serverName);
     const context = found === undefined ? nothing : contextOf(found, request);
@@ -135,7 +158,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       secureContext: context,
       requestCert: request !== null,
       rejectUnauthorized: false,
-      ALPNProtocols: [...protocols],
+      ...(offered.length > 0 && { ALPNProtocols: [...offered] }),
       SNICallback(asked, done) {
         if (asked !== serverName) done(new Error("the client sent two server names"));
         else if (context === nothing) done(new Error(`no certificate for '${asked}'`));

@@ -1,6 +1,10 @@
-/** Observers of served requests: access log, tracing, recent requests, counts of traffic, and watched requests. */
+/**
+ * Observers of served requests, and of connections that are not HTTP: access log, tracing, recent requests, counts of
+ * traffic, and watched requests.
+ */
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { AttemptObserver, LiveExchange } from "../exchange/live-exchange.ts";
+import type { StreamRecord } from "../streams/stream-record.ts";
 
 /**
  * A request that was answered without becoming an exchange: its head is invalid or did not arrive in time, or no route
@@ -32,6 +36,8 @@ export interface RequestObserver extends AttemptObserver {
   opened?(exchange: LiveExchange): void;
   finished?(exchange: LiveExchange): void;
   rejected?(refusal: RejectedRequest): void;
+  /** Called at the end of a connection that is not HTTP. */
+  streamed?(record: StreamRecord): void;
   /** Reopens files that were moved away, for log rotation. */
   reopen?(): void;
   /** Resolves when all data has been delivered, or after a few seconds. */
@@ -49,6 +55,7 @@ export function combineObservers(
   const failed = combined(observers.map((each) => each.failed?.bind(each)));
   const finished = combined(observers.map((each) => each.finished?.bind(each)));
   const rejected = combined(observers.map((each) => each.rejected?.bind(each)));
+  const streamed = combined(observers.map((each) => each.streamed?.bind(each)));
   const reopen = combined(observers.map((each) => each.reopen?.bind(each)));
   return {
     ...(opened && { opened }),
@@ -56,6 +63,7 @@ export function combineObservers(
     ...(failed && { failed }),
     ...(finished && { finished }),
     ...(rejected && { rejected }),
+    ...(streamed && { streamed }),
     ...(reopen && { reopen }),
     close: async () => void (await Promise.all(observers.map((each) => each.close?.()))),
   };

@@ -5,7 +5,9 @@
  */
 import { type EntityName, hostAndPort } from "@sluice/model/serving";
 import { traceIdOf } from "@sluice/plugin-sdk";
+import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
+import type { StreamRecord } from "../streams/stream-record.ts";
 import type { RejectedRequest } from "./observer.ts";
 
 /** Formats the path, and the query if configured, for the log. */
@@ -23,6 +25,7 @@ const LONGEST_PATH = 1024;
 const LONGEST_AGENT = 256;
 /** Maximum characters of a host. */
 const LONGEST_HOST = 255;
+const CONNECTED = 200;
 const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
@@ -71,6 +74,29 @@ export function refusalRecord({ id, status, request, peerAddress, duration }: Re
     user_agent: request === null ? undefined : agentOf(request),
     tls: request?.head.peer.tlsVersion ?? undefined,
     trace_id: request === null ? undefined : traceIdOf(request.header("traceparent")),
+  };
+}
+
+/** A connection that is not HTTP: the status is that of a request with the same result. */
+export function streamRecord(stream: StreamRecord) {
+  const { route, service, target, fault, connected } = stream;
+  return {
+    request_id: stream.id,
+    client: stream.peerAddress || undefined,
+    protocol: stream.protocol,
+    server_name: stream.serverName === null ? undefined : cut(stream.serverName, LONGEST_HOST),
+    status: fault === null ? CONNECTED : gatewayErrors[fault].status,
+    source: fault === null ? "service" : "gateway",
+    bytes_in: stream.bytesIn,
+    bytes_out: stream.bytesOut,
+    latencies: {
+      request: rounded(stream.duration),
+      ...(connected !== null && { gateway: rounded(connected) }),
+    },
+    route: route === null ? undefined : (route.name ?? route.id),
+    service: service === null ? undefined : (service.name ?? service.host),
+    target: target === null ? undefined : hostAndPort(target),
+    tries: stream.tries,
   };
 }
 

@@ -14,8 +14,8 @@ export interface DialListener {
 
 export interface DialOptions {
   readonly connect: Connect;
-  /** Protocol requested from an https target (ALPN). */
-  readonly protocol: "http/1.1" | "h2";
+  /** Protocol requested from an https target (ALPN); null: none. */
+  readonly protocol: "http/1.1" | "h2" | null;
   /** Sessions of targets with that protocol. */
   readonly sessions: TlsSessionCache;
   /** Read buffer. Default: the socket emits "data" events. */
@@ -96,7 +96,7 @@ function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }
     allowHalfOpen: true,
     ...(onread !== undefined && { onread }),
     tls: {
-      ALPNProtocols: [protocol],
+      ...(protocol !== null && { ALPNProtocols: [protocol] }),
       rejectUnauthorized: target.verify,
       servername: serverName ?? "",
       ...(authorities !== null

@@ -1,11 +1,14 @@
-/** The access log: one line of JSON per request, written when the request is over. */
+/**
+ * The access log: one line of JSON per request, or per connection that is not HTTP, written when the request or the
+ * connection is over.
+ */
 import { once } from "node:events";
 import { open } from "node:fs/promises";
 import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import type { ProxyLog } from "../../engine.ts";
 import type { RequestObserver } from "../observer.ts";
-import { exchangeRecord, refusalRecord, withoutQuery } from "../request-records.ts";
+import { exchangeRecord, refusalRecord, streamRecord, withoutQuery } from "../request-records.ts";
 import { withQuery } from "./paths.ts";
 
 export interface AccessLogPlan {
@@ -23,7 +26,7 @@ export interface AccessLogOptions {
   readonly log: ProxyLog;
 }
 
-export type AccessLog = Required<Pick<RequestObserver, "finished" | "rejected" | "reopen" | "close">>;
+export type AccessLog = Required<Pick<RequestObserver, "finished" | "rejected" | "streamed" | "reopen" | "close">>;
 
 /** Maximum milliseconds for which a line is buffered. */
 const FLUSH_INTERVAL = 1000;
@@ -69,6 +72,7 @@ export async function openAccessLog({ plan, snapshot, log }: AccessLogOptions): 
   return {
     finished: (exchange) => lines.info(exchangeRecord(exchange, tellPath)),
     rejected: (refusal) => lines.info(refusalRecord(refusal)),
+    streamed: (record) => lines.info(streamRecord(record)),
     reopen: () => {
       if (file !== null) destination.reopen();
     },

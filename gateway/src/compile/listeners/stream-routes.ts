@@ -1,0 +1,75 @@
+/** The routes of the document's listeners for connections that are not HTTP: by listener, protocol and server name. */
+import type { DocumentListener } from "@sluice/model";
+import { BucketMap, byHash, type Difference, type SnapshotRoute } from "@sluice/model/serving";
+
+/** The key of routes without hosts. */
+const ANY = "*";
+
+export class StreamRoutes {
+  /** By protocol, the name of a listener, and a host; the route that takes precedence comes first. */
+  readonly #routes: BucketMap<readonly SnapshotRoute[]>;
+
+  private constructor(routes: BucketMap<readonly SnapshotRoute[]>) {
+    this.#routes = routes;
+  }
+
+  static readonly empty = new StreamRoutes(new BucketMap(byHash));
+
+  /** Returns the same object if no such route changes. */
+  with(routes: readonly Difference<SnapshotRoute>[]): StreamRoutes {
+    const changed = new Map<string, readonly SnapshotRoute[]>();
+    const changedAt = (key: string) => changed.get(key) ?? this.#routes.get(key) ?? [];
+    for (const { before } of routes)
+      if (before)
+        for (const key of keysOf(before))
+          changed.set(
+            key,
+            changedAt(key).filter(({ id }) => id !== before.id),
+          );
+    for (const { after } of routes)
+      if (after) for (const key of keysOf(after)) changed.set(key, [...changedAt(key), after].sort(byPrecedence));
+    if (changed.size === 0) return this;
+    const entries = Array.from(changed, ([key, all]) => [key, all.length === 0 ? undefined : all] as const);
+    return new StreamRoutes(this.#routes.with(entries));
+  }
+
+  /**
+   * The route for a server name in lower case: by its exact host, by the longest wildcard, or without hosts. A route
+   * with another protocol than the listener does not match.
+   */
+  find(listener: Pick<DocumentListener, "name" | "protocol">, serverName: string): SnapshotRoute | null {
+    const exact = this.#first(listener, serverName);
+    if (exact !== null) return exact;
+    for (let dot = serverName.indexOf(".", 1); dot > 0; dot = serverName.indexOf(".", dot + 1)) {
+      const wildcard = this.#first(listener, `*${serverName.slice(dot)}`);
+      if (wildcard !== null) return wildcard;
+    }
+    return this.#first(listener, ANY);
+  }
+
+  #first({ protocol, name }: Pick<DocumentListener, "name" | "protocol">, host: string): SnapshotRoute | null {
+    return this.#routes.get(keyOf(protocol, name, host))?.[0] ?? null;
+  }
+}
+
+/** Whether the route is for connections of the protocol tls or tls_passthrough. */
+export const isStreamRoute = ({ protocols: [protocol] }: SnapshotRoute): boolean =>
+  protocol === "tls" || protocol === "tls_passthrough";
+
+/** No part contains a space. */
+const keyOf = (protocol: string, listener: string, host: string): string => `${protocol} ${listener} ${host}`;
+
+function keysOf(route: SnapshotRoute): readonly string[] {
+  if (!isStreamRoute(route)) return [];
+  const [protocol = ""] = route.protocols;
+  const listeners = new Set(route._sluice?.listeners);
+  const hosts = new Set(route.hosts ?? [ANY]);
+  return [...listeners].flatMap((listener) => [...hosts].map((host) => keyOf(protocol, listener, host.toLowerCase())));
+}
+
+/** The older route comes first, then the one whose name sorts first (Gateway API, "conflict resolution"). */
+function byPrecedence(one: SnapshotRoute, other: SnapshotRoute): number {
+  if (one.created_at !== other.created_at) return one.created_at - other.created_at;
+  const [first, second] = [one, other].map(({ name, id }) => name ?? id) as [string, string];
+  return first < second ? -1 : first > second ? 1 : 0;
+}
