@@ -1,13 +1,12 @@
 /** What the conformance suite of the Gateway API tests. The supported features are those of the GatewayClass. */
 
 /** Groups of features whose tests run. A profile's core features are always tested; the features below extend them. */
-export const profiles = ["GATEWAY-HTTP", "GATEWAY-GRPC"] as const;
+export const profiles = ["GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS"] as const;
 
 /** The reason why the other profiles for Gateways are not tested. */
 export const unsupportedProfiles: Readonly<Record<string, string>> = {
-  "GATEWAY-TLS": "TLSRoute is not implemented yet",
-  "GATEWAY-TCP": "TCPRoute is not implemented: Sluice is a gateway for HTTP",
-  "GATEWAY-UDP": "UDPRoute is not implemented: Sluice is a gateway for HTTP",
+  "GATEWAY-TCP": "TCPRoute is not implemented: Sluice serves HTTP, and TLS by server name",
+  "GATEWAY-UDP": "UDPRoute is not implemented: Sluice serves HTTP, and TLS by server name",
 };
 
 /** The reason why an extended feature is not supported. */

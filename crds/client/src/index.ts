@@ -40,6 +40,7 @@ export {
   httpRouteMembers,
   type MemberTable,
   referenceGrantMembers,
+  tlsRouteMembers,
 } from "./derive/gateway/member-table.ts";
 export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";
 export { clientCertificatesOf, requiresCertificates } from "./derive/ingress/annotations/client-certificates.ts";

@@ -33,6 +33,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   Gateway: { apiVersion: "gateway.networking.k8s.io/v1", kind: "Gateway", plural: "gateways" },
   HTTPRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "HTTPRoute", plural: "httproutes" },
   GRPCRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "GRPCRoute", plural: "grpcroutes" },
+  TLSRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "TLSRoute", plural: "tlsroutes" },
   Ingress: { apiVersion: "networking.k8s.io/v1", kind: "Ingress", plural: "ingresses" },
   IngressClass: { apiVersion: "networking.k8s.io/v1", kind: "IngressClass", plural: "ingressclasses" },
   EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },

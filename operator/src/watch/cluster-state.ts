@@ -22,6 +22,7 @@ export const watchedKinds = [
   "Gateway",
   "HTTPRoute",
   "GRPCRoute",
+  "TLSRoute",
   "Namespace",
 ] as const satisfies readonly Kind[];
 

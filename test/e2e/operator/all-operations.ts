@@ -133,6 +133,11 @@ function gatewayApi({ namespace, gatewayClass }: Place, port: number): readonly 
         rules: [{ filters: [{ type: "ExtensionRef", extensionRef }], backendRefs: [{ name: "good", port: 80 }] }],
       }),
     ),
+    one("gateway.networking.k8s.io/v1", "TLSRoute", {
+      parentRefs: [{ name: "incomplete" }],
+      hostnames: ["tls.test"],
+      rules: [{ backendRefs: [{ name: "good", port: 80 }] }],
+    }),
   ];
 }
 
@@ -229,9 +234,11 @@ async function serveGatewayApi(place: Place): Promise<void> {
   const within = { timeout: 60_000, interval: 200 };
   const addresses = () => read("gateway", ".status.addresses[0].value", "incomplete");
   await waitFor(addresses, { what: "an address in the status of the Gateway", ...within });
-  for (const kind of ["HTTPRoute", "GRPCRoute"]) {
+  for (const kind of ["HTTPRoute", "GRPCRoute", "TLSRoute"]) {
     const parents = () => read(kind, ".status.parents[0].controllerName", "incomplete");
     await waitFor(parents, { what: `the Gateway in the status of the ${kind}`, ...within });
+  }
+  for (const kind of ["HTTPRoute", "GRPCRoute"]) {
     const notes = () => read("events.events.k8s.io", ".items[*].note", `--field-selector=regarding.kind=${kind}`);
     await waitFor(notes, { what: `an Event about the ${kind}`, ...within });
   }

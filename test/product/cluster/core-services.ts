@@ -16,28 +16,35 @@ function addressOfMachine(): string {
 export function coreServices(suite: Pick<Suite, "apply">) {
   const machine = addressOfMachine();
   const upstreams: Upstream[] = [];
+
+  /** A core Service with the port 80, named http, and one endpoint at this port of the machine. */
+  async function publish(name: string, port: number, namespace = "default"): Promise<void> {
+    const labels = { "kubernetes.io/service-name": name };
+    await suite.apply(
+      {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name, namespace },
+        spec: { ports: [{ name: "http", port: 80 }] },
+      },
+      {
+        apiVersion: "discovery.k8s.io/v1",
+        kind: "EndpointSlice",
+        metadata: { name, namespace, labels },
+        addressType: "IPv4",
+        ports: [{ name: "http", protocol: "TCP", port }],
+        endpoints: [{ addresses: [machine], conditions: { ready: true } }],
+      },
+    );
+  }
+
   return {
-    /** A core Service with the port 80, named http, and one endpoint that responds with the Service's name. */
-    async serve(name: string, namespace = "default"): Promise<void> {
+    publish,
+    /** A core Service whose endpoint responds with the name of the Service. */
+    async serve(name: string, namespace?: string): Promise<void> {
       const upstream = await startUpstream(name, machine);
       upstreams.push(upstream);
-      const labels = { "kubernetes.io/service-name": name };
-      await suite.apply(
-        {
-          apiVersion: "v1",
-          kind: "Service",
-          metadata: { name, namespace },
-          spec: { ports: [{ name: "http", port: 80 }] },
-        },
-        {
-          apiVersion: "discovery.k8s.io/v1",
-          kind: "EndpointSlice",
-          metadata: { name, namespace, labels },
-          addressType: "IPv4",
-          ports: [{ name: "http", protocol: "TCP", port: upstream.port }],
-          endpoints: [{ addresses: [machine], conditions: { ready: true } }],
-        },
-      );
+      await publish(name, upstream.port, namespace);
     },
     close: () => Promise.all(upstreams.map((upstream) => upstream.close())),
   };

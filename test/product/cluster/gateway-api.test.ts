@@ -1,12 +1,17 @@
 /** Resources of the Gateway API on a real API server, served by the product. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { gatewayClassMembers, gatewayMembers, grpcRouteMembers, httpRouteMembers } from "@sluice/crds";
+import { connect, createServer } from "node:tls";
+import { gatewayClassMembers, gatewayMembers, grpcRouteMembers, httpRouteMembers, tlsRouteMembers } from "@sluice/crds";
 import { parse } from "yaml";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { freeAddresses } from "../free-addresses.ts";
 import { coreServices } from "./core-services.ts";
@@ -21,11 +26,11 @@ const suite = await startSuite({
 });
 after(() => suite.stop());
 const { kubectl } = suite.plane;
-const { serve, close } = coreServices(suite);
+const { serve, publish, close } = coreServices(suite);
 after(close);
 
 const crds = await tool("gateway-api-crds");
-for (const plural of ["gatewayclasses", "gateways", "httproutes", "grpcroutes", "referencegrants"])
+for (const plural of ["gatewayclasses", "gateways", "httproutes", "grpcroutes", "tlsroutes", "referencegrants"])
   await kubectl(["apply", "--server-side", "-f", join(crds, `gateway.networking.k8s.io_${plural}.yaml`)]);
 await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
 
@@ -167,6 +172,38 @@ test("the status of a route says why a Plugin of its filters cannot be used, unt
   await served("filtered.test", "/", "absent");
 });
 
+test("a TLSRoute passes TLS connections to its backend by their server name", async (context) => {
+  const tlsPort = await freePort();
+  const authority = await makeAuthority();
+  const { certificate: cert, key } = await authority.issue({ name: "own", sans: ["own.test"], usage: "server" });
+  const server = createServer({ cert, key }, (socket) => socket.on("error", () => {}).end("from the backend"));
+  server.listen(0);
+  context.after(() => server.close());
+  await once(server, "listening");
+  await publish("secure", (server.address() as AddressInfo).port);
+  await suite.apply(gateway("tls", [{ name: "tls", port: tlsPort, protocol: "TLS", tls: { mode: "Passthrough" } }]), {
+    apiVersion,
+    kind: "TLSRoute",
+    metadata: { name: "secure" },
+    spec: {
+      parentRefs: [{ name: "tls" }],
+      hostnames: ["own.test"],
+      rules: [{ backendRefs: [{ name: "secure", port: 80 }] }],
+    },
+  });
+  await kubectl(["wait", "--for=condition=Programmed", "--timeout=90s", "gateway/tls"]);
+  const answer = async (servername: string) => {
+    const socket = connect({ host: "127.0.0.1", port: tlsPort, servername, ca: authority.certificate });
+    return text(socket).catch(() => "");
+  };
+  await waitFor(async () => (await answer("own.test")) === "from the backend", { what: "the backend to be reached" });
+  assert.equal(await answer("other.test"), "");
+  assert.deepEqual(await conditionsOf("tlsroute/secure", ".status.parents[*]"), [
+    "Accepted=True Accepted",
+    "ResolvedRefs=True ResolvedRefs",
+  ]);
+});
+
 test("a deleted Gateway is no longer served", async () => {
   await kubectl(["delete", "gateway", "web"]);
   await waitFor(
@@ -185,6 +222,7 @@ test("the reference page has every member of the CRDs", () => {
     gateways: gatewayMembers,
     httproutes: httpRouteMembers,
     grpcroutes: grpcRouteMembers,
+    tlsroutes: tlsRouteMembers,
   };
   for (const [plural, table] of Object.entries(tables)) {
     const crd = parse(readFileSync(join(crds, `gateway.networking.k8s.io_${plural}.yaml`), "utf8"));

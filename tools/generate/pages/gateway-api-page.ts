@@ -7,12 +7,13 @@ import {
   type MemberTable,
   referenceGrantMembers,
   supportedFeatures,
+  tlsRouteMembers,
 } from "@sluice/crds";
 import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
 
 const intro = `# Gateway API
 
-The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project; the operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights of the current chart or stack, it ignores these kinds, and its log names the missing rights.
+The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes, TLSRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project; the operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights of the current chart or stack, it ignores these kinds, and its log names the missing rights.
 
 ## Which Gateways are served
 
@@ -26,6 +27,14 @@ Requests that match no route are answered with 404. The nodes send requests to t
 
 Each match becomes a Route, and each rule a Service, that exist only in the gateway: they have names such as \`http-route~web~000~001~example.com\` (rule 0, match 1 of an HTTPRoute) in metrics, logs and explanations, and the admin API does not list them.
 
+## How TLS connections are routed
+
+A listener with the protocol \`TLS\` takes connections instead of requests. The nodes read the server name (SNI) of the ClientHello, which must arrive within 10 seconds and in at most 32 kB. The listener is chosen as for requests, with the server name in place of the Host, and so is the TLSRoute. If several TLSRoutes have the same hostname, the oldest is used.
+
+The gateway joins the connection with one to an endpoint of a core Service. If an endpoint cannot be reached, another one is tried. Neither side can send faster than the other one reads; each side may end its direction first. The connection ends when both sides have ended, after 60 seconds without data in either direction, and at the end of a shutdown's drain time. It has one line in the access log, with \`protocol\`, \`server_name\`, the bytes and the target; a connection that the gateway closes has the \`status\` that a request would get, such as 404 without a route. The reason is in the node's log.
+
+Plugins act on HTTP only. A plugin that protects, such as key-auth or ip-restriction, and whose target is the Gateway therefore closes the Gateway's TLSRoutes. Global plugins do not act on TLSRoutes, as in Kong, unless \`protocols\` of the plugin contains \`tls\` or \`tls_passthrough\`: then they close these routes as well.
+
 ## Status
 
 | resource | condition | meaning |
@@ -33,12 +42,12 @@ Each match becomes a Route, and each rule a Service, that exist only in the gate
 | GatewayClass | \`Accepted\` | the installation serves its Gateways; \`supportedFeatures\` lists what it serves |
 | Gateway | \`Accepted\` | at least one listener can be served |
 | Gateway, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |
-| listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol, or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), also: an older Gateway has such a listener; that one is served |
+| listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol (\`HTTPS\` and \`TLS\` may share a port), or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), also: an older Gateway has such a listener; that one is served |
 | listener | \`ResolvedRefs\` | certificates and kinds of routes are valid |
 | route, for each Gateway | \`Accepted\` | the route has attached to a listener, and everything in it is supported |
 | route, for each Gateway | \`ResolvedRefs\` | all backends can be used |
 
-The gateway never opens what it cannot serve as it is meant: a rule with a field that is not supported is answered with 500.
+The gateway never opens what it cannot serve as it is meant: a rule with a field that is not supported is answered with 500, and connections of a TLSRoute that cannot be served are closed.
 
 ## Supported features
 
@@ -61,6 +70,7 @@ export function gatewayApiPage(): GeneratedFile {
     Gateway: gatewayMembers,
     HTTPRoute: httpRouteMembers,
     GRPCRoute: grpcRouteMembers,
+    TLSRoute: tlsRouteMembers,
     ReferenceGrant: referenceGrantMembers,
   }).map(([kind, members]) => tableOf(kind, members));
   return markdown(

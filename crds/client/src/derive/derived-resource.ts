@@ -36,6 +36,7 @@ const sourceKinds = {
   gateway: "Gateway",
   "http-route": "HTTPRoute",
   "grpc-route": "GRPCRoute",
+  "tls-route": "TLSRoute",
   plugin: "Plugin",
 } as const satisfies Readonly<Record<string, Kind>>;
 

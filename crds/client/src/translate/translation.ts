@@ -1,6 +1,6 @@
 /** Input and output types of translation. */
 import type { Collection, ResourceKind, Violation } from "@sluice/model";
-import type { Resource } from "../resource.ts";
+import type { GatewayApiKind, Resource } from "../resource.ts";
 
 export type Path = Violation["path"];
 
@@ -36,7 +36,10 @@ export type Reason =
 
 /** A reference across namespaces, which a ReferenceGrant in the target namespace may allow. */
 export interface CrossNamespaceReference {
-  readonly from: { readonly kind: ResourceKind | "Gateway" | "HTTPRoute" | "GRPCRoute"; readonly namespace: string };
+  readonly from: {
+    readonly kind: ResourceKind | Exclude<GatewayApiKind, "GatewayClass" | "ReferenceGrant">;
+    readonly namespace: string;
+  };
   readonly to: {
     readonly kind: ResourceKind | "Secret" | "CoreService";
     readonly namespace: string;

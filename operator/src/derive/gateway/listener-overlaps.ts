@@ -74,8 +74,9 @@ function overlapsOf(claims: readonly Claim[]): Overlaps {
   for (const { listener } of others) {
     const { name, hostname = "" } = listener;
     const same = served.get(hostname);
-    if (listener.protocol !== protocol) {
-      const message = `the listener ${first} of an older Gateway uses port ${port} with the protocol ${protocol.toUpperCase()}`;
+    if ((listener.protocol === "http") !== (protocol === "http")) {
+      const use = protocol === "http" ? "with the protocol HTTP" : "with TLS";
+      const message = `the listener ${first} of an older Gateway uses port ${port} ${use}`;
       overlaps.set(name, succeeds("ProtocolConflict", `${message}: use the same protocol, or another port`));
     } else if (same) {
       const message = `the listener ${same.name} of an older Gateway has the same port and hostname`;

@@ -1,7 +1,17 @@
 /** Decides to which listeners a route attaches, and for which hosts (Gateway API, "AllowedRoutes" and "Hostname"). */
+import type { StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
-import { type Finding, fails, GATEWAY_API, type ParentReference, type RouteKind, succeeds } from "./gateway-api.ts";
+import {
+  type Finding,
+  fails,
+  GATEWAY_API,
+  type ParentReference,
+  type RouteKind,
+  streamOf,
+  succeeds,
+  withArticle,
+} from "./gateway-api.ts";
 import { selectsLabels } from "./label-selector.ts";
 
 export interface AttachedListener {
@@ -9,6 +19,8 @@ export interface AttachedListener {
   readonly id: string;
   /** The port that clients use. */
   readonly port: number;
+  /** The protocol of a listener that is not for HTTP; undefined: it is for HTTP. */
+  readonly stream: StreamProtocol | undefined;
   /** The hosts of the route on this listener; undefined: any host. */
   readonly hosts: readonly (string | undefined)[];
 }
@@ -45,12 +57,12 @@ export function attach(
   if (open.length === 0)
     return refused(
       "NotAllowedByListeners",
-      `allowedRoutes of ${namesOf(named)} does not allow an ${route.kind} of the namespace ${route.namespace}` +
+      `allowedRoutes of ${namesOf(named)} does not allow ${withArticle(route.kind)} of the namespace ${route.namespace}` +
         (named.some((one) => needsLabels(one)) && !route.namespaceLabels() ? UNKNOWN_LABELS : ""),
     );
   const attached = open.flatMap(({ id, listener }): readonly AttachedListener[] => {
     const hosts = commonHosts(listener.hostname?.toLowerCase(), route.hostnames);
-    return hosts.length === 0 ? [] : [{ id, hosts, port: listener.port }];
+    return hosts.length === 0 ? [] : [{ id, hosts, port: listener.port, stream: streamOf(listener) }];
   });
   if (attached.length === 0)
     return refused("NoMatchingListenerHostname", `spec.hostnames has no host of ${namesOf(open)}`);

@@ -1,7 +1,7 @@
 /** The backends of a rule: core Services, each with its part of the requests. */
 import type { TranslateOptions } from "../../translate/translation.ts";
 import type { DerivedBackend } from "../derived-services.ts";
-import { type BackendReference, type Finding, fails, type RouteKind } from "./gateway-api.ts";
+import { type BackendReference, type Finding, fails, type RouteKind, withArticle } from "./gateway-api.ts";
 
 export interface RuleBackends {
   /** Backends with a part of the requests that can be used. */
@@ -52,7 +52,7 @@ function backendFault(
   if (namespace !== own && !isReferenceAllowed({ from: { kind: from, namespace: own }, to }))
     return fails(
       "RefNotPermitted",
-      `${path}: the namespace ${namespace} does not allow an ${from} of the namespace ${own} to refer to its core ` +
+      `${path}: the namespace ${namespace} does not allow ${withArticle(from)} of the namespace ${own} to refer to its core ` +
         `Service ${name}: create a ReferenceGrant there`,
     );
   const service = read("CoreService", namespace, name);

@@ -15,6 +15,7 @@ import {
   type Listener,
   type RouteKind,
   routeKinds,
+  streamOf,
   succeeds,
 } from "./gateway-api.ts";
 import { certificatesOf, type SecretName } from "./listener-certificates.ts";
@@ -55,17 +56,24 @@ export interface DerivedGateway {
 
 const protocols: Readonly<Record<string, DocumentListener["protocol"]>> = { HTTP: "http", HTTPS: "https" };
 
+const protocolOf = (listener: Listener): DocumentListener["protocol"] | undefined =>
+  streamOf(listener) ?? protocols[listener.protocol];
+
+/** Whether TLS ends at the gateway. */
+const needsCertificate = (protocol: DocumentListener["protocol"] | undefined): boolean =>
+  protocol === "https" || protocol === "tls";
+
 export function deriveGateway(gateway: Resource, options: DeriveGatewayOptions): DerivedGateway {
   const { listeners } = gatewaySpecOf(gateway);
   const fault = gatewayFault(gateway);
   const users = new Map<string, SecretName & { readonly listeners: string[] }>();
   const derived = listeners.map((listener): GatewayListener => {
     const id = `${resourceKey(gateway)}/${listener.name}`;
-    const protocol = protocols[listener.protocol];
+    const protocol = protocolOf(listener);
     const conflict = conflictOf(listener, listeners);
     const { kinds, resolved } = allowedKinds(listener);
     const accepted = fault ?? listenerFault(gateway, listener) ?? succeeds("Accepted");
-    const certificates = protocol === "https" ? certificatesOf(gateway, listener, options) : undefined;
+    const certificates = needsCertificate(protocol) ? certificatesOf(gateway, listener, options) : undefined;
     const resolvedRefs = certificates?.resolved.status === "False" ? certificates.resolved : resolved;
     const port = options.nodePortOf(listener.port);
     const isUsable =
@@ -121,9 +129,10 @@ function gatewayFault(gateway: Resource): Finding | undefined {
 }
 
 /** Why a listener is refused, apart from conflicts and references. */
-function listenerFault(gateway: Resource, { protocol, tls }: Listener): Finding | undefined {
-  if (protocols[protocol] === undefined)
-    return fails("UnsupportedProtocol", `the protocol ${protocol} is not supported: use HTTP or HTTPS`);
+function listenerFault(gateway: Resource, listener: Listener): Finding | undefined {
+  const { protocol, tls } = listener;
+  if (protocolOf(listener) === undefined)
+    return fails("UnsupportedProtocol", `the protocol ${protocol} is not supported: use HTTP, HTTPS or TLS`);
   if (protocol !== "HTTPS") return undefined;
   if (tls?.mode !== undefined && tls.mode !== "Terminate")
     return fails("UnsupportedValue", `tls.mode ${tls.mode} is not supported for HTTPS: use Terminate`);
@@ -136,22 +145,26 @@ function listenerFault(gateway: Resource, { protocol, tls }: Listener): Finding 
   return undefined;
 }
 
-function allowedKinds({ protocol, allowedRoutes }: Listener): {
-  readonly kinds: readonly RouteKind[];
-  readonly resolved: Finding;
-} {
-  if (protocols[protocol] === undefined) return { kinds: [], resolved: succeeds("ResolvedRefs") };
-  const given = allowedRoutes?.kinds ?? [];
-  if (given.length === 0) return { kinds: routeKinds, resolved: succeeds("ResolvedRefs") };
+/** The kinds of routes that can attach to a listener. */
+function kindsFor(listener: Listener): readonly RouteKind[] {
+  if (protocolOf(listener) === undefined) return [];
+  const isStream = streamOf(listener) !== undefined;
+  return routeKinds.filter((kind) => (kind === "TLSRoute") === isStream);
+}
+
+function allowedKinds(listener: Listener): { readonly kinds: readonly RouteKind[]; readonly resolved: Finding } {
+  const possible = kindsFor(listener);
+  const given = listener.allowedRoutes?.kinds ?? [];
+  if (given.length === 0 || possible.length === 0) return { kinds: possible, resolved: succeeds("ResolvedRefs") };
   const isKnown = ({ group = GATEWAY_API, kind }: (typeof given)[number]): boolean =>
-    group === GATEWAY_API && routeKinds.some((known) => known === kind);
+    group === GATEWAY_API && possible.some((known) => known === kind);
   const unknown = given.find((one) => !isKnown(one));
   return {
-    kinds: routeKinds.filter((kind) => given.some((one) => isKnown(one) && one.kind === kind)),
+    kinds: possible.filter((kind) => given.some((one) => isKnown(one) && one.kind === kind)),
     resolved: unknown
       ? fails(
           "InvalidRouteKinds",
-          `the kind ${unknown.kind} cannot attach to this listener: use ${routeKinds.join(" or ")}`,
+          `the kind ${unknown.kind} cannot attach to this listener: use ${possible.join(" or ")}`,
         )
       : succeeds("ResolvedRefs"),
   };

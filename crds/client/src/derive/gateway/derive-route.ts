@@ -5,6 +5,7 @@ import { derivedResource } from "../derived-resource.ts";
 import { attach, isGatewayRef } from "./attachment.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
 import { deriveRule, type RuleLookups } from "./derive-rule.ts";
+import { deriveTlsRule } from "./derive-tls-rule.ts";
 import { type Finding, type ParentReference, type RouteKind, routeSpecOf, succeeds } from "./gateway-api.ts";
 import { sizeFault } from "./route-places.ts";
 
@@ -45,7 +46,8 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   if (attachments.length === 0) return { route, resources: [], parents: [] };
   const attached = attachments.flatMap(({ listeners }) => listeners);
   const refused = sizeFault(rules, attached);
-  const derived = rules.map((rule, index) => deriveRule(route, { rule, index, attached, refused }, options));
+  const derive = kind === "TLSRoute" ? deriveTlsRule : deriveRule;
+  const derived = rules.map((rule, index) => derive(route, { rule, index, attached, refused }, options));
   const [unsupported] = derived.flatMap((one) => one.unsupported);
   const [unresolved = succeeds("ResolvedRefs")] = derived.flatMap((one) => one.unresolved);
   return {

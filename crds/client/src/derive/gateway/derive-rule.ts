@@ -53,7 +53,9 @@ interface RouteKindFacts {
   readonly translate: (match: HttpRouteMatch | GrpcRouteMatch) => TranslatedMatch;
 }
 
-const kinds: Readonly<Record<RouteKind, RouteKindFacts>> = {
+type HttpRouteKind = Exclude<RouteKind, "TLSRoute">;
+
+const kinds: Readonly<Record<HttpRouteKind, RouteKindFacts>> = {
   HTTPRoute: {
     prefix: "http-route",
     protocols: ["http", "https"],
@@ -74,7 +76,7 @@ const everything = [{}];
 export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleLookups): DerivedRule {
   const { rule, index, attached, refused } = request;
   const { name, namespace } = route.metadata;
-  const kind = route.kind as RouteKind;
+  const kind = route.kind as HttpRouteKind;
   const { prefix, protocols, translate, ...ofKind } = kinds[kind];
   const source = `spec.rules[${index}]`;
   const { matches = everything, backendRefs = [] } = rule;
@@ -229,7 +231,7 @@ const chunks = <Item>(items: readonly Item[], size: number): readonly (readonly 
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 
 /** Names are compared as texts, and their order is that of the rules and matches. */
-const padded = (index: number): string => `${index}`.padStart(3, "0");
+export const padded = (index: number): string => `${index}`.padStart(3, "0");
 
 /** The host as a part of a name, in which `*` is not allowed. No host has the character `_`. */
-const hostPart = (host: string | undefined): string => (host ?? "_").replaceAll("*", "_");
+export const hostPart = (host: string | undefined): string => (host ?? "_").replaceAll("*", "_");

@@ -2,13 +2,17 @@
  * The members of Gateway API resources that are read (gateway.networking.k8s.io/v1). The API server has validated them
  * and filled in the defaults of the CRDs; resources of a directory may lack both.
  */
+import type { StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 
 export const GATEWAY_API = "gateway.networking.k8s.io";
 
 /** The kinds of routes that are served. */
-export const routeKinds = ["HTTPRoute", "GRPCRoute"] as const;
+export const routeKinds = ["HTTPRoute", "GRPCRoute", "TLSRoute"] as const;
 export type RouteKind = (typeof routeKinds)[number];
+
+/** The kind with its article, for messages. */
+export const withArticle = (kind: RouteKind): string => (kind === "HTTPRoute" ? `an ${kind}` : `a ${kind}`);
 
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
@@ -104,6 +108,12 @@ export interface GatewayRouteSpec {
   readonly parentRefs?: readonly ParentReference[];
   readonly hostnames?: readonly string[];
   readonly rules?: readonly RouteRule[];
+}
+
+/** The protocol in the document of a listener that is not for HTTP; undefined: it is for HTTP, or is not served. */
+export function streamOf({ protocol, tls }: Pick<Listener, "protocol" | "tls">): StreamProtocol | undefined {
+  if (protocol !== "TLS") return undefined;
+  return tls?.mode === "Passthrough" ? "tls_passthrough" : "tls";
 }
 
 export const gatewaySpecOf = ({ spec }: Resource): GatewaySpec => spec as unknown as GatewaySpec;

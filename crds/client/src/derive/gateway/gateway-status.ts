@@ -112,6 +112,9 @@ export const supportedFeatures = [
   "HTTPRouteResponseHeaderModification",
   "HTTPRouteSchemeRedirect",
   "ReferenceGrant",
+  "TLSRoute",
+  "TLSRouteModeMixed",
+  "TLSRouteModeTerminate",
 ] as const;
 
 export const gatewayClassStatus = (gatewayClass: Resource) => ({

@@ -22,16 +22,24 @@ export const gatewayMembers: MemberTable = {
   listeners: { effect: "Each listener has a name, a port and a protocol." },
   "listeners[].hostname": { effect: "A host, or a wildcard for one or more labels." },
   "listeners[].protocol": {
-    effect: "`HTTP` or `HTTPS`. Others are not accepted (`UnsupportedProtocol`). HTTP/2 is served by both.",
+    effect:
+      "`HTTP`, `HTTPS` or `TLS`. Others are not accepted (`UnsupportedProtocol`). HTTP/2 is served by `HTTP` and `HTTPS`. " +
+      "`HTTPS` and `TLS` may share a port, with different hostnames.",
   },
-  "listeners[].tls.mode": { effect: "`Terminate`. `Passthrough` is not accepted for HTTPS." },
+  "listeners[].tls.mode": {
+    effect:
+      "`Terminate`. For TLS also `Passthrough`: the backend gets the connection as it is, and the gateway reads only the " +
+      "server name. Listeners with both modes may share a port.",
+  },
   "listeners[].tls.certificateRefs": {
     effect:
       "Secrets of the type `kubernetes.io/tls`, in other namespaces with a ReferenceGrant. A listener is served if one of " +
       "its certificates is valid.",
   },
   "listeners[].tls.options": { effect: "No effect: Sluice defines none.", isServed: false },
-  "listeners[].allowedRoutes.kinds": { effect: "`HTTPRoute` and `GRPCRoute`." },
+  "listeners[].allowedRoutes.kinds": {
+    effect: "`HTTPRoute` and `GRPCRoute`; for a listener with the protocol TLS, `TLSRoute`.",
+  },
   "listeners[].allowedRoutes.namespaces": {
     effect:
       "`Same`, `All`, `None`, or a selector of namespace labels. An operator that is limited to namespaces cannot read " +
@@ -48,9 +56,13 @@ export const gatewayMembers: MemberTable = {
   ),
 };
 
-/** The members that routes of all kinds have. */
+const parentRefs: MemberFacts = {
+  effect: "Gateways, with `sectionName` and `port`. Parents of other kinds are ignored.",
+};
+
+/** The members that routes for HTTP have. */
 const commonRouteMembers: MemberTable = {
-  parentRefs: { effect: "Gateways, with `sectionName` and `port`. Parents of other kinds are ignored." },
+  parentRefs,
   hostnames: { effect: "The hosts that the listener has too. A wildcard stands for one or more labels." },
   "rules[].name": { effect: "For people." },
   "rules[].filters[].type": {
@@ -108,6 +120,21 @@ export const grpcRouteMembers: MemberTable = {
       "longer method, then the number of headers. The upstream is called with HTTP/2 without TLS.",
   },
   "rules[].matches[].headers": { effect: "`Exact`, and `RegularExpression` for the whole value." },
+};
+
+export const tlsRouteMembers: MemberTable = {
+  parentRefs,
+  hostnames: {
+    effect:
+      "The server names (SNI) that the listener has too. A wildcard stands for one or more labels; the most specific " +
+      "one is used. A connection with another server name, or without one, is closed.",
+  },
+  "rules[].name": { effect: "For people." },
+  "rules[].backendRefs": {
+    effect:
+      "Core Services, in other namespaces with a ReferenceGrant. If the mode of the listener is `Terminate`, the backend " +
+      "gets the bytes without TLS. Connections for a backend that cannot be used are closed, in relation to the weights.",
+  },
 };
 
 export const referenceGrantMembers: MemberTable = {
