@@ -38,6 +38,7 @@ before(async () => {
   const listeners = [
     listener("a/web", 9000, { hostname: "a.example" }),
     listener("a/tls", 9443, { public_port: 443, protocol: "https" }),
+    listener("a/pass", 9443, { public_port: 443, protocol: "tls_passthrough", hostname: "pass.example" }),
     listener("b/web", 9001, { hostname: "*.example" }),
     listener("c/web", 9002, { hostname: "*.test" }),
     listener("d/web", 9003, { hostname: "*.test" }),
@@ -70,6 +71,7 @@ for (const [request, expected, route, status] of rows)
 const faults: readonly (readonly [request: object, unknown: RegExp])[] = [
   [{ url: "http://a.test/", port: 80 }, /^several listeners have the port 80: .*; there are 9002 \(c\/web\), 9003 \(d/],
   [{ url: "http://a.test/", port: 81 }, /^no listener has the port 81; there are /],
+  [{ url: "https://pass.example/", port: 443 }, /^the listener a\/pass has the protocol tls_passthrough: /],
   [{ url: "https://a.example/", port: 9000 }, /^the listeners of the port 9000 do not serve https URLs$/],
 ];
 for (const [request, unknown] of faults)

@@ -28,8 +28,16 @@ export function describedPort({ port, url, headers }: ExplainRequest, { ports }:
   const host = (given?.[1][0] ?? authority).toLowerCase();
   const serving = speaking.filter((one) => one.find(host) !== null);
   const [first, ...others] = serving.length > 0 ? serving : speaking;
-  if (first !== undefined && others.length === 0) return { documentPort: first.port };
+  if (first !== undefined && others.length === 0) return describedListener(first, host);
   return { fault: `several listeners have the port ${port}: give the port of the nodes${namesOf(serving)}` };
+}
+
+function describedListener(ports: PortListeners, host: string): DescribedPort {
+  const listener = ports.find(host);
+  if (listener === null || listener.protocol === "http" || listener.protocol === "https")
+    return { documentPort: ports.port };
+  const { name, protocol } = listener;
+  return { fault: `the listener ${name} has the protocol ${protocol}: it joins connections, and reads no requests` };
 }
 
 function namesOf(ports: Iterable<PortListeners>): string {

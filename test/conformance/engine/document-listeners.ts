@@ -7,6 +7,7 @@ import { connect, type Socket } from "node:net";
 import { before, describe, it, type TestContext } from "node:test";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import type { DocumentListener, SnapshotRoute } from "@sluice/model";
+import type { DocumentPort } from "../../../gateway/src/proxy/listener/document-ports.ts";
 import { type Authority, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, received, receiveUntil, send, signal } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, startRig, startUpstream } from "./proxy-rig.ts";
@@ -24,7 +25,12 @@ const onListeners = (listeners: readonly string[], extras: SnapshotRoute["_sluic
 });
 
 const open = (rig: Rig, ...listeners: readonly DocumentListener[]) =>
-  rig.proxy.openPorts([...new Map(listeners.map(({ port, protocol }) => [port, { port, protocol }])).values()]);
+  rig.proxy.openPorts([...new Map(listeners.map((one) => [one.port, portFor(one)])).values()]);
+
+const portFor = ({ port, protocol }: DocumentListener): DocumentPort => ({
+  port,
+  protocol: protocol === "http" ? protocol : "https",
+});
 
 /** The name of the route that serves each request, or its status if none does. */
 function recordRoutes() {

@@ -25,7 +25,7 @@ const messages = fc
     place: fc.nat({ max: 5 }),
   })
   .map(({ name, random, session, ciphers, others, place }) => {
-    const extensions = others.map(([type, content]) => extension(type, Buffer.from(content)));
+    const extensions: Buffer[] = others.map(([type, content]) => extension(type, Buffer.from(content)));
     if (name !== null) extensions.splice(place, 0, serverName(name));
     const all = Buffer.concat(extensions);
     const body = Buffer.concat([
