@@ -91,7 +91,7 @@ test("the Service whose addresses are published must be one that the operator re
 
 test("the range of ports for Gateways must not be empty", () => {
   assert.deepEqual(faultsOf({ values: { gatewayApi: { firstPort: 12_000 } } }), [
-    "gatewayApi.firstPort: at most gatewayApi.lastPort (10999), not 12000",
+    "gatewayApi.firstPort: must be at most gatewayApi.lastPort (10999), not 12000",
   ]);
 });
 

@@ -57,7 +57,7 @@ function contradictions(release: Release): readonly ValuesFault[] {
     ...fault(
       namespaces.length > 0 && admin.enabled && admin.kubernetes,
       "admin.kubernetes",
-      "it requires a ClusterRole, and namespaces allows none: set only one of them",
+      "it requires a ClusterRole, which is not created if namespaces is set: set only one of them",
     ),
     ...fault(
       publishService.pathOverride !== "" && publishStatusAddress.length > 0,
@@ -72,7 +72,7 @@ function contradictions(release: Release): readonly ValuesFault[] {
     ...fault(
       gatewayApi.firstPort > gatewayApi.lastPort,
       "gatewayApi.firstPort",
-      `at most gatewayApi.lastPort (${gatewayApi.lastPort}), not ${gatewayApi.firstPort}`,
+      `must be at most gatewayApi.lastPort (${gatewayApi.lastPort}), not ${gatewayApi.firstPort}`,
     ),
     ...fault(
       postgres.enabled && postgres.existingSecret !== "",
@@ -93,7 +93,7 @@ function contradictions(release: Release): readonly ValuesFault[] {
     ...fault(
       enabled && minReplicas > maxReplicas,
       "gateway.autoscaling.minReplicas",
-      `at most maxReplicas (${maxReplicas}), not ${minReplicas}`,
+      `must be at most maxReplicas (${maxReplicas}), not ${minReplicas}`,
     ),
   ];
 }

@@ -43,7 +43,7 @@ test("only the key namespace is required: all other keys are optional, and the c
   assert.deepEqual([timeout, loaded({ namespace: "shop", timeout: "90s" }).timeout], [undefined, "90s"]);
 });
 
-test("missing values, also in nested maps, get the chart's defaults", () => {
+test("missing values, even in nested maps, get the chart's defaults", () => {
   const { release } = loaded({
     namespace: "shop",
     name: "edge",
@@ -139,7 +139,7 @@ for (const { values, fault } of [
   },
   {
     values: { gateway: '{"autoscaling":{"enabled":true,"minReplicas":5,"maxReplicas":2}}' },
-    fault: "sluice:gateway.autoscaling.minReplicas: at most maxReplicas (2), not 5",
+    fault: "sluice:gateway.autoscaling.minReplicas: must be at most maxReplicas (2), not 5",
   },
   {
     values: { databaseUrl: "mysql://secret@db/users" },

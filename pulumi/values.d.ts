@@ -24,7 +24,7 @@ export interface Values {
   readonly plugins: {
     /** Images of plugins of your own, as full references that end with a digest: images.example.com/acme/sluice-plugin-x@sha256:…. Each image has the files of one npm package in the folder /package (docs/how-to/run-plugins-in-kubernetes.md). Nodes load the plugin's code; the operator and the admin API load only its schema. */
     readonly images: readonly string[];
-    /** Whether the images of `plugins.images` are mounted as image volumes. Image volumes need Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime with image volumes, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin with the program cp, which the image must contain. */
+    /** Whether the images of `plugins.images` are mounted as image volumes. Image volumes need Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime that supports them, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin with the program cp, which the image must contain. */
     readonly imageVolumes: boolean;
   };
   readonly operator: {
@@ -276,11 +276,11 @@ export interface Values {
     readonly enabled: boolean;
     /** Host of a Redis server, instead of the chart's server. Empty: none. */
     readonly host: string;
-    /** Port of the server of `host`. */
+    /** Port of the server that `host` names. */
     readonly port: number;
-    /** Whether connections to the server of `host` use TLS. */
+    /** Whether connections to the server that `host` names use TLS. */
     readonly tls: boolean;
-    /** Secret whose entry `password` (letters and digits) is the Redis password; it needs the label sluice.dev/credential. Empty: the chart creates one for its own server, and no password is sent to the server of `host`. */
+    /** Secret whose entry `password` (letters and digits) is the Redis password; it needs the label sluice.dev/credential. Empty: the chart creates one for its own server, and no password is sent to the server that `host` names. */
     readonly existingSecret: string;
     readonly image: {
       /** Name of the image below the registry. */

@@ -36,7 +36,7 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
   [
     "an empty range of ports for Gateways",
     "gatewayApi.firstPort=12000",
-    /gatewayApi\.firstPort: at most gatewayApi\.lastPort \(10999\), not 12000/,
+    /gatewayApi\.firstPort: must be at most gatewayApi\.lastPort \(10999\), not 12000/,
   ],
   ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set only one of them/],
   ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set only one of them/],
