@@ -5,7 +5,7 @@
 
 /** Maximum number of members and items, at all depths. */
 export const MAX_VALUES = 1000;
-/** Maximum number of characters (UTF-16) of all names and texts together. */
+/** Maximum number of characters (UTF-16) of all names and strings together. */
 export const MAX_CHARACTERS = 64 * 1024;
 
 /**

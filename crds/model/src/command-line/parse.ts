@@ -110,7 +110,7 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
       "after",
       `\nExamples:\n${examples.map(({ line, effect }) => `  ${line}\n      ${effect}\n`).join("")}`,
     );
-  // Options after the name of a subcommand are its own, also if this command has options of the same names.
+  // Options after the name of a subcommand belong to it, even if this command has options of the same names.
   if (definition.subcommands) command.enablePositionalOptions();
   // The subcommands of a command whose words can only be their names.
   const namesOnly = positionals.length === 0 ? definition.subcommands : undefined;
@@ -221,7 +221,7 @@ function flagsOf(command: Command, settings: Declarations): Readonly<Record<stri
     if (secret) {
       command.error(
         `error: ${flag} is a secret, which every user of this machine could read in the list of processes: set ` +
-          `${variable}, or ${settingsMemberOf(variable)} in the file of ${flagOf(settingsFile.variable)}`,
+          `${variable}, or ${settingsMemberOf(variable)} in the file that ${flagOf(settingsFile.variable)} names`,
       );
     }
     return [[flag, String(value)] as const];

@@ -37,7 +37,9 @@ const active = section("Active checks: the node itself sends requests to every t
   type: type("http and https check the response status; the other types check only that a connection can be made."),
   timeout: seconds("Seconds after which a check without a response fails.", 1),
   concurrency: integer({
-    description: "Maximum number of healthy targets, and of unhealthy targets, that are checked at the same time.",
+    description:
+      "Maximum number of healthy targets that are checked at the same time. The same limit applies separately to " +
+      "unhealthy targets.",
     default: 10,
     minimum: 1,
     maximum: 2 ** 31 - 1,
@@ -69,7 +71,7 @@ const active = section("Active checks: the node itself sends requests to every t
   }),
 });
 
-const passive = section("Passive checks: the results of clients' requests decide about the health of a target.", {
+const passive = section("Passive checks: the results of clients' requests determine the health of a target.", {
   type: type("With tcp every response counts as a success; with the other types its status decides."),
   healthy: section("Conditions under which an unhealthy target becomes healthy.", {
     http_statuses: statuses(

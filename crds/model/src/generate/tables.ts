@@ -42,7 +42,7 @@ function limits(node: SpecNode): readonly string[] {
     ...range(node.minimum, node.maximum, (number) => `${number}`),
     ...(node.exclusiveMinimum === undefined ? [] : [`more than ${node.exclusiveMinimum}`]),
     ...range(undefined, node.maxLength, (number) => `${number} characters`),
-    ...range(undefined, node.maxItems, (number) => `${number} items`),
+    ...range(undefined, node.maxItems, (number) => (number === 1 ? "1 item" : `${number} items`)),
     ...range(undefined, node.maxProperties, (number) => `${number} names`),
   ];
   return facts.length > 0 ? [`(${facts.join(", ")})`] : [];

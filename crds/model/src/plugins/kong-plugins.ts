@@ -46,7 +46,7 @@ const free = {
   "ip-restriction": {},
   jwt: { differs: "a claim iss that is null counts as absent" },
   "key-auth": {},
-  "ldap-auth": { differs: "special characters of user names are escaped, and 500 is answered if TLS fails" },
+  "ldap-auth": { differs: "special characters of user names are escaped, and the response is 500 if TLS fails" },
   loggly: { differs: "custom_fields_by_lua is refused" },
   oauth2: { instead: "let an authorization server issue tokens, and verify them with the plugin openid-connect" },
   opentelemetry: { differs: "logs_endpoint is refused, and spans follow OpenTelemetry's conventions" },

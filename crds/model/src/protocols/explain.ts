@@ -48,7 +48,8 @@ export const explainRequestSchema = record(
     port: nullable(
       integer({
         description:
-          "Port of a Gateway's listener, as clients or as the nodes know it. Default: the node's own proxy listeners.",
+          "Port of a Gateway's listener: the one that clients use, or the one that nodes open. Default: the node's " +
+          "own proxy listeners.",
         minimum: 1,
         maximum: 65_535,
       }),

@@ -57,7 +57,7 @@ export function parseSettingsFile(text: string, { file, own }: ParseOptions): Pa
   return { members, violations };
 }
 
-/** Undefined for a mapping, an alias, and a sequence of other nodes than scalars. */
+/** Undefined for a mapping, an alias, and a sequence of nodes other than scalars. */
 function memberValue(node: unknown): Omit<SettingsFileMember, "position"> | undefined {
   if (node === null) return { text: "", sequence: false };
   if (isScalar(node)) return { text: scalarText(node), sequence: false };
