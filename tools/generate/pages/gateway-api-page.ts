@@ -13,7 +13,7 @@ import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/f
 
 const intro = `# Gateway API
 
-The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes, TLSRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project; the operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights of the current chart or stack, it ignores these kinds, and its log names the missing rights.
+The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes, TLSRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project; the operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights that the current chart or Pulumi stack gives it, it ignores these kinds, and its log names the missing rights.
 
 ## Which Gateways are served
 
@@ -21,7 +21,7 @@ A Gateway belongs to an installation if its GatewayClass has the \`spec.controll
 
 ## How requests are routed
 
-The listener of a request is the one of its port whose hostname is the most specific for the Host: an exact host, then the longest wildcard, then a listener without a hostname. Only the routes that are attached to this listener are used. Among them, the most specific host comes first, then the path, then a method, the number of headers and the number of query parameters. Of equal matches, the one of the oldest route is used, then the one of the route whose namespace and name sort first, then the first in the route.
+The listener of a request is the one of its port whose hostname is the most specific for the Host: an exact host, then the longest wildcard, then a listener without a hostname. Only the routes that are attached to this listener are used. Among them, the most specific host comes first, then the path, then a method, the number of headers and the number of query parameters. If several matches are equally specific, the match of the oldest route is used, then that of the route whose namespace and name sort first. Within a route, the first match is used.
 
 Requests that match no route are answered with 404. The nodes send requests to the endpoints of the core Service with the Host of the client. A core Service without ready endpoints answers 503.
 
@@ -47,7 +47,7 @@ Plugins act on HTTP only. A plugin that protects, such as key-auth or ip-restric
 | route, for each Gateway | \`Accepted\` | the route has attached to a listener, and everything in it is supported |
 | route, for each Gateway | \`ResolvedRefs\` | all backends can be used |
 
-The gateway never opens what it cannot serve as it is meant: a rule with a field that is not supported is answered with 500, and connections of a TLSRoute that cannot be served are closed.
+The gateway never serves a rule in part: a rule with a field that is not supported is answered with 500, and connections of a TLSRoute that cannot be served are closed.
 
 ## Supported features
 

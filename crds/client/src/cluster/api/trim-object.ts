@@ -24,7 +24,7 @@ export function trimObject(kind: Kind, object: Partial<Resource>, { bookkeeping 
   return { ...object, apiVersion, kind: name, metadata: kept };
 }
 
-/** Times of managedFields are in UTC and have the same length, so they are compared as texts. */
+/** Times of managedFields are in UTC and have the same length, so they are compared as strings. */
 function lastManagerIn(managedFields: Metadata["managedFields"] = []): string | undefined {
   let last: { readonly manager?: string; readonly time?: string } | undefined;
   for (const entry of managedFields) if (!entry.subresource && (entry.time ?? "") >= (last?.time ?? "")) last = entry;

@@ -13,7 +13,7 @@ const resource = (name: string, resourceVersion: string): Resource => ({
 });
 const minutes = (count: number) => count * 60_000;
 
-/** Runs a reflector on a fake while the function runs; then ends it, and asserts that it leaves nothing open. */
+/** Runs a reflector on a fake API server during the function; then ends it, and asserts that it leaves nothing open. */
 async function reflecting(run: (fake: Fake) => Promise<void>): Promise<void> {
   const fake = createFake();
   try {

@@ -4,9 +4,9 @@ import type { DerivedBackend } from "../derived-services.ts";
 import { type BackendReference, type Finding, fails, type RouteKind, withArticle } from "./gateway-api.ts";
 
 export interface RuleBackends {
-  /** Backends with a part of the requests that can be used. */
+  /** The backends that can be used and receive a part of the requests. */
   readonly usable: readonly (DerivedBackend & { readonly weight: number })[];
-  /** The part of the requests that is for other backends, and answered with 500: from 0 to 100. */
+  /** The percentage of the requests that is for other backends, and is therefore answered with 500: from 0 to 100. */
   readonly refusedPercentage: number;
   /** The condition ResolvedRefs, if a reference cannot be resolved. */
   readonly faults: readonly Finding[];
@@ -63,7 +63,7 @@ function backendFault(
   return fails("BackendNotFound", `${path}: the core Service ${name} has no port ${port}`);
 }
 
-/** Weights of at most `MAX_WEIGHT`, in about the same relation. */
+/** Weights of at most `MAX_WEIGHT`, in about the same proportions. */
 function scaled(backends: RuleBackends["usable"]): RuleBackends["usable"] {
   const highest = Math.max(...backends.map(({ weight }) => weight));
   if (highest <= MAX_WEIGHT) return backends;

@@ -40,7 +40,7 @@ export interface GatewayListener {
   readonly accepted: Finding;
   readonly conflicted: Finding;
   readonly resolvedRefs: Finding;
-  /** As `served`, but also if the listener gives way to one of an older Gateway. */
+  /** Like `served`, but true even if the listener gives way to one of an older Gateway. */
   readonly wanted: DocumentListener | undefined;
   /** The listener of the document; undefined: it cannot be served, or no port of the nodes is allotted yet. */
   readonly served: DocumentListener | undefined;

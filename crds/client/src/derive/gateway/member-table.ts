@@ -13,7 +13,7 @@ const refused = (effect: string): MemberFacts => ({ effect, isServed: false });
 
 export const gatewayClassMembers: MemberTable = {
   controllerName: { effect: "Decides whether the GatewayClass belongs to the installation." },
-  description: { effect: "For people." },
+  description: { effect: "No effect on requests: the field is documentation." },
   parametersRef: refused("The GatewayClass is not accepted (`InvalidParameters`)."),
 };
 
@@ -63,8 +63,12 @@ const parentRefs: MemberFacts = {
 /** The members that routes for HTTP have. */
 const commonRouteMembers: MemberTable = {
   parentRefs,
-  hostnames: { effect: "The hosts that the listener has too. A wildcard stands for one or more labels." },
-  "rules[].name": { effect: "For people." },
+  hostnames: {
+    effect:
+      "The route is served on those of its hosts that the listener's hostname covers. A wildcard stands for one or " +
+      "more labels.",
+  },
+  "rules[].name": { effect: "No effect on requests: the name identifies the rule for people." },
   "rules[].filters[].type": {
     effect:
       "A rule with a filter that is not supported is answered with 500, and the route is not accepted (`UnsupportedValue`).",
@@ -74,13 +78,13 @@ const commonRouteMembers: MemberTable = {
   "rules[].filters[].requestMirror": refused("See `type`."),
   "rules[].filters[].extensionRef": {
     effect:
-      "A Plugin of `sluice.dev` in the namespace of the route acts on the rule. Set `enabled: false` in the Plugin, so " +
-      "that it acts nowhere else; a Plugin that does not exist closes the rule with 500.",
+      "A Plugin of `sluice.dev` in the namespace of the route applies to the rule. Set `enabled: false` in the " +
+      "Plugin, so that it applies nowhere else. If the Plugin does not exist, the rule is answered with 500.",
   },
   "rules[].backendRefs": {
     effect:
       "Core Services, in other namespaces with a ReferenceGrant. Requests for a backend that cannot be used are answered " +
-      "with 500, in relation to the weights.",
+      "with 500, in proportion to the weights.",
   },
   "rules[].backendRefs[].filters": {
     effect: "Served for the only backend of a rule. With several backends, the rule is answered with 500.",
@@ -107,8 +111,8 @@ export const httpRouteMembers: MemberTable = {
   },
   "rules[].timeouts": {
     effect:
-      "The shorter of both limits how long the upstream may be silent: before the response, and between its parts. With " +
-      "`request`, failed requests are not repeated.",
+      "The upstream may be silent for at most the shorter of the two timeouts, before the response and between its " +
+      "parts. With `request`, failed requests are not repeated.",
   },
 };
 
@@ -129,11 +133,11 @@ export const tlsRouteMembers: MemberTable = {
       "The server names (SNI) that the listener has too. A wildcard stands for one or more labels; the most specific " +
       "one is used. A connection with another server name, or without one, is closed.",
   },
-  "rules[].name": { effect: "For people." },
+  "rules[].name": { effect: "No effect on requests: the name identifies the rule for people." },
   "rules[].backendRefs": {
     effect:
       "Core Services, in other namespaces with a ReferenceGrant. If the mode of the listener is `Terminate`, the backend " +
-      "gets the bytes without TLS. Connections for a backend that cannot be used are closed, in relation to the weights.",
+      "gets the bytes without TLS. Connections for a backend that cannot be used are closed, in proportion to the weights.",
   },
 };
 

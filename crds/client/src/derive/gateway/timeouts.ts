@@ -22,8 +22,8 @@ export interface TimeoutMembers {
 }
 
 /**
- * The shorter of both timeouts limits how long the upstream may be silent. With a timeout of the whole request there are
- * no further attempts, which would take longer.
+ * The shorter of the two timeouts limits how long the upstream may be silent. With a timeout of the whole request there
+ * are no further attempts, which would take longer.
  */
 export function timeoutMembers(
   { request, backendRequest }: { readonly request?: string; readonly backendRequest?: string } = {},
@@ -35,7 +35,7 @@ export function timeoutMembers(
     if (duration === undefined) continue;
     const limit = millisecondsOf(duration);
     if (limit === undefined)
-      faults.push(fails("UnsupportedValue", `${path}.${name}: ${duration} is no duration: 1m30s is one`));
+      faults.push(fails("UnsupportedValue", `${path}.${name}: ${duration} is not a duration, such as 1m30s`));
     // Zero means that there is no limit.
     else limits.push(limit === 0 ? MAX_TIMEOUT : limit);
   }

@@ -30,9 +30,9 @@ export interface DeriveIngressOptions {
   readonly class: string;
   /** An object in the namespace of the Ingress; undefined when there is none. */
   readonly read: (kind: "CoreService" | "Secret" | "ConfigMap", name: string) => Resource | undefined;
-  /** Whether an Ingress that is no canary has a rule for the host. */
+  /** Whether an Ingress that is not a canary has a rule for the host. */
   readonly hasHost: (host: string | undefined) => boolean;
-  /** Whether an Ingress uses regular expressions for paths of the host; then all paths of the host are such. */
+  /** Whether an Ingress uses regular expressions for paths of the host; then all paths of the host are treated so. */
   readonly hasRegexPaths: (host: string | undefined) => boolean;
   /** Whether an Ingress has TLS for the host. */
   readonly hasTls: (host: string | undefined) => boolean;
@@ -75,7 +75,7 @@ export function shapeFaultOf(ingress: Resource): string | undefined {
       canariesOf: () => [],
     });
     for (const host of [...ingressHostsOf(ingress), ...tlsHostsOf(ingress), ...tlsSecretsOf(ingress)])
-      if (host !== undefined && typeof host !== "string") return "a host or the name of a Secret is no text";
+      if (host !== undefined && typeof host !== "string") return "a host or the name of a Secret is not a string";
     return undefined;
   } catch (error) {
     return (error as Error).message;

@@ -23,11 +23,12 @@ export function metadataProblem(kind: Kind, raw: Raw): string | undefined {
   if (typeof namespace !== "string" || namespace.length > 63 || !label.test(namespace))
     return "metadata.namespace: lower-case letters, digits and -, at most 63 characters";
   for (const member of ["labels", "annotations"])
-    if (!isStrings(metadata[member])) return `metadata.${member}: a map of strings (quote numbers, true and false)`;
+    if (!isStrings(metadata[member]))
+      return `metadata.${member}: must be a map of strings (quote numbers, true and false)`;
   if (isSluiceKind(kind) && spec !== undefined && !isMap(spec)) return "spec: a map";
   if (kind === "Secret")
     for (const member of ["data", "stringData"])
-      if (!isStrings(raw[member])) return `${member}: a map of strings (quote numbers, true and false)`;
+      if (!isStrings(raw[member])) return `${member}: must be a map of strings (quote numbers, true and false)`;
   return undefined;
 }
 

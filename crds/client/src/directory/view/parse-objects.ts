@@ -40,7 +40,7 @@ export function parseObjects(text: string): ParsedObjects {
   if (text.length > longest)
     return { objects: [], faults: [{ line: 1, column: 1, message: `the file is longer than ${longest} characters` }] };
   const lineCounter = new LineCounter();
-  // Without the level, maps as names of members are warned about on standard error.
+  // At a lower log level, the parser would warn on standard error about maps that are used as member names.
   const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, logLevel: "error" });
   if ("empty" in documents) return { objects: [], faults: [] };
   const errors = documents.flatMap((document) => document.errors);
@@ -94,13 +94,13 @@ function shapeFaultOf(item: unknown): { readonly path: Path; readonly message: s
   const { name, namespace, labels, annotations } = Object(metadata) as Readonly<Record<string, unknown>>;
   if (typeof name !== "string" || name === "") return { path: ["metadata"], message: "metadata.name: required" };
   if (namespace !== undefined && typeof namespace !== "string")
-    return { path: ["metadata", "namespace"], message: "metadata.namespace: a string" };
+    return { path: ["metadata", "namespace"], message: "metadata.namespace: must be a string" };
   for (const [member, value] of Object.entries({ labels, annotations })) {
     const wrong = Object.entries(Object(value)).find(([, text]) => typeof text !== "string");
     if (wrong)
       return {
         path: ["metadata", member, wrong[0]],
-        message: `metadata.${member}[${wrong[0]}]: a string (quote numbers, true and false)`,
+        message: `metadata.${member}[${wrong[0]}]: must be a string (quote numbers, true and false)`,
       };
   }
   return undefined;

@@ -13,9 +13,9 @@ test("the parser reports where a document is invalid, and reads the other docume
     [head, /metadata: required/],
     [`${head}metadata: {name: Upper}\n`, /metadata\.name/],
     [`${head}metadata: {name: a, namespace: ../b}\n`, /metadata\.namespace/],
-    [`${head}metadata: {name: a, labels: {n: 1}}\n`, /metadata\.labels: a map of strings/],
+    [`${head}metadata: {name: a, labels: {n: 1}}\n`, /metadata\.labels: must be a map of strings/],
     [`${head}metadata: {name: a}\nspec: [1]\n`, /spec: a map/],
-    ["apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: 1}\n", /stringData: a map of strings/],
+    ["apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: 1}\n", /stringData: must be a map of strings/],
     [`${head}metadata: {name: *nowhere}\n`, /nowhere/],
   ];
   for (const [bad, message] of table) {

@@ -141,9 +141,9 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   canary: {
     effect:
-      "`true`: the Ingress receives a part of the requests for another Ingress of its namespace, namely for the same " +
-      "host and path with a `pathType` that is `Exact` in both or in neither. Other annotations of the canary have " +
-      "no effect. Of several canaries, the oldest is used.",
+      "`true`: the Ingress receives a part of the requests for another Ingress of its namespace. Both " +
+      "Ingresses have a rule for the same host and path, and `pathType` is `Exact` in both rules or in neither. Other " +
+      "annotations of the canary have no effect. Of several canaries, the oldest is used.",
   },
   "canary-by-cookie": {
     effect:
