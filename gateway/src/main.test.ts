@@ -76,7 +76,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   [
     "gateway --pg-password x",
     2,
-    /^sluice gateway: --pg-password is a secret, [^\n]*: set SLUICE_PG_PASSWORD, or pg_password in the file of --settings\n/,
+    /^sluice gateway: --pg-password is a secret, [^\n]*: set SLUICE_PG_PASSWORD, or pg_password in the file that --settings names\n/,
   ],
   [
     "settings gateway --engine reply-from --settings none.yml",

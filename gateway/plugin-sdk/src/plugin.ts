@@ -111,7 +111,7 @@ export interface PluginPhases {
    * Runs when the head of a response has arrived, before the phase `responseHeaders` of all plugins. The response is
    * held until the promise settles, so this phase may wait, and read the body. Returns a response that replaces the
    * held one. Undefined: the held one is sent, with the edits of `exchange.responseHeaders`, and its body streams. Runs
-   * once for each exchange, also for the gateway's own responses.
+   * once for each exchange, including for the gateway's own responses.
    *
    * The plugin with the lowest priority comes first: each plugin sees the response as those with lower priorities left
    * it. Edits of headers in other phases are applied after those of this phase, and take precedence.
@@ -124,10 +124,10 @@ export interface PluginPhases {
     exchange: Exchange,
     response: HeldResponse,
   ): DirectResponse | undefined | Promise<DirectResponse | undefined>;
-  /** Runs when the response's status is known and its head has not been sent, also for the gateway's own responses. */
+  /** Runs when the response's status is known and its head has not been sent, even for the gateway's own responses. */
   responseHeaders?(exchange: Exchange): void;
   /**
-   * Runs after `responseHeaders` of all plugins, also for the gateway's own responses. Returns a filter for the body of
+   * Runs after `responseHeaders` of all plugins, even for the gateway's own responses. Returns a filter for the body of
    * this response; null: the body stays as it is. The filters of several plugins run in order of priority. Instead of a
    * filter, it may return a response that replaces this one: `responseHeaders` of all plugins runs again for the new
    * response, `responseBody` does not.
@@ -137,7 +137,7 @@ export interface PluginPhases {
    * the response is replaced by one with status 500, or aborted if its head has been sent.
    */
   responseBody?(exchange: Exchange): BodyFilter | DirectResponse | null;
-  /** Runs at the end of every exchange, also if the gateway itself created the response. */
+  /** Runs at the end of every exchange, even if the gateway itself created the response. */
   log?(exchange: Exchange): void;
   /**
    * Answers a request to the admin API below `/plugins/{id}/`, if the segment after the id is in `endpoints` of the

@@ -31,7 +31,7 @@ const schema = record(
     }),
     always_use_authenticated_groups: boolean({
       description:
-        "Use the groups that an authentication plugin found, such as those of a directory, also for requests with a " +
+        "Use the groups that an authentication plugin found, such as those of a directory, even for requests with a " +
         "consumer. By default, they are used only for requests without a consumer or with an anonymous one.",
       default: false,
     }),

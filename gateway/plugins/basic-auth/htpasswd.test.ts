@@ -142,7 +142,7 @@ describe("beside credentials of consumers", () => {
 const loginOf = (name: string, password: string) =>
   fakeExchange({ headers: { authorization: basic(`${name}:${password}`) } });
 
-test("a password is hashed once for each user, in another thread, also if the user does not exist", async () => {
+test("a password is hashed once for each user, in another thread, even if the user does not exist", async () => {
   const { access } = basicAuth.phases(
     filled("basic-auth", { htpasswd: `bob:${hashes.bcrypt2y}`, htpasswd_only: true }),
     fakeContext(),

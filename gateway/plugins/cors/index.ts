@@ -25,7 +25,7 @@ const allowAnyOrigin = setHeaderEdit(ALLOW_ORIGIN, "*");
 const removeAllowOrigin = removeHeaderEdit(ALLOW_ORIGIN);
 const withCredentials = setHeaderEdit("Access-Control-Allow-Credentials", "true");
 
-/** Sets Access-Control-Allow-Origin, Access-Control-Allow-Credentials and Vary, also in responses to preflights. */
+/** Sets Access-Control-Allow-Origin, Access-Control-Allow-Credentials and Vary, even in responses to preflights. */
 function allowOrigin(
   headers: HeaderEdits,
   origin: string | undefined,

@@ -52,7 +52,7 @@ const schema = record(
     }),
     preflight_continue: boolean({ description: "Forward preflight requests to the upstream.", default: false }),
     allow_origin_absent: boolean({
-      description: "Send the CORS headers also in responses to requests without an Origin header.",
+      description: "Send the CORS headers even in responses to requests without an Origin header.",
       default: true,
     }),
   },

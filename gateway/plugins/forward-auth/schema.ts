@@ -236,7 +236,7 @@ function nginxViolations(config: RecordMembers): Violations {
   ];
 }
 
-/** The first problem of each kind would only repeat the one before it. */
+/** The first violation only: later checks would report the same problem again. */
 function addressViolations(address: string): Violations {
   const found = [...variableViolations(["address"], address), ...authorityViolations(["address"], address)];
   return found.length > 0 ? found.slice(0, 1) : plainEndpointViolations("address", withSamples(address));

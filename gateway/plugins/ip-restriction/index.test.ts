@@ -73,7 +73,7 @@ describe("ip-restriction", () => {
     }
   });
 
-  it("decides about each client separately, also if requests of different clients alternate", () => {
+  it("decides about each client separately, even if requests of different clients alternate", () => {
     const { access } = instance({ deny: ["127.0.0.2"] });
     for (const last of [1, 2, 3, 2, 1]) {
       const answer = access?.(fakeExchange({ clientAddress: `127.0.0.${last}` }));

@@ -1,5 +1,5 @@
 /**
- * The access phase with `response_style: nginx`, as the annotations auth-tls-* of ingress-nginx: certificates are
+ * The access phase with `response_style: nginx`, as with the annotations auth-tls-* of ingress-nginx: certificates are
  * verified without looking for consumers, and the upstream learns the result.
  */
 import { compileRegex, type DirectResponse, type Exchange, headerValue, type PluginPhases } from "@sluice/plugin-sdk";

@@ -27,7 +27,7 @@ const refusal = (config: RateLimitingConfig, seconds: number): DirectResponse =>
   ...(config.hide_client_headers ? {} : { headers: { "Retry-After": String(seconds) } }),
 });
 
-/** The decision on the result of a call of the counters. */
+/** Decides from the counters' result whether the request is admitted. */
 type Settle = <Value>(
   result: Value | Promise<Value>,
   decide: (value: Value) => Decision,

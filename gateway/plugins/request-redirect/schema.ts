@@ -41,7 +41,7 @@ const schema = record(
   {
     description:
       "Redirects requests to the same URL with another scheme, host, port or path. The query stays the same. Kong has " +
-      "no such plugin; it serves the filter RequestRedirect of the Gateway API.",
+      "no such plugin; the operator uses this one for the filter RequestRedirect of the Gateway API.",
   },
 );
 

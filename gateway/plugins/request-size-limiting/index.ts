@@ -15,7 +15,7 @@ const refusal = (request: ExchangeRequest): DirectResponse =>
 
 /**
  * Whether the request has neither Content-Length nor a chunked body. The HTTP engines refuse a Content-Length that is
- * no number, or that comes with a chunked body.
+ * not a number, or that comes with a chunked body.
  */
 const lacksLength = (request: ExchangeRequest): boolean =>
   request.header("content-length") === undefined && request.header("transfer-encoding")?.toLowerCase() !== "chunked";

@@ -42,8 +42,8 @@ const schema = record(
     percentage: nullable(
       decimal({
         description:
-          "The part of the requests that are ended, evenly spread; the others are forwarded. Unset: 100. Kong has no " +
-          "such field.",
+          "The percentage of the requests that the plugin answers, evenly spread; the others are forwarded. Unset: 100. " +
+          "Kong has no such field.",
         minimum: 0,
         maximum: 100,
       }),

@@ -53,8 +53,8 @@ function scopeOf(exchange: Exchange): TemplateScope {
 }
 
 /**
- * A dot segment, also with parameters, with encoded characters, or between encoded slashes. Values of a request must
- * not lead out of the path in which the template puts them.
+ * A dot segment, including one with parameters, with encoded characters, or between encoded slashes. Values of a
+ * request must not lead out of the path in which the template puts them.
  */
 const DOT_SEGMENT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=;|[/\\]|%2f|%5c|$)/i;
 

@@ -132,7 +132,7 @@ export const session = definePlugin({
 });
 
 /**
- * Where and how long a session of the credential is valid. A credential that is no entity, such as the subject of a
+ * Where and how long a session of the credential is valid. A credential that is not an entity, such as the subject of a
  * token, is valid only in the namespace of its login. Otherwise users who may write in one namespace could impersonate
  * any consumer in other namespaces: they would configure an authentication server of their own, which states the
  * consumer or the credential's id.

@@ -4,7 +4,7 @@ import type { Target } from "@sluice/model";
 import { type HealthState, healthy } from "./health.ts";
 
 export class TargetState {
-  /** An endpoint is no entity: its id is its address. */
+  /** An endpoint is not an entity: its id is its address. */
   readonly id: string;
   /** `host:port`, as in the entity. */
   readonly address: string;

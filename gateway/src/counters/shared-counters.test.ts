@@ -163,7 +163,7 @@ const bucketNamed = (name: string, members: Partial<Bucket> = {}): Bucket => ({
   ...members,
 });
 
-test("threads that fill the same buckets at the same time are admitted exactly as often as each burst allows, also in slots that have expired", async () => {
+test("threads that fill the same buckets at the same time are admitted exactly as often as each burst allows, even in slots that have expired", async () => {
   const memory = createCountersMemory(16_384);
   const start = Date.now();
   const buckets = many(1000, (at) => bucketNamed(`bucket ${at}`, { burst: at % 8 }));

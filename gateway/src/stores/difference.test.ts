@@ -151,7 +151,7 @@ describe("the difference of two configurations", () => {
     assert.partialDeepStrictEqual(created, { entity: { created_at: 7, updated_at: 9 } });
   });
 
-  test("identifies an entity without an id by its name, also in references", () => {
+  test("identifies an entity without an id by its name, even in references", () => {
     const before = lists({
       services: [users],
       routes: [web],

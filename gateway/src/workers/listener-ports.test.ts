@@ -43,7 +43,7 @@ test("listeners that contradict another one, or have a port of the node itself, 
   const failed = [
     { name: "b", port: 9000, reason: "the listener a has the same port and hostname" },
     { name: "c", port: 9000, reason: "the port 9000 has listeners with the protocol http" },
-    { name: "own", port: 8000, reason: "the port 8000 is that of a listener of the node itself" },
+    { name: "own", port: 8000, reason: "the port 8000 belongs to one of the node's own listeners" },
   ];
   assert.deepEqual([opened, ports.failed], [[9000], failed]);
   assert.equal(lines.length, 3);

@@ -11,8 +11,8 @@ export interface ListenerPortsOptions {
   /** Makes exactly these ports open in all workers. Resolves to the ports that cannot be opened. */
   readonly open: (ports: readonly DocumentPort[]) => Promise<readonly PortFailure[]>;
   /**
-   * Why a port that no worker has open cannot be opened; null: it is free. With several workers, opening the port does
-   * not tell that another process has it open. Default: opening tells.
+   * Why a port that no worker has open cannot be opened; null: it is free. With several workers, opening a port
+   * succeeds even if another process has it open. Default: no check; opening the port reports the failure.
    */
   readonly check?: (port: number) => Promise<PortFailure | null>;
   /** The ports of the node's own listeners. */
@@ -47,7 +47,7 @@ export class ListenerPorts {
     return this.#failed;
   }
 
-  /** The ports that the workers have open, or open now. */
+  /** The ports that the workers have open or are opening. */
   get open(): readonly DocumentPort[] {
     return this.#open;
   }
@@ -77,7 +77,7 @@ export class ListenerPorts {
     const failures = await this.#openFree(wanted.map(({ port, protocol }) => ({ port, protocol })));
     const reasons = new Map([
       ...failures.map(({ port, code }) => [port, reasonOf(port, code)] as const),
-      ...[...own].map((port) => [port, `the port ${port} is that of a listener of the node itself`] as const),
+      ...[...own].map((port) => [port, `the port ${port} belongs to one of the node's own listeners`] as const),
     ]);
     const unopened = [...ports.values()].flatMap(({ port, all }) => {
       const reason = reasons.get(port);

@@ -6,7 +6,7 @@ import { operatorProgram } from "../../../operator/src/commands/definition.ts";
 
 const introduction = `# Command line
 
-\`--help\` of each command prints its part of this page, and the command's [settings](settings.md), each of which is also a flag unless it is a secret. \`--version\` prints the version. Misspelt commands and options are refused with the nearest known name.
+\`--help\` of each command prints its part of this page, and the command's [settings](settings.md), each of which is also a flag unless it is a secret. \`--version\` prints the version. Misspelt commands and options are refused; the error suggests the nearest known name.
 
 These exit codes are common to all commands; the section of a command lists the codes that differ:
 

@@ -10,7 +10,7 @@ export interface ExchangeConsumer {
 export interface ExchangeCredential {
   readonly id: string;
   /**
-   * The consumer that owns the credential. Null: the credential is no entity, but for example the subject of a token.
+   * The consumer that owns the credential. Null: the credential is not an entity, but for example a token's subject.
    */
   readonly consumer: { readonly id: string } | null;
 }

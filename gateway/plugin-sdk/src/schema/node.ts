@@ -56,7 +56,7 @@ export interface SchemaNode {
   readonly referenceable?: true;
 }
 
-/** The schema of a record's member; undefined for other names, also for inherited ones such as `constructor`. */
+/** The schema of a record's member; undefined for other names, including inherited ones such as `constructor`. */
 export const memberSchemaOf = (schema: SchemaNode, name: string): SchemaNode | undefined =>
   schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
 

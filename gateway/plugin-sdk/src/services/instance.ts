@@ -29,8 +29,8 @@ export interface PluginTimer {
 }
 
 /**
- * Timers that end with the instance and do not keep the process alive. An error of an action, also of an asynchronous
- * one, is logged.
+ * Timers that end with the instance and do not keep the process alive. An error of an action, even of an
+ * asynchronous one, is logged.
  */
 export interface PluginTimers {
   /** Calls the action once. */

@@ -35,7 +35,7 @@ export const tokenMembers = {
   }),
   introspect_jwt_tokens: boolean({
     description:
-      "Ask the provider also about tokens whose signature can be verified, so that revoked ones are refused.",
+      "Also ask the provider about tokens whose signature can be verified, so that revoked ones are refused.",
     default: false,
   }),
   introspection_hint: text({

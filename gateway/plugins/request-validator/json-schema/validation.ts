@@ -23,7 +23,7 @@ const MAX_STEPS = 1_000_000;
 /** Maximum nesting of schemas that are being applied, by members of the value and by references. */
 const MAX_DEPTH = 256;
 
-/** The steps that count for matching a text with a regular expression: one step for every 64 characters. */
+/** The number of steps that matching a string with a regular expression costs: one for every 64 characters. */
 export const regexSteps = (text: string): number => text.length / 64;
 
 export class Validation {

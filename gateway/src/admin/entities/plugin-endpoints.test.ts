@@ -140,7 +140,7 @@ describe("an endpoint of a plugin", () => {
   });
 
   for (const [what, body, type, expected] of [
-    ["that is no JSON", "{", "application/json", 400],
+    ["that is not JSON", "{", "application/json", 400],
     ["with a member twice", '{"a": 1, "a": 2}', "application/json", 400],
     ["that is nested too deeply", "[".repeat(65) + "]".repeat(65), "application/json", 400],
     ["that is a form", "a=1", "application/x-www-form-urlencoded", 415],

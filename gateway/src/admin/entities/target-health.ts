@@ -86,7 +86,7 @@ async function answerHealth(
 /** A target, or an endpoint of a core Service behind the upstream, whose id is its address. */
 type ListedTarget = Pick<Target, "id" | "target" | "weight" | "upstream">;
 
-/** The endpoints of core Services that the nodes report. They are no entities, so the store does not know them. */
+/** The endpoints of core Services that the nodes report. They are not entities, so the store does not know them. */
 function endpointsOf({ id }: Upstream, reports: readonly NodeHealth[]): readonly ListedTarget[] {
   const found = new Map(reports.flatMap((body) => Object.entries(body[id] ?? {})));
   return [...found]

@@ -81,11 +81,11 @@ describe("the revisions of the admin API", () => {
 
   const refused: readonly (readonly [does: string, request: string, status: number, message: RegExp])[] = [
     ["a number that no revision has", "GET /revisions/77", 404, /^there is no revision 77: GET \/revisions lists/],
-    ["a text that is no number", "GET /revisions/x", 404, /^there is no revision x/],
+    ["a string that is not a number", "GET /revisions/x", 404, /^there is no revision x/],
     ["a rollback to an unknown revision", "POST /revisions/77/rollback", 404, /^there is no revision 77/],
     ["an unknown revision to compare with", "GET /revisions/1/difference?since=77", 404, /^there is no revision 77/],
     [
-      "a revision to compare with that is no number",
+      "a revision to compare with that is not a number",
       "GET /revisions/1/difference?since=-1",
       400,
       /since: expected the n/,

@@ -285,7 +285,7 @@ describeTable("the admin API for schemas", [
   { does: "answers with 405 to a validation that is not a POST", ask: "PUT /schemas/services/validate", status: 405 },
 ]);
 
-test("secret fields are marked, also in nested records", () => {
+test("secret fields are marked, even in nested records", () => {
   const secret = (fields: KongFields, ...path: readonly string[]): unknown => {
     const [name = "", ...rest] = path;
     const field = fieldIn(fields, name);

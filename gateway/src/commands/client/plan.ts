@@ -59,12 +59,13 @@ export const applyCommand = defineCommand({
     const { positionals, options } = call.given;
     const [saved] = positionals;
     if ((saved === undefined) === (options.file === undefined)) throw new Misused("name a saved PLAN, or give --file");
-    if (saved !== undefined && options.prune === true) throw new Misused("--prune belongs to the command that plans");
+    if (saved !== undefined && options.prune === true)
+      throw new Misused("--prune cannot be combined with a saved plan: give it to sluice plan");
     return withAdmin(call, async (admin) => {
       const planned = saved === undefined ? await planFile(admin, call) : await readPlanned(saved);
       return carryOut(call, {
         plan: planned.plan,
-        // A saved plan has been seen before.
+        // The caller has already seen a saved plan.
         question: saved === undefined ? "Apply this plan?" : null,
         write: () => applyPlanned(admin, planned, options.force === true),
         done: "applied",

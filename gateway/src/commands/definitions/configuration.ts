@@ -99,7 +99,7 @@ const migrateKubernetes: SluiceCommand = {
         "converted are answered with 503.",
     },
   },
-  exitCodes: { 3: "part of the objects is not served" },
+  exitCodes: { 3: "some objects are not served" },
   examples: [
     { line: "sluice migrate kubernetes -f manifests", effect: "reports on a folder" },
     { line: "helm template ./shop | sluice migrate kubernetes -f -", effect: "reports on the manifests of a chart" },

@@ -73,8 +73,8 @@ export const sluice: SluiceCommand = {
   name: "sluice",
   summary: "an API gateway, and its command line",
   description:
-    "Every setting of a command is an environment variable, a member of the file of --settings and, unless it is a " +
-    "secret, a flag. A flag overrides a variable, and a variable overrides the file.",
+    "Every setting of a command is an environment variable, a member of the file that --settings names and, unless it " +
+    "is a secret, a flag. A flag overrides a variable, and a variable overrides the file.",
   examples: [
     { line: "sluice start", effect: "runs a node and the admin API" },
     { line: "sluice help start", effect: "prints the settings of a command, as `sluice start --help` does" },

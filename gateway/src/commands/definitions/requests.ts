@@ -8,7 +8,10 @@ const explain: SluiceCommand = {
   summary: "explains how a request would be routed and answered, and why; sends nothing",
   arguments: [
     { name: "METHOD", optional: true, description: "Method of the request (default: GET, or POST with --body)." },
-    { name: "URL", description: "URL of the request; its port counts as the port of the listener." },
+    {
+      name: "URL",
+      description: "URL of the request. Its port is taken as the port of the listener that receives the request.",
+    },
   ],
   options: {
     header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
@@ -19,7 +22,8 @@ const explain: SluiceCommand = {
     port: {
       value: "PORT",
       description:
-        "Port of a Gateway's listener, as clients or as the nodes know it (default: the proxy's own listeners).",
+        "Port of a Gateway's listener: the one that clients use, or the one that nodes open (default: the proxy's " +
+        "own listeners).",
     },
     "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
     size: { value: "NUMBER", description: "List this many routes, including those that do not match." },

@@ -198,7 +198,7 @@ const refused: readonly (readonly [what: string, answers: Answers, message: RegE
   ],
   ["a response that is not JSON", { ...services, "/plugins": [200, "<html>"] }, /plugins failed: .*JSON/],
   [
-    "a response that is no list",
+    "a response that is not a list",
     { ...services, "/plugins": [200, { message: "hello" }] },
     /plugins failed: status 200 without a list$/,
   ],

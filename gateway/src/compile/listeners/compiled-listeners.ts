@@ -135,7 +135,7 @@ function certificatesByListener({ certificates }: Sections): ReadonlyMap<string,
 
 const order = (one: string, other: string): number => (one < other ? -1 : 1);
 
-/** Whether a certificate covers a server name. Read once: an entry exists as long as the certificate's entity. */
+/** The names that a certificate covers. Each certificate is parsed once; its entry is dropped with the entity. */
 const namesOf = new WeakMap<SnapshotCertificate, readonly string[]>();
 
 function covers(certificate: SnapshotCertificate, serverName: string): boolean {

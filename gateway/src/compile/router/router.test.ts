@@ -233,7 +233,7 @@ test("the router returns the length of the matched part of the path, and the cap
   assert.equal(match([routeNamed("r", { methods: ["GET"] })], { path: "/ab" }).length, 0);
 });
 
-test("of a route's regular expressions that match, the first in its list is used, also if one is an exact path", () => {
+test("of a route's regular expressions that match, the first in its list is used, even if one is an exact path", () => {
   const lengths = [
     ["~/a", "~/ab$"],
     ["~/ab$", "~/a"],

@@ -40,8 +40,8 @@ export function weightOf(attributes: WeightedAttributes): number {
 }
 
 /**
- * For routes with a priority. They rank as Kong routes with only a host and a regular expression as path, and before
- * these. Such Kong routes have no headers, so the space of the header count holds how specific the host is.
+ * For routes with a priority. They rank like Kong routes that have only a host and a regular expression as path, but
+ * before such Kong routes. These have no headers, so the space of the header count holds how specific the host is.
  */
 export function weightWithPriority(hosts: readonly string[]): number {
   const kinds = (hosts.length > 0 ? HOST : 0) | PATH;
@@ -58,7 +58,7 @@ export function hostKind(hosts: readonly string[]): number {
   return wildcards.some((host) => host.port !== "") ? WILDCARD_WITH_PORT : 0;
 }
 
-/** A host without a wildcard ranks before every wildcard, also before one with a port. */
+/** A host without a wildcard ranks before every wildcard, even before one with a port. */
 export const hostKindWithPriority = (hosts: readonly string[]): number =>
   hostKind(hosts) === PLAIN_HOSTS ? PLAIN_HOSTS : 0;
 

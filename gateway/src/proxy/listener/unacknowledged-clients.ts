@@ -60,7 +60,7 @@ export class UnacknowledgedClients {
     this.#timer = setInterval(() => void this.closeVanished(), interval).unref();
   }
 
-  /** @param socket The TCP socket, also for a TLS connection */
+  /** @param socket The TCP socket, even for a TLS connection */
   add(socket: Socket): void {
     const { remoteAddress, remotePort, localPort } = socket;
     if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return;

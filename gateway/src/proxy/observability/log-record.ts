@@ -167,7 +167,7 @@ function withFields(text: string, fields: ReadonlyMap<string, LogValue>): string
   return JSON.stringify(record);
 }
 
-/** Defines an own member, also if its name is that of an inherited one, such as `__proto__`. */
+/** Defines an own member, even if its name is that of an inherited one, such as `__proto__`. */
 const define = (record: object, name: string, value: LogValue): void => {
   Object.defineProperty(record, name, { value, writable: true, enumerable: true, configurable: true });
 };

@@ -1,4 +1,4 @@
-/** What recent and watched requests keep in memory: copies of short texts, but no heads of requests. */
+/** What recent and watched requests keep in memory: copies of short strings, but no heads of requests. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -12,12 +12,12 @@ import { RequestTaps } from "./request-taps.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Bytes of a head; Node keeps texts of about 1 MiB or more outside the heap. */
+/** Bytes of a head; Node keeps strings of about 1 MiB or more outside the heap. */
 const HEAD = 256 * 1024;
 const COUNT = 50;
 const names: readonly GatewayErrorName[] = ["noRoute", "badRequest", "headTooLarge", "targetTooLong", "requestTimeout"];
 
-/** A request whose path and User-Agent are parts of a long text, as they are parts of a head. */
+/** A request whose path and User-Agent are parts of a long string, as they are parts of a head. */
 function requestAt(at: number): RejectedRequest {
   const head = Buffer.alloc(HEAD, `/a-path-of-some-length/${at}/`).toString("latin1");
   return {

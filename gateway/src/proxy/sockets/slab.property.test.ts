@@ -43,7 +43,7 @@ const server = createServer({ allowHalfOpen: true }, (socket) => socket.on("erro
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 after(() => new Promise((resolve) => server.close(resolve)));
 
-test("a socket releases each slab once, also when it is destroyed in the middle of a transfer", async () => {
+test("a socket releases each slab once, even when it is destroyed in the middle of a transfer", async () => {
   const piece = fc.record({
     size: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: WORTHWHILE, max: 131_072 })),
     isTls: fc.boolean(),

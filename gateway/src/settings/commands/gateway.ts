@@ -30,7 +30,7 @@ export const allowedUpstreams = {
     "Addresses and CIDR blocks, such as 127.0.0.0/8, to which nodes may connect although they are refused by default " +
     "(loopback, link-local, multicast and metadata addresses). Applies to upstreams, health checks, and the " +
     "connections of plugins, such as to Redis. `address:port` also allows one of the gateway's own listeners. The " +
-    "admin API has its own value of this setting, by which it warns of refused addresses. Give the admin API the " +
+    "admin API warns of refused addresses according to its own value of this setting. Give the admin API the " +
     "same value as the nodes.",
 } as const;
 
@@ -200,8 +200,8 @@ export const gatewaySettings = defineSettings({
     description:
       "Bytes of memory that the caches of all plugins of a node may use together, such as the responses of " +
       "proxy-cache with strategy `memory`. All workers get equal shares. Each worker has its own caches, with at " +
-      "most 65,536 values in total. When a share is used up, the plugin with the most bytes loses the values that " +
-      "it has not used for the longest time. 0: nothing is cached in memory.",
+      "most 65,536 values in total. When a share is used up, the plugin with the most bytes loses its " +
+      "least recently used values. 0: nothing is cached in memory.",
   },
   status: {
     variable: "SLUICE_STATUS_LISTEN",

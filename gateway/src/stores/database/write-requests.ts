@@ -32,7 +32,7 @@ export function splitIntoBatches(writes: readonly Write[]): readonly (readonly W
 /** Whether the write has an etag that the entity must match. */
 const isConditional = (write: Write): boolean => write.op !== "create" && write.etag !== undefined;
 
-/** The collection and id of the entity; undefined for a removal by name, or by an id that is no UUID. */
+/** The collection and id of the entity; undefined for a removal by name, or by an id that is not a UUID. */
 function keyOf(write: Write): string | undefined {
   const id = idOf(write);
   return id === undefined ? undefined : `${write.collection} ${id}`;

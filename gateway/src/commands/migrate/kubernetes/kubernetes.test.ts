@@ -109,7 +109,7 @@ test("migrate kubernetes reports every file that cannot be read, with line and c
     "chart/values.yaml:1:1: an object is a map with apiVersion, kind and metadata",
     "kustomization.yaml:1:1: metadata.name: required",
     "list.yaml:4:5: an object is a map with apiVersion, kind and metadata",
-    "list.yaml:10:9: metadata.labels[a]: a string (quote numbers, true and false)",
+    "list.yaml:10:9: metadata.labels[a]: must be a string (quote numbers, true and false)",
     "overlay/web.yaml:2:1: Ingress default/web is also at base/web.yaml:1:1: read the rendered manifests, such as those of 'kustomize build' or 'helm template', with -f -",
   ]);
 });

@@ -29,7 +29,7 @@ export abstract class HeadParser {
   minorVersion = 1;
   /** NO_BODY or another constant of framing.ts. */
   bodyKind = NO_BODY;
-  /** Content-Length, also of responses without a body (HEAD, 304); -1 when absent. */
+  /** Content-Length, including that of responses without a body (HEAD, 304); -1 when absent. */
   contentLength = -1;
   /** Whether the connection may be reused after this message. */
   keepAlive = true;

@@ -1,4 +1,4 @@
-/** The config of a KongPlugin, with its values from Secrets. Texts from Secrets stay in Secrets. */
+/** The config of a KongPlugin, with its values from Secrets. Strings from Secrets stay in Secrets. */
 import type { ManifestObject } from "@sluice/crds";
 import { CREDENTIAL_LABEL, readYaml } from "@sluice/model";
 import { isRecord } from "@sluice/plugin-sdk";
@@ -49,11 +49,11 @@ export function readPluginConfig(plugin: ManifestObject, options: ReadOptions): 
         fault: `there is no Secret ${place}/${name} with an entry ${key} among the objects: add it`,
       };
     const { value, violations } = readYaml(text, { file: `${place}/${name}` });
-    if (violations) return { ...nothing, fault: `the entry ${key} of the Secret ${place}/${name} is no JSON or YAML` };
+    if (violations) return { ...nothing, fault: `the entry ${key} of the Secret ${place}/${name} is not JSON or YAML` };
     values.push({ path: segmentsOf(String(path)), value: value.data });
   }
   const patched = values.reduce<unknown>((before, { path, value }) => withValue(before, path, value), recordOf(config));
-  if (!isRecord(patched)) return { ...nothing, fault: "the config is no map" };
+  if (!isRecord(patched)) return { ...nothing, fault: "the config is not a map" };
   return { config: patched, ...secretsOf(plugin, values, options) };
 }
 
@@ -90,7 +90,9 @@ function secretsOf(
     const place = `config.${list.path.join(".")}`;
     return {
       configFrom: [],
-      fault: `${place}: lists and maps of texts cannot be read from a Secret: write it into config if it is not secret`,
+      fault:
+        `${place}: lists and maps of strings cannot be read from a Secret: write the value into config if it is not ` +
+        "secret",
     };
   }
   if (hidden.length === 0) return { configFrom: [] };
@@ -114,7 +116,7 @@ interface Leaf {
   readonly isInList: boolean;
 }
 
-/** The texts in a value. */
+/** The strings in a value. */
 function leavesOf(value: unknown, path: readonly string[], isInList = false): readonly Leaf[] {
   if (typeof value === "string") return [{ path, value, isInList }];
   if (Array.isArray(value)) return value.flatMap((item) => leavesOf(item, path, true));

@@ -38,7 +38,7 @@ export function policyMembers(policy: ManifestObject): PolicyMembers {
   };
 }
 
-/** A cookie is named by `hash_on_cookie`, also if it is the fallback. */
+/** A cookie is named by `hash_on_cookie`, even if it is the fallback. */
 function hashMembers(member: string, given: unknown, path: Path) {
   const hash = recordOf(given);
   const input = nonEmptyText(hash.input);
