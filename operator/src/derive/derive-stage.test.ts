@@ -265,7 +265,7 @@ for (const rules of [[null], [{ host: 5 }], "none", [{ http: { paths: [{ path: 1
 
 const CANARY = { "nginx.ingress.kubernetes.io/canary": "true", "nginx.ingress.kubernetes.io/canary-weight": "10" };
 
-test("the redirect of a www host ends when the host gets an Ingress, also if a canary had the host before", () => {
+test("the redirect of a www host ends when the host gets an Ingress, even if a canary had the host before", () => {
   const { apply, derive } = deriveScene();
   const annotations = { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" };
   apply([ingress("one", { annotations })]);

@@ -31,7 +31,7 @@ describe("ports of the nodes for Gateways", () => {
     );
   });
 
-  it("are taken over from a Service, also if another Gateway has got one meanwhile", () => {
+  it("are taken over from a Service, even if another Gateway has got one meanwhile", () => {
     const ports = createNodePorts({ first: 10_000, last: 10_009 });
     assert.equal(ports.portOf("a/web", 80), 10_000);
     assert.equal(ports.portOf("b/web", 80), 10_001);

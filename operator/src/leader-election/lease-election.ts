@@ -58,7 +58,7 @@ const RELEASE_NO_ANSWER_TIMEOUT = 3500;
  * may be dead. An unanswered attempt continues during the next ones, because the API server may only be slow.
  */
 const RELEASE_ATTEMPT_INTERVAL = 1200;
-/** Milliseconds of pause before the next attempt, once an attempt to release has failed or was awaited in vain. */
+/** Milliseconds of pause before the next attempt, after an attempt to release failed or was not answered in time. */
 const RELEASE_RETRY_INTERVAL = 250;
 
 /** Whether the error is a response of the API server. Any other error means that there was no response. */

@@ -37,7 +37,7 @@ export function createHostIndex() {
   /** The Ingresses that have the host as an alias. */
   const aliasUsers = new Map<Host, Set<string>>();
 
-  /** Whether an Ingress that is no canary has a rule for the host. */
+  /** Whether an Ingress that is not a canary has a rule for the host. */
   function exists(host: Host): boolean {
     const known = users.get(host);
     return known !== undefined && known.all.size > known.canaries.size;
