@@ -109,10 +109,11 @@ export function rulesFor({ namespace, objective }: RuleOptions): Rules {
         for: "5m",
         expr: nodes("lagging"),
         summary: "{{ $value }} nodes do not serve the published configuration.",
-        cause: "The nodes answer the operator, but refuse its document or take a long time to apply it.",
+        cause: "Some nodes answer the operator, but refuse its document or take a long time to apply it.",
         cure:
           "`GET /status` of the operator names the nodes in `lagging`, with the reason in `trouble`. A node that " +
-          "refuses a document is not of the same version as the operator, or lacks a plugin of `SLUICE_PLUGINS`.",
+          "refuses a document is not of the same version as the operator, or lacks a plugin that `SLUICE_PLUGINS` of " +
+          "the operator names.",
       },
       {
         alert: "SluiceNodeSilent",

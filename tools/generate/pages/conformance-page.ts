@@ -40,7 +40,7 @@ const intro = `# Conformance
 
 This page lists the suites, clients and servers of other projects with which Sluice is tested, and the last results. [Kong compatibility](kong-compatibility.md) compares Sluice with Kong feature by feature, and names the tests.
 
-## Suites with kept results
+## Suites with recorded results
 
 These suites are too large to run with every change. \`npm run test:public\` runs them and keeps the results in [test/public](../../test/public/results.md); \`npm run generate\` writes them to this page. A skipped test counts as failed.`;
 

@@ -35,7 +35,7 @@ results name it.
 - A bound is the project's target for a figure. A missed bound is marked;
   [where the time goes](../explanation/where-the-time-goes.md) gives the reason.
 
-All rows: [proxy.md](../../test/bench/results/proxy.md), as data [proxy.json](../../test/bench/results/proxy.json).
+[proxy.md](../../test/bench/results/proxy.md) has all rows, and [proxy.json](../../test/bench/results/proxy.json) has them as data.
 `;
 
 function section(name: string, { title, method, rows, verdicts, machine, at }: Case): string {
