@@ -84,7 +84,7 @@ export async function benchConsole({ routes }: { readonly routes: number }): Pro
   }
 }
 
-// The code that runs in the page is text, because a function would need the types of the DOM.
+// The code that runs in the page is a string, because a function would need the types of the DOM.
 
 const OBSERVER = `
   globalThis.longTasks = [];

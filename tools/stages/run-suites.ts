@@ -100,7 +100,8 @@ function keepDurations(measured: readonly (readonly [file: string, milliseconds:
 
 /**
  * The files in the order in which they should start, longest first: a long file that started last would run alone while
- * other cores are idle. Files without a known duration come before all others, and the slow ones of them first.
+ * other cores are idle. Files without a known duration come before all others; among them, those in `slowFiles` come
+ * first.
  */
 export function longestFirst(files: readonly string[], durations: Durations): readonly string[] {
   const durationOf = (file: string) => durations[file] ?? (slowFiles.has(file) ? Infinity : Number.MAX_VALUE);

@@ -25,7 +25,7 @@ test("a file whose tests are defined by a suite in another file runs in its own 
   assert.equal(mayShareProcess("suiteOfStores(createStore);\n"), false);
 });
 
-test("files without such text, also with hooks inside a suite, share a process", () => {
+test("files without such text, even with hooks inside a suite, share a process", () => {
   const text = 'describe("a", () => {\n  before(async () => {});\n  it("b", (t) => t.after(() => {}));\n});\n';
   assert.equal(mayShareProcess(text), true);
 });

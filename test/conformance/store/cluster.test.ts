@@ -56,7 +56,7 @@ describe("a store in a cluster with other writers", () => {
     apply(kind: string, name: string, spec: object, manager?: string): Promise<string>;
     /** Applies a resource as Argo CD does, by force. */
     sync(kind: string, name: string, spec: object): Promise<string>;
-    /** Resolves to an empty text, or rejects if `sync` would change the resource. */
+    /** Resolves to an empty string, or rejects if `sync` would change the resource. */
     drift(kind: string, name: string, spec: object): Promise<string>;
     get(kind: string, name: string): Promise<{ spec: Record<string, unknown>; metadata: Record<string, unknown> }>;
     kubectl(...args: readonly string[]): Promise<string>;

@@ -60,8 +60,9 @@ The cluster is ready. In the terminal for these commands:
   inside ctr --namespace=k8s.io images import IMAGE.tar
   inside curl http://SERVICE.NAMESPACE.svc.cluster.local
 
-\`inside\` runs a command in the node's network, where names of Services resolve; there only ${typed(tmpdir())} can be
-written to. There is no registry and no access to other networks: pods run imported images only. These are imported:
+\`inside\` runs a command in the node's network, where names of Services resolve. The command can write only to
+${typed(tmpdir())}. There is no registry and no access to other networks: pods run imported images only.
+These are imported:
 ${Object.values(product.images)
   .map(({ name }) => `\n  ${name}`)
   .join("")}

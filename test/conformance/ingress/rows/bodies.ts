@@ -9,7 +9,7 @@ const limited = (size: string) => `location "/" { client_max_body_size ${size}; 
 
 export const bodyRows: readonly Row[] = [
   {
-    title: "proxy-body-size: a longer body is answered with 413, also without Content-Length",
+    title: "proxy-body-size: a longer body is answered with 413, even without Content-Length",
     ingresses: [{ annotations: { "proxy-body-size": "1m" }, paths: ["Prefix / up"] }],
     nginx: limited("1m"),
     exchanges: [

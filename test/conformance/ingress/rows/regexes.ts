@@ -30,7 +30,7 @@ export const regexRows: readonly Row[] = [
     ],
   },
   {
-    title: "of two regular expressions that match, the longer one is used, also if it is less specific",
+    title: "of two regular expressions that match, the longer one is used, even if it is less specific",
     ingresses: [
       {
         annotations: { "use-regex": "true" },
@@ -47,7 +47,7 @@ export const regexRows: readonly Row[] = [
     ],
   },
   {
-    title: "a path with look-around is a path of its own, also if Sluice cannot serve it",
+    title: "a path with look-around is a path of its own, even if Sluice cannot serve it",
     ingresses: [
       {
         annotations: { "use-regex": "true", "auth-type": "basic", "auth-secret": "users" },
