@@ -130,8 +130,9 @@ export const tlsRouteMembers: MemberTable = {
   parentRefs,
   hostnames: {
     effect:
-      "The server names (SNI) that the listener has too. A wildcard stands for one or more labels; the most specific " +
-      "one is used. A connection with another server name, or without one, is closed.",
+      "Server names (SNI). The route gets connections for those that the listener's hostname covers. A wildcard stands " +
+      "for one or more labels; the most specific one is used. A connection with another server name, or without one, " +
+      "is closed.",
   },
   "rules[].name": { effect: "No effect on requests: the name identifies the rule for people." },
   "rules[].backendRefs": {
