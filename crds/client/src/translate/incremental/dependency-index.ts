@@ -1,25 +1,18 @@
 /** Determines which resources have to be translated again when other resources change. */
 import { parseRefKey } from "../../keys.ts";
 import { isSluiceKind } from "../../kinds.ts";
+import { MultiMap } from "./relation.ts";
 
 export class DependencyIndex {
   /** The keys of dependent resources, by the key that they looked up. The object with that key need not exist. */
-  readonly #dependents = new Map<string, Set<string>>();
+  readonly #dependents = new MultiMap<string, string>();
 
   add(key: string, dependencies: Iterable<string>): void {
-    for (const dependency of dependencies) {
-      const dependents = this.#dependents.get(dependency);
-      if (dependents) dependents.add(key);
-      else this.#dependents.set(dependency, new Set([key]));
-    }
+    for (const dependency of dependencies) this.#dependents.add(dependency, key);
   }
 
   remove(key: string, dependencies: Iterable<string>): void {
-    for (const dependency of dependencies) {
-      const dependents = this.#dependents.get(dependency);
-      dependents?.delete(key);
-      if (dependents?.size === 0) this.#dependents.delete(dependency);
-    }
+    for (const dependency of dependencies) this.#dependents.delete(dependency, key);
   }
 
   /**
@@ -34,7 +27,7 @@ export class DependencyIndex {
       const isTranslated = isSluiceKind(parseRefKey(key).kind);
       if (isTranslated) affected.add(key);
       if (isTranslated && !hasNewId(key)) continue;
-      for (const dependent of this.#dependents.get(key) ?? []) affected.add(dependent);
+      for (const dependent of this.#dependents.get(key)) affected.add(dependent);
     }
     return affected;
   }
