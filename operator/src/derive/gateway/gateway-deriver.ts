@@ -14,6 +14,7 @@ import {
   isOwnGatewayClass,
   namespacedName,
   parseRefKey,
+  Relation,
   type Resource,
   type RouteKind,
   routeKinds,
@@ -28,7 +29,6 @@ import { type DerivedChanges, type Deriver, recordReplacement } from "../deriver
 import { createAttachedRoutes } from "./attached-routes.ts";
 import type { GatewayNetwork } from "./gateway-network.ts";
 import { createListenerOverlaps } from "./listener-overlaps.ts";
-import { createLookupIndex } from "./lookup-index.ts";
 
 export interface GatewayDeriver extends Deriver {
   /** The GatewayClasses of this installation, by name. */
@@ -64,7 +64,8 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
   const { clusterState, class: className, network, log, onChange } = options;
   const gateways = new Map<string, DerivedGateway>();
   const routes = new Map<string, DerivedRoute>();
-  const index = createLookupIndex();
+  /** Gateways and routes, and the keys that they looked up, whether or not anything with these keys exists. */
+  const index = new Relation<string, string>();
   const attached = createAttachedRoutes();
   const overlaps = createListenerOverlaps();
   const grants = createGrantIndex([]);
@@ -78,7 +79,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
   });
 
   function markUsers(key: string): void {
-    for (const user of index.usersOf(key)) {
+    for (const user of index.leftsOf(key)) {
       const { kind, key: name } = parseRefKey(user);
       if (kind === "Gateway") markedGateways.add(name);
       else markedRoutes.add(user);

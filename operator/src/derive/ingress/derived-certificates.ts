@@ -5,34 +5,31 @@ import {
   deriveCertificate,
   namespacedName,
   type Ref,
+  Relation,
   type Resource,
   tlsSecretsOf,
 } from "@sluice/crds";
 
 export function createDerivedCertificates(className: string) {
-  /** By `namespace/name` of the Secret, and of the Ingress. */
-  const users = new Map<string, Map<string, Resource>>();
-  const secretsOf = new Map<string, ReadonlySet<string>>();
+  /** By `namespace/name`. */
+  const ingresses = new Map<string, Resource>();
+  /** Ingresses, and the Secrets that they name. */
+  const secrets = new Relation<string, string>();
   const changed = new Set<string>();
 
   /** The Ingresses that name the Secret, the oldest first. */
-  const usersOf = (secret: string): readonly Resource[] => [...(users.get(secret)?.values() ?? [])].sort(byAge);
+  const usersOf = (secret: string): readonly Resource[] =>
+    [...secrets.leftsOf(secret)].flatMap((key) => ingresses.get(key) ?? []).sort(byAge);
 
   return {
     /** Called when an Ingress has changed; undefined: it is gone, or of another class. */
     update(key: string, ingress: Resource | undefined): void {
-      const before = secretsOf.get(key) ?? new Set();
       const after = new Set(
         ingress && [...tlsSecretsOf(ingress)].map((name) => namespacedName(ingress.metadata.namespace, name)),
       );
-      for (const secret of before.union(after)) changed.add(secret);
-      for (const secret of before) users.get(secret)?.delete(key);
-      if (!ingress) return void secretsOf.delete(key);
-      for (const secret of after) {
-        const others = users.get(secret) ?? new Map<string, Resource>();
-        users.set(secret, others.set(key, ingress));
-      }
-      secretsOf.set(key, after);
+      for (const secret of secrets.set(key, after).union(after)) changed.add(secret);
+      if (ingress && after.size > 0) ingresses.set(key, ingress);
+      else ingresses.delete(key);
     },
     /** The Certificates that may have changed since the last call, by `namespace/name`; undefined: it is gone. */
     takeChanges(): ReadonlyMap<string, Resource | undefined> {
@@ -40,7 +37,6 @@ export function createDerivedCertificates(className: string) {
       for (const secret of changed) {
         const [namespace = "", name = ""] = secret.split("/");
         const [oldest, ...others] = usersOf(secret);
-        if (!oldest) users.delete(secret);
         const certificate = oldest && deriveCertificate(name, [oldest, ...others], className);
         certificates.set(namespacedName(namespace, `${DERIVED_TLS}~${name}`), certificate);
       }

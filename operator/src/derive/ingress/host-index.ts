@@ -4,6 +4,7 @@ import {
   ingressAliasesOf,
   ingressHostsOf,
   isCanary,
+  Relation,
   type Resource,
   requiresCertificates,
   tlsHostsOf,
@@ -14,92 +15,60 @@ import {
 /** The host of a rule; undefined: any host. */
 type Host = string | undefined;
 
-/** The Ingresses with a rule for a host, by `namespace/name`. */
-interface HostUsers {
-  readonly all: Set<string>;
-  /** Those that use regular expressions. */
-  readonly withRegex: Set<string>;
-  readonly canaries: Map<string, Resource>;
-  /** Those that require certificates of clients. */
-  readonly withCertificates: Map<string, Resource>;
-}
-
 /** `*.example.com` for `www.example.com`. */
 const wildcardFor = (host: string): string => host.replace(/^[^.]+/, "*");
 
+const noHosts: ReadonlySet<Host> = new Set();
+
 export function createHostIndex() {
-  const hostsOf = new Map<string, ReadonlySet<Host>>();
-  const tlsHostsByIngress = new Map<string, ReadonlySet<Host>>();
-  /** The Ingresses (`namespace/name`) with TLS for a host. */
-  const withTls = new Map<Host, Set<string>>();
-  const users = new Map<Host, HostUsers>();
-  const aliasesOf = new Map<string, readonly string[]>();
-  /** The Ingresses that have the host as an alias. */
-  const aliasUsers = new Map<Host, Set<string>>();
+  const ingresses = new Map<string, Resource>();
+  /** Ingresses (`namespace/name`), and the hosts of their rules; the next three are parts of it. */
+  const users = new Relation<string, Host>();
+  /** Those that use regular expressions, and are not canaries. */
+  const withRegex = new Relation<string, Host>();
+  const canaries = new Relation<string, Host>();
+  /** Those that require certificates of clients, and are not canaries. */
+  const withCertificates = new Relation<string, Host>();
+  const withTls = new Relation<string, Host>();
+  /** Ingresses, and the hosts that they have as aliases. */
+  const aliases = new Relation<string, Host>();
 
   /** Whether an Ingress that is not a canary has a rule for the host. */
-  function exists(host: Host): boolean {
-    const known = users.get(host);
-    return known !== undefined && known.all.size > known.canaries.size;
-  }
-  const hasRegexPaths = (host: Host): boolean => (users.get(host)?.withRegex.size ?? 0) > 0;
+  const exists = (host: Host): boolean => users.leftsOf(host).size > canaries.leftsOf(host).size;
 
-  function remove(key: string, host: Host): void {
-    const known = users.get(host);
-    known?.all.delete(key);
-    known?.withRegex.delete(key);
-    known?.canaries.delete(key);
-    known?.withCertificates.delete(key);
-    if (known?.all.size === 0) users.delete(host);
-  }
+  const hasRegexPaths = (host: Host): boolean => withRegex.leftsOf(host).size > 0;
 
-  function add(key: string, host: Host, ingress: Resource): void {
-    const known = users.get(host) ?? {
-      all: new Set(),
-      withRegex: new Set(),
-      canaries: new Map(),
-      withCertificates: new Map(),
-    };
-    users.set(host, known);
-    known.all.add(key);
-    if (!isCanary(ingress) && usesRegexPaths(ingress)) known.withRegex.add(key);
-    if (isCanary(ingress)) known.canaries.set(key, ingress);
-    else if (requiresCertificates(ingress)) known.withCertificates.set(key, ingress);
-  }
+  /** These Ingresses, the oldest first. */
+  const byAgeOf = (keys: ReadonlySet<string>): readonly Resource[] =>
+    [...keys].flatMap((key) => ingresses.get(key) ?? []).sort(byAge);
 
-  function updateAliases(key: string, ingress: Resource | undefined): void {
-    for (const alias of aliasesOf.get(key) ?? []) {
-      aliasUsers.get(alias)?.delete(key);
-      if (aliasUsers.get(alias)?.size === 0) aliasUsers.delete(alias);
-    }
-    const after = ingress ? ingressAliasesOf(ingress) : [];
-    for (const alias of after) aliasUsers.set(alias, (aliasUsers.get(alias) ?? new Set()).add(key));
-    if (after.length > 0) aliasesOf.set(key, after);
-    else aliasesOf.delete(key);
+  function updateRules(key: string, ingress: Resource | undefined, hosts: ReadonlySet<Host>): void {
+    const isPrimary = ingress !== undefined && !isCanary(ingress);
+    users.set(key, hosts);
+    withRegex.set(key, isPrimary && usesRegexPaths(ingress) ? hosts : noHosts);
+    canaries.set(key, isPrimary ? noHosts : hosts);
+    withCertificates.set(key, isPrimary && requiresCertificates(ingress) ? hosts : noHosts);
+    aliases.set(key, new Set(ingress ? ingressAliasesOf(ingress) : []));
+    if (ingress) ingresses.set(key, ingress);
+    else ingresses.delete(key);
   }
 
   /** Returns the Ingresses of the hosts that have TLS now and had none before, or the other way round. */
   function updateTls(key: string, ingress: Resource | undefined): readonly string[] {
-    const before = tlsHostsByIngress.get(key) ?? new Set<Host>();
-    const after = ingress ? tlsHostsOf(ingress) : new Set<Host>();
-    const had = new Map([...before.union(after)].map((host) => [host, withTls.has(host)]));
-    for (const host of before) {
-      withTls.get(host)?.delete(key);
-      if (withTls.get(host)?.size === 0) withTls.delete(host);
-    }
-    for (const host of after) withTls.set(host, (withTls.get(host) ?? new Set()).add(key));
-    if (after.size > 0) tlsHostsByIngress.set(key, after);
-    else tlsHostsByIngress.delete(key);
-    const changed = [...had].flatMap(([host, was]) => (was === withTls.has(host) ? [] : [host]));
+    const after = ingress ? tlsHostsOf(ingress) : noHosts;
+    const isServed = (host: Host): boolean => withTls.leftsOf(host).size > 0;
+    const had = new Map([...withTls.rightsOf(key).union(after)].map((host) => [host, isServed(host)]));
+    withTls.set(key, after);
+    const changed = [...had].flatMap(([host, was]) => (was === isServed(host) ? [] : [host]));
     return changed.flatMap((host) =>
-      coveredBy(host).flatMap((one) => [...(users.get(one)?.all ?? []), ...(aliasUsers.get(one) ?? [])]),
+      coveredBy(host).flatMap((one) => [...users.leftsOf(one), ...aliases.leftsOf(one)]),
     );
   }
 
   /** The hosts and aliases for which a certificate of the host is valid. */
   function coveredBy(host: Host): readonly Host[] {
     if (!host?.startsWith("*.")) return [host];
-    return [...users.keys(), ...aliasUsers.keys()].filter((one) => one !== undefined && wildcardFor(one) === host);
+    return [...users.rights(), ...aliases.rights()].filter((one) => one !== undefined && wildcardFor(one) === host);
   }
 
   return {
@@ -107,46 +76,40 @@ export function createHostIndex() {
      * Called when an Ingress has changed; undefined: it is gone. Returns the Ingresses that have to be derived again.
      */
     update(key: string, ingress: Resource | undefined): ReadonlySet<string> {
-      const before = hostsOf.get(key) ?? new Set<Host>();
-      const after = ingress ? ingressHostsOf(ingress) : new Set<Host>();
-      const concerned = [...before.union(after)].map((host) => ({
+      const after = ingress ? ingressHostsOf(ingress) : noHosts;
+      const concerned = [...users.rightsOf(key).union(after)].map((host) => ({
         host,
         existed: exists(host),
         hadRegexPaths: hasRegexPaths(host),
-        wasCanary: users.get(host)?.canaries.has(key) ?? false,
-        requiredCertificates: users.get(host)?.withCertificates.has(key) ?? false,
+        wasCanary: canaries.leftsOf(host).has(key),
+        requiredCertificates: withCertificates.leftsOf(host).has(key),
       }));
-      updateAliases(key, ingress);
-      for (const host of before) remove(key, host);
-      for (const host of after) if (ingress) add(key, host, ingress);
-      if (after.size > 0) hostsOf.set(key, after);
-      else hostsOf.delete(key);
+      updateRules(key, ingress, after);
       const affected = new Set<string>(updateTls(key, ingress));
       for (const { host, existed, hadRegexPaths, wasCanary, requiredCertificates } of concerned) {
-        const canaries = users.get(host)?.canaries;
-        const requireCertificates = requiredCertificates || users.get(host)?.withCertificates.has(key);
         const isShared =
-          wasCanary || canaries?.has(key) || hadRegexPaths !== hasRegexPaths(host) || requireCertificates;
-        for (const canary of canaries?.keys() ?? []) affected.add(canary);
-        if (isShared) for (const user of users.get(host)?.all ?? []) affected.add(user);
+          wasCanary ||
+          canaries.leftsOf(host).has(key) ||
+          hadRegexPaths !== hasRegexPaths(host) ||
+          requiredCertificates ||
+          withCertificates.leftsOf(host).has(key);
+        for (const canary of canaries.leftsOf(host)) affected.add(canary);
+        if (isShared) for (const user of users.leftsOf(host)) affected.add(user);
         if (existed === exists(host) || host === undefined) continue;
-        for (const user of users.get(wwwCounterpart(host))?.all ?? []) affected.add(user);
-        for (const user of aliasUsers.get(host) ?? []) affected.add(user);
+        for (const user of users.leftsOf(wwwCounterpart(host))) affected.add(user);
+        for (const user of aliases.leftsOf(host)) affected.add(user);
       }
       return affected;
     },
     hasRegexPaths,
-    hasTls: (host: Host): boolean => host !== undefined && (withTls.has(host) || withTls.has(wildcardFor(host))),
+    hasTls: (host: Host): boolean =>
+      host !== undefined && (withTls.leftsOf(host).size > 0 || withTls.leftsOf(wildcardFor(host)).size > 0),
     /** The canaries with a rule for the host in the namespace, the oldest first. */
     canariesOf: (host: Host, namespace: string): readonly Resource[] =>
-      [...(users.get(host)?.canaries.values() ?? [])]
-        .filter(({ metadata }) => metadata.namespace === namespace)
-        .sort(byAge),
+      byAgeOf(canaries.leftsOf(host)).filter(({ metadata }) => metadata.namespace === namespace),
     /** The oldest Ingress that requires certificates of clients for the host. */
-    requiringCertificates: (host: Host): Resource | undefined =>
-      [...(users.get(host)?.withCertificates.values() ?? [])].sort(byAge)[0],
-    /** The Ingresses (`namespace/name`) with a rule for the host that are no canaries. */
-    primariesOf: (host: Host): ReadonlySet<string> =>
-      users.get(host)?.all.difference(new Set(users.get(host)?.canaries.keys())) ?? new Set(),
+    requiringCertificates: (host: Host): Resource | undefined => byAgeOf(withCertificates.leftsOf(host))[0],
+    /** The Ingresses (`namespace/name`) with a rule for the host that are not canaries. */
+    primariesOf: (host: Host): ReadonlySet<string> => users.leftsOf(host).difference(canaries.leftsOf(host)),
   };
 }

@@ -6,6 +6,7 @@ import {
   deriveIngress,
   namespacedName,
   ownIngresses,
+  Relation,
   type Resource,
   type ResourceClient,
   resourceKey,
@@ -59,8 +60,8 @@ export function createIngressDeriver({ watch, settings, onChange, ...reading }: 
   const ingresses = new Map<string, Resource>();
   /** The Ingresses to derive again. */
   let marked = new Set<string>();
-  /** The Ingresses that looked up a core Service, by the Service's `namespace/name`. */
-  const dependents = new Map<string, Set<string>>();
+  /** Ingresses, and the core Services that they looked up. */
+  const services = new Relation<string, string>();
   const certificates = createDerivedCertificates(settings.class);
   const hosts = createHostIndex();
   const named = createNamedObjects({
@@ -133,12 +134,8 @@ export function createIngressDeriver({ watch, settings, onChange, ...reading }: 
       const after = ingress && derive(ingress);
       // An Ingress that newly names an object stays as it was until the object has been read.
       if (before && after && !after.isComplete) continue;
-      for (const service of before?.services ?? []) dependents.get(service)?.delete(key);
       recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
-      for (const service of after?.services ?? []) {
-        const known = dependents.get(service) ?? new Set();
-        dependents.set(service, known.add(key));
-      }
+      services.set(key, after?.services ?? new Set());
       certificates.update(key, after?.ingress);
       if (!isDeepStrictEqual(before?.problems ?? [], after?.problems ?? [])) withOtherProblems.add(key);
       if (after) {
@@ -191,7 +188,7 @@ export function createIngressDeriver({ watch, settings, onChange, ...reading }: 
     observe({ kind, key, isMeaningful }) {
       if (!isMeaningful) return;
       if (kind === "Ingress") marked.add(key);
-      else if (kind === "CoreService") mark(dependents.get(key) ?? []);
+      else if (kind === "CoreService") mark(services.leftsOf(key));
       else if (kind === "IngressClass") {
         keepDeletedClass(key);
         updateOwnership();
