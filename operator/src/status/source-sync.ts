@@ -2,6 +2,7 @@
  * Decides when the statuses of sources of derived resources have to be synced: after a document with their current
  * version was made, and again when every ready node serves it.
  */
+import { Relation } from "@sluice/crds";
 import type { TranslateStage } from "../document/translate-stage.ts";
 import type { PublishStage } from "../publish/publish-stage.ts";
 import type { PublishGate } from "../saved-state/publish-gate.ts";
@@ -21,10 +22,14 @@ export interface SourceSyncOptions {
 /** Milliseconds between syncs of sources whose status could not be written. */
 const RESYNC_INTERVAL = 5000;
 
+const noRevision: ReadonlySet<number> = new Set();
+
 export function createSourceSync({ translate, publish, gate, all, ...callbacks }: SourceSyncOptions) {
   const { publisher } = publish;
-  /** The sources that may have to be synced, with the revision that has them; null: it is not known yet. */
-  const unsettled = new Map<string, number | null>();
+  /** The sources whose current version may not be in a document yet. */
+  let untranslated = new Set<string>();
+  /** The other sources that nodes may not serve yet, and the revision that has them: there are few revisions at a time. */
+  const unserved = new Relation<string, number>();
   const resync = setInterval(sync, RESYNC_INTERVAL).unref();
   let closed = false;
 
@@ -36,19 +41,34 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
   });
 
   function mark(keys: Iterable<string>): void {
-    for (const key of keys) unsettled.set(key, null);
+    for (const key of keys) {
+      unserved.set(key, noRevision);
+      untranslated.add(key);
+    }
   }
 
   function sync(): void {
-    if (closed || gate.term() === null || unsettled.size === 0) return;
-    for (const [key, known] of unsettled) {
-      const revision = known ?? revisionNow();
-      if (revision === null) continue;
-      unsettled.set(key, revision);
-      if (known === null) callbacks.onTranslated(key);
+    if (closed || gate.term() === null) return;
+    if (untranslated.size > 0) {
+      const revision = revisionNow();
+      if (revision !== null) reachRevision(revision);
+    }
+    for (const revision of [...unserved.rights()]) {
       if (!publisher.acknowledgement(revision).programmed) continue;
-      unsettled.delete(key);
-      callbacks.onProgrammed(key);
+      for (const key of [...unserved.leftsOf(revision)]) {
+        unserved.set(key, noRevision);
+        callbacks.onProgrammed(key);
+      }
+    }
+  }
+
+  function reachRevision(revision: number): void {
+    const translated = untranslated;
+    untranslated = new Set();
+    const reached = new Set([revision]);
+    for (const key of translated) {
+      unserved.set(key, reached);
+      callbacks.onTranslated(key);
     }
   }
 
