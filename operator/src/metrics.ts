@@ -44,7 +44,7 @@ export function createOperatorMetrics(registry = new Registry()) {
   });
   const status = new Counter({
     name: "sluice_operator_status_writes_total",
-    help: "Writes of conditions, by their outcome.",
+    help: "Writes of statuses, by their outcome.",
     labelNames: ["outcome"],
     registers,
   });

@@ -115,7 +115,7 @@ export async function startOperator(options: OperatorOptions) {
       settings,
       log,
     });
-  const ingressStatus = createIngressStatus({ derive, translate, publish, ...reporting, settings, log });
+  const ingressStatus = createIngressStatus({ derive, translate, publish, ...reporting, settings, metrics, log });
   const gatewayApiStatus = createGatewayApiStatus({
     derive,
     network,
@@ -123,6 +123,7 @@ export async function startOperator(options: OperatorOptions) {
     publish,
     ...reporting,
     class: settings.class,
+    metrics,
     log,
   });
 

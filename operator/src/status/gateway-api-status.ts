@@ -25,6 +25,7 @@ import { type DocumentListener, differences } from "@sluice/model";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
+import type { OperatorMetrics } from "../metrics.ts";
 import { type Problem, problemsForSource } from "./conditions.ts";
 import { createSourceStatusWriter, type StatusWrite } from "./source-status-writer.ts";
 import { createSourceSync, type SourceSyncOptions } from "./source-sync.ts";
@@ -36,13 +37,14 @@ export interface GatewayApiStatusOptions extends Pick<SourceSyncOptions, "transl
   readonly manager: string;
   /** The class of the installation. */
   readonly class: string;
+  readonly metrics: Pick<OperatorMetrics, "wroteStatus">;
   readonly log: Pick<Logger, "warn">;
 }
 
 const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", ...routeKinds]);
 
 export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
-  const { derive, network, translate, publish, gate, client, manager, class: className, log } = options;
+  const { derive, network, translate, publish, gate, client, manager, class: className, metrics, log } = options;
   const { clusterState } = derive;
   const { gateways, routes, gatewayClasses, attachedRoutes } = derive.gateway;
   /**
@@ -74,6 +76,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     client,
     manager,
     gate,
+    metrics,
     log,
     onFailure: (ref) => sync.mark([refKey(ref)]),
   });

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { namespacedName, type Resource, type ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
+import type { OperatorMetrics } from "../metrics.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { gatewayAddresses } from "./gateway-addresses.ts";
@@ -18,11 +19,12 @@ export interface IngressStatusOptions extends Pick<SourceSyncOptions, "translate
   readonly manager: string;
   readonly events: EventRecorder;
   readonly settings: Pick<OperatorSettings, "publishService" | "publishAddresses">;
+  readonly metrics: Pick<OperatorMetrics, "wroteStatus">;
   readonly log: Pick<Logger, "warn">;
 }
 
 export function createIngressStatus(options: IngressStatusOptions) {
-  const { derive, translate, publish, gate, client, manager, events, settings, log } = options;
+  const { derive, translate, publish, gate, client, manager, events, settings, metrics, log } = options;
   const { clusterState } = derive;
   const { ingresses, problemsOf } = derive.ingress;
   /** The messages of the recorded problems of each Ingress. */
@@ -39,6 +41,7 @@ export function createIngressStatus(options: IngressStatusOptions) {
     client,
     manager,
     gate,
+    metrics,
     log,
     onFailure: ({ namespace, name }) => sync.mark([namespacedName(namespace, name)]),
   });

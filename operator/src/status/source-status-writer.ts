@@ -1,6 +1,7 @@
 /** Writes the statuses of resources that are not Sluice's own, such as Ingresses. */
 import { type Ref, type Resource, type ResourceClient, refKey } from "@sluice/crds";
 import type { Logger } from "pino";
+import type { OperatorMetrics } from "../metrics.ts";
 import { createConcurrencyLimiter } from "../publish/push-limiter.ts";
 import type { PublishGate } from "../saved-state/publish-gate.ts";
 
@@ -8,6 +9,7 @@ export interface SourceStatusWriterOptions {
   readonly client: Pick<ResourceClient, "applyStatus">;
   readonly manager: string;
   readonly gate: Pick<PublishGate, "term">;
+  readonly metrics: Pick<OperatorMetrics, "wroteStatus">;
   readonly log: Pick<Logger, "warn">;
   /** Called when a status could not be written. */
   readonly onFailure: (ref: Ref) => void;
@@ -23,7 +25,8 @@ export interface StatusWrite {
 
 const PARALLEL_WRITES = 4;
 
-export function createSourceStatusWriter({ client, manager, gate, log, onFailure }: SourceStatusWriterOptions) {
+export function createSourceStatusWriter(options: SourceStatusWriterOptions) {
+  const { client, manager, gate, metrics, log, onFailure } = options;
   const limited = createConcurrencyLimiter(PARALLEL_WRITES);
   const closing = new AbortController();
 
@@ -47,8 +50,10 @@ export function createSourceStatusWriter({ client, manager, gate, log, onFailure
     try {
       const expected = { uid, ...(onlyThisVersion && resourceVersion !== undefined && { resourceVersion }) };
       await client.applyStatus(ref, status, { manager, ...expected, signal });
+      metrics.wroteStatus("written");
     } catch (error) {
       if (signal.aborted) return;
+      metrics.wroteStatus("failed");
       log.warn({ resource: refKey(ref), reason: (error as Error).message }, "cannot write status");
       onFailure(ref);
     }
