@@ -144,10 +144,12 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     async serve(snapshot: Snapshot) {
       await workers.serve(snapshot);
       logUnavailable(log, served, snapshot);
+      // There may be a thousand listeners, which few changes concern.
+      if (snapshot.listeners !== served.listeners)
+        guard.setDocumentListeners(
+          [...snapshot.listeners.values()].map(({ port }) => ({ host: workers.address.host, port })),
+        );
       served = snapshot;
-      guard.setDocumentListeners(
-        [...snapshot.listeners.values()].map(({ port }) => ({ host: workers.address.host, port })),
-      );
       watch.follow(workers.balancers());
       expiries.follow(snapshot);
       missing.follow(snapshot);
