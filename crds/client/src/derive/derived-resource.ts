@@ -27,8 +27,13 @@ export interface DerivedResource extends Resource {
      * that has none, of the nearest path above it.
      */
     readonly sourcePaths: Readonly<Record<string, string>>;
+    /** Why the resource is not served as its source means it, for the status of the source. Default: it is. */
+    readonly fault?: string;
   };
 }
+
+/** The maximum number of resources of one source: as many as are translated in less than a second. */
+export const MAX_DERIVED = 4096;
 
 /** The kinds from which resources are derived, by the first part of the derived resources' names. */
 const sourceKinds = {

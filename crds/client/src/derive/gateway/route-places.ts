@@ -1,4 +1,5 @@
 /** Where a route is served: its hosts, each with the listeners that have it. */
+import { MAX_DERIVED } from "../derived-resource.ts";
 import type { AttachedListener } from "./attachment.ts";
 import { type Finding, fails, type RouteRule } from "./gateway-api.ts";
 
@@ -26,10 +27,10 @@ export function placesOf(
   return [...places.values()].map(({ ids, ...place }) => ({ ...place, listeners: [...ids].sort() }));
 }
 
-/** As many as are translated in less than a second. Gateway API allows 128 matches and 16 hostnames. */
-const MAX_RESOURCES = 4096;
-
-/** The condition Accepted of a route of which too many resources would be derived. */
+/**
+ * The condition Accepted of a route of which too many resources would be derived: Gateway API allows 128 matches and 16
+ * hostnames.
+ */
 export function sizeFault(rules: readonly RouteRule[], attached: readonly AttachedListener[]): Finding | undefined {
   const sizes = rules.map(({ matches, filters = [], backendRefs = [] }) => {
     const used = [...filters, ...backendRefs.flatMap((ref) => ref.filters ?? [])];
@@ -37,9 +38,9 @@ export function sizeFault(rules: readonly RouteRule[], attached: readonly Attach
     return (matches?.length ?? 1) * places.length * (1 + used.length);
   });
   const size = sizes.reduce((sum, one) => sum + one, 0);
-  if (size <= MAX_RESOURCES) return undefined;
+  if (size <= MAX_DERIVED) return undefined;
   const message =
     `spec.rules: ${size} Routes and Plugins would be derived for the matches, hosts and filters, at most ` +
-    `${MAX_RESOURCES} are allowed: use fewer of them, or several routes; requests are answered with 503`;
+    `${MAX_DERIVED} are allowed: use fewer of them, or several routes; requests are answered with 503`;
   return fails("UnsupportedValue", message);
 }

@@ -34,7 +34,7 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
  * @throws TypeError for a resource of a kind that is not Sluice's.
  */
 export function toEntities(resource: Resource, lookups: TranslateOptions): readonly TranslatedEntity[] {
-  const { checkedReferences } = (resource as Partial<DerivedResource>).derived ?? {};
+  const { checkedReferences } = derivedOf(resource);
   const options = checkedReferences ? withCheckedReferences(lookups, checkedReferences) : lookups;
   const identity = identityOf(resource, options.homeNamespace);
   const { kind, collection, id } = identity;
@@ -128,11 +128,18 @@ function namespaceParts({ from: { namespace }, options }: TranslatorInput): read
   return options.audience === "nodes" ? [{ members: { _sluice: { namespace } } }] : [];
 }
 
-/** The members of `_sluice` that a resource of another API gives to a resource that is derived from it. */
-const derivedExtras = (resource: Resource) => (resource as Partial<DerivedResource>).derived?.extras;
+/** What a resource of another API gives to a resource that is derived from it. */
+const derivedOf = (resource: Resource): Partial<DerivedResource["derived"]> =>
+  (resource as Partial<DerivedResource>).derived ?? {};
 
 function routeParts({ from: { namespace }, resource, options }: TranslatorInput): readonly EntityPart[] {
-  return options.audience === "nodes" ? [{ members: { _sluice: { namespace, ...derivedExtras(resource) } } }] : [];
+  if (options.audience !== "nodes") return [];
+  const { extras, fault } = derivedOf(resource);
+  const violations: EntityPart["violations"] =
+    fault === undefined
+      ? []
+      : [{ path: [], message: fault, condition: "Accepted", reason: "NotAllowed", isPartial: true }];
+  return [{ members: { _sluice: { namespace, ...extras } }, violations }];
 }
 
 function certificateParts({ own, from, resource, options }: TranslatorInput): readonly EntityPart[] {
@@ -141,7 +148,7 @@ function certificateParts({ own, from, resource, options }: TranslatorInput): re
   const place = [...path, "name"];
   const found = secretRef && readCertificate(secretRef, { from, path }, options);
   const part = { ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } };
-  const extras = options.audience === "nodes" ? derivedExtras(resource) : undefined;
+  const extras = options.audience === "nodes" ? derivedOf(resource).extras : undefined;
   return extras ? [part, { members: { _sluice: extras } }] : [part];
 }
 
