@@ -114,6 +114,10 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
       for (const one of sources) if (!reported.has(`${one.kind}/${one.key}`)) more.push(one);
     }
     const { changes: copies, plugins } = attachments.derive();
+    // A Route that stays closed is not opened by its own change.
+    for (const [kind, resources] of copies)
+      for (const key of resources.keys())
+        if (all.get(kind)?.has(key)) recordChange(all, kind, key, merged[kind].get(key));
     record(withoutEqual(copies));
     for (const [key, plugin] of plugins) {
       const isOther = !hasSameVersion(merged.Plugin.get(key), plugin);

@@ -8,15 +8,18 @@ import {
   derivedName,
   derivedResource,
   foreignTargetOf,
+  MAX_DERIVED,
   namespacedName,
+  Relation,
   type Resource,
+  refKey,
   resourceKey,
 } from "@sluice/crds";
 import type { ChangedResource } from "../watch/watch-stage.ts";
 import { type DerivedChanges, recordChange } from "./deriver.ts";
 
 export interface AttachmentChanges {
-  /** Copies of the Plugins for further Routes. */
+  /** Copies of the Plugins for further Routes, and Routes that are closed, or open again. */
   readonly changes: DerivedChanges;
   /** Plugins, each with a Route in place of its target, or as it is if there is no Route; undefined: it is gone. */
   readonly plugins: ReadonlyMap<string, Resource | undefined>;
@@ -25,12 +28,8 @@ export interface AttachmentChanges {
 /** `<kind>/<namespace>/<name>` */
 type Target = string;
 
-interface AttachedPlugin {
-  readonly plugin: Resource;
-  readonly target: Target;
-}
-
 interface AttachableRoute {
+  readonly route: DerivedResource;
   readonly source: Target;
   readonly gateways: readonly Target[];
 }
@@ -43,37 +42,42 @@ export interface PluginAttachmentsOptions {
   readonly homeNamespace: string;
 }
 
+/** The maximum number of attached Plugins of one source, counted for each of its Routes. */
+const MAX_ATTACHED = MAX_DERIVED;
+
 export function createPluginAttachments({ plugins, isOwn, homeNamespace }: PluginAttachmentsOptions) {
-  /** By `namespace/name`, like all maps with keys of Plugins and Routes. */
-  const attached = new Map<string, AttachedPlugin>();
-  const pluginsOf = new MapOfSets();
+  /** The Plugins with targets, by `namespace/name`, like all keys of Plugins and Routes. */
+  const attached = new Map<string, Resource>();
+  const targets = new Relation<string, Target>();
   const routes = new Map<string, AttachableRoute>();
-  const routesOf = new MapOfSets();
-  /** The names of the plugins that are derived together with a Route, by the keys of their Plugins. */
-  const ownPlugins = new Map<string, Map<string, string>>();
-  /** The Route of a derived Plugin. */
-  const routeOfPlugin = new Map<string, string>();
-  const pluginsOn = new MapOfSets();
-  const routesWith = new MapOfSets();
+  /** Routes, and the targets by which Plugins can be attached to them: the source and its Gateways. */
+  const routeTargets = new Relation<string, Target>();
+  /** The Plugins that are derived together with a Route, and their Route. */
+  const ownPlugins = new Relation<string, string>();
+  /** The plugins of these Plugins. */
+  const ownScopes = new Map<string, string>();
+  /** Routes, and the Plugins that are attached to them. */
+  const attachments = new Relation<string, string>();
   /** The Route that takes the place of a Plugin's target. */
   const firstRoutes = new Map<string, string>();
+  /** The sources to whose Routes too many Plugins would be attached. */
+  const overloaded = new Set<Target>();
   const changedPlugins = new Set<string>();
-  const changedRoutes = new Set<string>();
+  const changedSources = new Set<Target>();
+  const goneRoutes = new Set<string>();
   /** Changed Plugins that only filters of routes use. They are left out, because they would act on no request. */
   const templates = new Set<string>();
 
   /** The Plugins for a Route. */
-  function attachmentsOf(route: string): ReadonlySet<string> {
-    const { source, gateways } = routes.get(route) ?? { source: "", gateways: [] };
+  function attachmentsOf(key: string, { source, gateways }: AttachableRoute): ReadonlySet<string> {
     const chosen = new Set<string>();
-    const taken = new Set(ownPlugins.get(route)?.values());
-    for (const targets of [[source], gateways]) {
-      const keys = targets.flatMap((target) => [...pluginsOf.get(target)]);
+    const taken = new Set([...ownPlugins.leftsOf(key)].map((own) => ownScopes.get(own)));
+    for (const level of [[source], gateways]) {
       const names = new Set<string>();
-      for (const key of keys) {
-        const name = scopeOf(attached.get(key)?.plugin);
+      for (const plugin of level.flatMap((target) => [...targets.leftsOf(target)])) {
+        const name = scopeOf(attached.get(plugin));
         if (taken.has(name)) continue;
-        chosen.add(key);
+        chosen.add(plugin);
         names.add(name);
       }
       for (const name of names) taken.add(name);
@@ -81,66 +85,97 @@ export function createPluginAttachments({ plugins, isOwn, homeNamespace }: Plugi
     return chosen;
   }
 
+  function markRoutes(keys: Iterable<string>): void {
+    for (const key of keys) {
+      const route = routes.get(key);
+      if (route) changedSources.add(route.source);
+    }
+  }
+
   function updatePlugin(key: string): void {
     const plugin = plugins().get(key);
     const target = plugin && isOwn(plugin) ? targetOf(plugin) : undefined;
-    const before = attached.get(key);
-    for (const one of new Set([before?.target, target]))
-      for (const route of one === undefined ? [] : routesOf.get(one)) changedRoutes.add(route);
-    if (before) pluginsOf.delete(before.target, key);
-    attached.delete(key);
-    if (!plugin || target === undefined) return;
-    attached.set(key, { plugin, target });
-    pluginsOf.add(target, key);
+    const after = new Set(target === undefined ? [] : [target]);
+    for (const one of targets.set(key, after).union(after)) markRoutes(routeTargets.leftsOf(one));
+    if (plugin && target !== undefined) attached.set(key, plugin);
+    else attached.delete(key);
   }
 
   function updateRoute(key: string, route: Resource | undefined): void {
-    changedRoutes.add(key);
-    const before = routes.get(key);
+    markRoutes([key]);
     const after = route && attachableRoute(route);
-    for (const target of before ? [before.source, ...before.gateways] : []) routesOf.delete(target, key);
-    for (const target of after ? [after.source, ...after.gateways] : []) routesOf.add(target, key);
-    if (after) routes.set(key, after);
-    else routes.delete(key);
+    routeTargets.set(key, new Set(after && [after.source, ...after.gateways]));
+    if (after) {
+      routes.set(key, after);
+      goneRoutes.delete(key);
+      markRoutes([key]);
+    } else {
+      routes.delete(key);
+      goneRoutes.add(key);
+    }
   }
 
   function updateOwnPlugin(key: string, plugin: Resource | undefined): void {
-    const before = routeOfPlugin.get(key);
-    const after = plugin && routeTargetOf(plugin);
-    if (before !== undefined) {
-      ownPlugins.get(before)?.delete(key);
-      if (ownPlugins.get(before)?.size === 0) ownPlugins.delete(before);
-      changedRoutes.add(before);
-    }
-    if (plugin && after !== undefined) {
-      const names = ownPlugins.get(after) ?? new Map<string, string>();
-      ownPlugins.set(after, names.set(key, scopeOf(plugin)));
-      routeOfPlugin.set(key, after);
-      changedRoutes.add(after);
-    } else routeOfPlugin.delete(key);
+    const route = plugin && routeTargetOf(plugin);
+    const after = new Set(route === undefined ? [] : [route]);
+    markRoutes(ownPlugins.set(key, after).union(after));
+    if (plugin && route !== undefined) ownScopes.set(key, scopeOf(plugin));
+    else ownScopes.delete(key);
   }
 
-  /** The Routes on which a Plugin is, or was before. */
-  function takeChanges(): ReadonlyMap<string, Set<string>> {
+  /** Decides about the changed Routes. Returns the Routes on which each changed Plugin is, or was before. */
+  function updateAttachments(changes: DerivedChanges): ReadonlyMap<string, Set<string>> {
     const changed = new Map<string, Set<string>>();
-    const routesFor = (key: string) => changed.getOrInsertComputed(key, () => new Set<string>());
-    for (const key of changedPlugins) for (const route of routesWith.get(key)) routesFor(key).add(route);
+    const routesFor = (plugin: string) => changed.getOrInsertComputed(plugin, () => new Set<string>());
+    for (const key of changedPlugins) for (const route of attachments.leftsOf(key)) routesFor(key).add(route);
     for (const key of changedPlugins) routesFor(key);
-    for (const route of changedRoutes) {
-      const [before, after] = [new Set(pluginsOn.get(route)), attachmentsOf(route)];
-      for (const key of before.symmetricDifference(after)) routesFor(key).add(route);
-      for (const key of before.difference(after)) {
-        pluginsOn.delete(route, key);
-        routesWith.delete(key, route);
-      }
-      for (const key of after) {
-        pluginsOn.add(route, key);
-        routesWith.add(key, route);
-      }
-    }
+    const attach = (route: string, after: ReadonlySet<string>) => {
+      for (const key of attachments.set(route, after).symmetricDifference(after)) routesFor(key).add(route);
+    };
+    for (const key of goneRoutes) attach(key, none);
+    for (const source of changedSources) updateSource(source, attach, changes);
+    goneRoutes.clear();
     changedPlugins.clear();
-    changedRoutes.clear();
+    changedSources.clear();
     return changed;
+  }
+
+  /** Closes the Routes of a source to which too many Plugins would be attached, because some of them may protect it. */
+  function updateSource(
+    source: Target,
+    attach: (route: string, after: ReadonlySet<string>) => void,
+    changes: DerivedChanges,
+  ): void {
+    const wanted = new Map<string, ReadonlySet<string>>();
+    for (const key of [...routeTargets.leftsOf(source)].sort()) {
+      const route = routes.get(key);
+      if (route) wanted.set(key, attachmentsOf(key, route));
+    }
+    const size = wanted.values().reduce((sum, all) => sum + all.size, 0);
+    const isOverloaded = size > MAX_ATTACHED;
+    const wasOverloaded = overloaded.has(source);
+    if (isOverloaded) overloaded.add(source);
+    else overloaded.delete(source);
+    let isFirst = true;
+    for (const [key, all] of wanted) {
+      // The Plugins stay on one Route, so that their conditions say whether they are valid.
+      attach(key, isOverloaded && !isFirst ? none : all);
+      const { route } = routes.get(key) ?? {};
+      if (route && isOverloaded) recordChange(changes, "Route", key, closedRoute(route, { size, isFirst }));
+      else if (route && wasOverloaded) recordChange(changes, "Route", key, route);
+      isFirst = false;
+    }
+  }
+
+  /** The same Route whatever the order of changes: the first of all, by name. */
+  function firstRouteOf(plugin: string, changed: ReadonlySet<string>): string | undefined {
+    const present = attachments.leftsOf(plugin);
+    const known = firstRoutes.get(plugin);
+    // Few of thousands of Routes change at a time.
+    const candidates = known !== undefined && present.has(known) ? [known, ...changed] : present;
+    let first: string | undefined;
+    for (const route of candidates) if (present.has(route) && (first === undefined || route < first)) first = route;
+    return first;
   }
 
   return {
@@ -159,11 +194,10 @@ export function createPluginAttachments({ plugins, isOwn, homeNamespace }: Plugi
       for (const key of changedPlugins) updatePlugin(key);
       const changes: DerivedChanges = new Map();
       const replaced = new Map<string, Resource | undefined>();
-      for (const [key, concerned] of takeChanges()) {
-        const { plugin } = attached.get(key) ?? {};
-        const present = routesWith.get(key);
-        // The same Route whatever the order of changes.
-        const first = plugin && [...present].sort()[0];
+      for (const [key, concerned] of updateAttachments(changes)) {
+        const plugin = attached.get(key);
+        const present = attachments.leftsOf(key);
+        const first = plugin && firstRouteOf(key, concerned);
         for (const route of concerned.union(new Set([firstRoutes.get(key), first]))) {
           if (route === undefined) continue;
           const isCopied = plugin && present.has(route) && route !== first;
@@ -178,24 +212,6 @@ export function createPluginAttachments({ plugins, isOwn, homeNamespace }: Plugi
       return { changes, plugins: replaced };
     },
   };
-}
-
-class MapOfSets {
-  readonly #sets = new Map<string, Set<string>>();
-
-  get(key: string): ReadonlySet<string> {
-    return this.#sets.get(key) ?? none;
-  }
-
-  add(key: string, value: string): void {
-    this.#sets.getOrInsertComputed(key, () => new Set()).add(value);
-  }
-
-  delete(key: string, value: string): void {
-    const values = this.#sets.get(key);
-    values?.delete(value);
-    if (values?.size === 0) this.#sets.delete(key);
-  }
 }
 
 const none: ReadonlySet<string> = new Set();
@@ -229,11 +245,31 @@ function routeTargetOf(plugin: Resource): string | undefined {
 
 /** Undefined: the Route was not derived. */
 function attachableRoute(route: Resource): AttachableRoute | undefined {
-  const { derived } = route as Partial<DerivedResource>;
-  if (!derived) return undefined;
-  const { source, extras: { listeners = [] } = {} } = derived;
+  if (!isDerived(route)) return undefined;
+  const { source, extras: { listeners = [] } = {} } = route.derived;
   const gateways = new Set(listeners.map((name) => `Gateway/${name.slice(0, name.lastIndexOf("/"))}`));
-  return { source: `${source.kind}/${namespacedName(source.namespace, source.name)}`, gateways: [...gateways] };
+  return { route, source: refKey(source), gateways: [...gateways] };
+}
+
+const isDerived = (resource: Resource): resource is DerivedResource => "derived" in resource;
+
+/** The Route as one that answers 503. The first of its source has the reason for the status of the source. */
+function closedRoute(
+  route: DerivedResource,
+  { size, isFirst }: { readonly size: number; readonly isFirst: boolean },
+): DerivedResource {
+  const message =
+    `${size} Plugins would be derived, because each attached Plugin acts on every match and host: at most ` +
+    `${MAX_ATTACHED} are allowed; attach fewer Plugins, or use several routes`;
+  const { derived } = route;
+  return {
+    ...route,
+    derived: {
+      ...derived,
+      extras: { unavailable: message, ...derived.extras },
+      ...(isFirst && { fault: message }),
+    },
+  };
 }
 
 /** The spec with a Route in place of the target. */

@@ -233,6 +233,37 @@ test("a route of which too many Routes and Plugins would be derived is refused, 
   }
 });
 
+test("a route for which too many Plugins would be attached is closed while they are too many, and other routes are not", () => {
+  const { apply, derive } = deriveScene();
+  const hostnames = Array.from({ length: 16 }, (_, index) => `h${index}.test`);
+  const large = (name: string): Resource => {
+    const matches = Array.from({ length: 64 }, (_, index) => ({ path: { type: "PathPrefix", value: `/${index}` } }));
+    const rules = [{ matches, backendRefs: [{ name, port: 80 }] }];
+    return resource("HTTPRoute", "large", { spec: { parentRefs: [{ name: "one" }], hostnames, rules } });
+  };
+  const attached = (number: number) => attachedPlugin(`p${number}`, "Gateway/one", { plugin: `plugin-${number}` });
+  const closed = () =>
+    ([...derive.clusterState.Route.values()] as DerivedResource[]).filter(({ derived }) => derived.extras?.unavailable);
+  const counts = (name: string) => [closed().length, routesWith(derive, name).length];
+  apply([
+    gateway("one"),
+    coreService("web", "shop"),
+    large("web"),
+    gatewayRoute("small"),
+    ...[0, 1, 2, 3].map(attached),
+  ]);
+  assert.deepEqual(counts("p3"), [0, 1025]);
+  apply([attached(4)]);
+  // Each Plugin keeps one Route of the closed route, so that its conditions are decided.
+  assert.deepEqual(counts("p4"), [1024, 2]);
+  const [fault, ...others] = closed().flatMap(({ derived }) => derived.fault ?? []);
+  assert.deepEqual([/5120 Plugins.*at most 4096/.test(`${fault}`), others], [true, []]);
+  apply([large("other")]);
+  assert.deepEqual(counts("p3"), [1024, 2]);
+  apply([attached(4)], { gone: true });
+  assert.deepEqual(counts("p3"), [0, 1025]);
+});
+
 test("a Gateway whose ports have changed is a change of the document", () => {
   const { apply, derive, reported, network } = deriveScene();
   apply([gateway("one")]);
