@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createEmitter } from "../emitter.ts";
+import type { PublishedDocument } from "../publish/publish-stage.ts";
+import type { Publisher } from "../publish/publisher.ts";
+import { createSourceSync } from "./source-sync.ts";
+
+/** A leading operator with one node. `served` is the revision that the node has acknowledged. */
+function syncScene(t: { after(end: () => void): void }) {
+  const progress = createEmitter<PublishedDocument | null>();
+  const state = { upToDate: true, revision: 1, served: 0 };
+  const called: string[] = [];
+  const publisher = {
+    revision: () => state.revision,
+    acknowledgement: (revision: number) => ({ programmed: state.served >= revision }),
+  } as Publisher;
+  const sync = createSourceSync({
+    translate: { upToDate: () => state.upToDate },
+    publish: { progress, publisher },
+    gate: { term: () => 1, terms: createEmitter<number | null>() },
+    all: () => [],
+    onTranslated: (key) => called.push(`translated ${key}`),
+    onProgrammed: (key) => called.push(`programmed ${key}`),
+  });
+  t.after(sync.close);
+  return {
+    /** Marks the source, and syncs. */
+    mark(key: string): void {
+      sync.mark([key]);
+      sync.sync();
+    },
+    /** Changes the state, and returns the calls of a sync after it. */
+    after(change: Partial<typeof state>): readonly string[] {
+      Object.assign(state, change);
+      called.length = 0;
+      progress.emit(null);
+      return [...called];
+    },
+  };
+}
+
+test("a source is translated once a document has all changes, and programmed once nodes serve this document", (t) => {
+  const { mark, after } = syncScene(t);
+  after({ upToDate: false });
+  mark("one");
+  assert.deepEqual(after({}), []);
+  assert.deepEqual(after({ upToDate: true, revision: 2 }), ["translated one"]);
+  assert.deepEqual(after({ served: 1 }), []);
+  assert.deepEqual(after({ served: 2 }), ["programmed one"]);
+  assert.deepEqual(after({ served: 3 }), []);
+});
+
+test("a source that changes again is not programmed by the revision before the change, and other sources are", (t) => {
+  const { mark, after } = syncScene(t);
+  mark("one");
+  mark("two");
+  after({ upToDate: false });
+  mark("one");
+  assert.deepEqual(after({ served: 1 }), ["programmed two"]);
+  assert.deepEqual(after({ upToDate: true, revision: 2 }), ["translated one"]);
+  assert.deepEqual(after({ served: 2 }), ["programmed one"]);
+});
