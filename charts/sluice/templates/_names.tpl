@@ -75,6 +75,23 @@ labels:
 {{- end }}
 {{- end }}
 
+{{- /* Whether the cluster has the CRDs of the Gateway API. `helm template` learns it by --api-versions. */}}
+{{- define "sluice.hasGatewayApi" -}}
+{{- if .Capabilities.APIVersions.Has "gateway.networking.k8s.io/v1/GatewayClass" }}true{{ end }}
+{{- end }}
+
+{{- /* Whether the chart creates a GatewayClass: not with Roles only, because it is cluster-scoped. */}}
+{{- define "sluice.hasGatewayClass" -}}
+{{- if and .Values.gatewayClass.create (not .Values.namespaces) (include "sluice.hasGatewayApi" .) }}true{{ end }}
+{{- end }}
+
+{{- /* The class that Gateways name. Without a GatewayClass, it is the class of the installation. */}}
+{{- define "sluice.gatewayClass" -}}
+{{- if include "sluice.hasGatewayClass" . }}{{ .Values.gatewayClass.name | default .Values.class }}
+{{- else }}{{ .Values.class }}
+{{- end }}
+{{- end }}
+
 {{- /* Whether there is a webhook: not with Roles only, because it is cluster-scoped and requires a ClusterRole. */}}
 {{- define "sluice.hasWebhook" -}}
 {{- if and .Values.webhook.enabled (not .Values.namespaces) }}true{{ end }}
