@@ -3,25 +3,27 @@ import { getStack } from "@pulumi/pulumi";
 import { loadConfig, type StackConfig } from "./config.ts";
 import { createCrds } from "./crds.ts";
 import { lookFirst, STACK_LABEL } from "./ownership/check-existing.ts";
-import { createReader } from "./ownership/reader.ts";
+import { createReader, hasGatewayApi } from "./ownership/reader.ts";
 import { enforcePolicies } from "./policy/enforce.ts";
 import { createSluice, type Outputs, ownEverything, waitAtMost } from "./stack.ts";
 
 const config = loadConfig();
 const refuseFaults = enforcePolicies(config.creates === "sluice" && config.isPublic);
-const mayCreate = lookFirst(getStack(), createReader());
+const read = createReader();
+const mayCreate = lookFirst(getStack(), read);
 ownEverything(STACK_LABEL, getStack());
 if (config.creates === "sluice" && config.timeout !== undefined) waitAtMost(config.timeout);
 
-const outputs = create(config);
+const outputs = await create(config);
 refuseFaults();
 await mayCreate();
 
 /** The outputs of the stack; a stack of CRDs has none. */
 export default outputs;
 
-function create(stack: StackConfig): Partial<Outputs> {
-  if (stack.creates === "sluice") return createSluice(stack);
+async function create(stack: StackConfig): Promise<Partial<Outputs>> {
+  if (stack.creates === "sluice")
+    return createSluice({ ...stack, release: { ...stack.release, hasGatewayApi: await hasGatewayApi(read) } });
   createCrds();
   return {};
 }

@@ -16,6 +16,8 @@ export interface ReleaseArgs {
   readonly namespace: string;
   /** Overrides of charts/sluice/values.yaml. */
   readonly values?: Unfilled<Values>;
+  /** Whether the cluster has the CRDs of the Gateway API: without them, no GatewayClass is created. Default false. */
+  readonly hasGatewayApi?: boolean;
 }
 
 /**
@@ -32,11 +34,11 @@ export function releaseOf(args: ReleaseArgs): Release {
 
 type CheckedRelease = { readonly release?: Release; readonly faults: readonly ValuesFault[] };
 
-export function checkRelease({ name, namespace, values = {} }: ReleaseArgs): CheckedRelease {
+export function checkRelease({ name, namespace, values = {}, hasGatewayApi = false }: ReleaseArgs): CheckedRelease {
   const filled: unknown = merge(parse(chart("values.yaml")), values);
   if (!matchesSchema(filled)) return { faults: schemaFaults(filled) };
   const version: string = parse(chart("Chart.yaml")).appVersion;
-  const release = { name, namespace, version, values: filled };
+  const release = { name, namespace, version, values: filled, hasGatewayApi };
   const faults = releaseFaults(release);
   return faults.length === 0 ? { release, faults } : { faults };
 }

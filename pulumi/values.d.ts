@@ -79,6 +79,12 @@ export interface Values {
   };
   /** IP addresses and host names that the operator writes into the status of Ingresses instead of those of a Service, such as those of a load balancer in front of the cluster. */
   readonly publishStatusAddress: readonly string[];
+  readonly gatewayClass: {
+    /** Whether to create a GatewayClass, whose Gateways this installation serves, if the cluster has the CRDs of the Gateway API when the release is installed or upgraded. Has no effect if `namespaces` is set, because a GatewayClass is cluster-scoped: Gateways then name the value of `class` in spec.gatewayClassName. */
+    readonly create: boolean;
+    /** Name of the GatewayClass. Empty: the value of `class`. */
+    readonly name: string;
+  };
   readonly gatewayApi: {
     /** Type of the Services that the operator creates in the release's namespace: one for each Gateway of the Gateway API, with the ports of its listeners. A Gateway has the addresses of its Service. */
     readonly serviceType: "ClusterIP" | "NodePort" | "LoadBalancer";

@@ -11,6 +11,8 @@ export interface Release {
   /** The tag of the images, unless a part sets a tag or a digest. */
   readonly version: string;
   readonly values: Values;
+  /** Whether the cluster has the CRDs of the Gateway API. */
+  readonly hasGatewayApi: boolean;
 }
 
 export type Component = "operator" | "gateway" | "admin" | "user-api" | "postgres" | "redis";

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { Config, RunError, runtime } from "@pulumi/pulumi";
-import { createReader } from "./reader.ts";
+import { createReader, type Found, hasGatewayApi } from "./reader.ts";
 
 /** The paths of all requests. */
 const asked: string[] = [];
@@ -79,3 +79,21 @@ describe("an existing object", () => {
     assert.notEqual(await readerOf(other)("status-200"), null);
   });
 });
+
+for (const [what, versions, expected] of [
+  [
+    "with the CRD",
+    [
+      { name: "v1beta1", served: true },
+      { name: "v1", served: true },
+    ],
+    true,
+  ],
+  ["whose CRD is too old", [{ name: "v1beta1", served: true }], false],
+  ["whose CRD does not serve v1", [{ name: "v1", served: false }], false],
+  ["without the CRD", undefined, false],
+] as const)
+  test(`a cluster ${what} ${expected ? "serves" : "does not serve"} GatewayClasses`, async () => {
+    const crd: Found = { kind: "CustomResourceDefinition", metadata: { name: "gatewayclasses" }, spec: { versions } };
+    assert.equal(await hasGatewayApi(async () => (versions ? crd : null)), expected);
+  });

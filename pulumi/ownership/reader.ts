@@ -22,6 +22,7 @@ export interface Found {
     readonly managedFields?: readonly { readonly manager?: string; readonly subresource?: string }[];
   };
   readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -30,6 +31,18 @@ export interface Found {
  * RunError for other error responses and on timeout.
  */
 export type ReadObject = (identity: ObjectIdentity) => Promise<Found | null>;
+
+const gatewayClasses: ObjectIdentity = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "gatewayclasses.gateway.networking.k8s.io" },
+};
+
+/** Whether the cluster serves GatewayClasses of the version v1. */
+export async function hasGatewayApi(read: ReadObject): Promise<boolean> {
+  const versions = (await read(gatewayClasses))?.spec?.versions;
+  return Array.isArray(versions) && versions.some(({ name, served }) => name === "v1" && served === true);
+}
 
 /** Milliseconds after which a request has timed out. */
 const PATIENCE = 20_000;

@@ -1,6 +1,6 @@
 /** The operator: Deployment, Service, RBAC objects and webhook, equal to the chart's. */
 import { readFileSync } from "node:fs";
-import { CLASS_LABEL, ingressController } from "@sluice/model";
+import { CLASS_LABEL, gatewayController, ingressController } from "@sluice/model";
 import { parse } from "yaml";
 import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, serviceOf } from "../deployment.ts";
@@ -28,6 +28,7 @@ export function operatorObjects(release: Release): readonly KubernetesObject[] {
     ...rightsOf(release, component, ["clusterOnly", ...(webhook ? ["webhook" as const] : [])]),
     ...(webhook ? webhookObjects(release) : []),
     ...ingressClass(release),
+    ...gatewayClass(release),
     ...classLeases(release),
     serviceOf(release, { component, ports: { http: 8080 } }),
     deployment(release),
@@ -155,6 +156,15 @@ function ingressClass(release: Release): readonly KubernetesObject[] {
   };
   const spec = { controller: ingressController(className) };
   return [{ apiVersion: "networking.k8s.io/v1", kind: "IngressClass", metadata, spec }];
+}
+
+/** None in a release that is limited to some namespaces, because a GatewayClass is cluster-scoped. */
+function gatewayClass(release: Release): readonly KubernetesObject[] {
+  const { gatewayClass, namespaces, class: className } = release.values;
+  if (!gatewayClass.create || namespaces.length > 0 || !release.hasGatewayApi) return [];
+  const metadata = { name: gatewayClass.name || className, labels: labelsOf(release, component) };
+  const spec = { controllerName: gatewayController(className) };
+  return [{ apiVersion: "gateway.networking.k8s.io/v1", kind: "GatewayClass", metadata, spec }];
 }
 
 /**
