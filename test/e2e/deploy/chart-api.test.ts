@@ -81,6 +81,28 @@ describe("the charts on an API server", () => {
     await waitFor(() => plane.kubectl(["get", "routes.sluice.dev", "-A"]), { what: "the kinds to be served" });
   });
 
+  test("the chart has a GatewayClass, and its notes name it, once the cluster has the CRDs of the Gateway API", async () => {
+    const preview = async (...values: readonly string[]) => {
+      const args = [release, "-n", "sluice", "--dry-run=server", ...values.flatMap((value) => ["--set", value])];
+      const { code, stdout, stderr } = await install(charts.sluice, args);
+      assert.equal(code, 0, stderr);
+      return [stdout.includes("kind: GatewayClass"), /^Gateways: +(.+)/m.exec(stdout)?.[1]];
+    };
+    const without = await preview();
+    assert.deepEqual(without, [
+      false,
+      "none, because the cluster does not have the CRDs of the Gateway API. Install them, and upgrade this release:",
+    ]);
+    await plane.kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
+    const isServed = async () => (await plane.kubectl(["get", "--raw=/openapi/v2"])).includes('"GatewayClass"');
+    await waitFor(isServed, { what: "the API server to serve GatewayClasses" });
+    const named = (name: string) => `those with spec.gatewayClassName: ${name}`;
+    assert.deepEqual(await preview(), [true, named("sluice")]);
+    assert.deepEqual(await preview("class=edge", "gatewayClass.name=public"), [true, named("public")]);
+    assert.deepEqual(await preview("class=edge", "gatewayClass.create=false"), [false, named("edge")]);
+    assert.deepEqual(await preview("class=edge", "namespaces={shop}"), [false, named("edge")]);
+  });
+
   test("kubeconform finds no error in any object, with the API server's own schemas", async () => {
     writeSchemas(folder.path, await plane.kubectl(["get", "--raw=/openapi/v2"]));
     for (const name of cases) {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { stringify } from "yaml";
-import { type Rendered, render } from "./helm.ts";
+import { GATEWAY_CLASS, type Rendered, render } from "./helm.ts";
 
 export const folder = resolve(import.meta.dirname, "../../golden/chart");
 
@@ -17,7 +17,8 @@ export const goldenOf = (name: string): string => join(folder, `${name}.out.yaml
 /** The comment in the first line of the values; the name of the set if there is no comment. */
 export const titleOf = (name: string): string => /^# (.*)/.exec(readFileSync(valuesOf(name), "utf8"))?.[1] ?? name;
 
-export const renderCase = (name: string) => render({ values: ["-f", valuesOf(name)] });
+/** The objects for a cluster with the CRDs of the Gateway API. */
+export const renderCase = (name: string) => render({ values: ["--api-versions", GATEWAY_CLASS, "-f", valuesOf(name)] });
 
 const keyOf = ({ apiVersion, kind, metadata }: Rendered) =>
   `${apiVersion} ${kind} ${metadata.namespace ?? ""}/${metadata.name}`;

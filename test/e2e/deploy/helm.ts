@@ -9,6 +9,9 @@ const root = resolve(import.meta.dirname, "../../..");
 
 export const charts = { sluice: join(root, "charts/sluice"), crds: join(root, "charts/sluice-crds") } as const;
 
+/** The value of --api-versions for a cluster with the CRDs of the Gateway API. */
+export const GATEWAY_CLASS = "gateway.networking.k8s.io/v1/GatewayClass";
+
 export interface HelmAnswer {
   readonly code: number;
   readonly stdout: string;
@@ -47,7 +50,7 @@ export async function helm(args: readonly string[], kubeconfig = "/dev/null"): P
 export const release = "sluice";
 
 export interface RenderOptions {
-  /** Arguments with values: `--set …`, `-f …`. */
+  /** Arguments with values: `--set …`, `-f …`; other options of `helm template`. */
   readonly values?: readonly string[];
   /** Default: sluice. */
   readonly namespace?: string;

@@ -16,6 +16,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     userApi: { enabled: false },
     webhook: { enabled: false },
     ingressClass: { create: false },
+    gatewayClass: { create: false },
     publishService: { enabled: false },
     disruptionBudgets: { enabled: false },
     push: { existingSecret: "own-push" },
@@ -52,6 +53,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   "all other values": {
     labels: { team: "edge" },
     ingressClass: { name: "public.example", default: true },
+    gatewayClass: { name: "public.example" },
     publishService: { pathOverride: "edge/balancer" },
     gatewayApi: { serviceType: "NodePort", externalTrafficPolicy: "Local", firstPort: 2000, lastPort: 2999 },
     logLevel: "debug",
@@ -89,8 +91,11 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
 
 for (const [name, values] of Object.entries(cases)) {
   test(`chart and Pulumi create the same objects: ${name}`, () =>
-    compare({ name: "edge", namespace: "sluice", values }));
+    compare({ name: "edge", namespace: "sluice", values, hasGatewayApi: true }));
 }
+
+test("chart and Pulumi create the same objects: a cluster without the Gateway API", () =>
+  compare({ name: "edge", namespace: "sluice" }));
 
 /** Words that YAML reads as strings only in quotes. Each is used for every value that may be such a word. */
 const words = ["2", "2024", "0x1", "1e3", "true", "on", "no", "y", "null"];
@@ -102,6 +107,7 @@ for (const word of words) {
     class: word,
     labels: { team: word },
     ingressClass: { name: word },
+    gatewayClass: { name: word },
     image: { pullSecrets: [word] },
     push: other,
     operator: { ...placed, ...other, env: { Y: word, NO: word, NULL: word } },

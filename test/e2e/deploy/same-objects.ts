@@ -10,6 +10,7 @@ import { type ReleaseArgs, releaseOf } from "../../../pulumi/release.ts";
 import { type Registered, registerInto } from "../../../pulumi/testing.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
+import { GATEWAY_CLASS } from "./helm.ts";
 
 const chart = resolve(import.meta.dirname, "../../../charts/sluice");
 
@@ -28,12 +29,18 @@ interface KubernetesObject {
 }
 
 /** The objects that `helm install` would send. */
-export async function helmObjects({ name, namespace, values = {} }: ReleaseArgs): Promise<Objects> {
+export async function helmObjects({
+  name,
+  namespace,
+  values = {},
+  hasGatewayApi = false,
+}: ReleaseArgs): Promise<Objects> {
   const folder = temporaryFolder("same-objects");
   try {
     const file = join(folder.path, "values.json");
     writeFileSync(file, JSON.stringify(values));
     const args = ["template", name, chart, "--namespace", namespace, "--values", file];
+    if (hasGatewayApi) args.push("--api-versions", GATEWAY_CLASS);
     const { stdout } = await promisify(execFile)(await tool("helm"), args, { maxBuffer: 1 << 26 });
     // YAML 1.1, like Kubernetes' own readers: 0440 is an octal mode.
     const documents = parseAllDocuments(stdout, { version: "1.1" }).map((document) => document.toJS());
