@@ -6,7 +6,7 @@ import { programImage } from "../cluster/pods/images.ts";
 import { images } from "../images/images.ts";
 import { tool } from "../programs/tool.ts";
 
-/** The name of the GatewayClass. */
+/** The name of the GatewayClass, which the chart creates. */
 export const gatewayClass = "sluice";
 /** The image of the suite's echo servers. */
 export const echoImage = "sluice.test/gateway-api-echo:1";
@@ -43,22 +43,15 @@ export async function startInstallation(): Promise<Cluster> {
   };
   try {
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], manifestsIn(crds));
+    await cluster.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
     await install("sluice-crds");
     await install("sluice", ...values);
-    await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(classObject));
     return cluster;
   } catch (error) {
     await cluster.down();
     throw error;
   }
 }
-
-const classObject = {
-  apiVersion: "gateway.networking.k8s.io/v1",
-  kind: "GatewayClass",
-  metadata: { name: gatewayClass },
-  spec: { controllerName: "sluice.dev/gateway-controller" },
-};
 
 /** The YAML documents of all files of a folder. */
 const manifestsIn = (folder: string): string =>

@@ -13,11 +13,11 @@ import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/f
 
 const intro = `# Gateway API
 
-The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes, TLSRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project; the operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights that the current chart or Pulumi stack gives it, it ignores these kinds, and its log names the missing rights.
+The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes, TLSRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project, and Sluice neither installs nor deletes them: \`kubectl apply --server-side -f https://github.com/kubernetes-sigs/gateway-api/releases/download/v1.6.3/standard-install.yaml\`. The operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights that the current chart or Pulumi stack gives it, it ignores these kinds, and its log names the missing rights.
 
 ## Which Gateways are served
 
-A Gateway belongs to an installation if its GatewayClass has the \`spec.controllerName\` \`sluice.dev/gateway-controller\`, or \`sluice.dev/gateway-controller/<class>\` for an installation whose [class](settings.md) is not \`sluice\`. If no such GatewayClass exists, or if the operator may not read GatewayClasses because it is limited to namespaces, the name itself must be the installation's class.
+A Gateway belongs to an installation if its GatewayClass has the \`spec.controllerName\` \`sluice.dev/gateway-controller\`, or \`sluice.dev/gateway-controller/<class>\` for an installation whose [class](settings.md) is not \`sluice\`. The chart and the Pulumi program create such a GatewayClass, with the name of the class ([how](../how-to/install-with-helm.md#for-production)). If no such GatewayClass exists, or if the operator may not read GatewayClasses because it is limited to namespaces, the name itself must be the installation's class.
 
 ## How requests are routed
 
