@@ -3,9 +3,9 @@ import { atMost, type BenchReport } from "../report.ts";
 import { MANAGER, resource } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";
 import { atShare } from "./shares.ts";
-import type { OperatorStage } from "./stage.ts";
+import type { PopulatedStage } from "./stage.ts";
 
-export async function apply(stage: OperatorStage, { applies }: { readonly applies: number }): Promise<BenchReport> {
+export async function apply(stage: PopulatedStage, { applies }: { readonly applies: number }): Promise<BenchReport> {
   const { nodes, operator } = await stage.running();
   const times: number[] = [];
   const before = operator.cpu();
@@ -14,7 +14,7 @@ export async function apply(stage: OperatorStage, { applies }: { readonly applie
     const made = resource("Route", `fresh-${at}`, { serviceRef: { name: "service-0" }, paths: [path] });
     await stage.client.apply("Route", made, { manager: MANAGER });
     const since = performance.now();
-    times.push(Math.max(...(await Promise.all(nodes.map(({ proxy }) => untilServed(proxy, path))))) - since);
+    times.push(Math.max(...(await Promise.all(nodes.map(({ proxy }) => untilServed({ port: proxy, path }))))) - since);
   }
   const cpu = ((operator.cpu() - before) * 1000) / applies;
   times.sort((one, other) => one - other);

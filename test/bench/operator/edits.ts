@@ -4,7 +4,7 @@ import { runWrk } from "../proxy/wrk.ts";
 import { atMost, type BenchReport } from "../report.ts";
 import { MANAGER, resource } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";
-import type { OperatorStage } from "./stage.ts";
+import type { PopulatedStage } from "./stage.ts";
 
 export interface EditsOptions {
   /** The minimum number of requests. */
@@ -23,7 +23,7 @@ const editions: readonly ((turn: number) => Readonly<Record<string, unknown>>)[]
   (turn) => ({ tags: [`turn-${turn}`] }),
 ];
 
-export async function edits(stage: OperatorStage, { requests }: EditsOptions): Promise<BenchReport> {
+export async function edits(stage: PopulatedStage, { requests }: EditsOptions): Promise<BenchReport> {
   const { nodes, operator } = await stage.running();
   const edit = (spec: Readonly<Record<string, unknown>>) =>
     stage.client.apply(
@@ -35,7 +35,7 @@ export async function edits(stage: OperatorStage, { requests }: EditsOptions): P
     );
   await edit({});
   // The document that the nodes acknowledged last may not contain the Route yet.
-  await Promise.all(nodes.map(({ proxy }) => untilServed(proxy, "/edited")));
+  await Promise.all(nodes.map(({ proxy }) => untilServed({ port: proxy, path: "/edited" })));
   const revision = await operator.metric("sluice_operator_revision");
   let [sent, failures, turns, over] = [0, 0, 0, false];
 

@@ -7,7 +7,7 @@ import { memoryOf } from "./memory.ts";
 import { MANAGER, resource } from "./population.ts";
 import type { RunningOperator } from "./running-operator.ts";
 import { atShare } from "./shares.ts";
-import type { OperatorStage } from "./stage.ts";
+import type { PopulatedStage } from "./stage.ts";
 
 export interface FleetOptions {
   readonly nodes: number;
@@ -27,7 +27,7 @@ interface All {
   readonly at: number;
 }
 
-async function startSimulated(stage: OperatorStage, nodes: number): Promise<readonly Process[]> {
+async function startSimulated(stage: PopulatedStage, nodes: number): Promise<readonly Process[]> {
   const main = join(import.meta.dirname, "simulated-nodes.ts");
   return Promise.all(
     Array.from({ length: PROCESSES }, (_, index) => {
@@ -67,7 +67,7 @@ async function untilAll(
 }
 
 async function measure(
-  stage: OperatorStage,
+  stage: PopulatedStage,
   operator: RunningOperator,
   simulated: readonly Process[],
   options: FleetOptions,
@@ -103,7 +103,7 @@ async function measure(
   };
 }
 
-export async function fleet(stage: OperatorStage, options: FleetOptions): Promise<BenchReport> {
+export async function fleet(stage: PopulatedStage, options: FleetOptions): Promise<BenchReport> {
   await stage.clear();
   const simulated = await startSimulated(stage, options.nodes);
   try {

@@ -11,7 +11,8 @@ import { keepCase } from "../results.ts";
 import { apply } from "./apply.ts";
 import { edits } from "./edits.ts";
 import { fleet } from "./fleet.ts";
-import { createOperatorStage, type OperatorStage } from "./stage.ts";
+import { populate } from "./population.ts";
+import { createOperatorStage, type PopulatedStage } from "./stage.ts";
 import { start } from "./start.ts";
 import { storm } from "./storm.ts";
 
@@ -28,7 +29,7 @@ const sizes = {
 };
 type SizeName = keyof typeof sizes;
 
-const cases: Readonly<Record<string, (stage: OperatorStage, size: typeof sizes) => Promise<BenchReport>>> = {
+const cases: Readonly<Record<string, (stage: PopulatedStage, size: typeof sizes) => Promise<BenchReport>>> = {
   start: (stage) => start(stage),
   apply: (stage, { applies }) => apply(stage, { applies }),
   storm: (stage, { rate, seconds }) => storm(stage, { perSecond: rate, seconds }),
@@ -55,7 +56,10 @@ for (const name of names) {
 const isTrial = Object.keys(values).length > 0;
 
 const filling = performance.now();
-const stage = await createOperatorStage(size);
+const stage: PopulatedStage = {
+  ...(await createOperatorStage({ populate: (client, url) => populate(client, size, url) })),
+  size,
+};
 console.log(`ready after ${((performance.now() - filling) / 1000).toFixed(0)} s`);
 try {
   for (const name of order) {

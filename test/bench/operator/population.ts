@@ -1,5 +1,5 @@
 /** The resources that exist before measurements begin. */
-import type { Resource, ResourceClient, SluiceKind } from "@sluice/crds";
+import { kindOf, type Resource, type ResourceClient, type SluiceKind } from "@sluice/crds";
 
 export interface Size {
   readonly routes: number;
@@ -33,12 +33,17 @@ export async function populate(client: ResourceClient, size: Size, url: string):
     for (let at = 0; at < size.consumers; at++)
       yield resource("Consumer", `consumer-${at}`, { username: `consumer-${at}` });
   }
-  const made = all();
+  await writeAll(client, all(), size.services + size.routes + size.consumers);
+}
+
+/** @param total The number of resources, for the progress. */
+export async function writeAll(client: ResourceClient, all: Generator<Resource>, total: number): Promise<void> {
   let written = 0;
-  const total = size.services + size.routes + size.consumers;
   const write = async () => {
-    for (const one of made) {
-      await client.apply(one.kind as SluiceKind, one, { manager: MANAGER });
+    for (const one of all) {
+      const kind = kindOf(one.apiVersion, one.kind);
+      if (kind === undefined) throw new Error(`unknown kind ${one.kind} of ${one.apiVersion}`);
+      await client.apply(kind, one, { manager: MANAGER });
       if (++written % 5000 === 0) console.log(`${written} of ${total} resources written`);
     }
   };

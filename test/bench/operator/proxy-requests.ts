@@ -5,9 +5,18 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
+export interface RequestTarget {
+  /** Default 127.0.0.1. */
+  readonly address?: string;
+  readonly port: number;
+  readonly path: string;
+  /** The Host. Default: the address. */
+  readonly host?: string;
+}
+
 /** Status of the response to a GET. */
-export async function ask(port: number, path: string): Promise<number> {
-  const outgoing = request({ host: "127.0.0.1", port, path, agent });
+async function ask({ address = "127.0.0.1", port, path, host }: RequestTarget): Promise<number> {
+  const outgoing = request({ host: address, port, path, agent, ...(host !== undefined && { headers: { host } }) });
   outgoing.end();
   const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
   answer.resume();
@@ -26,14 +35,15 @@ export interface UntilOptions {
  * Sends requests until the proxy answers 200. Resolves to the time of that response by `performance.now`; rejects after
  * the timeout.
  */
-export async function untilServed(port: number, path: string, options: UntilOptions = {}): Promise<number> {
+export async function untilServed(target: RequestTarget, options: UntilOptions = {}): Promise<number> {
   const { interval = 1, timeout = 30_000 } = options;
   const end = performance.now() + timeout;
   for (;;) {
-    const status = await ask(port, path);
+    // A port that is not open yet refuses connections.
+    const status = await ask(target).catch(() => 0);
     const now = performance.now();
     if (status === 200) return now;
-    if (now > end) throw new Error(`${path} was still answered with ${status} after ${timeout / 1000} s`);
+    if (now > end) throw new Error(`${target.path} was still answered with ${status} after ${timeout / 1000} s`);
     await pause(interval);
   }
 }

@@ -12,6 +12,8 @@ export interface OperatorProcessOptions {
   readonly certificates: PushCertificateFiles;
   /** Base addresses of push listeners. */
   readonly nodes: readonly string[];
+  /** More settings. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface RunningOperator {
@@ -35,7 +37,7 @@ interface Status {
 }
 
 export async function startOperatorProcess(options: OperatorProcessOptions): Promise<RunningOperator> {
-  const { kubeconfig, certificates, nodes } = options;
+  const { kubeconfig, certificates, nodes, env } = options;
   const port = await freePort();
   const startedAt = performance.now();
   const started = await startProcess(process.execPath, [...flags(), join(root, "operator/src/main.ts")], {
@@ -49,6 +51,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
       SLUICE_OPERATOR_LISTEN: `127.0.0.1:${port}`,
       SLUICE_NODES: nodes.join(","),
       SLUICE_LOG_LEVEL: "warn",
+      ...env,
       ...certificates.operator,
     },
     onOutput: (piece) => process.stderr.write(piece),

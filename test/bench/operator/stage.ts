@@ -10,15 +10,28 @@ import { type PushCertificateFiles, writePushCertificates } from "../../../tools
 import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { createStage, type Stage } from "../proxy/stage.ts";
-import { NAMESPACE, populate, type Size } from "./population.ts";
+import { NAMESPACE, type Size } from "./population.ts";
 import { closeProxyConnections } from "./proxy-requests.ts";
 import { type RunningOperator, startOperatorProcess } from "./running-operator.ts";
 
 export interface BenchNode {
   readonly process: Process;
+  /** The address of its listeners. */
+  readonly address: string;
   readonly proxy: number;
   /** Base address of the node's push listener. */
   readonly push: string;
+}
+
+export interface OperatorStageOptions {
+  /** Writes the resources that exist before measurements begin, with an administrator's rights. */
+  readonly populate: (client: ResourceClient, upstream: string) => Promise<void>;
+  /** Files or folders with CRDs, in addition to Sluice's own. */
+  readonly crds?: readonly string[];
+  /** The addresses of the nodes' listeners. Default: all nodes have 127.0.0.1. */
+  readonly addresses?: readonly string[];
+  /** Environment of the operator. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface OperatorStage {
@@ -26,7 +39,6 @@ export interface OperatorStage {
   readonly plane: ControlPlane;
   readonly client: ResourceClient;
   readonly certificates: PushCertificateFiles;
-  readonly size: Size;
   /** Path of the kubeconfig of the operator, which has the permissions of the chart's role. */
   readonly kubeconfig: string;
   /** The `url` that all Services of the population have. */
@@ -41,12 +53,17 @@ export interface OperatorStage {
   close(): Promise<void>;
 }
 
+/** With resources of Sluice. */
+export interface PopulatedStage extends OperatorStage {
+  readonly size: Size;
+}
+
 export interface Running {
   readonly nodes: readonly BenchNode[];
   readonly operator: RunningOperator;
 }
 
-async function startNode(name: string, certificates: PushCertificateFiles): Promise<BenchNode> {
+async function startNode(name: string, address: string, certificates: PushCertificateFiles): Promise<BenchNode> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
   const main = join(root, "gateway/src/main.ts");
   const args = ["--min-semi-space-size=8", "--max-semi-space-size=8", main, "gateway"];
@@ -54,8 +71,8 @@ async function startNode(name: string, certificates: PushCertificateFiles): Prom
     name,
     ready: `http://127.0.0.1:${status}/status`,
     env: {
-      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
-      SLUICE_PROXY_TLS_LISTEN: "127.0.0.1:0",
+      SLUICE_PROXY_LISTEN: `${address}:${proxy}`,
+      SLUICE_PROXY_TLS_LISTEN: `${address}:0`,
       SLUICE_PUSH_LISTEN: `127.0.0.1:${push}`,
       SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
@@ -63,13 +80,13 @@ async function startNode(name: string, certificates: PushCertificateFiles): Prom
       ...certificates.node,
     },
   });
-  return { process: started, proxy, push: `https://127.0.0.1:${push}` };
+  return { process: started, address, proxy, push: `https://127.0.0.1:${push}` };
 }
 
-async function preparePlane(plane: ControlPlane): Promise<string> {
+async function preparePlane(plane: ControlPlane, crds: readonly string[]): Promise<string> {
   const [kubeconfig] = await Promise.all([
     plane.kubeconfigFor(users.operator),
-    plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]),
+    plane.kubectl(["apply", "--server-side", ...[join(root, "crds"), ...crds].flatMap((path) => ["-f", path])]),
     plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(NAMESPACE)),
   ]);
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
@@ -77,7 +94,8 @@ async function preparePlane(plane: ControlPlane): Promise<string> {
   return kubeconfig;
 }
 
-export async function createOperatorStage(size: Size): Promise<OperatorStage> {
+export async function createOperatorStage(options: OperatorStageOptions): Promise<OperatorStage> {
+  const { populate, crds = [], addresses = ["127.0.0.1", "127.0.0.1"], env } = options;
   const machine: Stage = await createStage();
   const ends: (() => Promise<unknown>)[] = [machine.close];
   const kept: { stop(): Promise<unknown> }[] = [];
@@ -99,28 +117,28 @@ export async function createOperatorStage(size: Size): Promise<OperatorStage> {
     const plane = await startControlPlane();
     ends.push(plane.stop);
     const [kubeconfig, certificates] = await Promise.all([
-      preparePlane(plane),
+      preparePlane(plane, crds),
       writePushCertificates(join(machine.folder, "push")),
     ]);
     const log = { info() {}, warn: console.warn, error: console.error };
     const client = createClusterClient({ kubeconfig: plane.kubeconfig, log });
     ends.push(client.close);
     const url = `http://127.0.0.1:${machine.upstream}`;
-    await populate(client, size, url);
+    await populate(client, url);
     const startNodes = async () =>
       Promise.all(
-        ["node-1", "node-2"].map(async (name) => {
-          const node = await startNode(name, certificates);
+        addresses.map(async (address, index) => {
+          const node = await startNode(`node-${index + 1}`, address, certificates);
           keep(node.process);
           return node;
         }),
       );
     const startOperator = async (nodes: readonly string[]) =>
-      keep(await startOperatorProcess({ kubeconfig, certificates, nodes }));
+      keep(await startOperatorProcess({ kubeconfig, certificates, nodes, env }));
     const start = async (): Promise<Running> => {
       const nodes = await startNodes();
       const operator = await startOperator(nodes.map(({ push }) => push));
-      await operator.untilAcknowledged(2);
+      await operator.untilAcknowledged(nodes.length);
       await operator.untilSettled();
       return { nodes, operator };
     };
@@ -129,7 +147,6 @@ export async function createOperatorStage(size: Size): Promise<OperatorStage> {
       plane,
       client,
       certificates,
-      size,
       kubeconfig,
       url,
       running() {

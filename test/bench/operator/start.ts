@@ -4,19 +4,19 @@ import { memoryOf } from "./memory.ts";
 import { routeName } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";
 import type { RunningOperator } from "./running-operator.ts";
-import type { BenchNode, OperatorStage } from "./stage.ts";
+import type { BenchNode, PopulatedStage } from "./stage.ts";
 
 const BOUND = 15;
 const MEMORY_BOUND = 350;
 
 /** Seconds from the operator's start until both nodes have acknowledged the document and serve its last route. */
-async function untilAll({ size }: OperatorStage, operator: RunningOperator, nodes: readonly BenchNode[]) {
+async function untilAll({ size }: PopulatedStage, operator: RunningOperator, nodes: readonly BenchNode[]) {
   await operator.untilAcknowledged(nodes.length);
-  const served = nodes.map(({ proxy }) => untilServed(proxy, `/${routeName(size.routes - 1)}`));
+  const served = nodes.map(({ proxy }) => untilServed({ port: proxy, path: `/${routeName(size.routes - 1)}` }));
   return (Math.max(...(await Promise.all(served))) - operator.startedAt) / 1000;
 }
 
-export async function start(stage: OperatorStage): Promise<BenchReport> {
+export async function start(stage: PopulatedStage): Promise<BenchReport> {
   const rows: Record<string, string | number>[] = [];
   const seconds: number[] = [];
   const peaks: number[] = [];

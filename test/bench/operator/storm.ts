@@ -5,7 +5,7 @@ import { memoryOf } from "./memory.ts";
 import { MANAGER, route } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";
 import { atShare } from "./shares.ts";
-import type { OperatorStage } from "./stage.ts";
+import type { PopulatedStage } from "./stage.ts";
 
 /**
  * The number of Routes that are changed in turn. The first change of each adds a path, which needs memory. All these
@@ -57,7 +57,7 @@ class Feed {
   }
 }
 
-export async function storm(stage: OperatorStage, { perSecond, seconds }: StormOptions): Promise<BenchReport> {
+export async function storm(stage: PopulatedStage, { perSecond, seconds }: StormOptions): Promise<BenchReport> {
   const { nodes, operator } = await stage.running();
   const { routes, services, consumers } = stage.size;
   const feed = new Feed();
@@ -67,7 +67,8 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
 
   /** Requests each change's path from a node until the node serves it, in the order of the API server's responses. */
   async function watch(proxy: number): Promise<void> {
-    for await (const { path, at } of feed.read()) late.push((await untilServed(proxy, path, { interval: 5 })) - at);
+    for await (const { path, at } of feed.read())
+      late.push((await untilServed({ port: proxy, path }, { interval: 5 })) - at);
   }
 
   async function change(at: number): Promise<void> {
