@@ -4,8 +4,9 @@ import { namespacedName, type Resource, type ResourceClient } from "@sluice/crds
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { NodeService } from "../publish/node-discovery.ts";
+import { createConcurrencyLimiter } from "../publish/push-limiter.ts";
 import type { PublishGate } from "../saved-state/publish-gate.ts";
-import { type GatewayServiceOptions, gatewayService, isUpToDate } from "./gateway-service.ts";
+import { type GatewayServiceOptions, gatewayOf, gatewayService, isUpToDate } from "./gateway-service.ts";
 import type { ServiceNetwork } from "./service-network.ts";
 
 export interface ServiceWriterOptions {
@@ -23,28 +24,55 @@ export interface ServiceWriterOptions {
 
 /** Milliseconds between repetitions of failed writes. */
 const RETRY_INTERVAL = 5000;
+const PARALLEL_WRITES = 4;
 
 export function createServiceWriter(options: ServiceWriterOptions) {
   const { derive, unsynced, network, gate, client, manager, settings, nodeService, log } = options;
   const { clusterState } = derive;
+  const nodesKey = namespacedName(nodeService.namespace, nodeService.name);
   /** The last applied version of each Service, by Gateway: labels that are no longer wanted show up only there. */
   const applied = new Map<string, Resource>();
+  /** The Gateways (`namespace/name`) whose Services may have to be written or deleted. */
+  let changed = new Set<string>();
+  /** Those whose Services could not be written or deleted. */
+  let failed = new Set<string>();
+  const limited = createConcurrencyLimiter(PARALLEL_WRITES);
   let running: Promise<void> | undefined;
-  let isDirty = false;
   let closed = false;
 
   derive.changes.subscribe(({ resources }) => {
-    if (resources.some(({ kind }) => kind === "Gateway" || kind === "CoreService")) schedule();
+    for (const { kind, key } of resources) {
+      if (kind === "Gateway") changed.add(key);
+      else if (kind === "CoreService") serviceChanged(key);
+    }
+    schedule();
   });
-  gate.terms.subscribe((term) => {
+  gate.terms.subscribe(() => {
     // Another operator may have written since this one last led.
     applied.clear();
-    if (term !== null) schedule();
+    markAll();
+    schedule();
   });
-  const retry = setInterval(() => isDirty && schedule(), RETRY_INTERVAL).unref();
+  const retry = setInterval(() => {
+    changed = changed.union(failed);
+    failed = new Set();
+    schedule();
+  }, RETRY_INTERVAL).unref();
+
+  /** The end of a Service is reported as a change of its Gateway. */
+  function serviceChanged(key: string): void {
+    const service = clusterState.CoreService.get(key);
+    const gateway = service && gatewayOf(service, settings.class);
+    if (key === nodesKey) markAll();
+    else if (gateway !== undefined && network.services.get(gateway) === service) changed.add(gateway);
+  }
+
+  function markAll(): void {
+    changed = new Set([...derive.gateway.gateways.keys(), ...network.services.keys()]);
+  }
 
   function schedule(): void {
-    isDirty = true;
+    if (changed.size === 0) return;
     running ??= writeAll().finally(() => {
       running = undefined;
     });
@@ -55,51 +83,45 @@ export function createServiceWriter(options: ServiceWriterOptions) {
   async function writeAll(): Promise<void> {
     // Later changes of the same turn of the event loop are written with this one.
     await Promise.resolve();
-    while (isDirty && leads() && unsynced().length === 0) {
-      isDirty = false;
-      const nodes = clusterState.CoreService.get(namespacedName(nodeService.namespace, nodeService.name));
-      const isComplete = nodes !== undefined && (await applyAll(nodes)) && (await removeOthers());
-      if (isComplete) continue;
-      isDirty = true;
-      return;
+    while (changed.size > 0 && leads() && unsynced().length === 0) {
+      const nodes = clusterState.CoreService.get(nodesKey);
+      if (!nodes) return;
+      const keys = changed;
+      changed = new Set();
+      await Promise.all(
+        [...keys].map((key) =>
+          limited(async () => {
+            if (!leads() || !(await writeService(key, nodes))) failed.add(key);
+          }),
+        ),
+      );
     }
   }
 
-  /** Resolves to false when a write has failed. */
-  async function applyAll(nodes: Resource): Promise<boolean> {
-    let isComplete = true;
-    for (const [key, derived] of derive.gateway.gateways) {
-      const wanted = gatewayService(derived, { settings, nodes });
-      const present = network.services.get(key);
-      if (!wanted || !leads()) continue;
-      if (present && isUpToDate(present, wanted) && isDeepStrictEqual(applied.get(key), wanted)) continue;
-      const isWritten = await attempt(wanted, async () => {
-        await client.apply("CoreService", wanted, { manager, force: true });
-        applied.set(key, wanted);
-      });
-      if (!isWritten) isComplete = false;
-    }
-    return isComplete;
+  /** Applies or deletes the Service of a Gateway, if necessary. Resolves to false when the write has failed. */
+  async function writeService(key: string, nodes: Resource): Promise<boolean> {
+    const derived = derive.gateway.gateways.get(key);
+    const present = network.services.get(key);
+    if (!derived) return !present || removeService(key, present);
+    const wanted = gatewayService(derived, { settings, nodes });
+    if (!wanted || (present && isUpToDate(present, wanted) && isDeepStrictEqual(applied.get(key), wanted))) return true;
+    return attempt(wanted, async () => {
+      await client.apply("CoreService", wanted, { manager, force: true });
+      applied.set(key, wanted);
+    });
   }
 
-  /** Resolves to false when a Service could not be deleted. */
-  async function removeOthers(): Promise<boolean> {
-    let isComplete = true;
-    for (const [key, service] of [...network.services]) {
-      if (derive.gateway.gateways.has(key) || !leads()) continue;
-      const isRemoved = await attempt(service, async () => {
-        const [namespace = "", name = ""] = key.split("/");
-        // A Gateway that this operator only cannot read keeps its Service, and with it its address.
-        const isKnown = clusterState.Gateway.has(key);
-        if (!isKnown && (await client.get({ kind: "Gateway", namespace, name })) !== null) return;
-        const { metadata } = service;
-        const ref = { kind: "CoreService", namespace: metadata.namespace, name: metadata.name } as const;
-        await client.remove(ref, metadata.uid === undefined ? {} : { uid: metadata.uid });
-        applied.delete(key);
-      });
-      if (!isRemoved) isComplete = false;
-    }
-    return isComplete;
+  async function removeService(key: string, service: Resource): Promise<boolean> {
+    return attempt(service, async () => {
+      const [namespace = "", name = ""] = key.split("/");
+      // A Gateway that this operator only cannot read keeps its Service, and with it its address.
+      const isKnown = clusterState.Gateway.has(key);
+      if (!isKnown && (await client.get({ kind: "Gateway", namespace, name })) !== null) return;
+      const { metadata } = service;
+      const ref = { kind: "CoreService", namespace: metadata.namespace, name: metadata.name } as const;
+      await client.remove(ref, metadata.uid === undefined ? {} : { uid: metadata.uid });
+      applied.delete(key);
+    });
   }
 
   async function attempt({ metadata }: Resource, write: () => Promise<void>): Promise<boolean> {

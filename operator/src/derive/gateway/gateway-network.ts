@@ -1,4 +1,5 @@
 /** How clients reach Gateways: the ports that nodes open for them, and their addresses. */
+import { isDeepStrictEqual } from "node:util";
 import type { GatewayAddressStatus, Resource } from "@sluice/crds";
 import { createEmitter, type Output } from "../../emitter.ts";
 import type { OperatorSettings } from "../../settings.ts";
@@ -23,17 +24,20 @@ export interface SharedNetworkOptions {
 export function createSharedNetwork({ watch, settings }: SharedNetworkOptions): GatewayNetwork {
   const { clusterState } = watch;
   const changes = createEmitter<ReadonlySet<string>>();
+  let addresses = addressesNow();
   watch.changes.subscribe(({ resources }) => {
-    if (resources.some(({ kind, key }) => kind === "CoreService" && key === settings.publishService))
-      changes.emit(new Set(clusterState.Gateway.keys()));
+    if (!resources.some(({ kind, key }) => kind === "CoreService" && key === settings.publishService)) return;
+    const before = addresses;
+    addresses = addressesNow();
+    if (!isDeepStrictEqual(before, addresses)) changes.emit(new Set(clusterState.Gateway.keys()));
   });
-  return {
-    changes,
-    nodePortOf: (_, port) => port,
-    addressesOf: () =>
-      (gatewayAddresses(settings, clusterState.CoreService) ?? []).flatMap(({ ip, hostname }) => [
-        ...(ip === undefined ? [] : [{ type: "IPAddress" as const, value: ip }]),
-        ...(hostname === undefined ? [] : [{ type: "Hostname" as const, value: hostname }]),
-      ]),
-  };
+
+  function addressesNow(): readonly GatewayAddressStatus[] {
+    return (gatewayAddresses(settings, clusterState.CoreService) ?? []).flatMap(({ ip, hostname }) => [
+      ...(ip === undefined ? [] : [{ type: "IPAddress" as const, value: ip }]),
+      ...(hostname === undefined ? [] : [{ type: "Hostname" as const, value: hostname }]),
+    ]);
+  }
+
+  return { changes, nodePortOf: (_, port) => port, addressesOf: () => addresses };
 }
