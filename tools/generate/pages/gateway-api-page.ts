@@ -29,11 +29,11 @@ Each match becomes a Route, and each rule a Service, that exist only in the gate
 
 ## How TLS connections are routed
 
-A listener with the protocol \`TLS\` takes connections instead of requests. The nodes read the server name (SNI) of the ClientHello, which must arrive within 10 seconds and in at most 32 kB. The listener is chosen as for requests, with the server name in place of the Host, and so is the TLSRoute. If several TLSRoutes have the same hostname, the oldest is used.
+A listener with the protocol \`TLS\` forwards whole connections, not requests. The nodes read the server name (SNI) of the ClientHello, which must arrive within 10 seconds and in at most 32 kB. The listener is chosen as for requests, with the server name in place of the Host, and so is the TLSRoute. If several TLSRoutes have the same hostname, the oldest is used.
 
-The gateway joins the connection with one to an endpoint of a core Service. If an endpoint cannot be reached, another one is tried. Neither side can send faster than the other one reads; each side may end its direction first. The connection ends when both sides have ended, after 60 seconds without data in either direction, and at the end of a shutdown's drain time. It has one line in the access log, with \`protocol\`, \`server_name\`, the bytes and the target; a connection that the gateway closes has the \`status\` that a request would get, such as 404 without a route. The reason is in the node's log.
+The gateway opens a connection to an endpoint of a core Service, and passes the bytes of each connection to the other. If an endpoint cannot be reached, another one is tried. Neither side can send faster than the other one reads; each side may end its direction first. The connection ends when both sides have ended, after 60 seconds without data in either direction, and at the end of a shutdown's drain time. It has one line in the access log, with \`protocol\`, \`server_name\`, the bytes and the target; a connection that the gateway closes has the \`status\` that a request would get, such as 404 without a route. The reason is in the node's log.
 
-Plugins act on HTTP only. A plugin that protects, such as key-auth or ip-restriction, and whose target is the Gateway therefore closes the Gateway's TLSRoutes. Global plugins do not act on TLSRoutes, as in Kong, unless \`protocols\` of the plugin contains \`tls\` or \`tls_passthrough\`: then they close these routes as well.
+Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restriction, is attached to the Gateway, connections of the Gateway's TLSRoutes are therefore closed. Global plugins do not act on TLSRoutes, as in Kong, unless \`protocols\` of the plugin contains \`tls\` or \`tls_passthrough\`: then they close these routes as well.
 
 ## Status
 
