@@ -66,3 +66,12 @@ export function validityFault({ not_before, not_after }: CertificateDetails, now
   if (Date.parse(not_before) > now) return `is valid only from ${not_before}`;
   return Date.parse(not_after) - now <= EXPIRES_SOON * 86_400_000 ? `expires at ${not_after}` : null;
 }
+
+/**
+ * The certificates of a text in PEM, without comments and blocks of other kinds between them. Undefined: there is none,
+ * or one cannot be read.
+ */
+export function trustedCertificatesIn(pem: string): string | undefined {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return blocks.length > 0 && blocks.every((block) => readCertificate(block) !== null) ? blocks.join("\n") : undefined;
+}

@@ -66,7 +66,10 @@ export type StreamProtocol = "tls" | "tls_passthrough";
  * listeners may share a port if they have different host names, and if all or none of them use TLS.
  */
 export interface DocumentListener {
-  /** Unique: `<namespace>/<gateway>/<listener>`. */
+  /**
+   * Unique: `<namespace>/<gateway>/<listener>`, or `<namespace>/<gateway>/<namespace>/<listenerset>/<listener>` for a
+   * listener of a ListenerSet.
+   */
   readonly name: string;
   /** The port that nodes open. */
   readonly port: number;
@@ -75,6 +78,18 @@ export interface DocumentListener {
   readonly protocol: "http" | "https" | StreamProtocol;
   /** In lower case; `*.` stands for one or more labels. Absent: all hosts. */
   readonly hostname?: string;
+  /** Clients are asked for a certificate. Only with https. Absent: they are not, unless a plugin needs it. */
+  readonly client_validation?: ListenerClientValidation;
+}
+
+export interface ListenerClientValidation {
+  /**
+   * `required`: a connection without a valid certificate is closed. `optional`: it is served, and only plugins look at
+   * the certificate.
+   */
+  readonly mode: "required" | "optional";
+  /** Certificates in PEM, each of which is a trust anchor. */
+  readonly trusted_certificates: string;
 }
 
 /** A condition for the value of a header or of a query parameter. */

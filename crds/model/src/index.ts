@@ -21,6 +21,7 @@ export { schemaNodeAt, withDeprecated } from "./check/deprecated.ts";
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
 export { checkWithHidden } from "./check/hidden-members.ts";
 export { type CheckedEntity, type CheckOptions, checkConfig, checkCredentialKey, checkEntity } from "./check/index.ts";
+export { MAX_TRUSTED_CERTIFICATES } from "./check/listener.ts";
 export { expiredMessage } from "./check/rules/certificates.ts";
 export { withPort } from "./check/rules/hosts.ts";
 export * from "./document/describe.ts";
