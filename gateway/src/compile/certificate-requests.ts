@@ -3,6 +3,7 @@
  * name decides, as in Kong. A handshake requests a certificate if a plugin that needs one applies to a route with this
  * server name in `snis`, or to a route without `snis`, which requests with any server name may match.
  */
+import type { X509Certificate } from "node:crypto";
 import {
   type Difference,
   emptySnapshot,
@@ -17,6 +18,11 @@ import { GroupIndex } from "./identities/group-index.ts";
 export interface CertificateRequest {
   /** CA certificates (PEM) whose names the request lists, for clients to select a certificate. Empty: no names. */
   readonly authorities: readonly string[];
+  /**
+   * Why a client that sent these certificates may not connect; null: it may. Absent: all clients may, and plugins decide
+   * about their requests.
+   */
+  readonly faultOf?: (sent: readonly X509Certificate[]) => string | null;
 }
 
 interface Sources {

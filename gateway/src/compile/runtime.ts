@@ -239,6 +239,8 @@ export interface ListenerIndex {
    * certificates, the oldest that covers the name is used, or else the oldest.
    */
   certificate(port: number, serverName: string | null): SnapshotCertificate | undefined;
+  /** The listener that serves a server name (null: no SNI) on a port of the document; null: none does. */
+  atHandshake(port: number, serverName: string | null): DocumentListener | null;
 }
 
 /** The exchanges under way that use a runtime. */

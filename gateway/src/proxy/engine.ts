@@ -8,6 +8,7 @@ import type { Connections } from "../metrics/metrics.ts";
 import type { Guard } from "../outbound/guard.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import type { DebugTokens } from "./debug/debug-tokens.ts";
+import type { CreateClientVerifier } from "./listener/client-validation.ts";
 import type { DocumentPort, PortFailure } from "./listener/document-ports.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
@@ -41,6 +42,8 @@ export interface ProxyOptions extends PipelineOptions {
   readonly connectionSlots?: ConnectionSlots;
   /** Default: a guard that the listener creates from the settings. The listener adds its own addresses to the guard. */
   readonly guard?: Guard;
+  /** Verifies clients of listeners that require certificates. Default: these listeners accept no client. */
+  readonly createClientVerifier?: CreateClientVerifier;
 }
 
 export interface ProxyListener {

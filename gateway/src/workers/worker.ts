@@ -3,7 +3,7 @@
  */
 import { emptySnapshot, importPlugins, NODE, type Snapshot } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
-import { builtInPlugins } from "@sluice/plugins";
+import { builtInPlugins, createClientVerifier } from "@sluice/plugins";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
@@ -148,6 +148,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     observer,
     debugTokens: own.debugTokens,
     onUnrouted: services.metrics.countUnrouted,
+    createClientVerifier,
     runtime: () => runtime,
   });
   const nodeTools: NodeEndpointTools = {

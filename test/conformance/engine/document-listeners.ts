@@ -154,6 +154,56 @@ export function documentListenerSuite(engine: Engine): void {
         assert.equal(await of(get(servername, host)), expected, `${servername} ${host}`);
     });
 
+    it("closes the connections of clients whose certificate the listener does not accept", async (test) => {
+      const port = await closedPort(test);
+      const other = await makeAuthority("another authority");
+      const trusted_certificates = authority.certificate;
+      const secure = (name: string, mode?: "required" | "optional") =>
+        listener(name, port, {
+          protocol: "https",
+          hostname: `${name}.example`,
+          ...(mode && { client_validation: { mode, trusted_certificates } }),
+        });
+      const listeners = [secure("strict", "required"), secure("lax", "optional"), secure("open")];
+      const server = await issue("server", ["strict.example", "lax.example", "open.example"]);
+      const { observer, of } = recordRoutes();
+      const rig = await startRig(test, engine, {
+        ...{ upstream: echo, listeners, observer },
+        routes: Object.fromEntries(listeners.map(({ name }) => [name, onListeners([name])])),
+        listenerCertificates: Object.fromEntries(listeners.map(({ name }) => [name, server])),
+      });
+      assert.deepEqual(await open(rig, ...listeners), []);
+      const client = { name: "ann", usage: "client" } as const;
+      const [own, foreign] = [await authority.issue(client), await other.issue(client)];
+      const intermediate = await authority.delegate("an intermediate authority");
+      const alone = await intermediate.issue(client);
+      const delegated = { ...alone, certificate: `${alone.certificate}\n${intermediate.certificate}` };
+      const get = (host: string, more: ConnectionOptions, servername = host) =>
+        new Promise<Awaited<ReturnType<typeof received>>>((resolve, reject) => {
+          const to: ConnectionOptions = { host: "127.0.0.1", port, servername, rejectUnauthorized: false, ...more };
+          requestTls({ ...to, agent: false, headers: { Host: host } }, (response) => resolve(received(response)))
+            .on("error", reject)
+            .end();
+        });
+      const table = [
+        ["strict.example", "a certificate of the authority", own, "strict"],
+        ["strict.example", "a certificate of an intermediate authority", delegated, "strict"],
+        ["strict.example", "a certificate without that of its issuer", alone, "refused"],
+        ["strict.example", "a certificate of another authority", foreign, "refused"],
+        ["strict.example", "no certificate", null, "refused"],
+        ["lax.example", "no certificate", null, "lax"],
+        ["lax.example", "a certificate of another authority", foreign, "lax"],
+        ["open.example", "no certificate", null, "open"],
+      ] as const;
+      for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const)
+        for (const [host, what, pair, expected] of table) {
+          const shown = pair && { cert: pair.certificate, key: pair.key };
+          const result = await of(get(host, { maxVersion, ...shown })).catch(() => "refused");
+          assert.equal(result, expected, `${maxVersion} ${host} with ${what}`);
+        }
+      assert.equal(await of(get("strict.example", {}, "open.example")), 421);
+    });
+
     it("closes a port as at a shutdown: requests in flight are completed, idle connections closed, other ports stay", async (test) => {
       const [closing, staying] = [await closedPort(test), await closedPort(test)];
       const listeners = [listener("closing", closing), listener("staying", staying)];

@@ -13,6 +13,7 @@ import type {
   SnapshotRoute,
 } from "@sluice/model";
 import type { PluginFacts, PluginPhases } from "@sluice/plugin-sdk";
+import { createClientVerifier } from "@sluice/plugins";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { ActiveHealthChecks } from "../../../gateway/src/balance/active-checks.ts";
 import type { Balancer } from "../../../gateway/src/balance/balancer.ts";
@@ -124,6 +125,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
     },
     log: { warn: write, error: write },
     observer: options.observer ?? null,
+    createClientVerifier,
     runtime: () => runtime,
   });
   test.after(() => proxy.close({ deadline: 0 }));

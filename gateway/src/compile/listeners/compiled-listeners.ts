@@ -90,12 +90,16 @@ export class CompiledListeners implements ListenerIndex {
   }
 
   certificate(port: number, serverName: string | null): SnapshotCertificate | undefined {
-    const listener = this.table.ports.get(port)?.find(serverName?.toLowerCase() ?? "");
+    const listener = this.atHandshake(port, serverName);
     if (!listener) return undefined;
     this.#certificates ??= certificatesByListener(this.#sections);
     const own = this.#certificates.get(listener.name) ?? [];
     if (own.length < 2 || serverName === null) return own[0];
     return own.find((certificate) => covers(certificate, serverName)) ?? own[0];
+  }
+
+  atHandshake(port: number, serverName: string | null): DocumentListener | null {
+    return this.table.ports.get(port)?.find(serverName?.toLowerCase() ?? "") ?? null;
   }
 
   #portOf({ documentPort }: RequestDestination) {

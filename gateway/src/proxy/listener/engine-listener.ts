@@ -8,11 +8,13 @@ import { createGuard } from "../../outbound/guard.ts";
 import { createConnectionLimitsMemory, sharedConnectionLimits } from "../../shared-memory/connection-limits.ts";
 import { markDocumentPort, peerAddressOf } from "../client/open-connection.ts";
 import type { CloseOptions, PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
+import { LogLimiter } from "../observability/log-limiter.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";
 import { Streams } from "../streams/streams.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { ClientMemory } from "./client-memory.ts";
+import { acceptsNoClient, ListenerRequests } from "./client-validation.ts";
 import { type DocumentPort, DocumentPorts, type PortSocket } from "./document-ports.ts";
 import { startTlsListener, type TlsListener, type TlsListenerOptions } from "./tls-listener.ts";
 import { UnacknowledgedClients } from "./unacknowledged-clients.ts";
@@ -68,6 +70,8 @@ export async function startEngine(
   const { guard = createGuard(settings) } = options;
   const memory = new ClientMemory(settings.clientMemory, log);
   const connect = connectBehind(guard);
+  const lines = new LogLimiter();
+  const requests = new ListenerRequests(options.createClientVerifier ?? acceptsNoClient);
   const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
   let isDraining = false;
   let keepsIdle = false;
@@ -111,14 +115,23 @@ export async function startEngine(
     await engine.close();
   }
 
-  const openTls = (own: Pick<TlsListenerOptions, "listen" | "onConnection" | "certificate" | "stream">) =>
+  type OwnTlsOptions = Pick<
+    TlsListenerOptions,
+    "listen" | "onConnection" | "certificate" | "certificateRequest" | "stream"
+  >;
+  const openTls = (own: OwnTlsOptions) =>
     startTlsListener({
       ...own,
       reusePort,
       admit,
       sockets: clientSockets(settings),
       protocols: engine.protocols,
-      certificateRequest: (serverName) => runtime().certificateRequests.find(serverName),
+      onRefused(reason) {
+        const { port } = own.listen;
+        const unlogged = lines.allow(`${port} ${reason}`);
+        if (unlogged === null) return;
+        log.warn({ port, reason, ...(unlogged > 0 && { unlogged }) }, "refused the certificate of a client");
+      },
       handshakeTimeout: settings.handshakeTimeout,
     });
 
@@ -131,6 +144,7 @@ export async function startEngine(
       listen: listenTls,
       onConnection: engine.serveTls,
       certificate: (serverName) => runtime().certificates.find(serverName),
+      certificateRequest: (serverName) => runtime().certificateRequests.find(serverName),
     });
     guard.addOwnListener(tls.address);
     return tls;
@@ -154,6 +168,9 @@ export async function startEngine(
         engine.serveTls(socket);
       },
       certificate: (serverName) => runtime().listeners.certificate(port, serverName),
+      certificateRequest: (serverName) =>
+        requests.of(runtime().listeners.atHandshake(port, serverName)) ??
+        runtime().certificateRequests.find(serverName),
       stream: (raw, serverName) => streams.handlerFor({ raw, port, serverName }),
     });
     return {

@@ -15,7 +15,7 @@ import { type AddressInfo, createServer, type ServerOpts, type Socket } from "no
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "@sluice/model";
 import type { CertificateRequest } from "../../compile/certificate-requests.ts";
-import { markRequesting } from "../client/client-certificates.ts";
+import { markRequesting, sentCertificates } from "../client/client-certificates.ts";
 import type { ListenAddress } from "../settings.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
@@ -41,8 +41,10 @@ export interface TlsListenerOptions {
   readonly onConnection: (socket: TLSSocket) => void;
   /** The certificate for a server name (null: no SNI). Undefined: the handshake fails. */
   readonly certificate: (serverName: string | null) => Certificate | undefined;
-  /** The request for the client's certificate; null: none is requested. Clients without a certificate are admitted. */
+  /** The request for the client's certificate; null: none is requested. */
   readonly certificateRequest: (serverName: string | null) => CertificateRequest | null;
+  /** Called when a connection is closed because of the certificates of its client. */
+  readonly onRefused: (fault: string) => void;
   /** Milliseconds after which an unfinished ClientHello or handshake is aborted. */
   readonly handshakeTimeout: number;
   /** Called once for each connection; null: it is for HTTP. Default: all are. */
@@ -94,6 +96,12 @@ function createContext(
   return createSecureContext({ ...pairs, ca: [...request.authorities], secureOptions: secureOptions | NO_TICKET });
 }
 
+interface HandshakeOptions {
+  readonly request: CertificateRequest | null;
+  /** The protocols for ALPN. Empty: none is selected. */
+  readonly offered: readonly string[];
+}
+
 /** Rejects when listening fails. */
 export async function startTlsListener(options: TlsListenerOptions): Promise<TlsListener> {
   const {
@@ -102,6 +110,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     sockets,
     protocols,
     onConnection,
+    onRefused,
     certificate,
     certificateRequest,
     handshakeTimeout,
@@ -131,10 +140,18 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
         return;
       }
       // The protocols of a stream are unknown, so none is selected.
-      const socket = secure(raw, serverName, handler === null ? protocols : []);
+      const offered = handler === null ? protocols : [];
+      const request = certificateRequest(serverName);
+      const socket = secure(raw, serverName, { request, offered });
       socket.once("error", ignore);
       socket.once("secure", () => {
         end();
+        const fault = request?.faultOf?.(sentCertificates(socket) ?? []) ?? null;
+        if (fault !== null) {
+          onRefused(fault);
+          raw.destroy();
+          return;
+        }
         socket.off("error", ignore);
         if (handler !== null) {
           handler.serve(socket);
@@ -147,9 +164,8 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     });
   });
 
-  function secure(raw: Socket, serverName: string | null, offered: readonly string[]): TLSSocket {
+  function secure(raw: Socket, serverName: string | null, { request, offered }: HandshakeOptions): TLSSocket {
     const found = certificate(serverName);
-    const request = certificateRequest(serverName);
     const context = found === undefined ? nothing : contextOf(found, request);
     // A TLSSocket copies the session id context of its TLS context at its creation.
     context.context.setSessionIdContext(hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
