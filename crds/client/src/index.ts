@@ -21,23 +21,43 @@ export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export { seconds } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
-export { type DerivedGateway, deriveGateway, type GatewayListener } from "./derive/gateway/derive-gateway.ts";
+export type { AttachedListener, ListenerOwner } from "./derive/gateway/attachment.ts";
+export {
+  allListeners,
+  type DerivedGateway,
+  deriveGateway,
+  parentOfListenerSet,
+} from "./derive/gateway/derive-gateway.ts";
 export { type DerivedRoute, deriveRoute, type RouteParent } from "./derive/gateway/derive-route.ts";
-export { type Finding, type RouteKind, routeKinds, succeeds } from "./derive/gateway/gateway-api.ts";
+export {
+  type Finding,
+  type ListenerOwnerKind,
+  type RouteKind,
+  routeKinds,
+  succeeds,
+} from "./derive/gateway/gateway-api.ts";
 export { isOwnGateway, isOwnGatewayClass } from "./derive/gateway/gateway-class.ts";
 export {
   type GatewayAddressStatus,
   type GatewayProgress,
   gatewayClassStatus,
   gatewayStatus,
+  listenerSetStatus,
   routeStatus,
   supportedFeatures,
 } from "./derive/gateway/gateway-status.ts";
+export { type DerivedListenerSet, orphanedListenerSet } from "./derive/gateway/listeners/derive-listener-set.ts";
+export {
+  type GatewayListener,
+  ownerOfListener,
+  ownersOfListener,
+} from "./derive/gateway/listeners/derive-listeners.ts";
 export {
   gatewayClassMembers,
   gatewayMembers,
   grpcRouteMembers,
   httpRouteMembers,
+  listenerSetMembers,
   type MemberTable,
   referenceGrantMembers,
   tlsRouteMembers,

@@ -31,6 +31,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   },
   GatewayClass: { apiVersion: "gateway.networking.k8s.io/v1", kind: "GatewayClass", plural: "gatewayclasses" },
   Gateway: { apiVersion: "gateway.networking.k8s.io/v1", kind: "Gateway", plural: "gateways" },
+  ListenerSet: { apiVersion: "gateway.networking.k8s.io/v1", kind: "ListenerSet", plural: "listenersets" },
   HTTPRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "HTTPRoute", plural: "httproutes" },
   GRPCRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "GRPCRoute", plural: "grpcroutes" },
   TLSRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "TLSRoute", plural: "tlsroutes" },

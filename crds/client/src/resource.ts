@@ -29,7 +29,14 @@ export type CoreKind =
   | "Namespace"
   | GatewayApiKind;
 /** The kinds of the Gateway API (group gateway.networking.k8s.io) that are read. Their CRDs may be absent. */
-export type GatewayApiKind = "GatewayClass" | "Gateway" | "HTTPRoute" | "GRPCRoute" | "TLSRoute" | "ReferenceGrant";
+export type GatewayApiKind =
+  | "GatewayClass"
+  | "Gateway"
+  | "ListenerSet"
+  | "HTTPRoute"
+  | "GRPCRoute"
+  | "TLSRoute"
+  | "ReferenceGrant";
 export type Kind = SluiceKind | CoreKind;
 
 export interface Metadata {

@@ -39,6 +39,7 @@ export const MAX_DERIVED = 4096;
 const sourceKinds = {
   ingress: "Ingress",
   gateway: "Gateway",
+  "listener-set": "ListenerSet",
   "http-route": "HTTPRoute",
   "grpc-route": "GRPCRoute",
   "tls-route": "TLSRoute",

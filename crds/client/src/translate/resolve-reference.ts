@@ -52,6 +52,7 @@ const words: Readonly<Record<CrossNamespaceReference["to"]["kind"], string>> = {
   Consumer: "Consumer",
   Vault: "Vault",
   Plugin: "Plugin",
+  ConfigMap: "ConfigMap",
   Secret: "Secret",
   CoreService: "core Service",
 };

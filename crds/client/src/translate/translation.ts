@@ -41,7 +41,7 @@ export interface CrossNamespaceReference {
     readonly namespace: string;
   };
   readonly to: {
-    readonly kind: ResourceKind | "Secret" | "CoreService";
+    readonly kind: ResourceKind | "ConfigMap" | "Secret" | "CoreService";
     readonly namespace: string;
     readonly name: string;
   };

@@ -1,7 +1,6 @@
 /** Decides to which listeners a route attaches, and for which hosts (Gateway API, "AllowedRoutes" and "Hostname"). */
 import type { StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
-import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
 import {
   type Finding,
   fails,
@@ -12,7 +11,8 @@ import {
   succeeds,
   withArticle,
 } from "./gateway-api.ts";
-import { selectsLabels } from "./label-selector.ts";
+import { allowsNamespace, type NamespaceFacts, UNKNOWN_LABELS } from "./listeners/allowed-namespaces.ts";
+import type { GatewayListener } from "./listeners/derive-listeners.ts";
 
 export interface AttachedListener {
   /** The name in the document. */
@@ -30,30 +30,36 @@ export interface Attachment {
   readonly listeners: readonly AttachedListener[];
 }
 
-export interface AttachingRoute {
+export interface AttachingRoute extends NamespaceFacts {
   readonly kind: RouteKind;
-  readonly namespace: string;
   readonly hostnames: readonly string[];
-  /** The labels of the route's namespace; undefined: they are unknown, and no selector matches. */
-  readonly namespaceLabels: () => Readonly<Record<string, string>> | undefined;
 }
 
-/** Whether a parent of a route is a Gateway. */
-export const isGatewayRef = ({ group = GATEWAY_API, kind = "Gateway" }: ParentReference): boolean =>
-  group === GATEWAY_API && kind === "Gateway";
+/** A Gateway or ListenerSet to which routes may attach. */
+export interface ListenerOwner {
+  readonly owner: Resource;
+  readonly listeners: readonly GatewayListener[];
+  /** Why it has no listeners that can be served; undefined: it has, or they have reasons of their own. */
+  readonly refused?: Finding | undefined;
+}
 
-/** The result of attaching a route to the Gateway that a parent reference names. */
+/** The kind of a parent with listeners; undefined: the parent is of another kind. */
+export const ownerKindOf = ({ group = GATEWAY_API, kind = "Gateway" }: ParentReference) =>
+  group === GATEWAY_API && (kind === "Gateway" || kind === "ListenerSet") ? kind : undefined;
+
+/** The result of attaching a route to the Gateway or ListenerSet that a parent reference names. */
 export function attach(
   route: AttachingRoute,
   { sectionName, port }: ParentReference,
-  { gateway, listeners }: DerivedGateway,
+  { owner, listeners, refused: refusal }: ListenerOwner,
 ): Attachment {
+  if (refusal) return refused("NoMatchingParent", `the ${owner.kind} is not accepted: ${refusal.message}`);
   const named = listeners.filter(
     ({ listener }) =>
       (sectionName === undefined || listener.name === sectionName) && (port === undefined || listener.port === port),
   );
   if (named.length === 0) return refused("NoMatchingParent", `no listener has ${describe({ sectionName, port })}`);
-  const open = named.filter((one) => one.kinds.includes(route.kind) && allowsNamespace(one, gateway, route));
+  const open = named.filter((one) => one.kinds.includes(route.kind) && allowsRoute(one, owner, route));
   if (open.length === 0)
     return refused(
       "NotAllowedByListeners",
@@ -81,23 +87,9 @@ const namesOf = (listeners: readonly GatewayListener[]): string =>
 
 const needsLabels = ({ listener }: GatewayListener): boolean => listener.allowedRoutes?.namespaces?.from === "Selector";
 
-const UNKNOWN_LABELS =
-  ", whose labels are unknown: selectors need an operator with the right to list and watch Namespaces";
-
-function allowsNamespace({ listener }: GatewayListener, gateway: Resource, route: AttachingRoute): boolean {
+function allowsRoute({ listener }: GatewayListener, owner: Resource, route: AttachingRoute): boolean {
   const { from = "Same", selector } = listener.allowedRoutes?.namespaces ?? {};
-  switch (from) {
-    case "All":
-      return true;
-    case "Same":
-      return route.namespace === gateway.metadata.namespace;
-    case "Selector": {
-      const labels = route.namespaceLabels();
-      return selector !== undefined && labels !== undefined && selectsLabels(selector, labels);
-    }
-    default:
-      return false;
-  }
+  return allowsNamespace({ from, ...(selector && { selector }) }, owner.metadata.namespace, route);
 }
 
 /** The hosts that both a listener and a route have; of a wildcard and a host that it covers, the more specific one. */

@@ -2,22 +2,31 @@
 import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
 import { derivedResource } from "../derived-resource.ts";
-import { attach, isGatewayRef } from "./attachment.ts";
-import type { DerivedGateway } from "./derive-gateway.ts";
+import { type AttachedListener, type Attachment, attach, type ListenerOwner, ownerKindOf } from "./attachment.ts";
 import { deriveRule, type RuleLookups } from "./derive-rule.ts";
 import { deriveTlsRule } from "./derive-tls-rule.ts";
-import { type Finding, type ParentReference, type RouteKind, routeSpecOf, succeeds } from "./gateway-api.ts";
+import {
+  type Finding,
+  fails,
+  type ListenerOwnerKind,
+  type ParentReference,
+  type RouteKind,
+  routeSpecOf,
+  succeeds,
+} from "./gateway-api.ts";
 import { sizeFault } from "./route-places.ts";
 
 /** Facts about other resources. */
 export interface DeriveRouteOptions extends RuleLookups {
-  /** A Gateway of this installation by `namespace/name`. */
-  readonly gatewayOf: (key: string) => DerivedGateway | undefined;
+  /** A Gateway of this installation, or a ListenerSet of one, by `namespace/name`. */
+  readonly ownerOf: (kind: ListenerOwnerKind, key: string) => ListenerOwner | undefined;
+  /** Why a listener does not accept the route because of another route; undefined: it accepts it. */
+  readonly conflictOf: (listener: string) => string | undefined;
   /** Undefined: the namespace is unknown, for example because the operator may not read Namespaces. */
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined;
 }
 
-/** The result for a parent that is a Gateway of this installation. */
+/** The result for a parent that is a Gateway of this installation, or a ListenerSet of one. */
 export interface RouteParent {
   readonly ref: ParentReference;
   readonly accepted: Finding;
@@ -30,6 +39,8 @@ export interface DerivedRoute {
   readonly route: Resource;
   readonly resources: readonly Resource[];
   readonly parents: readonly RouteParent[];
+  /** The listeners to which the route attaches if no other route excludes it; empty: the route itself is refused. */
+  readonly attaching: readonly AttachedListener[];
 }
 
 export function deriveRoute(route: Resource, options: DeriveRouteOptions): DerivedRoute {
@@ -40,12 +51,17 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   const attaching = { kind, namespace, hostnames, namespaceLabels };
   const attachments = parentRefs.flatMap((ref) => {
     const key = namespacedName(ref.namespace ?? namespace, ref.name);
-    const gateway = isGatewayRef(ref) ? options.gatewayOf(key) : undefined;
-    return gateway ? [{ ref, ...attach(attaching, ref, gateway) }] : [];
+    const ownerKind = ownerKindOf(ref);
+    const owner = ownerKind && options.ownerOf(ownerKind, key);
+    return owner ? [{ ref, ...attach(attaching, ref, owner) }] : [];
   });
-  if (attachments.length === 0) return { route, resources: [], parents: [] };
-  const attached = attachments.flatMap(({ listeners }) => listeners);
-  const refused = sizeFault(rules, attached);
+  if (attachments.length === 0) return { route, resources: [], parents: [], attaching: [] };
+  const accepting = attachments.map((attachment) => withoutConflicts(attachment, options.conflictOf));
+  const attached = accepting.flatMap(({ listeners }) => listeners);
+  const refused = sizeFault(
+    rules,
+    attachments.flatMap(({ listeners }) => listeners),
+  );
   const derive = kind === "TLSRoute" ? deriveTlsRule : deriveRule;
   const derived = rules.map((rule, index) => derive(route, { rule, index, attached, refused }, options));
   const [unsupported] = derived.flatMap((one) => one.unsupported);
@@ -53,7 +69,8 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   return {
     route,
     resources: derived.flatMap(({ contents }) => contents).map((content) => derivedResource(route, content)),
-    parents: attachments.map(({ ref, accepted, listeners }) => ({
+    attaching: unsupported ? [] : attachments.flatMap(({ listeners }) => listeners),
+    parents: accepting.map(({ ref, accepted, listeners }) => ({
       ref,
       accepted: accepted.status === "True" ? (unsupported ?? accepted) : accepted,
       resolvedRefs: unresolved,
@@ -61,4 +78,23 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
       listeners: unsupported ? [] : listeners.map(({ id }) => id),
     })),
   };
+}
+
+/** The attachment without the listeners that do not accept the route because of another route. */
+function withoutConflicts<Attached extends Attachment>(
+  attachment: Attached,
+  conflictOf: DeriveRouteOptions["conflictOf"],
+): Attached {
+  const conflicts = attachment.listeners.flatMap(({ id }) => {
+    const reason = conflictOf(id);
+    return reason === undefined
+      ? []
+      : [{ id, message: `not on the listener ${id.slice(id.lastIndexOf("/") + 1)}: ${reason}` }];
+  });
+  if (conflicts.length === 0) return attachment;
+  const refusing = new Set(conflicts.map(({ id }) => id));
+  const listeners = attachment.listeners.filter(({ id }) => !refusing.has(id));
+  const message = conflicts.map((one) => one.message).join("; ");
+  const accepted = listeners.length > 0 ? succeeds("Accepted", message) : fails("HostnameConflict", message);
+  return { ...attachment, listeners, accepted };
 }

@@ -2,7 +2,7 @@
  * The members of Gateway API resources that are read (gateway.networking.k8s.io/v1). The API server has validated them
  * and filled in the defaults of the CRDs; resources of a directory may lack both.
  */
-import type { StreamProtocol } from "@sluice/model";
+import type { DocumentListener, StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 
 export const GATEWAY_API = "gateway.networking.k8s.io";
@@ -13,6 +13,9 @@ export type RouteKind = (typeof routeKinds)[number];
 
 /** The kind with its article, for messages. */
 export const withArticle = (kind: RouteKind): string => (kind === "HTTPRoute" ? `an ${kind}` : `a ${kind}`);
+
+/** The kinds that have listeners. */
+export type ListenerOwnerKind = "Gateway" | "ListenerSet";
 
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
@@ -30,6 +33,11 @@ export interface ObjectReference {
   readonly name: string;
 }
 
+export interface AllowedNamespaces {
+  readonly from?: string;
+  readonly selector?: LabelSelector;
+}
+
 export interface Listener {
   readonly name: string;
   readonly hostname?: string;
@@ -37,9 +45,20 @@ export interface Listener {
   readonly protocol: string;
   readonly tls?: { readonly mode?: string; readonly certificateRefs?: readonly ObjectReference[] };
   readonly allowedRoutes?: {
-    readonly namespaces?: { readonly from?: string; readonly selector?: LabelSelector };
+    readonly namespaces?: AllowedNamespaces;
     readonly kinds?: readonly { readonly group?: string; readonly kind: string }[];
   };
+}
+
+/** How certificates of clients are verified. */
+export interface FrontendValidation {
+  readonly mode?: string;
+  readonly caCertificateRefs: readonly ObjectReference[];
+}
+
+export interface FrontendTls {
+  readonly default?: { readonly validation?: FrontendValidation };
+  readonly perPort?: readonly { readonly port: number; readonly tls?: { readonly validation?: FrontendValidation } }[];
 }
 
 export interface GatewaySpec {
@@ -47,7 +66,14 @@ export interface GatewaySpec {
   readonly listeners: readonly Listener[];
   readonly addresses?: readonly { readonly value?: string }[];
   readonly infrastructure?: { readonly parametersRef?: object };
-  readonly tls?: { readonly frontend?: object; readonly backend?: object };
+  readonly tls?: { readonly frontend?: FrontendTls; readonly backend?: object };
+  readonly allowedListeners?: { readonly namespaces?: AllowedNamespaces };
+}
+
+export interface ListenerSetSpec {
+  /** Absent only in a directory. */
+  readonly parentRef?: ObjectReference;
+  readonly listeners: readonly Listener[];
 }
 
 export interface ParentReference extends ObjectReference {
@@ -116,7 +142,15 @@ export function streamOf({ protocol, tls }: Pick<Listener, "protocol" | "tls">):
   return tls?.mode === "Passthrough" ? "tls_passthrough" : "tls";
 }
 
+const httpProtocols: Readonly<Record<string, DocumentListener["protocol"]>> = { HTTP: "http", HTTPS: "https" };
+
+/** The protocol of a listener as the document names it; undefined: it is not supported. */
+export const documentProtocolOf = (
+  listener: Pick<Listener, "protocol" | "tls">,
+): DocumentListener["protocol"] | undefined => streamOf(listener) ?? httpProtocols[listener.protocol];
+
 export const gatewaySpecOf = ({ spec }: Resource): GatewaySpec => spec as unknown as GatewaySpec;
+export const listenerSetSpecOf = ({ spec }: Resource): ListenerSetSpec => (spec ?? {}) as unknown as ListenerSetSpec;
 export const routeSpecOf = ({ spec }: Resource): GatewayRouteSpec => (spec ?? {}) as GatewayRouteSpec;
 
 /** The status, the reason and the message of a condition. */

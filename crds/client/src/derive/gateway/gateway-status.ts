@@ -1,10 +1,12 @@
 /** The statuses of Gateway API resources. Pure; times of transitions are added when a status is written. */
 import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
-import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
+import type { DerivedGateway } from "./derive-gateway.ts";
 import type { DerivedRoute } from "./derive-route.ts";
 import { type Finding, fails, GATEWAY_API, type ParentReference, succeeds } from "./gateway-api.ts";
-import { isConflict } from "./listener-conflicts.ts";
+import { isInsecure } from "./listeners/client-validation.ts";
+import type { DerivedListenerSet } from "./listeners/derive-listener-set.ts";
+import type { GatewayListener } from "./listeners/derive-listeners.ts";
 
 export interface GatewayAddressStatus {
   readonly type: "IPAddress" | "Hostname";
@@ -12,12 +14,15 @@ export interface GatewayAddressStatus {
 }
 
 /** What is known about the nodes and about other resources. */
-export interface GatewayProgress {
+export interface GatewayProgress extends ListenerProgress {
+  readonly addresses: readonly GatewayAddressStatus[];
+}
+
+interface ListenerProgress {
   /** Whether every ready node serves the current version of a listener, by its name in the document. */
   readonly isProgrammed: (listener: string) => boolean;
   /** Why nodes cannot open listeners, by the name in the document. */
   readonly failedListeners: ReadonlyMap<string, string>;
-  readonly addresses: readonly GatewayAddressStatus[];
   /** The number of attached routes, by the name in the document. */
   readonly attachedRoutes: (listener: string) => number;
 }
@@ -30,38 +35,76 @@ const condition = ({ metadata }: Resource, type: string, { status, reason, messa
   observedGeneration: metadata.generation ?? 0,
 });
 
-export function gatewayStatus({ gateway, accepted, listeners }: DerivedGateway, progress: GatewayProgress) {
-  const { addresses, attachedRoutes } = progress;
+export function gatewayStatus(
+  { gateway, accepted, listeners, listenerSets }: DerivedGateway,
+  progress: GatewayProgress,
+) {
+  const { addresses } = progress;
   const programmed = listeners.map((one) => listenerProgrammed(one, progress));
   return {
     addresses,
+    attachedListenerSets: listenerSets.filter((set) => set.accepted.status === "True").length,
     conditions: [
       condition(gateway, "Accepted", accepted),
       condition(gateway, "Programmed", gatewayProgrammed(accepted, programmed, addresses)),
+      ...(isInsecure(gateway) ? [condition(gateway, "InsecureFrontendValidationMode", INSECURE)] : []),
     ],
-    listeners: listeners.map((one, index) => ({
-      name: one.listener.name,
-      supportedKinds: one.kinds.map((kind) => ({ group: GATEWAY_API, kind })),
-      attachedRoutes: attachedRoutes(one.id),
-      conditions: [
-        condition(gateway, "Accepted", one.accepted),
-        condition(gateway, "Conflicted", one.conflicted),
-        condition(gateway, "ResolvedRefs", one.resolvedRefs),
-        condition(gateway, "Programmed", programmed[index] ?? PENDING),
-      ],
-    })),
+    listeners: listenerStatuses(gateway, listeners, progress),
   };
 }
+
+const INSECURE = succeeds(
+  "ConfigurationChanged",
+  "spec.tls.frontend admits clients without a valid certificate (AllowInsecureFallback)",
+);
+
+export function listenerSetStatus({ listenerSet, accepted, listeners }: DerivedListenerSet, progress: GatewayProgress) {
+  const programmed = listeners.map((one) => listenerProgrammed(one, progress));
+  const pending = programmed.find(({ status, reason }) => status === "False" && reason === "Pending");
+  return {
+    conditions: [
+      condition(listenerSet, "Accepted", accepted),
+      condition(listenerSet, "Programmed", listenerSetProgrammed()),
+    ],
+    listeners: listenerStatuses(listenerSet, listeners, progress),
+  };
+
+  function listenerSetProgrammed(): Finding {
+    const { status, reason, message } = accepted;
+    if (status === "False") return fails(reason === "ParentNotAccepted" ? "ParentNotProgrammed" : reason, message);
+    if (pending) return pending;
+    if (progress.addresses.length === 0)
+      return fails("ParentNotProgrammed", "the Gateway has no address yet; see its status");
+    return succeeds("Programmed");
+  }
+}
+
+/** The members `status.listeners` of a Gateway or ListenerSet. */
+const listenerStatuses = (owner: Resource, listeners: readonly GatewayListener[], progress: ListenerProgress) =>
+  listeners.map((one) => ({
+    name: one.listener.name,
+    supportedKinds: one.kinds.map((kind) => ({ group: GATEWAY_API, kind })),
+    attachedRoutes: progress.attachedRoutes(one.id),
+    conditions: [
+      condition(owner, "Accepted", one.accepted),
+      condition(owner, "Conflicted", one.conflicted),
+      condition(owner, "ResolvedRefs", one.resolvedRefs),
+      condition(owner, "Programmed", listenerProgrammed(one, progress)),
+    ],
+  }));
 
 const PENDING = fails("Pending", "not every node serves this version yet");
 
 function listenerProgrammed(
-  { id, accepted, conflicted, resolvedRefs, kinds, served }: GatewayListener,
-  { isProgrammed, failedListeners }: GatewayProgress,
+  { id, accepted, conflicted, resolvedRefs, isUsable, served }: GatewayListener,
+  { isProgrammed, failedListeners }: ListenerProgress,
 ): Finding {
-  const refusal = [accepted, resolvedRefs].find(({ status }) => status === "False");
-  if (accepted.status === "False" || isConflict(conflicted) || (!served && refusal) || kinds.length === 0)
-    return fails("Invalid", refusal?.message ?? conflicted.message);
+  if (!isUsable) {
+    const refusal = [accepted, resolvedRefs].find(({ status }) => status === "False");
+    // A listener of a ListenerSet is not accepted because of a conflict, and keeps its reason.
+    const reason = accepted.reason === conflicted.reason ? conflicted.reason : "Invalid";
+    return fails(reason, refusal?.message ?? conflicted.message);
+  }
   if (!served) return fails("Pending", "no port of the nodes is allotted yet");
   const failure = failedListeners.get(id);
   if (failure !== undefined) return fails("Pending", `the port ${served.port} is not open on all nodes: ${failure}`);
@@ -89,6 +132,8 @@ export const supportedFeatures = [
   "GRPCRouteNamedRouteRule",
   "Gateway",
   "GatewayAddressEmpty",
+  "GatewayFrontendClientCertificateValidation",
+  "GatewayFrontendClientCertificateValidationInsecureFallback",
   "GatewayHTTPListenerIsolation",
   "GatewayHTTPSListenerDetectMisdirectedRequests",
   "GatewayPort8080",
@@ -111,6 +156,7 @@ export const supportedFeatures = [
   "HTTPRouteRequestTimeout",
   "HTTPRouteResponseHeaderModification",
   "HTTPRouteSchemeRedirect",
+  "ListenerSet",
   "ReferenceGrant",
   "TLSRoute",
   "TLSRouteModeMixed",

@@ -17,8 +17,8 @@ export const gatewayClassMembers: MemberTable = {
   parametersRef: refused("The GatewayClass is not accepted (`InvalidParameters`)."),
 };
 
-export const gatewayMembers: MemberTable = {
-  gatewayClassName: { effect: "Decides whether the Gateway belongs to the installation." },
+/** The members of the listeners of Gateways and ListenerSets. */
+const listenerMembers: MemberTable = {
   listeners: { effect: "Each listener has a name, a port and a protocol." },
   "listeners[].hostname": { effect: "A host, or a wildcard for one or more labels." },
   "listeners[].protocol": {
@@ -45,19 +45,41 @@ export const gatewayMembers: MemberTable = {
       "`Same`, `All`, `None`, or a selector of namespace labels. An operator that is limited to namespaces cannot read " +
       "labels; a selector then selects nothing.",
   },
+};
+
+export const gatewayMembers: MemberTable = {
+  gatewayClassName: { effect: "Decides whether the Gateway belongs to the installation." },
+  ...listenerMembers,
   addresses: refused("A Gateway with a `value` is not accepted (`UnsupportedAddress`); an empty one has no effect."),
-  "infrastructure.annotations": refused("No effect."),
-  "infrastructure.labels": refused("No effect."),
+  "infrastructure.annotations": { effect: "Annotations of the Service that the operator creates for the Gateway." },
+  "infrastructure.labels": { effect: "Labels of the Service that the operator creates for the Gateway." },
   "infrastructure.parametersRef": refused("The Gateway is not accepted (`InvalidParameters`)."),
-  allowedListeners: refused("No effect: ListenerSets are not served."),
+  "allowedListeners.namespaces": {
+    effect:
+      "The namespaces of ListenerSets that may attach: `None` (the default), `Same`, `All`, or a selector of labels.",
+  },
   "tls.backend": refused("The Gateway is not accepted (`Invalid`)."),
-  "tls.frontend": refused(
-    "HTTPS listeners are not accepted, so that they are not open to clients without a certificate.",
-  ),
+  "tls.frontend": {
+    effect:
+      "HTTPS listeners, also those of ListenerSets, serve only clients with a certificate of an authority in `ca.crt` of a " +
+      "ConfigMap or Secret; other connections are closed. With `AllowInsecureFallback`, all clients are served. A listener " +
+      "without a valid CA certificate is not opened (`NoValidCACertificate`).",
+  },
+};
+
+export const listenerSetMembers: MemberTable = {
+  parentRef: {
+    effect:
+      "A Gateway, in any namespace that its `allowedListeners` allows. ReferenceGrants for certificates name the kind " +
+      "`ListenerSet`.",
+  },
+  ...listenerMembers,
 };
 
 const parentRefs: MemberFacts = {
-  effect: "Gateways, with `sectionName` and `port`. Parents of other kinds are ignored.",
+  effect:
+    "Gateways and ListenerSets, with `sectionName` and `port`. A route of a Gateway does not attach to its ListenerSets. " +
+    "Parents of other kinds are ignored.",
 };
 
 /** The members that routes for HTTP have. */
@@ -143,6 +165,6 @@ export const tlsRouteMembers: MemberTable = {
 };
 
 export const referenceGrantMembers: MemberTable = {
-  from: { effect: "Gateways and routes, and kinds of `sluice.dev`." },
+  from: { effect: "Gateways, ListenerSets and routes, and kinds of `sluice.dev`." },
   to: { effect: "Secrets, core Services, and kinds of `sluice.dev`." },
 };

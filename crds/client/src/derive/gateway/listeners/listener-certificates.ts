@@ -1,8 +1,8 @@
 /** The certificates of a listener: Secrets that `tls.certificateRefs` names. */
-import type { Resource } from "../../resource.ts";
-import { readCertificate } from "../../translate/tls-secrets.ts";
-import type { TranslateOptions } from "../../translate/translation.ts";
-import { type Finding, fails, type Listener, succeeds } from "./gateway-api.ts";
+import type { Resource } from "../../../resource.ts";
+import { readCertificate } from "../../../translate/tls-secrets.ts";
+import type { TranslateOptions } from "../../../translate/translation.ts";
+import { type Finding, fails, type Listener, type ListenerOwnerKind, succeeds } from "../gateway-api.ts";
 
 export interface SecretName {
   readonly namespace: string;
@@ -15,12 +15,13 @@ export interface ListenerCertificates {
   readonly resolved: Finding;
 }
 
+/** @param owner The Gateway or the ListenerSet that has the listener. */
 export function certificatesOf(
-  gateway: Resource,
+  owner: Resource,
   { name: listener, tls }: Listener,
   lookups: Pick<TranslateOptions, "read" | "isReferenceAllowed">,
 ): ListenerCertificates {
-  const { namespace: own } = gateway.metadata;
+  const { namespace: own } = owner.metadata;
   const refs = tls?.certificateRefs ?? [];
   const secrets: SecretName[] = [];
   let fault: Finding | undefined =
@@ -36,7 +37,7 @@ export function certificatesOf(
       );
       continue;
     }
-    const from = { kind: "Gateway", namespace: own } as const;
+    const from = { kind: owner.kind as ListenerOwnerKind, namespace: own };
     const [violation] = readCertificate({ name, namespace }, { from, path: [path] }, lookups).violations;
     if (!violation) secrets.push({ namespace, name });
     else {
