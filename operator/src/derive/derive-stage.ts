@@ -22,10 +22,13 @@ export interface DeriveStage {
   /** The changes of the watch stage, with those of the derived resources. */
   readonly changes: Output<ClusterChange>;
   readonly ingress: Pick<IngressDeriver, "ingresses" | "problemsOf">;
-  readonly gateway: Pick<GatewayDeriver, "gatewayClasses" | "gateways" | "routes" | "attachedRoutes" | "listeners">;
+  readonly gateway: Pick<
+    GatewayDeriver,
+    "gatewayClasses" | "gateways" | "listenerSets" | "routes" | "attachedRoutes" | "listeners"
+  >;
   /** The resources from which a derived resource was made; empty for other resources. */
   sourcesOf(owner: Ref): readonly Ref[];
-  /** At the start, the objects that Ingresses name and whose first read has not ended. */
+  /** At the start, the objects that Ingresses and Gateways name and whose first read has not ended. */
   unsynced(): readonly string[];
 }
 
@@ -52,7 +55,15 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
     log,
     onChange,
   });
-  const gateway = createGatewayDeriver({ clusterState: watched, class: settings.class, network, log, onChange });
+  const gateway = createGatewayDeriver({
+    watch: { clusterState: watched, unsynced },
+    class: settings.class,
+    network,
+    client,
+    signal,
+    log,
+    onChange,
+  });
   const derivers = [ingress, gateway];
   const attachments = createPluginAttachments({
     plugins: () => watched.Plugin,
@@ -152,7 +163,7 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
       const source = sourceOf(owner);
       return source ? [source] : ingress.sourcesOf(owner);
     },
-    unsynced: ingress.unsynced,
+    unsynced: () => [...ingress.unsynced(), ...gateway.unsynced()],
   };
 }
 

@@ -10,6 +10,7 @@ import {
   foreignTargetOf,
   MAX_DERIVED,
   namespacedName,
+  ownersOfListener,
   Relation,
   type Resource,
   refKey,
@@ -247,7 +248,7 @@ function routeTargetOf(plugin: Resource): string | undefined {
 function attachableRoute(route: Resource): AttachableRoute | undefined {
   if (!isDerived(route)) return undefined;
   const { source, extras: { listeners = [] } = {} } = route.derived;
-  const gateways = new Set(listeners.map((name) => `Gateway/${name.slice(0, name.lastIndexOf("/"))}`));
+  const gateways = new Set(listeners.map((name) => `Gateway/${ownersOfListener(name).gateway}`));
   return { route, source: refKey(source), gateways: [...gateways] };
 }
 

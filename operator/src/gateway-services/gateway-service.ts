@@ -1,7 +1,7 @@
 /** The core Service through which clients reach a Gateway. Pure. */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type DerivedGateway, type Resource, resourceKey } from "@sluice/crds";
+import { allListeners, type DerivedGateway, type Resource, resourceKey } from "@sluice/crds";
 import type { OperatorSettings } from "../settings.ts";
 
 /** The label of the Gateway API for resources that were made for a Gateway (GEP-1762). */
@@ -64,9 +64,9 @@ export function gatewayService(
 }
 
 /** Listeners that differ by their hosts share a port. */
-function portsOf({ listeners }: DerivedGateway): readonly ServicePort[] {
+function portsOf(derived: DerivedGateway): readonly ServicePort[] {
   const ports = new Map<number, ServicePort>();
-  for (const { served } of listeners) {
+  for (const { served } of allListeners(derived)) {
     if (!served) continue;
     const { public_port: port, port: targetPort, protocol } = served;
     ports.set(port, { name: `${protocol}-${port}`, port, protocol: "TCP", targetPort });

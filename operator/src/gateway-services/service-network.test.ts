@@ -13,6 +13,13 @@ const gateway = (name: string, port = 80): Resource => ({
   spec: { gatewayClassName: "sluice", listeners: [{ name: "web", port, protocol: "HTTP" }] },
 });
 
+const listenerSet = (name: string, parent: string): Resource => ({
+  apiVersion: "gateway.networking.k8s.io/v1",
+  kind: "ListenerSet",
+  metadata: { namespace: "shop", name },
+  spec: { parentRef: { name: parent }, listeners: [{ name: "web", port: 80, protocol: "HTTP" }] },
+});
+
 /** The Service of a Gateway. With a finalizer, as those of load balancers have, its deletion is first a change. */
 const service = (
   name: string,
@@ -44,7 +51,7 @@ function networkScene() {
   const reported: string[] = [];
   network.changes.subscribe((gateways) => void reported.push(...gateways));
   function apply(resource: Resource, isGone = false): void {
-    const kind = resource.kind === "Gateway" ? "Gateway" : "CoreService";
+    const kind = resource.kind === "Service" ? "CoreService" : (resource.kind as WatchedKind);
     const key = resourceKey(resource);
     if (isGone) clusterState[kind].delete(key);
     else clusterState[kind].set(key, resource);
@@ -102,6 +109,20 @@ describe("ports of the nodes", () => {
     put(gateway("new"));
     portOf("new");
     remove(gateway("old"));
+    assert.deepEqual(reported(), ["shop/new"]);
+    assert.equal(portOf("new"), port);
+  });
+
+  it("belong to a Gateway while one of its ListenerSets has the port", () => {
+    const { put, remove, portOf, reported } = networkScene();
+    put(gateway("old", 8080));
+    put(listenerSet("set", "old"));
+    const port = portOf("old");
+    put(gateway("old", 8081));
+    put(gateway("new"));
+    assert.equal(portOf("new"), undefined);
+    reported();
+    remove(listenerSet("set", "old"));
     assert.deepEqual(reported(), ["shop/new"]);
     assert.equal(portOf("new"), port);
   });

@@ -3,10 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 import { type GatewayAddressStatus, type Resource, resourceKey } from "@sluice/crds";
 import { SettingsError } from "@sluice/model";
 import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
+import { createListenerSetIndex } from "../derive/gateway/listener-set-index.ts";
 import { createEmitter } from "../emitter.ts";
 import type { NodeService } from "../publish/node-discovery.ts";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
 import { serviceAddresses } from "../status/gateway-addresses.ts";
+import type { WatchedKind } from "../watch/cluster-state.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
 import { gatewayOf, nodePortsIn } from "./gateway-service.ts";
 import { createNodePorts } from "./node-ports.ts";
@@ -33,15 +35,23 @@ export function createServiceNetwork({ watch, settings, nodeService }: ServiceNe
   const services = new Map<string, Resource>();
   /** The Gateway of each known Service (`namespace/name`), because a deleted Service cannot be asked. */
   const gateways = new Map<string, string>();
+  const listenerSets = createListenerSetIndex(clusterState);
 
   watch.changes.subscribe(({ resources }) => {
     const changed = new Set<string>();
     for (const { kind, key } of resources) {
-      const affected = kind === "Gateway" ? freeUnused(key) : kind === "CoreService" ? serviceChanged(key) : [];
-      for (const gateway of affected) changed.add(gateway);
+      for (const gateway of affectedBy(kind, key)) changed.add(gateway);
     }
     if (changed.size > 0) changes.emit(changed);
   });
+
+  /** Returns the Gateways whose ports or addresses may have changed. */
+  function affectedBy(kind: WatchedKind, key: string): Iterable<string> {
+    if (kind === "Gateway") return freeUnused(key);
+    if (kind === "CoreService") return serviceChanged(key);
+    if (kind !== "ListenerSet") return [];
+    return [...listenerSets.update(key)].flatMap((gateway) => [...freeUnused(gateway)]);
+  }
 
   /**
    * A Service keeps its ports until it is gone: connections reach them through it, also after its Gateway is gone.
@@ -50,7 +60,9 @@ export function createServiceNetwork({ watch, settings, nodeService }: ServiceNe
   function freeUnused(gateway: string): ReadonlySet<string> {
     const service = services.get(gateway);
     const recorded = service ? nodePortsIn(service).keys() : [];
-    return ports.retain(gateway, portsIn(clusterState.Gateway.get(gateway)).union(new Set(recorded)));
+    const present = clusterState.Gateway.get(gateway);
+    const owners = present ? [present, ...listenerSets.of(gateway)] : [];
+    return ports.retain(gateway, new Set([...owners.flatMap(portsIn), ...recorded]));
   }
 
   /** Returns the Gateways whose ports or addresses may have changed. */
@@ -85,10 +97,8 @@ export function createServiceNetwork({ watch, settings, nodeService }: ServiceNe
   };
 }
 
-function portsIn(gateway: Resource | undefined): ReadonlySet<number> {
-  const listeners = (gateway?.spec?.listeners ?? []) as readonly { readonly port: number }[];
-  return new Set(listeners.map(({ port }) => port));
-}
+const portsIn = ({ spec }: Resource): readonly number[] =>
+  ((spec?.listeners ?? []) as readonly { readonly port: number }[]).map(({ port }) => port);
 
 const addressesIn = (service: Resource): readonly GatewayAddressStatus[] =>
   serviceAddresses(service).flatMap(({ ip, hostname }) => [

@@ -1,14 +1,19 @@
 /**
- * Writes the statuses of GatewayClasses, Gateways and their routes. A Gateway is Programmed once every ready node serves
- * its current version and has opened its listeners.
+ * Writes the statuses of GatewayClasses, Gateways, ListenerSets and their routes. A Gateway or ListenerSet is Programmed
+ * once every ready node serves its current version and has opened its listeners.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
   type Condition,
   clusterScopedKey,
-  type DerivedGateway,
+  type GatewayListener,
+  type GatewayProgress,
   gatewayClassStatus,
   gatewayStatus,
+  listenerSetStatus,
+  orphanedListenerSet,
+  ownerOfListener,
+  parentOfListenerSet,
   parseRefKey,
   type Ref,
   type Resource,
@@ -41,15 +46,15 @@ export interface GatewayApiStatusOptions extends Pick<SourceSyncOptions, "transl
   readonly log: Pick<Logger, "warn">;
 }
 
-const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", ...routeKinds]);
+const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", "ListenerSet", ...routeKinds]);
 
 export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   const { derive, network, translate, publish, gate, client, manager, class: className, metrics, log } = options;
   const { clusterState } = derive;
-  const { gateways, routes, gatewayClasses, attachedRoutes } = derive.gateway;
+  const { gateways, listenerSets, routes, gatewayClasses, attachedRoutes } = derive.gateway;
   /**
-   * The listeners of each Gateway that every ready node serves, by their names in the document. They stay Programmed
-   * while the nodes receive a document in which only others have changed.
+   * The listeners of each Gateway and ListenerSet that every ready node serves, by their names in the document. They stay
+   * Programmed while the nodes receive a document in which only others have changed. By the `refKey` of the owner.
    */
   const programmed = new Map<string, ReadonlyMap<string, DocumentListener>>();
   /** By the name of a listener in the document: the nodes that do not serve it, with their reasons. */
@@ -64,11 +69,12 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     all: allSources,
     onTranslated: update,
     onProgrammed(source) {
-      const { kind, key } = parseRefKey(source);
+      const { kind } = parseRefKey(source);
       // The statuses of the other kinds do not depend on the nodes.
-      if (kind !== "Gateway") return;
-      if (gateways.has(key)) programmed.set(key, servedListeners(gateways.get(key)));
-      else programmed.delete(key);
+      if (kind !== "Gateway" && kind !== "ListenerSet") return;
+      const listeners = listenersOf(source);
+      if (listeners) programmed.set(source, servedListeners(listeners));
+      else programmed.delete(source);
       update(source);
     },
   });
@@ -112,15 +118,30 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     );
     const changed = [...failed.keys(), ...before.keys()].filter((id) => failed.get(id) !== before.get(id));
     if (changed.length === 0) return;
-    sync.mark(changed.map((id) => `Gateway/${id.slice(0, id.lastIndexOf("/"))}`));
+    sync.mark(changed.map(ownerOfListener));
     sync.sync();
   });
 
   function* allSources(): Generator<string> {
     for (const one of gatewayClasses()) yield `GatewayClass/${resourceKey(one)}`;
     for (const key of gateways.keys()) yield `Gateway/${key}`;
+    for (const key of listenerSets.keys()) yield `ListenerSet/${key}`;
     yield* routes.keys();
   }
+
+  /** The listeners of a Gateway or ListenerSet; undefined: it is gone, or belongs to another controller. */
+  function listenersOf(source: string): readonly GatewayListener[] | undefined {
+    const { kind, key } = parseRefKey(source);
+    return (kind === "Gateway" ? gateways.get(key) : listenerSets.get(key))?.listeners;
+  }
+
+  /** @param gateway The Gateway to which the listeners of the resource belong. */
+  const progressOf = (source: string, resource: Resource, gateway: Resource | undefined): GatewayProgress => ({
+    isProgrammed: isProgrammedIn(programmed.get(source), { resource, listeners: listenersOf(source) ?? [] }),
+    failedListeners: failed,
+    addresses: gateway ? network.addressesOf(gateway) : [],
+    attachedRoutes,
+  });
 
   function update(source: string): void {
     const { kind, key } = parseRefKey(source);
@@ -139,13 +160,17 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     if (kind === "Gateway") {
       const [resource, derived] = [clusterState.Gateway.get(key), gateways.get(key)];
       if (!resource || !derived) return undefined;
-      const progress = {
-        isProgrammed: isProgrammedIn(programmed.get(key), { resource, derived }),
-        failedListeners: failed,
-        addresses: network.addressesOf(resource),
-        attachedRoutes,
-      };
-      return { kind, resource, status: gatewayStatus(derived, progress) };
+      return { kind, resource, status: gatewayStatus(derived, progressOf(`${kind}/${key}`, resource, resource)) };
+    }
+    if (kind === "ListenerSet") {
+      const resource = clusterState.ListenerSet.get(key);
+      if (!resource) return undefined;
+      const source = `${kind}/${key}`;
+      const gateway = clusterState.Gateway.get(parentOfListenerSet(resource) ?? "");
+      // A Gateway that exists may belong to another controller, which then writes the status.
+      const isOrphaned = !gateway && programmed.has(source);
+      const derived = listenerSets.get(key) ?? (isOrphaned ? orphanedListenerSet(resource) : undefined);
+      return derived && { kind, resource, status: listenerSetStatus(derived, progressOf(source, resource, gateway)) };
     }
     const [resource, derived] = [clusterState[kind as RouteKind].get(key), routes.get(`${kind}/${key}`)];
     if (!resource || !derived) return undefined;
@@ -170,36 +195,37 @@ function routeOf(resource: string): string | undefined {
   return source && routeKinds.some((kind) => kind === source.kind) ? refKey(source) : undefined;
 }
 
-const servedListeners = (gateway: DerivedGateway | undefined): ReadonlyMap<string, DocumentListener> =>
-  new Map(gateway?.listeners.flatMap(({ id, served }) => (served ? [[id, served] as const] : [])));
+const servedListeners = (listeners: readonly GatewayListener[]): ReadonlyMap<string, DocumentListener> =>
+  new Map(listeners.flatMap(({ id, served }) => (served ? [[id, served] as const] : [])));
 
 /**
- * Whether the nodes serve a listener of the Gateway.
+ * Whether the nodes serve a listener of the Gateway or ListenerSet.
  *
  * @param known The served listeners. Undefined: they are not known, as after a restart. Then the status counts, if it is
  * that of the current generation.
  */
 function isProgrammedIn(
   known: ReadonlyMap<string, DocumentListener> | undefined,
-  { resource, derived }: { readonly resource: Resource; readonly derived: DerivedGateway },
+  { resource, listeners }: { readonly resource: Resource; readonly listeners: readonly GatewayListener[] },
 ): (listener: string) => boolean {
   if (known) {
-    const current = servedListeners(derived);
+    const current = servedListeners(listeners);
     return (id) => known.has(id) && isDeepStrictEqual(known.get(id), current.get(id));
   }
   const { generation } = resource.metadata;
-  const { listeners = [] } = (resource.status ?? {}) as { readonly listeners?: readonly Members[] };
+  const { listeners: entries = [] } = (resource.status ?? {}) as { readonly listeners?: readonly Members[] };
   const names = new Set(
-    listeners
+    entries
       .filter(({ conditions = [] }) =>
         (conditions as readonly Condition[]).some(
           ({ type, status, observedGeneration }) =>
             type === "Programmed" && status === "True" && observedGeneration === generation,
         ),
       )
-      .map(({ name }) => `${resourceKey(resource)}/${name}`),
+      .map(({ name }) => name),
   );
-  return (id) => names.has(id);
+  const ids = new Set(listeners.flatMap(({ id, listener }) => (names.has(listener.name) ? [id] : [])));
+  return (id) => ids.has(id);
 }
 
 type Members = Readonly<Record<string, unknown>>;

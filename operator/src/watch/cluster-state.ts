@@ -20,6 +20,7 @@ export const watchedKinds = [
   "IngressClass",
   "GatewayClass",
   "Gateway",
+  "ListenerSet",
   "HTTPRoute",
   "GRPCRoute",
   "TLSRoute",

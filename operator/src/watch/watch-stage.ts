@@ -53,6 +53,21 @@ export interface WatchStage {
   readonly gauges: Pick<OperatorGauges, "resources">;
 }
 
+/**
+ * Many clusters have no Gateway API: without it, no reference to another namespace is allowed. Roles of earlier versions
+ * lack the rights to its kinds.
+ */
+const optionalKinds: readonly WatchedKind[] = [
+  "GatewayClass",
+  "Gateway",
+  "ListenerSet",
+  "HTTPRoute",
+  "GRPCRoute",
+  "TLSRoute",
+  "ReferenceGrant",
+  "Namespace",
+];
+
 type NamespaceSettings = Pick<OperatorSettings, "namespaceSelector" | "namespaces" | "homeNamespace" | "directory">;
 
 export interface WatchStageOptions {
@@ -74,9 +89,7 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
     kinds: watchedKinds,
     namespaces,
     namespaceSelector: namespaceSelectorOf(settings),
-    // Many clusters have no Gateway API: without it, no reference to another namespace is allowed. Roles of earlier
-    // versions lack the rights to its kinds.
-    optional: ["GatewayClass", "Gateway", "HTTPRoute", "GRPCRoute", "TLSRoute", "ReferenceGrant", "Namespace"],
+    optional: optionalKinds,
     // Managed fields take much memory. Only writes of statuses start from cached resources, and the client reads
     // managed fields again for a write that needs them.
     bookkeeping: false,

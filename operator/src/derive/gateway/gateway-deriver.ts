@@ -4,51 +4,66 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import {
+  allListeners,
   clusterScopedKey,
   type DerivedGateway,
+  type DerivedListenerSet,
   type DerivedRoute,
   deriveGateway,
   deriveRoute,
   grantsIntoKey,
   isOwnGateway,
   isOwnGatewayClass,
+  type ListenerOwner,
+  type ListenerOwnerKind,
   namespacedName,
   parseRefKey,
   Relation,
   type Resource,
+  type ResourceClient,
   type RouteKind,
+  resourceKey,
   routeKinds,
   type TranslateOptions,
 } from "@sluice/crds";
 import { BucketMap, byHash, type DocumentListener } from "@sluice/model";
 import type { Logger } from "pino";
 import { createGrantIndex } from "../../translate/references/grant-index.ts";
-import type { ClusterState, WatchedKind } from "../../watch/cluster-state.ts";
-import type { ChangedResource } from "../../watch/watch-stage.ts";
+import type { WatchedKind } from "../../watch/cluster-state.ts";
+import { createNamedObjects, type NamedObjectRef } from "../../watch/named-objects.ts";
+import type { ChangedResource, WatchStage } from "../../watch/watch-stage.ts";
 import { type DerivedChanges, type Deriver, recordReplacement } from "../deriver.ts";
 import { createAttachedRoutes } from "./attached-routes.ts";
 import type { GatewayNetwork } from "./gateway-network.ts";
 import { createListenerOverlaps } from "./listener-overlaps.ts";
+import { createListenerSetIndex } from "./listener-set-index.ts";
+import { createRouteConflicts } from "./route-conflicts.ts";
 
 export interface GatewayDeriver extends Deriver {
   /** The GatewayClasses of this installation, by name. */
   gatewayClasses(): readonly Resource[];
   /** The Gateways of this installation, by `namespace/name`. */
   readonly gateways: ReadonlyMap<string, DerivedGateway>;
+  /** The ListenerSets of these Gateways, by `namespace/name`. */
+  readonly listenerSets: ReadonlyMap<string, DerivedListenerSet>;
   /** All routes by `refKey`. */
   readonly routes: ReadonlyMap<string, DerivedRoute>;
   /** The number of routes that have attached to a listener, by its name in the document. */
   attachedRoutes(listener: string): number;
   /** The listeners of the document, by name. */
   listeners(): BucketMap<DocumentListener>;
+  /** At the start, the objects that Gateways name and whose first read has not ended. */
+  unsynced(): readonly string[];
 }
 
 export interface GatewayDeriverOptions {
-  readonly clusterState: ClusterState;
+  readonly watch: Pick<WatchStage, "clusterState" | "unsynced">;
   /** The class of the installation. */
   readonly class: string;
   readonly network: GatewayNetwork;
   readonly log: Pick<Logger, "warn">;
+  readonly client: Pick<ResourceClient, "watch">;
+  readonly signal: AbortSignal;
   /** Called when Gateways were marked without a change of the cluster state. */
   readonly onChange: () => void;
 }
@@ -61,20 +76,39 @@ type TrackedLookups = Pick<TranslateOptions, "read" | "isReferenceAllowed"> & {
 const isRouteKind = (kind: WatchedKind): kind is RouteKind => routeKinds.some((known) => known === kind);
 
 export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDeriver {
-  const { clusterState, class: className, network, log, onChange } = options;
+  const { watch, class: className, network, log, onChange } = options;
+  const { clusterState } = watch;
   const gateways = new Map<string, DerivedGateway>();
+  const listenerSets = new Map<string, DerivedListenerSet>();
   const routes = new Map<string, DerivedRoute>();
   /** Gateways and routes, and the keys that they looked up, whether or not anything with these keys exists. */
   const index = new Relation<string, string>();
+  const setsOf = createListenerSetIndex(clusterState);
   const attached = createAttachedRoutes();
   const overlaps = createListenerOverlaps();
+  const routeConflicts = createRouteConflicts();
   const grants = createGrantIndex([]);
   let listeners = new BucketMap<DocumentListener>(byHash);
   let markedGateways = new Set<string>();
+  /** Gateways whose ports or addresses may have changed. */
+  let movedGateways = new Set<string>();
   let markedRoutes = new Set<string>();
+  /** Whether everything was read once. Afterwards, an object that is not read yet delays only its own Gateway. */
+  let isStarted = false;
+
+  const named = createNamedObjects({
+    ...options,
+    onChange(users) {
+      for (const key of users) markedGateways.add(key);
+      onChange();
+    },
+  });
 
   network.changes.subscribe((keys) => {
-    for (const key of keys) markedGateways.add(key);
+    for (const key of keys) {
+      markedGateways.add(key);
+      movedGateways.add(key);
+    }
     onChange();
   });
 
@@ -108,8 +142,19 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     return clusterState.GatewayClass.get(key);
   }
 
-  /** Undefined: the Gateway is gone, belongs to another controller, or cannot be read. */
+  function namespaceLabelsOf(namespace: string, lookups: Set<string>) {
+    const key = clusterScopedKey(namespace);
+    lookups.add(`Namespace/${key}`);
+    const known = clusterState.Namespace.get(key);
+    return known && (known.metadata.labels ?? {});
+  }
+
+  /**
+   * Undefined: the Gateway is gone, belongs to another controller, or cannot be read. A Gateway that newly names an
+   * object stays as it was until the object has been read.
+   */
   function gatewayAfter(key: string): DerivedGateway | undefined {
+    const objects: NamedObjectRef[] = [];
     const gateway = clusterState.Gateway.get(key);
     const { lookups, ...reading } = tracked();
     const derived =
@@ -118,10 +163,22 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
         if (!isOwnGateway(gateway, className, (name) => gatewayClassOf(name, lookups))) return undefined;
         if (gateway.metadata.deletionTimestamp !== undefined) return undefined;
         const nodePortOf = (port: number) => network.nodePortOf(gateway, port);
-        return deriveGateway(gateway, { ...reading, class: className, nodePortOf, overlapOf: overlaps.overlapOf });
+        return deriveGateway(gateway, {
+          ...reading,
+          class: className,
+          nodePortOf,
+          overlapOf: overlaps.overlapOf,
+          listenerSets: setsOf.of(key),
+          namespaceLabels: (namespace) => namespaceLabelsOf(namespace, lookups),
+          readNamed(kind, namespace, name) {
+            objects.push({ kind, namespace, name });
+            return named.read(key, { kind, namespace, name });
+          },
+        });
       });
     index.set(`Gateway/${key}`, lookups);
-    return derived;
+    named.keepOnly(key, objects);
+    return derived && !objects.every(named.isSettled) ? (gateways.get(key) ?? derived) : derived;
   }
 
   /** @param ref The `refKey` of the route. */
@@ -140,16 +197,12 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
             lookups.add(`Plugin/${plugin}`);
             return clusterState.Plugin.get(plugin);
           },
-          gatewayOf(gateway) {
-            lookups.add(`Gateway/${gateway}`);
-            return gateways.get(gateway);
+          ownerOf(ownerKind, owner) {
+            lookups.add(`${ownerKind}/${owner}`);
+            return ownerKind === "Gateway" ? gatewayOwner(gateways.get(owner)) : setOwner(listenerSets.get(owner));
           },
-          namespaceLabels(namespace) {
-            const namespaceKey = clusterScopedKey(namespace);
-            lookups.add(`Namespace/${namespaceKey}`);
-            const known = clusterState.Namespace.get(namespaceKey);
-            return known && (known.metadata.labels ?? {});
-          },
+          conflictOf: (listener) => routeConflicts.conflictOf(listener, ref),
+          namespaceLabels: (namespace) => namespaceLabelsOf(namespace, lookups),
         }),
       );
     index.set(ref, lookups);
@@ -166,18 +219,28 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     }
   }
 
-  /** Returns for each marked Gateway whether its listeners in the document have changed. */
+  /**
+   * Returns the `refKey` of each marked Gateway, and of each ListenerSet whose result differs, with whether its listeners
+   * in the document have changed.
+   */
   function deriveGateways(changes: DerivedChanges): Map<string, boolean> {
     const results = new Map<string, boolean>();
-    const marked = markedGateways;
-    markedGateways = new Set();
+    const [marked, moved] = [markedGateways, movedGateways];
+    [markedGateways, movedGateways] = [new Set(), new Set()];
     for (const key of marked) {
       deriveOne(key);
       overlaps.set(key, gateways.get(key));
     }
     // What a Gateway wants to have served does not depend on the other Gateways.
     for (const key of overlaps.resolve()) deriveOne(key);
+    for (const key of moved)
+      for (const { listenerSet } of gateways.get(key)?.listenerSets ?? [])
+        record(`ListenerSet/${resourceKey(listenerSet)}`, false);
     return results;
+
+    function record(ref: string, differs: boolean): void {
+      results.set(ref, differs || results.get(ref) === true);
+    }
 
     function deriveOne(key: string): void {
       const before = gateways.get(key);
@@ -186,49 +249,98 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
       else gateways.delete(key);
       recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
       const differs = !isDeepStrictEqual(before?.listeners, after?.listeners);
-      results.set(key, differs || results.get(key) === true);
-      if (!differs) return;
-      markUsers(`Gateway/${key}`);
+      if (differs) markUsers(`Gateway/${key}`);
+      const isDocumentChanged = replaceSets(before?.listenerSets ?? [], after?.listenerSets ?? []) || differs;
+      record(`Gateway/${key}`, isDocumentChanged);
+      if (!isDocumentChanged) return;
       const served = new Map<string, DocumentListener | undefined>();
-      for (const { id } of before?.listeners ?? []) served.set(id, undefined);
-      for (const { id, served: listener } of after?.listeners ?? []) served.set(id, listener);
+      for (const { id } of before ? allListeners(before) : []) served.set(id, undefined);
+      for (const { id, served: listener } of after ? allListeners(after) : []) {
+        if (isDeepStrictEqual(listeners.get(id), listener)) served.delete(id);
+        else served.set(id, listener);
+      }
       listeners = listeners.with(served);
+    }
+
+    /** Returns whether any of the ListenerSets differs. */
+    function replaceSets(before: readonly DerivedListenerSet[], after: readonly DerivedListenerSet[]): boolean {
+      const previous = new Map(before.map((one) => [resourceKey(one.listenerSet), one]));
+      const next = new Map(after.map((one) => [resourceKey(one.listenerSet), one]));
+      let isDifferent = false;
+      for (const key of new Set([...previous.keys(), ...next.keys()])) {
+        const [old, one] = [previous.get(key), next.get(key)];
+        // The ListenerSet may already belong to another Gateway.
+        if (one) listenerSets.set(key, one);
+        else if (listenerSets.get(key) === old) listenerSets.delete(key);
+        recordReplacement(changes, old?.resources ?? [], one?.resources ?? []);
+        if (old && one && isDeepStrictEqual([old.accepted, old.listeners], [one.accepted, one.listeners])) continue;
+        record(`ListenerSet/${key}`, true);
+        markUsers(`ListenerSet/${key}`);
+        isDifferent = true;
+      }
+      return isDifferent;
+    }
+  }
+
+  /** Returns the `refKey`s of the routes that were derived again. */
+  function deriveRoutes(changes: DerivedChanges): ReadonlySet<string> {
+    const marked = markedRoutes;
+    markedRoutes = new Set();
+    for (const key of marked) {
+      deriveOne(key);
+      routeConflicts.set(key, routes.get(key));
+    }
+    // The listeners to which a route wants to attach do not depend on the other routes.
+    const excluded = routeConflicts.resolve();
+    for (const key of excluded) deriveOne(key);
+    return marked.union(excluded);
+
+    function deriveOne(key: string): void {
+      const before = routes.get(key);
+      const after = routeAfter(key);
+      recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
+      if (after) routes.set(key, after);
+      else routes.delete(key);
     }
   }
 
   return {
     gateways,
+    listenerSets,
     routes,
     gatewayClasses: () => [...clusterState.GatewayClass.values()].filter((one) => isOwnGatewayClass(one, className)),
     attachedRoutes: attached.countOf,
     listeners: () => listeners,
+    unsynced() {
+      const missing = isStarted ? [] : named.unsettled();
+      isStarted ||= missing.length === 0 && watch.unsynced().length === 0;
+      return missing;
+    },
     observe({ kind, key, isMeaningful }: ChangedResource) {
       if (!isMeaningful) return;
       if (kind === "Gateway") markedGateways.add(key);
-      else if (isRouteKind(kind)) markedRoutes.add(`${kind}/${key}`);
+      else if (kind === "ListenerSet") {
+        for (const gateway of setsOf.update(key)) markedGateways.add(gateway);
+      } else if (isRouteKind(kind)) markedRoutes.add(`${kind}/${key}`);
       else if (kind === "ReferenceGrant")
         for (const lookup of grants.set(key, clusterState.ReferenceGrant.get(key))) markUsers(lookup);
       else markUsers(`${kind}/${key}`);
     },
     derive() {
       const changes: DerivedChanges = new Map();
-      const changedGateways = deriveGateways(changes);
-      const changedRoutes = markedRoutes;
-      markedRoutes = new Set();
+      const changedOwners = deriveGateways(changes);
+      const changedRoutes = deriveRoutes(changes);
       for (const key of changedRoutes) {
-        const before = routes.get(key);
-        const after = routeAfter(key);
-        recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
-        const ids = new Set(after?.parents.flatMap((parent) => parent.listeners));
-        for (const gateway of attached.set(key, ids))
-          if (!changedGateways.has(gateway)) changedGateways.set(gateway, false);
-        if (after) routes.set(key, after);
-        else routes.delete(key);
+        const ids = new Set(routes.get(key)?.parents.flatMap((parent) => parent.listeners));
+        for (const owner of attached.set(key, ids)) if (!changedOwners.has(owner)) changedOwners.set(owner, false);
       }
       return {
         changes,
         sources: [
-          ...[...changedGateways].map(([key, isMeaningful]) => ({ kind: "Gateway", key, isMeaningful }) as const),
+          ...[...changedOwners].map(([ref, isMeaningful]) => {
+            const { kind, key } = parseRefKey(ref);
+            return { kind: kind as ListenerOwnerKind, key, isMeaningful };
+          }),
           ...[...changedRoutes].map((ref) => {
             const { kind, key } = parseRefKey(ref);
             return { kind: kind as RouteKind, key, isMeaningful: false };
@@ -238,3 +350,13 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     },
   };
 }
+
+const gatewayOwner = (derived: DerivedGateway | undefined): ListenerOwner | undefined =>
+  derived && { owner: derived.gateway, listeners: derived.listeners };
+
+const setOwner = (derived: DerivedListenerSet | undefined): ListenerOwner | undefined =>
+  derived && {
+    owner: derived.listenerSet,
+    listeners: derived.listeners,
+    refused: derived.isAttached ? undefined : derived.accepted,
+  };

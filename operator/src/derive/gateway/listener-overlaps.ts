@@ -1,10 +1,19 @@
 /** Listeners of different Gateways that exclude each other, because they share a port of the nodes. */
 import { isDeepStrictEqual } from "node:util";
-import { byAge, type DerivedGateway, type Finding, type Resource, succeeds } from "@sluice/crds";
+import {
+  byAge,
+  type DerivedGateway,
+  type Finding,
+  type GatewayListener,
+  ownersOfListener,
+  type Resource,
+  succeeds,
+} from "@sluice/crds";
 import type { DocumentListener } from "@sluice/model";
 
 interface Claim {
-  readonly gateway: Resource;
+  /** The Gateway or the ListenerSet that has the listener. */
+  readonly owner: Resource;
   readonly listener: DocumentListener;
 }
 
@@ -21,7 +30,7 @@ export function createListenerOverlaps() {
     /** The condition Conflicted of a listener that has to give way; undefined: it has not. */
     overlapOf: ({ port, name }: DocumentListener): Finding | undefined => findings.get(port)?.get(name),
 
-    /** Replaces the listeners that a Gateway (`namespace/name`) wants to have served. */
+    /** Replaces the listeners that a Gateway (`namespace/name`) and its ListenerSets want to have served. */
     set(key: string, derived: DerivedGateway | undefined): void {
       for (const { port, name } of wantedBy.get(key) ?? []) {
         claims.get(port)?.delete(name);
@@ -29,14 +38,20 @@ export function createListenerOverlaps() {
       }
       wantedBy.delete(key);
       if (!derived) return;
-      const { gateway } = derived;
-      const wanted = derived.listeners.flatMap((one) => one.wanted ?? []);
-      for (const listener of wanted) {
-        const { port, name } = listener;
-        claims.set(port, (claims.get(port) ?? new Map()).set(name, { gateway, listener }));
-        changedPorts.add(port);
-      }
+      const wanted: DocumentListener[] = [];
+      claim(derived.gateway, derived.listeners);
+      for (const { listenerSet, listeners } of derived.listenerSets) claim(listenerSet, listeners);
       wantedBy.set(key, wanted);
+
+      function claim(owner: Resource, listeners: readonly GatewayListener[]): void {
+        for (const { wanted: listener } of listeners) {
+          if (!listener) continue;
+          const { port, name } = listener;
+          claims.set(port, (claims.get(port) ?? new Map()).set(name, { owner, listener }));
+          changedPorts.add(port);
+          wanted.push(listener);
+        }
+      }
     },
 
     /** Decides about the changed listeners. Returns the Gateways that have other conflicts than before. */
@@ -50,7 +65,7 @@ export function createListenerOverlaps() {
         if (after.size > 0) findings.set(port, after);
         else findings.delete(port);
         for (const name of [...before.keys(), ...after.keys()])
-          if (!isDeepStrictEqual(before.get(name), after.get(name))) changed.add(name.slice(0, name.lastIndexOf("/")));
+          if (!isDeepStrictEqual(before.get(name), after.get(name))) changed.add(ownersOfListener(name).gateway);
       }
       changedPorts = new Set();
       return changed;
@@ -59,29 +74,37 @@ export function createListenerOverlaps() {
 }
 
 /**
- * Of the listeners of one port that exclude each other, the one of the oldest Gateway is served: a Gateway that is added
- * never takes the requests of another. A listener that is not served excludes no others.
+ * Of the listeners of one port that exclude each other, the one of the oldest Gateway or ListenerSet is served: one that
+ * is added never takes the requests of another. A listener that is not served excludes no others.
  *
  * @returns the conflicts, by the name in the document.
  */
 function overlapsOf(claims: readonly Claim[]): Overlaps {
   const overlaps = new Map<string, Finding>();
   const served = new Map<string, DocumentListener>();
-  const [oldest, ...others] = claims.toSorted((one, other) => byAge(one.gateway, other.gateway));
+  const [oldest, ...others] = claims.toSorted((one, other) => byAge(one.owner, other.owner));
   if (!oldest) return overlaps;
-  const { protocol, name: first, public_port: port } = oldest.listener;
+  const { protocol, public_port: port } = oldest.listener;
+  const first = describe(oldest.listener);
   served.set(oldest.listener.hostname ?? "", oldest.listener);
   for (const { listener } of others) {
     const { name, hostname = "" } = listener;
     const same = served.get(hostname);
     if ((listener.protocol === "http") !== (protocol === "http")) {
-      const use = protocol === "http" ? "with the protocol HTTP" : "with TLS";
-      const message = `the listener ${first} of an older Gateway uses port ${port} ${use}`;
+      const message = `${first} uses port ${port} ${protocol === "http" ? "with the protocol HTTP" : "with TLS"}`;
       overlaps.set(name, succeeds("ProtocolConflict", `${message}: use the same protocol, or another port`));
     } else if (same) {
-      const message = `the listener ${same.name} of an older Gateway has the same port and hostname`;
+      const message = `${describe(same)} has the same port and hostname`;
       overlaps.set(name, succeeds("HostnameConflict", `${message}: use another port or hostname`));
     } else served.set(hostname, listener);
   }
   return overlaps;
+}
+
+/** A ListenerSet is not named, because it may be one of another team. */
+function describe({ name }: DocumentListener): string {
+  const { gateway, listenerSet } = ownersOfListener(name);
+  return listenerSet === undefined
+    ? `the listener ${name} of an older Gateway`
+    : `a listener of an older ListenerSet of the Gateway ${gateway}`;
 }
