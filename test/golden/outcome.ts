@@ -5,6 +5,7 @@ import {
   isDerivedName,
   type Kind,
   kindOf,
+  listenerSetStatus,
   parseRefKey,
   type Ref,
   type Resource,
@@ -132,7 +133,7 @@ function gatewayApiConditions(
   derive: DeriveStage,
   problems: Translation["problems"],
 ): readonly (readonly [string, readonly string[]])[] {
-  const { gateways, routes, attachedRoutes } = derive.gateway;
+  const { gateways, listenerSets, routes, attachedRoutes } = derive.gateway;
   const lines = (conditions: readonly Condition[], prefix = "") =>
     conditions.map(
       ({ type, status, reason, message }) =>
@@ -140,14 +141,20 @@ function gatewayApiConditions(
     );
   const addresses = [{ type: "IPAddress", value: "192.0.2.7" }] as const;
   const progress = { isProgrammed: () => true, failedListeners: new Map<string, string>(), addresses, attachedRoutes };
+  const ofListeners = (listeners: ReturnType<typeof gatewayStatus>["listeners"]) =>
+    listeners.flatMap(({ name, attachedRoutes: count, supportedKinds, conditions: of }) => [
+      `${name}: ${count} routes of ${supportedKinds.map(({ kind }) => kind).join(", ")}`,
+      ...lines(of, `${name}: `),
+    ]);
   return [
     ...[...gateways].map(([key, derived]) => {
-      const { conditions, listeners } = gatewayStatus(derived, progress);
-      const ofListeners = listeners.flatMap(({ name, attachedRoutes: count, supportedKinds, conditions: of }) => [
-        `${name}: ${count} routes of ${supportedKinds.map(({ kind }) => kind).join(", ")}`,
-        ...lines(of, `${name}: `),
-      ]);
-      return [`Gateway ${key}`, [...lines(conditions), ...ofListeners]] as const;
+      const { conditions, listeners, attachedListenerSets } = gatewayStatus(derived, progress);
+      const sets = derived.listenerSets.length > 0 ? [`${attachedListenerSets} ListenerSets`] : [];
+      return [`Gateway ${key}`, [...lines(conditions), ...sets, ...ofListeners(listeners)]] as const;
+    }),
+    ...[...listenerSets].map(([key, derived]) => {
+      const { conditions, listeners } = listenerSetStatus(derived, progress);
+      return [`ListenerSet ${key}`, [...lines(conditions), ...ofListeners(listeners)]] as const;
     }),
     ...[...routes].map(([key, derived]) => {
       const ofRoute = [...problems].filter(([resource]) => {

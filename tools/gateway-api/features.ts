@@ -14,10 +14,8 @@ export const unsupportedFeatures: Readonly<Record<string, string>> = {
   BackendTLSPolicy: "not implemented yet; a Service resource of Sluice verifies its upstream",
   BackendTLSPolicySANValidation: "see BackendTLSPolicy",
   GatewayBackendClientCertificate: "see BackendTLSPolicy",
-  GatewayFrontendClientCertificateValidation: "not implemented yet; the plugin mtls-auth verifies clients",
-  GatewayFrontendClientCertificateValidationInsecureFallback: "see GatewayFrontendClientCertificateValidation",
   GatewayInfrastructure:
-    "labels and annotations are those of the Service, which is in the namespace of the nodes, where the suite does not look",
+    "served, but the suite looks for the Service in the namespace of the Gateway; it is in the namespace of the nodes, which it selects",
   GatewayStaticAddresses: "the address of a Gateway is that of its Service, which Kubernetes chooses",
   HTTPRouteBackendProtocolH2C: "not implemented yet: of HTTP/2, upstreams get only gRPC",
   HTTPRouteBackendRequestHeaderModification:
@@ -28,5 +26,4 @@ export const unsupportedFeatures: Readonly<Record<string, string>> = {
   HTTPRouteRetry: "not implemented yet: Sluice retries only failed connections",
   HTTPRouteRetryBackendTimeout: "see HTTPRouteRetry",
   HTTPRouteRetryConnectionError: "see HTTPRouteRetry",
-  ListenerSet: "not implemented yet",
 };

@@ -127,9 +127,14 @@ function gatewayApi({ namespace, gatewayClass }: Place, port: number): readonly 
       gatewayClassName: gatewayClass,
       listeners: [{ name: "http", port, protocol: "HTTP" }],
     }),
+    one("gateway.networking.k8s.io/v1", "ListenerSet", {
+      parentRef: { name: "incomplete" },
+      listeners: [{ name: "http", port, protocol: "HTTP" }],
+    }),
     ...["HTTPRoute", "GRPCRoute"].map((kind) =>
       one("gateway.networking.k8s.io/v1", kind, {
         parentRefs: [{ name: "incomplete" }],
+        hostnames: [`${kind.toLowerCase()}.test`],
         rules: [{ filters: [{ type: "ExtensionRef", extensionRef }], backendRefs: [{ name: "good", port: 80 }] }],
       }),
     ),
@@ -234,6 +239,8 @@ async function serveGatewayApi(place: Place): Promise<void> {
   const within = { timeout: 60_000, interval: 200 };
   const addresses = () => read("gateway", ".status.addresses[0].value", "incomplete");
   await waitFor(addresses, { what: "an address in the status of the Gateway", ...within });
+  const refused = () => read("listenerset", '.status.conditions[?(@.reason=="NotAllowed")].type', "incomplete");
+  await waitFor(refused, { what: "the conditions of the ListenerSet", ...within });
   for (const kind of ["HTTPRoute", "GRPCRoute", "TLSRoute"]) {
     const parents = () => read(kind, ".status.parents[0].controllerName", "incomplete");
     await waitFor(parents, { what: `the Gateway in the status of the ${kind}`, ...within });

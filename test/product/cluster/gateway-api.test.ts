@@ -8,7 +8,14 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { connect, createServer } from "node:tls";
-import { gatewayClassMembers, gatewayMembers, grpcRouteMembers, httpRouteMembers, tlsRouteMembers } from "@sluice/crds";
+import {
+  gatewayClassMembers,
+  gatewayMembers,
+  grpcRouteMembers,
+  httpRouteMembers,
+  listenerSetMembers,
+  tlsRouteMembers,
+} from "@sluice/crds";
 import { parse } from "yaml";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
@@ -30,18 +37,27 @@ const { serve, publish, close } = coreServices(suite);
 after(close);
 
 const crds = await tool("gateway-api-crds");
-for (const plural of ["gatewayclasses", "gateways", "httproutes", "grpcroutes", "tlsroutes", "referencegrants"])
+const plurals = [
+  "gatewayclasses",
+  "gateways",
+  "listenersets",
+  "httproutes",
+  "grpcroutes",
+  "tlsroutes",
+  "referencegrants",
+];
+for (const plural of plurals)
   await kubectl(["apply", "--server-side", "-f", join(crds, `gateway.networking.k8s.io_${plural}.yaml`)]);
 await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
 
 const apiVersion = "gateway.networking.k8s.io/v1";
 const port = await freePort();
 
-const gateway = (name: string, listeners: readonly object[]): object => ({
+const gateway = (name: string, listeners: readonly object[], more: object = {}): object => ({
   apiVersion,
   kind: "Gateway",
   metadata: { name },
-  spec: { gatewayClassName: "sluice", listeners },
+  spec: { gatewayClassName: "sluice", listeners, ...more },
 });
 
 const httpRoute = (name: string, spec: object): object => ({
@@ -204,6 +220,46 @@ test("a TLSRoute passes TLS connections to its backend by their server name", as
   ]);
 });
 
+test("a ListenerSet adds listeners with routes of their own to a Gateway that allows it", async () => {
+  const http = { port, protocol: "HTTP" };
+  const listeners = [
+    { name: "team", hostname: "team.test", ...http },
+    { name: "conflict", ...http },
+  ];
+  await suite.apply(
+    { apiVersion, kind: "ListenerSet", metadata: { name: "team" }, spec: { parentRef: { name: "web" }, listeners } },
+    httpRoute("team", {
+      parentRefs: [{ kind: "ListenerSet", name: "team", sectionName: "team" }],
+      rules: [{ backendRefs: [{ name: "absent", port: 80 }] }],
+    }),
+  );
+  await kubectl(["wait", "--for=condition=Accepted=false", "--timeout=60s", "listenerset/team"]);
+  assert.deepEqual(await conditionsOf("listenerset/team"), [
+    "Accepted=False NotAllowed",
+    "Programmed=False NotAllowed",
+  ]);
+  assert.equal(await ask("team.test", "/red"), "red");
+  const allowedListeners = { namespaces: { from: "Same" } };
+  await suite.apply(gateway("web", [{ name: "http", ...http }], { allowedListeners }));
+  await kubectl(["wait", "--for=condition=Programmed", "--timeout=60s", "listenerset/team"]);
+  assert.equal(await ask("team.test", "/red"), "absent");
+  assert.equal(await ask("any.test", "/red"), "red");
+  assert.deepEqual(await conditionsOf("listenerset/team", ".status.listeners[*]"), [
+    "Accepted=True Accepted",
+    "Conflicted=False NoConflicts",
+    "ResolvedRefs=True ResolvedRefs",
+    "Programmed=True Programmed",
+    "Accepted=False HostnameConflict",
+    "Conflicted=True HostnameConflict",
+    "ResolvedRefs=True ResolvedRefs",
+    "Programmed=False HostnameConflict",
+  ]);
+  await waitFor(
+    async () => (await kubectl(["get", "gateway/web", "-o", "jsonpath={.status.attachedListenerSets}"])) === "1",
+    { what: "the ListenerSet to be counted" },
+  );
+});
+
 test("a deleted Gateway is no longer served", async () => {
   await kubectl(["delete", "gateway", "web"]);
   await waitFor(
@@ -214,12 +270,16 @@ test("a deleted Gateway is no longer served", async () => {
       ),
     { what: "the port to be closed" },
   );
+  await waitFor(async () => (await conditionsOf("listenerset/team"))[0] === "Accepted=False ParentNotAccepted", {
+    what: "the ListenerSet to lose its Gateway",
+  });
 });
 
 test("the reference page has every member of the CRDs", () => {
   const tables = {
     gatewayclasses: gatewayClassMembers,
     gateways: gatewayMembers,
+    listenersets: listenerSetMembers,
     httproutes: httpRouteMembers,
     grpcroutes: grpcRouteMembers,
     tlsroutes: tlsRouteMembers,
