@@ -4,6 +4,7 @@ import {
   gatewayMembers,
   grpcRouteMembers,
   httpRouteMembers,
+  listenerSetMembers,
   type MemberTable,
   referenceGrantMembers,
   supportedFeatures,
@@ -13,15 +14,21 @@ import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/f
 
 const intro = `# Gateway API
 
-The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes, TLSRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project, and Sluice neither installs nor deletes them: \`kubectl apply --server-side -f https://github.com/kubernetes-sigs/gateway-api/releases/download/v1.6.3/standard-install.yaml\`. The operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights that the current chart or Pulumi stack gives it, it ignores these kinds, and its log names the missing rights.
+The operator serves GatewayClasses, Gateways, ListenerSets, HTTPRoutes, GRPCRoutes, TLSRoutes and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project, and Sluice neither installs nor deletes them: \`kubectl apply --server-side -f https://github.com/kubernetes-sigs/gateway-api/releases/download/v1.6.3/standard-install.yaml\`. The operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights that the current chart or Pulumi stack gives it, it ignores these kinds, and its log names the missing rights.
 
 ## Which Gateways are served
 
 A Gateway belongs to an installation if its GatewayClass has the \`spec.controllerName\` \`sluice.dev/gateway-controller\`, or \`sluice.dev/gateway-controller/<class>\` for an installation whose [class](settings.md) is not \`sluice\`. The chart and the Pulumi program create such a GatewayClass, with the name of the class ([how](../how-to/install-with-helm.md#for-production)). If no such GatewayClass exists, or if the operator may not read GatewayClasses because it is limited to namespaces, the name itself must be the installation's class.
 
+## ListenerSets
+
+A ListenerSet adds listeners to a Gateway whose \`spec.allowedListeners\` allows its namespace. Of two listeners that exclude each other, the one of the Gateway is served, then the one of the older ListenerSet, then the one of the ListenerSet whose namespace and name sort first. Routes attach to a ListenerSet with a \`parentRefs\` entry of the kind \`ListenerSet\`. A Plugin whose target is the Gateway acts on the routes of its ListenerSets too.
+
 ## How requests are routed
 
 The listener of a request is the one of its port whose hostname is the most specific for the Host: an exact host, then the longest wildcard, then a listener without a hostname. Only the routes that are attached to this listener are used. Among them, the most specific host comes first, then the path, then a method, the number of headers and the number of query parameters. If several matches are equally specific, the match of the oldest route is used, then that of the route whose namespace and name sort first. Within a route, the first match is used.
+
+An HTTPRoute and a GRPCRoute with a common hostname on one listener exclude each other: the older is served there, and if the younger has no other listener, its condition \`Accepted\` has the reason \`HostnameConflict\`.
 
 Requests that match no route are answered with 404. The nodes send requests to the endpoints of the core Service with the Host of the client. A core Service without ready endpoints answers 503.
 
@@ -41,11 +48,13 @@ Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restric
 |---|---|---|
 | GatewayClass | \`Accepted\` | the installation serves its Gateways; \`supportedFeatures\` lists what it serves |
 | Gateway | \`Accepted\` | at least one listener can be served |
-| Gateway, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |
+| ListenerSet | \`Accepted\` | the Gateway allows the ListenerSet (otherwise \`NotAllowed\`), and at least one listener can be served (otherwise \`ListenersNotValid\`). A listener in conflict is not accepted |
+| Gateway, ListenerSet, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |
 | listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol (\`HTTPS\` and \`TLS\` may share a port), or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), also: an older Gateway has such a listener; that one is served |
-| listener | \`ResolvedRefs\` | certificates and kinds of routes are valid |
-| route, for each Gateway | \`Accepted\` | the route has attached to a listener, and everything in it is supported |
-| route, for each Gateway | \`ResolvedRefs\` | all backends can be used |
+| listener | \`ResolvedRefs\` | certificates, CA certificates for clients, and kinds of routes are valid |
+| Gateway | \`InsecureFrontendValidationMode\` | \`True\` if \`spec.tls.frontend\` admits clients without a valid certificate; otherwise absent |
+| route, for each Gateway or ListenerSet | \`Accepted\` | the route has attached to a listener, and everything in it is supported |
+| route, for each Gateway or ListenerSet | \`ResolvedRefs\` | all backends can be used |
 
 The gateway never serves a rule in part: a rule with a field that is not supported is answered with 500, and connections of a TLSRoute that cannot be served are closed.
 
@@ -68,6 +77,7 @@ export function gatewayApiPage(): GeneratedFile {
   const tables = Object.entries({
     GatewayClass: gatewayClassMembers,
     Gateway: gatewayMembers,
+    ListenerSet: listenerSetMembers,
     HTTPRoute: httpRouteMembers,
     GRPCRoute: grpcRouteMembers,
     TLSRoute: tlsRouteMembers,
