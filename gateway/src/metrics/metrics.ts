@@ -9,7 +9,7 @@ import type {
   RequestMetrics,
 } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
-import { Recorder } from "./recorder.ts";
+import { Recorder, WORKSPACE } from "./recorder.ts";
 import { ReadTable, type Sample, type Shape, Table } from "./table.ts";
 
 /**
@@ -75,9 +75,22 @@ export interface MetricReadings {
   entities(): Readonly<Record<string, number>>;
 }
 
+/** A connection that is not HTTP, at its end. */
+export interface StreamSession {
+  /** Empty: there is none. */
+  readonly service: string;
+  readonly route: string;
+  /** The status of a request with the same result. */
+  readonly code: number;
+  readonly source: "service" | "gateway";
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
 export interface GatewayMetrics extends RequestMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
+  countStream(session: StreamSession): void;
   /** Counts a counter of a rate limit that was replaced before its window had ended, because the memory was full. */
   countReplacedCounter(): void;
   /** Records the duration of one call of a plugin's phase. */
@@ -171,7 +184,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     ),
     bandwidth: counter(
       "sluice_bandwidth_bytes",
-      "Bytes of requests (ingress) and responses (egress) by service and route",
+      "Bytes of requests (ingress) and responses (egress), and of connections that are not HTTP, by service and route",
       ["service", "route", "direction", "workspace", "consumer"],
     ),
     gatewayLatency: latency(
@@ -195,6 +208,11 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     "Requests that were answered before they had a route, by reason",
     ["reason"],
   );
+  const streams = counter(
+    "sluice_stream_sessions_total",
+    "Connections that are not HTTP, at their end, by service, route, status and source of the status",
+    ["service", "route", "code", "source", "workspace"],
+  );
   const replacedCounters = counter(
     "sluice_rate_limit_counters_replaced_total",
     "Counters of rate limits that were replaced before their window had ended, because the memory for counters was full",
@@ -212,7 +230,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     },
     MAX_PLUGIN_SERIES,
   );
-  const counted = [...Object.values(requests), unrouted, replacedCounters, pluginSeconds];
+  const counted = [...Object.values(requests), unrouted, streams, replacedCounters, pluginSeconds];
 
   const ofPlugins = new Map<string, { readonly plugin: string; readonly table: Table }>();
 
@@ -315,8 +333,20 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
 
   const pluginTables = () => Array.from(ofPlugins.values(), ({ table }) => table);
 
+  const ownSource = compat ? "kong" : "gateway";
+
   return {
-    recorder: (labels) => new Recorder(labels, requests, compat ? "kong" : "gateway"),
+    recorder: (labels) => new Recorder(labels, requests, ownSource),
+    countStream({ service, route, code, source, bytesIn, bytesOut }) {
+      const shown = source === "gateway" ? ownSource : source;
+      streams.increase(streams.of([service, route, `${code}`, shown, WORKSPACE]), 1);
+      const { bandwidth } = requests;
+      for (const [direction, bytes] of [
+        ["ingress", bytesIn],
+        ["egress", bytesOut],
+      ] as const)
+        if (bytes > 0) bandwidth.increase(bandwidth.of([service, route, direction, WORKSPACE, ""]), bytes);
+    },
     countUnrouted(reason) {
       const snakeCase = reason.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       unrouted.increase(unrouted.of([snakeCase]), 1);

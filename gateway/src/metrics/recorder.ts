@@ -11,7 +11,7 @@ export interface RequestTables {
 }
 
 /** The name of Kong's default workspace; Kong's dashboards select by it. */
-const WORKSPACE = "default";
+export const WORKSPACE = "default";
 
 export class Recorder implements RequestRecorder {
   readonly #labels: RequestLabels;

@@ -106,6 +106,19 @@ test("the access log has a line for each connection of a TLS listener, with the 
     const socket = connectTls({ host: "127.0.0.1", port, servername });
     await new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
   }
+  const metrics = (await send(node.status.port, { path: "/metrics" })).body;
+  for (const [service, name, code, source] of [
+    ["s", "r", 200, "service"],
+    ["", "", 404, "gateway"],
+  ])
+    assert.match(
+      metrics,
+      new RegExp(
+        `^sluice_stream_sessions_total{service="${service}",route="${name}",code="${code}",source="${source}",workspace="default"} 1$`,
+        "m",
+      ),
+    );
+  assert.match(metrics, /^sluice_bandwidth_bytes{service="s",route="r",direction="ingress",.*} \d{3,}$/m);
   await node.close();
   const lines = readFileSync(file, "utf8")
     .trim()

@@ -20,6 +20,7 @@ import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import { RecentRequestLog } from "../proxy/observability/recent-requests.ts";
+import { streamSessionOf } from "../proxy/observability/request-records.ts";
 import { RequestTaps } from "../proxy/observability/request-taps.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
 import { TrafficLog } from "../proxy/observability/traffic-log.ts";
@@ -135,6 +136,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     own.recentRequests,
     traffic,
     own.taps,
+    { streamed: (record) => services.metrics.countStream(streamSessionOf(record)) },
   ]);
   const createProxy = await engines[plan.engine]();
   const proxy = await createProxy({

@@ -6,6 +6,7 @@
 import { type EntityName, hostAndPort } from "@sluice/model/serving";
 import { traceIdOf } from "@sluice/plugin-sdk";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
+import type { StreamSession } from "../../metrics/metrics.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { StreamRecord } from "../streams/stream-record.ts";
 import type { RejectedRequest } from "./observer.ts";
@@ -77,24 +78,34 @@ export function refusalRecord({ id, status, request, peerAddress, duration }: Re
   };
 }
 
-/** A connection that is not HTTP: the status is that of a request with the same result. */
+/** A connection that is not HTTP as metrics count it: the status is that of a request with the same result. */
+export const streamSessionOf = ({ route, service, fault, bytesIn, bytesOut }: StreamRecord): StreamSession => ({
+  service: service === null ? "" : (service.name ?? service.host),
+  route: route === null ? "" : (route.name ?? route.id),
+  code: fault === null ? CONNECTED : gatewayErrors[fault].status,
+  source: fault === null ? "service" : "gateway",
+  bytesIn,
+  bytesOut,
+});
+
 export function streamRecord(stream: StreamRecord) {
-  const { route, service, target, fault, connected } = stream;
+  const { target, connected } = stream;
+  const { service, route, code, source } = streamSessionOf(stream);
   return {
     request_id: stream.id,
     client: stream.peerAddress || undefined,
     protocol: stream.protocol,
     server_name: stream.serverName === null ? undefined : cut(stream.serverName, LONGEST_HOST),
-    status: fault === null ? CONNECTED : gatewayErrors[fault].status,
-    source: fault === null ? "service" : "gateway",
+    status: code,
+    source,
     bytes_in: stream.bytesIn,
     bytes_out: stream.bytesOut,
     latencies: {
       request: rounded(stream.duration),
       ...(connected !== null && { gateway: rounded(connected) }),
     },
-    route: route === null ? undefined : (route.name ?? route.id),
-    service: service === null ? undefined : (service.name ?? service.host),
+    route: route || undefined,
+    service: service || undefined,
     target: target === null ? undefined : hostAndPort(target),
     tries: stream.tries,
   };
