@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { allListeners, type DerivedGateway, type Resource, resourceKey } from "@sluice/crds";
+import type { DocumentListener } from "@sluice/model";
 import type { OperatorSettings } from "../settings.ts";
 
 /** The label of the Gateway API for resources that were made for a Gateway (GEP-1762). */
@@ -63,13 +64,21 @@ export function gatewayService(
   } as Resource;
 }
 
+/** The first part of the names of ports, which may have at most 15 characters, and none but letters, digits and `-`. */
+const portNames: Readonly<Record<DocumentListener["protocol"], string>> = {
+  http: "http",
+  https: "https",
+  tls: "tls",
+  tls_passthrough: "tls",
+};
+
 /** Listeners that differ by their hosts share a port. */
 function portsOf(derived: DerivedGateway): readonly ServicePort[] {
   const ports = new Map<number, ServicePort>();
   for (const { served } of allListeners(derived)) {
     if (!served) continue;
     const { public_port: port, port: targetPort, protocol } = served;
-    ports.set(port, { name: `${protocol}-${port}`, port, protocol: "TCP", targetPort });
+    ports.set(port, { name: `${portNames[protocol]}-${port}`, port, protocol: "TCP", targetPort });
   }
   return [...ports.values()];
 }
