@@ -78,7 +78,7 @@ export interface DocumentListener {
   readonly protocol: "http" | "https" | StreamProtocol;
   /** In lower case; `*.` stands for one or more labels. Absent: all hosts. */
   readonly hostname?: string;
-  /** Clients are asked for a certificate. Only with https. Absent: they are not, unless a plugin needs it. */
+  /** Clients are asked for a certificate. Only with https and tls. Absent: they are not, unless a plugin needs it. */
   readonly client_validation?: ListenerClientValidation;
 }
 

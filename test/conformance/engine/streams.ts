@@ -287,6 +287,32 @@ export function streamSuite(engine: Engine): void {
         assert.equal(await answerFor(test, port, "a.example"), expected);
       });
 
+    it("closes a connection before it reaches the backend if the listener requires a certificate of the client", async (test) => {
+      const { service, next } = await plainBackend(test);
+      const port = await closedPort(test);
+      const client_validation = { mode: "required", trusted_certificates: authority.certificate } as const;
+      const strict = { ...listenerAt("strict", port, "tls", "strict.example"), client_validation };
+      const routes = {
+        r: routeOf("tls", service),
+        strict: routeOf("tls", service, { _sluice: { listeners: ["strict"] } }),
+      };
+      const certificates = await issue("strict", ["strict.example", "a.example"]);
+      const { records } = await startStreams(test, {
+        ...{ protocol: "tls", port, more: [strict], services: [service], routes },
+        listenerCertificates: { l: certificates, strict: certificates },
+      });
+      assert.equal(await answerFor(test, port, "strict.example"), "");
+      const { client, upstream } = await join(test, port, next);
+      upstream.end("open");
+      assert.equal(await textFrom(client), "open");
+      client.end();
+      await until(() => records.length > 0);
+      assert.deepEqual(
+        records.map(({ serverName }) => serverName),
+        ["a.example"],
+      );
+    });
+
     it("tries the next target if a target cannot be reached", async (test) => {
       const { service, next } = await plainBackend(test);
       const dead = await closedPort(test);

@@ -21,7 +21,10 @@ export interface DerivedClientValidation {
 /** The key of CA certificates in ConfigMaps and Secrets. */
 const ENTRY = "ca.crt";
 
-/** The validation for the HTTPS listeners of a port; undefined: none is asked for. */
+/**
+ * The validation for the listeners of a port at which TLS ends; undefined: none is asked for. The Gateway API speaks of
+ * HTTPS only, but other listeners of such a Gateway should not be open to everyone either.
+ */
 export function clientValidationOf(
   gateway: Resource,
   port: number,

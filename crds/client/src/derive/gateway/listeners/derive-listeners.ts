@@ -102,7 +102,7 @@ export function deriveListeners(request: ListenersRequest, options: DeriveListen
     const conflict = request.conflictOf(listener);
     const { kinds, resolved } = allowedKinds(listener);
     const certificates = needsCertificate(protocol) ? certificatesOf(owner, listener, options) : undefined;
-    const clients = protocol === "https" ? clientValidationOf(gateway, listener.port, options) : undefined;
+    const clients = needsCertificate(protocol) ? clientValidationOf(gateway, listener.port, options) : undefined;
     const accepted = fault ?? listenerFault(listener) ?? validationFault(clients) ?? succeeds("Accepted");
     const [resolvedRefs = resolved] = [certificates?.resolved, clients?.fault].filter((one) => one?.status === "False");
     const port = options.nodePortOf(listener.port);
