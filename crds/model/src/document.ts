@@ -134,6 +134,49 @@ export interface RouteExtras {
   readonly refused_percentage?: number;
 }
 
+/** The maximum length of `trusted_certificates`: enough for a bundle of all CAs that operating systems trust. */
+export const MAX_TRUSTED_CERTIFICATES = 2 ** 18;
+
+/** A name of which the certificate of an upstream must have at least one. */
+export interface UpstreamName {
+  /** `dns`: a host, or with `*.` at its start any host below it; `uri`: the whole URI. */
+  readonly type: "dns" | "uri";
+  readonly value: string;
+}
+
+/** The TLS connections to an upstream with a BackendTLSPolicy (Gateway API). */
+export interface UpstreamTls {
+  /** The server name of the handshake (SNI). The certificate must be valid for it, unless `names` is set. */
+  readonly server_name: string;
+  /** CA certificates in PEM, by which the certificate is verified. Absent: those of the service, as for any service. */
+  readonly trusted_certificates?: string;
+  /** Absent: `server_name` is verified. */
+  readonly names?: readonly UpstreamName[];
+}
+
+/** Further attempts in addition to those after failed connections, at most `retries` of the service together. */
+export interface UpstreamRetry {
+  /** The statuses of responses after which a request is sent again. */
+  readonly codes: readonly number[];
+  /** The minimum of milliseconds between two attempts. */
+  readonly backoff: number;
+}
+
+/** Limits in milliseconds, each until the response is complete. Absent: no limit. */
+export interface UpstreamTimeouts {
+  /** Of a request, with all attempts. */
+  readonly request?: number;
+  /** Of each attempt. */
+  readonly attempt?: number;
+}
+
+/** Facts of the resource from which a service is derived, for which Kong's format has no member. */
+export interface ServiceExtras {
+  readonly tls?: UpstreamTls;
+  readonly retry?: UpstreamRetry;
+  readonly timeouts?: UpstreamTimeouts;
+}
+
 export interface CertificateExtras {
   /**
    * The names of the document's listeners that present the certificate, for the server names that match their

@@ -7,12 +7,22 @@ import type {
   PluginExtras,
   RouteExtras,
   ServiceEndpoint,
+  ServiceExtras,
   UpstreamEndpoint,
 } from "./document.ts";
-import type { CaCertificate, Certificate, CredentialCollection, Entities, Plugin, Route } from "./entities/index.ts";
+import type {
+  CaCertificate,
+  Certificate,
+  CredentialCollection,
+  Entities,
+  Plugin,
+  Route,
+  Service,
+} from "./entities/index.ts";
 
 export type SnapshotCaCertificate = CaCertificate & { readonly _sluice?: CaCertificateExtras };
 export type SnapshotCertificate = Certificate & { readonly _sluice?: CertificateExtras };
+export type SnapshotService = Service & { readonly _sluice?: ServiceExtras };
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
 export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
 /** A credential as a node stores it: secret lookup values and passwords of basic-auth are replaced by their hashes. */
@@ -22,10 +32,11 @@ export type SnapshotCredential<Name extends CredentialCollection = CredentialCol
 
 type SnapshotEntities = Omit<
   Entities,
-  "certificates" | "ca_certificates" | "routes" | "plugins" | CredentialCollection
+  "certificates" | "ca_certificates" | "services" | "routes" | "plugins" | CredentialCollection
 > & {
   readonly certificates: SnapshotCertificate;
   readonly ca_certificates: SnapshotCaCertificate;
+  readonly services: SnapshotService;
   readonly routes: SnapshotRoute;
   readonly plugins: SnapshotPlugin;
 } & { readonly [Name in CredentialCollection]: SnapshotCredential<Name> };

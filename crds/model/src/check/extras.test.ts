@@ -28,6 +28,23 @@ const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = 
     "_sluice.match.headers.2.value: not a valid regex: ( (missing closing ): `(`)",
   ],
   [
+    "services",
+    {
+      host: "a.test",
+      _sluice: {
+        tls: { trusted_certificates: "none", names: [{ type: "email", value: "a" }] },
+        retry: { codes: [200] },
+        timeouts: { request: 0 },
+      },
+    },
+    "_sluice.tls.server_name: required field missing",
+    "_sluice.retry.backoff: required field missing",
+    "_sluice.tls.names.0.type: expected one of: dns, uri",
+    "_sluice.retry.codes.0: value should be between 400 and 599",
+    "_sluice.timeouts.request: value should be between 1 and 2147483646",
+    "_sluice.tls.trusted_certificates: invalid certificate: expected certificates in PEM",
+  ],
+  [
     "routes",
     { paths: ["/a"], _sluice: { refused_percentage: 101 } },
     "_sluice.refused_percentage: value should be between 0 and 100",
@@ -52,7 +69,7 @@ const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = 
 ];
 
 for (const [collection, raw, ...expected] of rows) {
-  test(`${collection} with the members of Gateway API ${JSON.stringify(Object(raw)._sluice)} are refused`, () =>
+  test(`${collection} with the members ${JSON.stringify(Object(raw)._sluice)} are refused`, () =>
     assert.deepEqual(
       checkEntity(collection, raw).violations?.map(({ path, message }) => `${path.join(".")}: ${message}`),
       expected,

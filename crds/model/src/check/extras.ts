@@ -11,13 +11,16 @@ import {
   type Violation,
   withoutUnset,
 } from "@sluice/plugin-sdk";
-import type {
-  CaCertificateExtras,
-  CertificateExtras,
-  CredentialExtras,
-  PluginExtras,
-  RouteExtras,
+import {
+  type CaCertificateExtras,
+  type CertificateExtras,
+  type CredentialExtras,
+  MAX_TRUSTED_CERTIFICATES,
+  type PluginExtras,
+  type RouteExtras,
+  type ServiceExtras,
 } from "../document.ts";
+import { MAX_TIMEOUT } from "../entities/common-members.ts";
 import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
 import { MAX_LISTENER_NAME } from "./listener.ts";
 import { validate } from "./validate.ts";
@@ -26,6 +29,7 @@ import { validate } from "./validate.ts";
 export interface Extras extends Readonly<Record<CredentialCollection, CredentialExtras>> {
   readonly certificates: CertificateExtras;
   readonly ca_certificates: CaCertificateExtras;
+  readonly services: ServiceExtras;
   readonly routes: RouteExtras;
   readonly plugins: PluginExtras;
 }
@@ -83,6 +87,45 @@ const match = optional({
   ),
 });
 
+const upstreamName: SchemaNode = {
+  ...optional({
+    type: choice(["dns", "uri"], { description: "The type of the name." }),
+    value: text({ description: "The name.", maxLength: 2048 }),
+  }),
+  required: ["type", "value"],
+};
+
+const upstreamTls: SchemaNode = {
+  ...optional({
+    server_name: text({ description: "The server name of the TLS handshake.", rule: "host", maxLength: 253 }),
+    trusted_certificates: text({
+      description: "CA certificates in PEM.",
+      rule: "certificate-chain",
+      maxLength: MAX_TRUSTED_CERTIFICATES,
+    }),
+    names: array(upstreamName, { description: "The names that the certificate may have.", maxItems: 16 }),
+  }),
+  required: ["server_name"],
+};
+
+const milliseconds = (description: string, minimum: number) => integer({ description, minimum, maximum: MAX_TIMEOUT });
+
+const retry: SchemaNode = {
+  ...optional({
+    codes: array(integer({ description: "A status.", minimum: 400, maximum: 599 }), {
+      description: "The statuses after which a request is sent again.",
+      maxItems: 200,
+    }),
+    backoff: milliseconds("The minimum of milliseconds between two attempts.", 0),
+  }),
+  required: ["codes", "backoff"],
+};
+
+const timeouts = optional({
+  request: milliseconds("The maximum of milliseconds for a request with all its attempts.", 1),
+  attempt: milliseconds("The maximum of milliseconds for each attempt.", 1),
+});
+
 const credential = optional({
   key_hash: text({ description: "SHA-256 of the secret.", rule: "sha256" }),
   namespaces: array(namespace, {
@@ -99,6 +142,7 @@ const pluginCredential = optional({
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   certificates: optional({ listeners }),
   ca_certificates: optional({ namespace }),
+  services: optional({ tls: upstreamTls, retry, timeouts }),
   routes: optional({ namespace, unavailable: reason, priority, listeners, match, refused_percentage }),
   plugins: optional({ unavailable: reason }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),
@@ -106,7 +150,7 @@ const schemas: { readonly [Name in Collection]?: SchemaNode } = {
 };
 
 export interface CheckedExtras {
-  readonly extras: (CredentialExtras & PluginExtras & RouteExtras & CertificateExtras) | undefined;
+  readonly extras: (CredentialExtras & PluginExtras & RouteExtras & ServiceExtras & CertificateExtras) | undefined;
   readonly violations: readonly Violation[];
 }
 
