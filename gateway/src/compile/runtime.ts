@@ -4,13 +4,14 @@ import type {
   Certificate,
   Consumer,
   DocumentListener,
-  Service,
   ServiceEndpoint,
   Snapshot,
   SnapshotCertificate,
   SnapshotPlugin,
   SnapshotRoute,
+  SnapshotService,
   StreamProtocol,
+  UpstreamName,
 } from "@sluice/model";
 import type { HeaderEdit, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
@@ -97,6 +98,8 @@ export interface UpstreamTarget {
   readonly authorities: readonly string[] | null;
   /** Name for TLS (SNI and verification); null for an address, because SNI allows only names. */
   readonly serverName: string | null;
+  /** Names of which a verified certificate must have one; null: it must be valid for the server name. */
+  readonly names: readonly UpstreamName[] | null;
   /** Client certificate for an https target; null: none. */
   readonly certificate: Certificate | null;
   /** The target's own value of the Host header; null: `host` of the upstream applies. */
@@ -105,7 +108,7 @@ export interface UpstreamTarget {
 
 /** The inputs of an upstream. The upstream is rebuilt when an input changes. */
 export interface UpstreamInputs {
-  readonly service: Service;
+  readonly service: SnapshotService;
   /** Endpoints of the core Service behind this service; null: there is none. */
   readonly endpoints: readonly ServiceEndpoint[] | null;
   /** Balancer of the upstream entity that the service's host names; null: it names none, or there are endpoints. */
@@ -115,9 +118,26 @@ export interface UpstreamInputs {
   readonly authorities: readonly CaCertificate[] | null;
 }
 
+/** Limits of attempts that Kong's members of a service do not express. */
+export interface AttemptPolicy {
+  /** Null: only failed connections are tried again, as for any service. */
+  readonly retry: {
+    /** The statuses of responses after which a request is sent again. */
+    readonly codes: ReadonlySet<number>;
+    /** The minimum of milliseconds between two attempts. */
+    readonly backoff: number;
+  } | null;
+  /** Maximum milliseconds of a request with all its attempts; null: any. */
+  readonly requestTimeout: number | null;
+  /** Maximum milliseconds of each attempt; null: any. */
+  readonly attemptTimeout: number | null;
+}
+
 export interface ServiceUpstream {
   readonly parts: UpstreamInputs;
-  readonly service: Service;
+  readonly service: SnapshotService;
+  /** Null: there is none, as for every service that is not derived from a route of Gateway API. */
+  readonly policy: AttemptPolicy | null;
   /** The service's path, at least `/`. */
   readonly basePath: string;
   /** Header edits applied last to every request (`upstream_headers`); null: none. */

@@ -8,11 +8,11 @@ import type {
   DocumentListener,
   Plugin,
   Route,
-  Service,
   Snapshot,
   SnapshotCertificate,
   SnapshotCredential,
   SnapshotRoute,
+  SnapshotService,
   Sni,
   Target,
   Upstream,
@@ -27,7 +27,7 @@ export function idOf(word: string): string {
   );
 }
 
-export const serviceNamed = (name: string, members: Partial<Service> = {}): Service => ({
+export const serviceNamed = (name: string, members: Partial<SnapshotService> = {}): SnapshotService => ({
   id: idOf(`service ${name}`),
   created_at: 0,
   updated_at: 0,
@@ -176,7 +176,7 @@ export function snapshotOf(content: {
   readonly snis?: readonly Sni[];
   readonly upstreams?: readonly Upstream[];
   readonly targets?: readonly Target[];
-  readonly services?: readonly Service[];
+  readonly services?: readonly SnapshotService[];
   readonly routes?: readonly SnapshotRoute[];
   readonly plugins?: readonly Plugin[];
   readonly consumers?: readonly Consumer[];

@@ -1,13 +1,13 @@
 /** Where a service's requests go: to a balancer's targets, to a core Service's endpoints, or to the service's host. */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import type { Certificate, Service, ServiceEndpoint } from "@sluice/model";
+import type { Certificate, Service, ServiceEndpoint, ServiceExtras, SnapshotService } from "@sluice/model";
 import { type HeaderEdit, headerValue, overrideHeaderEdit } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import { hostHeader, withoutPort } from "../balance/host-header.ts";
 import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempts.ts";
-import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
+import type { AttemptPolicy, ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 
 /**
  * A service with a core Service behind it has that Service's endpoints as targets; an empty list means no targets. Any
@@ -47,21 +47,30 @@ function targetsOf({ service, certificate, authorities }: UpstreamInputs): (plac
   const shown = scheme === "https" ? certificate : null;
   const trusted = scheme === "https" && verify ? authorities : null;
   const trust = trusted?.map(({ cert_digest }) => cert_digest) ?? null;
-  const rest = `${common.connectTimeout} ${verify} ${verifyDepth} ${shown && digestOf(shown)} ${trust}`;
-  const pems = trusted?.map(({ cert }) => cert) ?? null;
-  return ({ host, port, serverName, hostHeader }) => ({
-    key: `${service.id} ${scheme} ${host} ${port} ${serverName} ${rest}`,
-    ...common,
-    host,
-    port,
-    verify,
-    verifyDepth,
-    authorities: pems,
-    serverName,
-    certificate: shown,
-    hostHeader,
-  });
+  const tls = service._sluice?.tls;
+  const policy = tls === undefined ? "" : ` ${digestOfText(JSON.stringify(tls))}`;
+  const rest = `${common.connectTimeout} ${verify} ${verifyDepth} ${shown && digestOf(shown)} ${trust}${policy}`;
+  const bundle = tls?.trusted_certificates;
+  const pems = bundle === undefined ? (trusted?.map(({ cert }) => cert) ?? null) : [bundle];
+  return ({ host, port, serverName: own, hostHeader }) => {
+    const serverName = tls?.server_name ?? own;
+    return {
+      key: `${service.id} ${scheme} ${host} ${port} ${serverName} ${rest}`,
+      ...common,
+      host,
+      port,
+      verify,
+      verifyDepth,
+      authorities: pems,
+      serverName,
+      names: tls?.names ?? null,
+      certificate: shown,
+      hostHeader,
+    };
+  };
 }
+
+const digestOfText = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 const digests = new WeakMap<Certificate, string>();
 
@@ -78,10 +87,20 @@ function editsOf({ upstream_headers: headers }: Service): readonly HeaderEdit[] 
   return headers.map(({ name, value }) => overrideHeaderEdit(name, headerValue(value)));
 }
 
+function attemptPolicyOf({ retry, timeouts }: ServiceExtras = {}): AttemptPolicy | null {
+  if (retry === undefined && timeouts === undefined) return null;
+  return {
+    retry: retry === undefined ? null : { codes: new Set(retry.codes), backoff: retry.backoff },
+    requestTimeout: timeouts?.request ?? null,
+    attemptTimeout: timeouts?.attempt ?? null,
+  };
+}
+
 /** Members that all upstreams share. */
 abstract class BaseUpstream {
   readonly parts: UpstreamInputs;
-  readonly service: Service;
+  readonly service: SnapshotService;
+  readonly policy: AttemptPolicy | null;
   readonly basePath: string;
   readonly headers: readonly HeaderEdit[] | null;
   #keys: ReadonlySet<string> | undefined;
@@ -89,6 +108,7 @@ abstract class BaseUpstream {
   constructor(parts: UpstreamInputs) {
     this.parts = parts;
     this.service = parts.service;
+    this.policy = attemptPolicyOf(parts.service._sluice);
     this.basePath = parts.service.path ?? "/";
     this.headers = editsOf(parts.service);
   }

@@ -6,11 +6,11 @@ import type { TestContext } from "node:test";
 import type {
   CredentialCollection,
   DocumentListener,
-  Service,
   ServiceEndpoint,
   Snapshot,
   SnapshotPlugin,
   SnapshotRoute,
+  SnapshotService,
 } from "@sluice/model";
 import type { PluginFacts, PluginPhases } from "@sluice/plugin-sdk";
 import { createClientVerifier } from "@sluice/plugins";
@@ -44,9 +44,9 @@ export interface Engine {
 export interface RigOptions {
   /** The upstream's port, or a handler for it. */
   readonly upstream?: number | RequestListener;
-  readonly service?: Partial<Service>;
+  readonly service?: Partial<SnapshotService>;
   /** Services beside that of the upstream. */
-  readonly services?: readonly Service[];
+  readonly services?: readonly SnapshotService[];
   /** Members of the route; by default it has the path `/`. */
   readonly route?: Partial<SnapshotRoute>;
   /** Members of further routes, by name. */

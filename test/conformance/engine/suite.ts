@@ -37,6 +37,7 @@ import { middlewareSuite } from "./middleware.ts";
 import { pathSuite } from "./paths.ts";
 import { pipelineSuite } from "./pipelines.ts";
 import type { Engine } from "./proxy-rig.ts";
+import { retrySuite } from "./retries.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
 import { slowClientSuite } from "./slow-clients.ts";
 import { streamSuite } from "./streams.ts";
@@ -67,6 +68,7 @@ export function engineSuite(engine: Engine): void {
   unsharedResponseSuite(engine);
   largeBodySuite(engine);
   failureSuite(engine);
+  retrySuite(engine);
   slowBodySuite(engine);
   limitedBodySuite(engine);
   listedRequestSuite(engine);

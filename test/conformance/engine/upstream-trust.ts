@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import { createServer } from "node:https";
 import { describe, it, type TestContext } from "node:test";
+import type { UpstreamTls } from "@sluice/model";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import { caCertificateOf } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
@@ -32,6 +33,16 @@ const trusting = (authorities: readonly string[], service: RigOptions["service"]
     retries: 0,
     ca_certificates: authorities.map(idOf),
     ...service,
+  },
+});
+
+/** Options with a service whose upstream is verified as a BackendTLSPolicy says. */
+const withPolicy = (policy: UpstreamTls): RigOptions => ({
+  service: {
+    protocol: "https",
+    host: "127.0.0.1",
+    retries: 0,
+    _sluice: { tls: { trusted_certificates: `${below.certificate}\n${right.certificate}`, ...policy } },
   },
 });
 
@@ -76,6 +87,37 @@ const table: readonly (readonly [does: string, server: typeof tls, options: RigO
   ],
   ["accepts a chain with an intermediate CA", chain, trusting([right.certificate], { tls_verify_depth: 1 }), 200],
   ["refuses a chain beyond tls_verify_depth", chain, trusting([right.certificate], { tls_verify_depth: 0 }), 502],
+  [
+    "accepts a certificate that is valid for the policy's server name",
+    tls,
+    withPolicy({ server_name: "localhost" }),
+    200,
+  ],
+  ["refuses a certificate that is not valid for the policy's server name", tls, withPolicy({ server_name: "up" }), 502],
+  [
+    "refuses a certificate of a CA that the policy does not name",
+    tls,
+    withPolicy({ server_name: "localhost", trusted_certificates: wrong.certificate }),
+    502,
+  ],
+  [
+    "accepts a certificate with one of the policy's names, whatever the server name",
+    tls,
+    withPolicy({
+      server_name: "up.test",
+      names: [
+        { type: "uri", value: "spiffe://up.test/a" },
+        { type: "dns", value: "LOCALHOST" },
+      ],
+    }),
+    200,
+  ],
+  [
+    "refuses a certificate without one of the policy's names, even if it is valid for the server name",
+    tls,
+    withPolicy({ server_name: "localhost", names: [{ type: "uri", value: "localhost" }] }),
+    502,
+  ],
   ["accepts any upstream with tls_verify false", tls, trusting([wrong.certificate], { tls_verify: false }), 200],
 ];
 

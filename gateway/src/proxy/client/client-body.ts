@@ -45,6 +45,11 @@ export class ClientBody {
   #seen: Buffer[] = [];
   #seenLength = 0;
   #limit = 0;
+  /** Copies of the pieces that the sink received, for another sink; null: they are not kept. */
+  #sent: Buffer[] | null = null;
+  /** Bytes that may still be kept of those that the sink receives. */
+  #room = 0;
+  #maximumRoom = 0;
   #whole: Buffer | null = null;
   #sink: BodySink | null = null;
   #reader: PromiseWithResolvers<void> | null = null;
@@ -64,7 +69,7 @@ export class ClientBody {
     return this.#whole === null ? this.#declared : this.#whole.length;
   }
 
-  /** True once a byte may have reached an upstream: from then on, no other target can be tried. */
+  /** True once a byte that was not kept may have reached an upstream: from then on, no other target can be tried. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -132,12 +137,30 @@ export class ClientBody {
     else if (this.wanted) this.#onWanted();
   }
 
-  /** Detaches a sink that failed before it received data. Pieces that arrive from now on are kept for the next sink. */
+  /**
+   * Keeps what sinks receive, so that another sink is possible after data was sent. Nothing is kept of a body that is
+   * longer than `limit` bytes.
+   */
+  keepSent(limit: number): void {
+    if (this.#begun || (this.length ?? 0) > limit) return;
+    this.#sent = [];
+    this.#room = limit;
+    this.#maximumRoom = limit;
+  }
+
+  /**
+   * Detaches a sink that failed while `begun` is false. The next sink receives what this one has received, and the pieces
+   * that arrive from now on.
+   */
   hold(): void {
     if (this.#use !== "forwarded") return;
     this.#use = "held";
     this.#sink = null;
     this.#blocked = false;
+    if (this.#sent === null) return;
+    this.#seen = this.#sent;
+    this.#sent = [];
+    this.#room = this.#maximumRoom;
   }
 
   /** Called when the sink accepts data again. */
@@ -193,8 +216,18 @@ export class ClientBody {
   }
 
   #give(view: ByteView): void {
-    this.#begun = true;
+    if (this.#sent === null) this.#begun = true;
+    else this.#keepCopy(this.#sent, view);
     this.#sink?.take(view);
+  }
+
+  #keepCopy(sent: Buffer[], view: ByteView): void {
+    this.#room -= view.length;
+    if (this.#room >= 0) sent.push(view.keep());
+    else {
+      this.#sent = null;
+      this.#begun = true;
+    }
   }
 
   #push(piece: Buffer): void {

@@ -30,11 +30,13 @@ const framing = ["content-length", "transfer-encoding"];
 
 type Controller = Dispatcher.DispatchController;
 
-export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Dispatcher.DispatchHandler {
+export class UndiciCall extends UpstreamCall<UndiciCallListener> {
   /** This timer and `stall` replace undici's timers, which may be a second late. */
   readonly silence = new IdleTimer(() => this.silent());
   readonly stall = new IdleTimer(() => this.stalled());
   readonly #options: UndiciCallOptions;
+  /** The current attempt; null: none has begun, or it was cancelled. */
+  #attempt: Attempt | null = null;
   #controller: Controller | null = null;
   /** The client's body as undici reads it; null: there is no body, or it is sent as a whole. */
   #outgoing: Readable | null = null;
@@ -63,7 +65,8 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     // An address is not a valid SNI; it is set only to keep undici from keying connections by that header.
     const serverName = target.serverName ?? (target.scheme === "https" ? target.host : null);
     if (serverName !== null) request.servername = serverName;
-    pools.of(target).dispatch(request, this);
+    this.#attempt = new Attempt(this);
+    pools.of(target).dispatch(request, this.#attempt);
   }
 
   /** The client's body as a stream. Nothing is read from the client before undici asks for it. */
@@ -93,7 +96,8 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
   }
 
   protected override cancel(): void {
-    this.#controller?.abort(new Error("the response is no longer needed"));
+    this.#attempt = null;
+    this.#controller?.abort(unneeded());
   }
 
   protected override settle(): void {
@@ -120,14 +124,16 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     if (!this.isOver) this.restartSilenceTimer();
   }
 
-  onRequestStart(controller: Controller): void {
-    this.#controller = controller;
-    if (this.isOver) this.cancel();
-    else this.restartSilenceTimer();
+  isCurrent(attempt: Attempt): boolean {
+    return attempt === this.#attempt;
   }
 
-  onResponseStart(controller: Controller, status: number, _headers: object, statusText = ""): void {
-    if (status < 200 || this.isOver) return;
+  begin(controller: Controller): void {
+    this.#controller = controller;
+    this.restartSilenceTimer();
+  }
+
+  head(controller: Controller, status: number, statusText: string): void {
     const headers = flat(controller.rawHeaders);
     const fault = malformedResponseReason(headers, statusText);
     if (fault !== null) {
@@ -136,7 +142,7 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     }
     this.#status = status;
     this.restartSilenceTimer();
-    this.beginResponse(status);
+    if (!this.beginResponse(status)) return;
     const { method } = this.#options.forward;
     this.listener.head({
       status,
@@ -148,27 +154,21 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     });
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
-    if (this.isOver) return;
+  data(controller: Controller, chunk: Buffer): void {
     this.restartSilenceTimer();
     this.listener.data(ByteView.of(chunk));
     this.isPaused = !this.listener.flush();
     if (this.isPaused) controller.pause();
   }
 
-  onResponseEnd(controller: Controller): void {
-    this.#end(flat(controller.rawTrailers));
-  }
-
-  onResponseError(_controller: Controller | undefined, error: Error): void {
-    if (this.isAnswered && this.#hasNoBody(error)) this.#end([]);
-    else this.failed(error);
-  }
-
-  #end(trailers: RawHeaders): void {
-    if (this.isOver) return;
+  end(trailers: RawHeaders): void {
     this.settle();
     this.listener.end(trailers.length === 0 ? null : trailers);
+  }
+
+  broke(error: Error): void {
+    if (this.isAnswered && this.#hasNoBody(error)) this.end([]);
+    else this.failed(error);
   }
 
   /**
@@ -179,6 +179,42 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     return (
       (this.#status === 204 || this.#status === 304) && errorCodeOf(error) === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"
     );
+  }
+}
+
+const unneeded = () => new Error("the response is no longer needed");
+
+/** Passes undici's events on while the attempt is the current one of its call. */
+class Attempt implements Dispatcher.DispatchHandler {
+  readonly #call: UndiciCall;
+
+  constructor(call: UndiciCall) {
+    this.#call = call;
+  }
+
+  get #isOver(): boolean {
+    return !this.#call.isCurrent(this);
+  }
+
+  onRequestStart(controller: Controller): void {
+    if (this.#isOver) controller.abort(unneeded());
+    else this.#call.begin(controller);
+  }
+
+  onResponseStart(controller: Controller, status: number, _headers: object, statusText = ""): void {
+    if (status >= 200 && !this.#isOver) this.#call.head(controller, status, statusText);
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (!this.#isOver) this.#call.data(controller, chunk);
+  }
+
+  onResponseEnd(controller: Controller): void {
+    if (!this.#isOver) this.#call.end(flat(controller.rawTrailers));
+  }
+
+  onResponseError(_controller: Controller | undefined, error: Error): void {
+    if (!this.#isOver) this.#call.broke(error);
   }
 }
 

@@ -1,9 +1,10 @@
 /** Connections to targets: subject to the guard, with a connect timeout, and with TLS for https targets. */
 import type { OnReadOpts, Socket } from "node:net";
-import { createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
+import { createSecureContext, type PeerCertificate, type SecureContext, type TLSSocket } from "node:tls";
 import { LruCache } from "@sluice/model/serving";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
+import { missingName } from "./certificate-names.ts";
 import { chainTooLong, closedEarly, connectTimeout } from "./failure.ts";
 
 /** Callbacks of a dial. Unless it is cancelled, exactly one is called, and never before `dialTarget` has returned. */
@@ -88,7 +89,7 @@ function exceedsDepth(socket: TLSSocket, { scheme, verify, verifyDepth }: Upstre
 }
 
 function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }: DialOptions): Socket | TLSSocket {
-  const { host, port, certificate, authorities, serverName, key } = target;
+  const { host, port, certificate, authorities, serverName, names, key } = target;
   const session = sessions.get(key);
   const socket = connect({
     host,
@@ -99,6 +100,7 @@ function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }
       ...(protocol !== null && { ALPNProtocols: [protocol] }),
       rejectUnauthorized: target.verify,
       servername: serverName ?? "",
+      ...(names !== null && { checkServerIdentity: (_: string, peer: PeerCertificate) => missingName(peer, names) }),
       ...(authorities !== null
         ? { secureContext: contextOf(target, authorities) }
         : certificate !== null && { cert: certificate.cert, key: certificate.key }),

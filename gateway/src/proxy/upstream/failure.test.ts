@@ -6,7 +6,15 @@ const errorWith = (code: string) => Object.assign(new Error(code), { code });
 const refused = errorWith("ECONNREFUSED");
 const broken = errorWith("UND_ERR_SOCKET");
 
-const failed: FailedTry = { error: refused, connected: false, method: "GET", bodyBegun: false, hasOtherTarget: false };
+const failed: FailedTry = {
+  error: refused,
+  connected: false,
+  method: "GET",
+  bodyBegun: false,
+  hasOtherTarget: false,
+  repeatsTimeouts: false,
+};
+const timeout = { error: errorWith("SLUICE_READ_TIMEOUT"), connected: true };
 
 const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] = [
   ["there was no connection", {}, true],
@@ -22,7 +30,13 @@ const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] =
   ["a byte of the body may have been sent", { bodyBegun: true }, false],
   ["the connection broke during an idempotent request", { error: broken, connected: true }, true],
   ["the connection broke during a POST request", { error: broken, connected: true, method: "POST" }, false],
-  ["the response did not begin in time", { error: errorWith("SLUICE_READ_TIMEOUT"), connected: true }, false],
+  ["the response did not begin in time", timeout, false],
+  ["the response did not begin in time and the service repeats timeouts", { ...timeout, repeatsTimeouts: true }, true],
+  [
+    "a POST request timed out and the service repeats timeouts",
+    { ...timeout, repeatsTimeouts: true, method: "POST" },
+    false,
+  ],
   ["the response was malformed", { error: errorWith("HPE_INVALID_CONSTANT"), connected: true }, false],
 ];
 for (const [when, members, expected] of tries) {

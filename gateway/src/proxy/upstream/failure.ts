@@ -19,6 +19,12 @@ export const writeTimeout = () =>
   new UpstreamError("SLUICE_WRITE_TIMEOUT", "the upstream accepted no data within write_timeout");
 export const connectTimeout = () =>
   new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
+export const attemptTimeout = () =>
+  new UpstreamError("SLUICE_ATTEMPT_TIMEOUT", "the upstream did not complete its response within the route's timeout");
+export const requestTimeout = () =>
+  new UpstreamError("SLUICE_REQUEST_TIMEOUT", "the request and its attempts took longer than the route's timeout");
+export const retriedStatus = (status: number) =>
+  new UpstreamError("SLUICE_RETRIED_STATUS", `the upstream answered ${status}, and the request is sent again`);
 export const unaskedProtocol = () => unreadable("it switches to a protocol that the client did not ask for");
 export const tooManyInterims = () => unreadable("too many interim responses precede it");
 export const chainTooLong = () =>
@@ -49,6 +55,8 @@ const meanings: Readonly<Record<string, GatewayErrorName>> = {
   SLUICE_FORBIDDEN_ADDRESS: "upstreamDown",
   SLUICE_READ_TIMEOUT: "upstreamTimeout",
   SLUICE_WRITE_TIMEOUT: "upstreamTimeout",
+  SLUICE_ATTEMPT_TIMEOUT: "upstreamTimeout",
+  SLUICE_REQUEST_TIMEOUT: "upstreamTimeout",
   ETIMEDOUT: "upstreamTimeout",
 };
 
@@ -67,16 +75,21 @@ export interface FailedTry {
   /** Whether the request was sent on a connection, so that the upstream may have processed it. */
   readonly connected: boolean;
   readonly method: string;
-  /** Whether a byte of the body may have been sent. */
+  /** Whether a byte of the body may have been sent that was not kept. */
   readonly bodyBegun: boolean;
   /** Whether the next attempt uses another target. */
   readonly hasOtherTarget: boolean;
+  /** Whether an attempt that timed out after the request was sent is repeated. */
+  readonly repeatsTimeouts: boolean;
 }
 
-export function mayRetry({ error, connected, method, bodyBegun, hasOtherTarget }: FailedTry): boolean {
+export function mayRetry(failed: FailedTry): boolean {
+  const { error, connected, method, bodyBegun, hasOtherTarget, repeatsTimeouts } = failed;
   if (bodyBegun) return false;
   if (!connected) return hasOtherTarget || !FINAL.has(gatewayErrorFor(error));
-  return BROKEN.has(errorCodeOf(error)) && IDEMPOTENT.has(method);
+  const isRepeated =
+    BROKEN.has(errorCodeOf(error)) || (repeatsTimeouts && gatewayErrorFor(error) === "upstreamTimeout");
+  return isRepeated && IDEMPOTENT.has(method);
 }
 
 /**

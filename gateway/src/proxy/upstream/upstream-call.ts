@@ -9,7 +9,18 @@ import type { BodySink, ClientBody } from "../client/client-body.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
 import type { IdleTimer } from "../timers/idle-timer.ts";
-import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry, readTimeout, writeTimeout } from "./failure.ts";
+import { AttemptLimits, type AttemptLimitsListener, KEPT_BODY } from "./attempt-limits.ts";
+import {
+  attemptTimeout,
+  failureSignalOf,
+  gatewayErrorFor,
+  isUnreachable,
+  mayRetry,
+  readTimeout,
+  requestTimeout,
+  retriedStatus,
+  writeTimeout,
+} from "./failure.ts";
 
 /** Receives the response. Heads, trailers and views are valid only until the method that receives them returns. */
 export interface UpstreamCallListener<Head, Trailers> {
@@ -49,7 +60,7 @@ const OVER = 2;
 
 export abstract class UpstreamCall<
   Listener extends Pick<UpstreamCallListener<never, never>, "failed" | "broken" | "aborted">,
-> implements BodySink
+> implements BodySink, AttemptLimitsListener
 {
   protected readonly exchange: LiveExchange;
   protected readonly forward: ForwardPlan;
@@ -66,6 +77,8 @@ export abstract class UpstreamCall<
    */
   protected wantsFresh = false;
   readonly #attempts: TargetAttempts<UpstreamTarget>;
+  /** Null: the service has no attempt policy. */
+  readonly #limits: AttemptLimits | null;
   #triesLeft: number;
   #state = WAITING;
 
@@ -76,6 +89,9 @@ export abstract class UpstreamCall<
     this.body = exchange.body;
     this.#attempts = forward.upstream.attempts(exchange);
     this.#triesLeft = forward.upstream.service.retries;
+    const { policy } = forward.upstream;
+    this.#limits = policy === null ? null : new AttemptLimits(policy, exchange.timings.started, this);
+    if (policy?.retry) this.body?.keepSent(KEPT_BODY);
   }
 
   /** Begins an attempt. */
@@ -98,7 +114,10 @@ export abstract class UpstreamCall<
     if (target === null) {
       this.settle();
       this.listener.failed("noPeer", null);
-    } else this.open(target);
+      return;
+    }
+    this.#limits?.beginAttempt();
+    this.open(target);
   }
 
   /** Continues the response after `flush` of the listener has returned false. */
@@ -134,6 +153,21 @@ export abstract class UpstreamCall<
     this.fail(writeTimeout());
   }
 
+  attemptExpired(): void {
+    this.fail(attemptTimeout());
+  }
+
+  requestExpired(): void {
+    if (this.isOver) return;
+    const error = requestTimeout();
+    this.#triesLeft = 0;
+    if (!this.#limits?.isPausing) this.fail(error);
+    else {
+      this.settle();
+      this.listener.failed(gatewayErrorFor(error), error);
+    }
+  }
+
   /** Called when the tunnel that the call became has ended: until then it counts as a connection of its target. */
   tunnelEnded(): void {
     this.#attempts.endTry();
@@ -161,10 +195,15 @@ export abstract class UpstreamCall<
     return false;
   }
 
-  /** Called when the final response begins. */
-  protected beginResponse(status: number): void {
-    this.#state = ANSWERED;
+  /**
+   * Called when the final response begins. Returns false if the response is discarded, because the request is sent again:
+   * the attempt has been cancelled.
+   */
+  protected beginResponse(status: number): boolean {
     this.#attempts.recordResponse(status, this.target);
+    if (this.#limits !== null && this.#isRepeated(status, this.#limits)) return false;
+    this.#state = ANSWERED;
+    return true;
   }
 
   /** Restarts the read timeout, because data was received or written. */
@@ -181,11 +220,13 @@ export abstract class UpstreamCall<
   protected settle(): void {
     this.#state = OVER;
     this.#attempts.endTry();
+    this.#limits?.close();
   }
 
   /** Called when the connection becomes a tunnel; `tunnelEnded` is called at its end. */
   protected handOver(): void {
     this.#state = OVER;
+    this.#limits?.close();
   }
 
   /** Ends the attempt with an error. */
@@ -205,31 +246,63 @@ export abstract class UpstreamCall<
   }
 
   #retries(error: Error): boolean {
-    const { exchange, forward, body, carrier } = this;
-    exchange.observer?.failed?.(exchange, error);
-    exchange.failTry(error);
+    const { forward, body, carrier } = this;
+    this.#recordFailure(error);
     const connected = carrier !== null;
     const fresh = carrier?.isFresh ?? true;
     const signal = failureSignalOf({ error, connected, fresh });
     if (signal !== null) this.#attempts.failed(signal);
     if (isUnreachable({ error, connected })) this.#attempts.unreachable(this.target);
     if (this.#triesLeft <= 0) return false;
+    const pause = this.#nextPause();
     const failedTry = {
       error,
       connected: connected && !this.isUnprocessed,
       method: forward.method,
       bodyBegun: body?.begun ?? false,
       hasOtherTarget: this.#attempts.hasOtherTarget,
+      repeatsTimeouts: (this.#limits?.policy.retry ?? null) !== null,
     };
-    if (!mayRetry(failedTry)) return false;
-    this.#triesLeft--;
-    body?.hold();
+    if (pause === null || !mayRetry(failedTry)) return false;
     this.wantsFresh = connected && !fresh;
+    this.#tryAgain(pause);
+    return true;
+  }
+
+  /** Discards the response and sends the request again, if the service wants this for the status and it is possible. */
+  #isRepeated(status: number, { policy: { retry } }: AttemptLimits): boolean {
+    if (retry === null || !retry.codes.has(status) || this.#triesLeft <= 0 || this.body?.begun) return false;
+    const pause = this.#nextPause();
+    if (pause === null) return false;
+    this.#recordFailure(retriedStatus(status));
+    this.wantsFresh = false;
+    this.#tryAgain(pause);
+    this.cancel();
+    return true;
+  }
+
+  #recordFailure(error: Error): void {
+    const { exchange } = this;
+    exchange.observer?.failed?.(exchange, error);
+    exchange.failTry(error);
+  }
+
+  /** Milliseconds before the next attempt; null: the request would take too long. */
+  #nextPause(): number | null {
+    const backoff = this.#limits?.policy.retry?.backoff;
+    return backoff === undefined ? 0 : (this.#limits?.nextPause(backoff) ?? null);
+  }
+
+  #tryAgain(pause: number): void {
+    this.#triesLeft--;
+    this.body?.hold();
     this.timers?.silence.stop();
     this.timers?.stall.stop();
-    setImmediate(() => {
+    this.isPaused = false;
+    const start = () => {
       if (this.isWaiting) this.start();
-    });
-    return true;
+    };
+    if (this.#limits === null) setImmediate(start);
+    else this.#limits.pause(pause, start);
   }
 }

@@ -116,6 +116,7 @@ class PluginHttpClient implements HttpClient {
       verifyDepth: null,
       authorities: null,
       serverName: isIP(host) === 0 ? host : null,
+      names: null,
       certificate: null,
       hostHeader: null,
     };

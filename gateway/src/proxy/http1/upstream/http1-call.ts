@@ -116,8 +116,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   }
 
   head(head: ResponseHeadParser): void {
-    this.beginResponse(head.status);
-    this.listener.head(head);
+    if (this.beginResponse(head.status)) this.listener.head(head);
   }
 
   data(view: ByteView): void {

@@ -137,6 +137,8 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
 
   protected override cancel(): void {
     this.#giveUp?.();
+    // The end of the stream must not end a later attempt.
+    this.#stream = null;
     this.#cancel?.abort();
   }
 
@@ -148,8 +150,8 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
 
   override silent(): void {
     super.silent();
-    // The connection itself may be dead.
-    if (this.isOver) this.#upstream?.retire();
+    // The attempt was cancelled, and the connection itself may be dead.
+    if (this.#stream === null) this.#upstream?.retire();
   }
 
   override take(view: ByteView): void {
@@ -190,7 +192,7 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
     const status = Number(headers[":status"]);
     const isBodiless = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
     this.restartSilenceTimer();
-    this.beginResponse(status);
+    if (!this.beginResponse(status)) return;
     stream.on("trailers", (_trailers: IncomingHttpHeaders, _flags: number, fields: readonly string[]) => {
       this.#trailers = regularFields(fields);
     });
