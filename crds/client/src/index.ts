@@ -21,13 +21,8 @@ export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export { seconds } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
-export type { AttachedListener, ListenerOwner } from "./derive/gateway/attachment.ts";
-export {
-  allListeners,
-  type DerivedGateway,
-  deriveGateway,
-  parentOfListenerSet,
-} from "./derive/gateway/derive-gateway.ts";
+export { portsOf } from "./derive/gateway/backends.ts";
+export { type DerivedGateway, deriveGateway, type GatewayListener } from "./derive/gateway/derive-gateway.ts";
 export { type DerivedRoute, deriveRoute, type RouteParent } from "./derive/gateway/derive-route.ts";
 export {
   type Finding,
@@ -53,6 +48,7 @@ export {
   ownersOfListener,
 } from "./derive/gateway/listeners/derive-listeners.ts";
 export {
+  backendTlsPolicyMembers,
   gatewayClassMembers,
   gatewayMembers,
   grpcRouteMembers,
@@ -62,6 +58,12 @@ export {
   referenceGrantMembers,
   tlsRouteMembers,
 } from "./derive/gateway/member-table.ts";
+export {
+  type BackendTlsTarget,
+  type DerivedBackendTls,
+  deriveBackendTls,
+} from "./derive/gateway/policies/backend-tls.ts";
+export { type BackendTlsFacts, backendTlsStatus } from "./derive/gateway/policies/backend-tls-status.ts";
 export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";
 export { clientCertificatesOf, requiresCertificates } from "./derive/ingress/annotations/client-certificates.ts";
 export { type AnnotationFacts, annotationTable } from "./derive/ingress/annotations/table.ts";

@@ -34,6 +34,11 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   ListenerSet: { apiVersion: "gateway.networking.k8s.io/v1", kind: "ListenerSet", plural: "listenersets" },
   HTTPRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "HTTPRoute", plural: "httproutes" },
   GRPCRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "GRPCRoute", plural: "grpcroutes" },
+  BackendTLSPolicy: {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "BackendTLSPolicy",
+    plural: "backendtlspolicies",
+  },
   TLSRoute: { apiVersion: "gateway.networking.k8s.io/v1", kind: "TLSRoute", plural: "tlsroutes" },
   Ingress: { apiVersion: "networking.k8s.io/v1", kind: "Ingress", plural: "ingresses" },
   IngressClass: { apiVersion: "networking.k8s.io/v1", kind: "IngressClass", plural: "ingressclasses" },

@@ -32,11 +32,11 @@ export type CoreKind =
 export type GatewayApiKind =
   | "GatewayClass"
   | "Gateway"
-  | "ListenerSet"
   | "HTTPRoute"
   | "GRPCRoute"
   | "TLSRoute"
-  | "ReferenceGrant";
+  | "ReferenceGrant"
+  | "BackendTLSPolicy";
 export type Kind = SluiceKind | CoreKind;
 
 export interface Metadata {
@@ -97,7 +97,7 @@ export interface Ref {
  *
  * Callers request only those Secrets that are meant for Sluice: Secrets with the label `sluice.dev/credential`; Secrets
  * of type kubernetes.io/tls, because cert-manager and other writers of certificates do not set Sluice's label; and
- * single Secrets that an Ingress names.
+ * single Secrets that an Ingress or a BackendTLSPolicy names.
  */
 export interface Selectors {
   readonly namespace?: string;

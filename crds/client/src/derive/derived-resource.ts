@@ -4,14 +4,21 @@
  * from.
  */
 import { hash } from "node:crypto";
-import { apiVersion, type CertificateExtras, CREDENTIAL_LABEL, type RouteExtras, type Violation } from "@sluice/model";
+import {
+  apiVersion,
+  type CertificateExtras,
+  CREDENTIAL_LABEL,
+  type RouteExtras,
+  type ServiceExtras,
+  type Violation,
+} from "@sluice/model";
 import type { Kind, Ref, Resource, SluiceKind } from "../resource.ts";
 import type { CrossNamespaceReference } from "../translate/translation.ts";
 
 export interface DerivedResource extends Resource {
   readonly derived: {
-    /** Members of the `_sluice` of a route or a certificate. */
-    readonly extras?: RouteExtras & CertificateExtras;
+    /** Members of the `_sluice` of a route, a service or a certificate. */
+    readonly extras?: RouteExtras & ServiceExtras & CertificateExtras;
     /**
      * The kinds to which references into other namespaces were checked when the resource was derived, because
      * ReferenceGrants name the kind of the source. Default: none.

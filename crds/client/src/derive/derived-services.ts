@@ -1,4 +1,5 @@
 /** The Services, and Upstreams where requests are not simply distributed in turn, for backends of other APIs. */
+import type { ServiceExtras } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import type { DerivedContent } from "./derived-resource.ts";
 
@@ -17,6 +18,8 @@ export interface ServiceRequest {
   readonly backends: readonly [DerivedBackend, ...DerivedBackend[]];
   /** Members of the Service. */
   readonly service: object;
+  /** Default: none. */
+  readonly serviceExtras?: ServiceExtras;
   /** Members of the Upstream; null: requests are distributed in turn. */
   readonly upstream: object | null;
   /** Whether requests go to the cluster address of the only core Service instead of its endpoints. */
@@ -27,7 +30,7 @@ export interface ServiceRequest {
 
 export function serviceContents(
   { metadata: { namespace } }: Resource,
-  { name, backends, service: members, upstream, toClusterAddress = false, source }: ServiceRequest,
+  { name, backends, service: members, serviceExtras, upstream, toClusterAddress = false, source }: ServiceRequest,
   more: Omit<DerivedContent["derived"], "sourcePaths" | "extras"> = {},
 ): readonly DerivedContent[] {
   const [{ weight: _, ...first }, ...others] = backends;
@@ -36,7 +39,7 @@ export function serviceContents(
     kind: "Service",
     name,
     spec: { ...members, ...address },
-    derived,
+    derived: { ...derived, ...(Object.keys(serviceExtras ?? {}).length > 0 && { extras: serviceExtras }) },
   });
   if (toClusterAddress && others.length === 0)
     return [service({ host: `${first.name}.${namespace}.svc`, port: first.port })];

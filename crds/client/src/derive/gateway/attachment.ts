@@ -1,6 +1,8 @@
 /** Decides to which listeners a route attaches, and for which hosts (Gateway API, "AllowedRoutes" and "Hostname"). */
 import type { StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
+import type { CertificateName } from "./backend-certificate.ts";
+import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
 import {
   type Finding,
   fails,
@@ -23,6 +25,8 @@ export interface AttachedListener {
   readonly stream: StreamProtocol | undefined;
   /** The hosts of the route on this listener; undefined: any host. */
   readonly hosts: readonly (string | undefined)[];
+  /** The client certificate for backends with TLS; undefined: none. */
+  readonly certificate?: CertificateName | undefined;
 }
 
 export interface Attachment {
@@ -51,7 +55,7 @@ export const ownerKindOf = ({ group = GATEWAY_API, kind = "Gateway" }: ParentRef
 export function attach(
   route: AttachingRoute,
   { sectionName, port }: ParentReference,
-  { owner, listeners, refused: refusal }: ListenerOwner,
+  { gateway, listeners, backendCertificate }: DerivedGateway,
 ): Attachment {
   if (refusal) return refused("NoMatchingParent", `the ${owner.kind} is not accepted: ${refusal.message}`);
   const named = listeners.filter(
@@ -68,7 +72,9 @@ export function attach(
     );
   const attached = open.flatMap(({ id, listener }): readonly AttachedListener[] => {
     const hosts = commonHosts(listener.hostname?.toLowerCase(), route.hostnames);
-    return hosts.length === 0 ? [] : [{ id, hosts, port: listener.port, stream: streamOf(listener) }];
+    if (hosts.length === 0) return [];
+    const certificate = backendCertificate?.name;
+    return [{ id, hosts, port: listener.port, stream: streamOf(listener), certificate }];
   });
   if (attached.length === 0)
     return refused("NoMatchingListenerHostname", `spec.hostnames has no host of ${namesOf(open)}`);

@@ -4,9 +4,9 @@
  */
 import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
-import { byAge } from "../../translate/incremental/age-order.ts";
-import { ownerKindOf } from "./attachment.ts";
-import { type Finding, fails, gatewaySpecOf, listenerSetSpecOf, succeeds } from "./gateway-api.ts";
+import type { TranslateOptions } from "../../translate/translation.ts";
+import { type DerivedResource, derivedName, derivedResource } from "../derived-resource.ts";
+import { type BackendCertificate, backendCertificateOf } from "./backend-certificate.ts";
 import {
   type DerivedListenerSet,
   type DeriveListenerSetOptions,
@@ -25,36 +25,45 @@ export interface DerivedGateway {
   readonly gateway: Resource;
   readonly accepted: Finding;
   readonly listeners: readonly GatewayListener[];
-  /** The ListenerSets whose parent is the Gateway, also those that it does not allow, in the order of precedence. */
-  readonly listenerSets: readonly DerivedListenerSet[];
-  /** The Certificates of the listeners, without those of ListenerSets. */
+  /** Undefined: the nodes have no client certificate for its backends. */
+  readonly backendCertificate: BackendCertificate | undefined;
+  /** The Certificates of the listeners, and the one for the backends. */
   readonly resources: readonly Resource[];
 }
 
 export function deriveGateway(gateway: Resource, options: DeriveGatewayOptions): DerivedGateway {
   const { listeners: given } = gatewaySpecOf(gateway);
   const fault = gatewayFault(gateway);
-  const { listeners, resources } = deriveListeners(
-    { gateway, owner: gateway, listeners: given, fault, conflictOf: (listener) => conflictOf(listener, given) },
-    options,
-  );
-  // Conflicts with other Gateways do not count: what a Gateway wants to have served does not depend on the others.
-  const isGatewayAccepted =
-    !fault &&
-    listeners.some(({ listener, accepted }) => accepted.status === "True" && !isConflict(conflictOf(listener, given)));
-  const nextConflict = precedenceConflicts(given);
+  const users = new Map<string, SecretName & { readonly listeners: string[] }>();
+  const derived = listeners.map((listener): GatewayListener => {
+    const id = `${resourceKey(gateway)}/${listener.name}`;
+    const protocol = protocolOf(listener);
+    const conflict = conflictOf(listener, listeners);
+    const { kinds, resolved } = allowedKinds(listener);
+    const accepted = fault ?? listenerFault(gateway, listener) ?? succeeds("Accepted");
+    const certificates = needsCertificate(protocol) ? certificatesOf(gateway, listener, options) : undefined;
+    const resolvedRefs = certificates?.resolved.status === "False" ? certificates.resolved : resolved;
+    const port = options.nodePortOf(listener.port);
+    const isUsable =
+      accepted.status === "True" && !isConflict(conflict) && certificates?.secrets.length !== 0 && kinds.length > 0;
+    const hostname = listener.hostname?.toLowerCase();
+    const wanted =
+      isUsable && protocol !== undefined && port !== undefined
+        ? { name: id, port, public_port: listener.port, protocol, ...(hostname && { hostname }) }
+        : undefined;
+    const conflicted = (wanted && options.overlapOf(wanted)) ?? conflict;
+    const served = isConflict(conflicted) ? undefined : wanted;
+    if (served) for (const secret of certificates?.secrets ?? []) addUser(secret, id);
+    return { listener, id, kinds, accepted, conflicted, resolvedRefs, wanted, served };
+  });
+  const backendCertificate = backendCertificateOf(gateway, options);
   return {
     gateway,
-    accepted: fault ?? gatewayFinding(listeners),
-    listeners,
-    listenerSets: options.listenerSets
-      .toSorted(byAge)
-      .map((listenerSet) =>
-        deriveListenerSet({ gateway, listenerSet, isGatewayAccepted, conflictOf: nextConflict }, options),
-      ),
-    resources,
+    accepted: fault ?? gatewayFinding(derived),
+    listeners: derived,
+    backendCertificate,
+    resources: [...certificates(), ...(backendCertificate?.certificate ? [backendCertificate.certificate] : [])],
   };
-}
 
 /** The listeners of a Gateway and of its ListenerSets. */
 export const allListeners = ({ listeners, listenerSets }: DerivedGateway): readonly GatewayListener[] => [
@@ -71,7 +80,7 @@ export function parentOfListenerSet(listenerSet: Resource): string | undefined {
 
 /** Why the whole Gateway is refused. */
 function gatewayFault(gateway: Resource): Finding | undefined {
-  const { addresses = [], infrastructure, tls } = gatewaySpecOf(gateway);
+  const { addresses = [], infrastructure } = gatewaySpecOf(gateway);
   if (addresses.some(({ value = "" }) => value !== ""))
     return fails(
       "UnsupportedAddress",
@@ -79,8 +88,6 @@ function gatewayFault(gateway: Resource): Finding | undefined {
     );
   if (infrastructure?.parametersRef)
     return fails("InvalidParameters", "spec.infrastructure.parametersRef is not supported: remove it");
-  if (tls?.backend)
-    return fails("Invalid", "spec.tls.backend is not supported: a Service of sluice.dev can have a client certificate");
   return undefined;
 }
 

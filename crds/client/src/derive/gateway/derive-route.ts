@@ -7,10 +7,9 @@ import { deriveRule, type RuleLookups } from "./derive-rule.ts";
 import { deriveTlsRule } from "./derive-tls-rule.ts";
 import {
   type Finding,
-  fails,
-  type ListenerOwnerKind,
   type ParentReference,
   type RouteKind,
+  type RouteRule,
   routeSpecOf,
   succeeds,
 } from "./gateway-api.ts";
@@ -29,6 +28,8 @@ export interface DeriveRouteOptions extends RuleLookups {
 /** The result for a parent that is a Gateway of this installation, or a ListenerSet of one. */
 export interface RouteParent {
   readonly ref: ParentReference;
+  /** The Gateway, by `namespace/name`. */
+  readonly gateway: string;
   readonly accepted: Finding;
   readonly resolvedRefs: Finding;
   /** The names in the document of the listeners to which the route has attached. */
@@ -39,8 +40,8 @@ export interface DerivedRoute {
   readonly route: Resource;
   readonly resources: readonly Resource[];
   readonly parents: readonly RouteParent[];
-  /** The listeners to which the route attaches if no other route excludes it; empty: the route itself is refused. */
-  readonly attaching: readonly AttachedListener[];
+  /** The core Services to which the rules refer, by `namespace/name`, whether or not they exist. */
+  readonly services: ReadonlySet<string>;
 }
 
 export function deriveRoute(route: Resource, options: DeriveRouteOptions): DerivedRoute {
@@ -51,17 +52,12 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   const attaching = { kind, namespace, hostnames, namespaceLabels };
   const attachments = parentRefs.flatMap((ref) => {
     const key = namespacedName(ref.namespace ?? namespace, ref.name);
-    const ownerKind = ownerKindOf(ref);
-    const owner = ownerKind && options.ownerOf(ownerKind, key);
-    return owner ? [{ ref, ...attach(attaching, ref, owner) }] : [];
+    const gateway = isGatewayRef(ref) ? options.gatewayOf(key) : undefined;
+    return gateway ? [{ ref, gateway: key, ...attach(attaching, ref, gateway) }] : [];
   });
-  if (attachments.length === 0) return { route, resources: [], parents: [], attaching: [] };
-  const accepting = attachments.map((attachment) => withoutConflicts(attachment, options.conflictOf));
-  const attached = accepting.flatMap(({ listeners }) => listeners);
-  const refused = sizeFault(
-    rules,
-    attachments.flatMap(({ listeners }) => listeners),
-  );
+  if (attachments.length === 0) return { route, resources: [], parents: [], services: new Set() };
+  const attached = attachments.flatMap(({ listeners }) => listeners);
+  const refused = sizeFault(rules, attached);
   const derive = kind === "TLSRoute" ? deriveTlsRule : deriveRule;
   const derived = rules.map((rule, index) => derive(route, { rule, index, attached, refused }, options));
   const [unsupported] = derived.flatMap((one) => one.unsupported);
@@ -69,32 +65,17 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   return {
     route,
     resources: derived.flatMap(({ contents }) => contents).map((content) => derivedResource(route, content)),
-    attaching: unsupported ? [] : attachments.flatMap(({ listeners }) => listeners),
-    parents: accepting.map(({ ref, accepted, listeners }) => ({
+    parents: attachments.map(({ ref, gateway, accepted, listeners }) => ({
       ref,
+      gateway,
       accepted: accepted.status === "True" ? (unsupported ?? accepted) : accepted,
       resolvedRefs: unresolved,
       // Only accepted routes count.
       listeners: unsupported ? [] : listeners.map(({ id }) => id),
     })),
+    services: new Set(rules.flatMap((rule) => servicesOf(rule, namespace))),
   };
 }
 
-/** The attachment without the listeners that do not accept the route because of another route. */
-function withoutConflicts<Attached extends Attachment>(
-  attachment: Attached,
-  conflictOf: DeriveRouteOptions["conflictOf"],
-): Attached {
-  const conflicts = attachment.listeners.flatMap(({ id }) => {
-    const reason = conflictOf(id);
-    return reason === undefined
-      ? []
-      : [{ id, message: `not on the listener ${id.slice(id.lastIndexOf("/") + 1)}: ${reason}` }];
-  });
-  if (conflicts.length === 0) return attachment;
-  const refusing = new Set(conflicts.map(({ id }) => id));
-  const listeners = attachment.listeners.filter(({ id }) => !refusing.has(id));
-  const message = conflicts.map((one) => one.message).join("; ");
-  const accepted = listeners.length > 0 ? succeeds("Accepted", message) : fails("HostnameConflict", message);
-  return { ...attachment, listeners, accepted };
-}
+const servicesOf = ({ backendRefs = [] }: RouteRule, own: string): readonly string[] =>
+  backendRefs.map(({ namespace = own, name }) => namespacedName(namespace, name));

@@ -1,11 +1,11 @@
 /** Derives the resources of one rule of a route: a Route for each match and host, their Plugins, and a Service. */
 import type { RouteExtras } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
-import type { TranslateOptions } from "../../translate/translation.ts";
 import { type DerivedContent, derivedName } from "../derived-resource.ts";
-import { type DerivedBackend, serviceContents } from "../derived-services.ts";
 import type { AttachedListener } from "./attachment.ts";
-import { backendsOf } from "./backends.ts";
+import type { CertificateName } from "./backend-certificate.ts";
+import { backendService, certificateParts, commonTls } from "./backend-service.ts";
+import { type BackendLookups, backendsOf } from "./backends.ts";
 import {
   type Finding,
   fails,
@@ -19,7 +19,7 @@ import { type TranslatedMatch, translateMatch } from "./http-match.ts";
 import { placesOf, type RoutePlace } from "./route-places.ts";
 import { effectsOf, type RulePlugin } from "./rule-effects.ts";
 
-export interface RuleLookups extends Pick<TranslateOptions, "read" | "isReferenceAllowed"> {
+export interface RuleLookups extends BackendLookups {
   /** The class of the installation. */
   readonly class: string;
   /** A Plugin in the namespace of the route. */
@@ -48,8 +48,8 @@ interface RouteKindFacts {
   /** The first part of the names of derived resources. */
   readonly prefix: "http-route" | "grpc-route";
   readonly protocols: readonly string[];
-  /** Members of the Service. */
-  readonly service: object;
+  /** The protocol of the Service. */
+  readonly protocol: "http" | "grpc";
   readonly translate: (match: HttpRouteMatch | GrpcRouteMatch) => TranslatedMatch;
 }
 
@@ -59,13 +59,13 @@ const kinds: Readonly<Record<HttpRouteKind, RouteKindFacts>> = {
   HTTPRoute: {
     prefix: "http-route",
     protocols: ["http", "https"],
-    service: {},
+    protocol: "http",
     translate: (match) => translateMatch(match as HttpRouteMatch),
   },
   GRPCRoute: {
     prefix: "grpc-route",
     protocols: ["grpc", "grpcs"],
-    service: { protocol: "grpc" },
+    protocol: "grpc",
     translate: (match) => translateGrpcMatch(match as GrpcRouteMatch),
   },
 };
@@ -77,31 +77,41 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   const { rule, index, attached, refused } = request;
   const { name, namespace } = route.metadata;
   const kind = route.kind as HttpRouteKind;
-  const { prefix, protocols, translate, ...ofKind } = kinds[kind];
+  const { prefix, protocols, protocol, translate } = kinds[kind];
   const source = `spec.rules[${index}]`;
   const { matches = everything, backendRefs = [] } = rule;
   const effects = effectsOf({ rule, source });
   const unsupported = [refused ?? [], effects.faults].flat();
   const place = { kind, namespace, path: `${source}.backendRefs` };
   const { usable, refusedPercentage, faults: unresolved } = backendsOf(backendRefs, place, lookups);
-  const service = derivedName(prefix, name, padded(index));
+  const { tls, fault } = commonTls(usable, place.path);
+  if (fault) unsupported.push(fault);
   const extensions = extensionPlugins();
   const isClosed = unsupported.length > 0;
-  const [first, ...others] = usable.map(withoutOwnNamespace);
+  const [first, ...others] = usable;
   const usesService = first !== undefined && !isClosed && !effects.redirect;
   const contents: DerivedContent[] = [];
-  if (first && usesService && attached.length > 0) {
-    const members = {
-      service: { ...ofKind.service, ...effects.service },
-      upstream: null,
-      source: `${source}.backendRefs`,
-    };
+  const places = placesOf(attached, {
+    byPort: !refused && effects.redirect?.usesListenerPort === true,
+    byCertificate: !refused && tls !== undefined && usesService,
+  });
+  if (first && usesService) {
+    const { service: members, serviceExtras: extras } = effects;
     const backends = [first, ...others] as const;
-    contents.push(
-      ...serviceContents(route, { name: service, backends, ...members }, { checkedReferences: ["CoreService"] }),
-    );
+    const services = new Map(places.map(({ certificate }) => [serviceFor(certificate), certificate]));
+    for (const [service, certificate] of services)
+      contents.push(
+        ...backendService(route, {
+          name: service,
+          backends,
+          protocol,
+          certificate,
+          members,
+          extras,
+          source: place.path,
+        }),
+      );
   }
-  const places = placesOf(attached, { byPort: !refused && effects.redirect?.usesListenerPort === true });
   for (const [at, given] of matches.entries()) {
     const match = translate(given);
     const from = `${source}.matches[${at}]`;
@@ -116,13 +126,18 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     unresolved,
   };
 
+  /** The name of the Service. Gateways with different client certificates for their backends have different Services. */
+  function serviceFor(certificate: CertificateName | undefined): string {
+    return derivedName(prefix, name, padded(index), ...certificateParts(certificate));
+  }
+
   function addRoute(
     match: TranslatedMatch,
-    { host, listeners, port }: RoutePlace,
+    { host, listeners, port, certificate }: RoutePlace,
     { at, source: from }: { readonly at: number; readonly source: string },
   ): void {
     const parts = [padded(index), padded(at), hostPart(host), ...(port === undefined ? [] : [`${port}`])];
-    const routeName = derivedName(prefix, name, ...parts);
+    const routeName = derivedName(prefix, name, ...parts, ...certificateParts(certificate));
     const isOpen = !isClosed && match.faults.length === 0;
     contents.push({
       kind: "Route",
@@ -132,7 +147,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
         ...matchMembers(match),
         stripPath: effects.stripPath,
         preserveHost: true,
-        ...(isOpen && usesService && { serviceRef: { name: service } }),
+        ...(isOpen && usesService && { serviceRef: { name: serviceFor(certificate) } }),
       },
       derived: {
         extras: extrasOf(match, listeners),
@@ -204,10 +219,6 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
       unsupported.push(fails("UnsupportedValue", `${at}: there is no Plugin ${of} in the namespace ${namespace}`));
       return [];
     });
-  }
-
-  function withoutOwnNamespace({ namespace: of, ...backend }: DerivedBackend): DerivedBackend {
-    return of === undefined || of === namespace ? backend : { namespace: of, ...backend };
   }
 }
 

@@ -2,15 +2,31 @@
 import type { StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import { type DerivedContent, derivedName } from "../derived-resource.ts";
-import { serviceContents } from "../derived-services.ts";
+import type { CertificateName } from "./backend-certificate.ts";
+import { backendService, certificateParts, commonTls } from "./backend-service.ts";
 import { backendsOf } from "./backends.ts";
 import { type DerivedRule, hostPart, padded, type RuleLookups, type RuleRequest } from "./derive-rule.ts";
 import { placesOf, type RoutePlace } from "./route-places.ts";
 
-const streamProtocols: readonly StreamProtocol[] = ["tls", "tls_passthrough"];
+/** Policies are for connections that the gateway opens with TLS itself: bytes that it passes through are TLS already. */
+const withoutPolicies = (lookups: RuleLookups): RuleLookups => ({ ...lookups, backendTlsOf: () => undefined });
 
 /** A connection that cannot be forwarded is closed: its Route has no Service, or a percentage that is refused. */
-export function deriveTlsRule(
+export function deriveTlsRule(route: Resource, request: RuleRequest, lookups: RuleLookups): DerivedRule {
+  const passed = deriveFor("tls_passthrough", route, request, withoutPolicies(lookups));
+  const terminated = deriveFor("tls", route, request, lookups);
+  const named = new Map(
+    [...terminated.contents, ...passed.contents].map((content) => [`${content.kind} ${content.name}`, content]),
+  );
+  return {
+    contents: [...named.values()].map((content) => ({ ...content, spec: { ...content.spec, class: lookups.class } })),
+    unsupported: request.refused ? [request.refused] : terminated.unsupported,
+    unresolved: terminated.unresolved,
+  };
+}
+
+function deriveFor(
+  protocol: StreamProtocol,
   route: Resource,
   { rule, index, attached, refused }: RuleRequest,
   lookups: RuleLookups,
@@ -20,34 +36,32 @@ export function deriveTlsRule(
   const path = `${source}.backendRefs`;
   const { backendRefs = [] } = rule;
   const { usable, refusedPercentage, faults } = backendsOf(backendRefs, { kind: "TLSRoute", namespace, path }, lookups);
-  const service = derivedName("tls-route", name, padded(index));
-  const [first, ...others] = usable.map(({ namespace: of, ...backend }) =>
-    of === undefined || of === namespace ? backend : { namespace: of, ...backend },
-  );
-  const isOpen = first !== undefined && refused === undefined;
-  const contents: DerivedContent[] = [];
-  if (isOpen && attached.length > 0) {
-    const members = { name: service, backends: [first, ...others] as const, service: {}, upstream: null, source: path };
-    contents.push(...serviceContents(route, members, { checkedReferences: ["CoreService"] }));
+  const { tls, fault } = commonTls(usable, path);
+  const [first, ...others] = usable;
+  const isOpen = first !== undefined && refused === undefined && !fault;
+  const ofProtocol = attached.filter(({ stream }) => stream === protocol);
+  const places = placesOf(ofProtocol, { byPort: false, byCertificate: tls !== undefined && isOpen });
+  const contents = places.map(routeAt);
+  if (isOpen) {
+    const backends = [first, ...others] as const;
+    const services = new Map(places.map(({ certificate }) => [serviceFor(certificate), certificate]));
+    for (const [service, certificate] of services)
+      contents.push(...backendService(route, { name: service, backends, protocol: "http", certificate, source: path }));
   }
-  for (const protocol of streamProtocols) {
-    const ofProtocol = attached.filter(({ stream }) => stream === protocol);
-    for (const place of placesOf(ofProtocol, { byPort: false })) contents.push(routeAt(place, protocol));
-  }
-  return {
-    contents: contents.map((content) => ({ ...content, spec: { ...content.spec, class: lookups.class } })),
-    unsupported: refused ? [refused] : [],
-    unresolved: faults,
-  };
+  return { contents, unsupported: fault && ofProtocol.length > 0 ? [fault] : [], unresolved: faults };
 
-  function routeAt({ host, listeners }: RoutePlace, protocol: StreamProtocol): DerivedContent {
+  function serviceFor(certificate: CertificateName | undefined): string {
+    return derivedName("tls-route", name, padded(index), ...(tls ? ["secure"] : []), ...certificateParts(certificate));
+  }
+
+  function routeAt({ host, listeners, certificate }: RoutePlace): DerivedContent {
     return {
       kind: "Route",
-      name: derivedName("tls-route", name, padded(index), protocol, hostPart(host)),
+      name: derivedName("tls-route", name, padded(index), protocol, hostPart(host), ...certificateParts(certificate)),
       spec: {
         ...(host !== undefined && { hosts: [host] }),
         protocols: [protocol],
-        ...(isOpen && { serviceRef: { name: service } }),
+        ...(isOpen && { serviceRef: { name: serviceFor(certificate) } }),
       },
       derived: {
         extras: {

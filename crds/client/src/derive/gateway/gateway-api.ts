@@ -66,14 +66,10 @@ export interface GatewaySpec {
   readonly listeners: readonly Listener[];
   readonly addresses?: readonly { readonly value?: string }[];
   readonly infrastructure?: { readonly parametersRef?: object };
-  readonly tls?: { readonly frontend?: FrontendTls; readonly backend?: object };
-  readonly allowedListeners?: { readonly namespaces?: AllowedNamespaces };
-}
-
-export interface ListenerSetSpec {
-  /** Absent only in a directory. */
-  readonly parentRef?: ObjectReference;
-  readonly listeners: readonly Listener[];
+  readonly tls?: {
+    readonly frontend?: object;
+    readonly backend?: { readonly clientCertificateRef?: ObjectReference };
+  };
 }
 
 export interface ParentReference extends ObjectReference {
@@ -126,7 +122,7 @@ export interface RouteRule {
   readonly filters?: readonly RouteFilter[];
   readonly backendRefs?: readonly BackendReference[];
   readonly timeouts?: { readonly request?: string; readonly backendRequest?: string };
-  readonly retry?: object;
+  readonly retry?: { readonly codes?: readonly number[]; readonly attempts?: number; readonly backoff?: string };
   readonly sessionPersistence?: object;
 }
 

@@ -27,7 +27,7 @@ interface ListenerProgress {
   readonly attachedRoutes: (listener: string) => number;
 }
 
-const condition = ({ metadata }: Resource, type: string, { status, reason, message }: Finding): Condition => ({
+export const conditionOf = ({ metadata }: Resource, type: string, { status, reason, message }: Finding): Condition => ({
   type,
   status,
   reason,
@@ -35,21 +35,29 @@ const condition = ({ metadata }: Resource, type: string, { status, reason, messa
   observedGeneration: metadata.generation ?? 0,
 });
 
-export function gatewayStatus(
-  { gateway, accepted, listeners, listenerSets }: DerivedGateway,
-  progress: GatewayProgress,
-) {
-  const { addresses } = progress;
+export function gatewayStatus(derived: DerivedGateway, progress: GatewayProgress) {
+  const { gateway, accepted, listeners, backendCertificate } = derived;
+  const { addresses, attachedRoutes } = progress;
   const programmed = listeners.map((one) => listenerProgrammed(one, progress));
   return {
     addresses,
     attachedListenerSets: listenerSets.filter((set) => set.accepted.status === "True").length,
     conditions: [
-      condition(gateway, "Accepted", accepted),
-      condition(gateway, "Programmed", gatewayProgrammed(accepted, programmed, addresses)),
-      ...(isInsecure(gateway) ? [condition(gateway, "InsecureFrontendValidationMode", INSECURE)] : []),
+      conditionOf(gateway, "Accepted", accepted),
+      ...(backendCertificate ? [conditionOf(gateway, "ResolvedRefs", backendCertificate.resolvedRefs)] : []),
+      conditionOf(gateway, "Programmed", gatewayProgrammed(accepted, programmed, addresses)),
     ],
-    listeners: listenerStatuses(gateway, listeners, progress),
+    listeners: listeners.map((one, index) => ({
+      name: one.listener.name,
+      supportedKinds: one.kinds.map((kind) => ({ group: GATEWAY_API, kind })),
+      attachedRoutes: attachedRoutes(one.id),
+      conditions: [
+        conditionOf(gateway, "Accepted", one.accepted),
+        conditionOf(gateway, "Conflicted", one.conflicted),
+        conditionOf(gateway, "ResolvedRefs", one.resolvedRefs),
+        conditionOf(gateway, "Programmed", programmed[index] ?? PENDING),
+      ],
+    })),
   };
 }
 
@@ -128,12 +136,13 @@ function gatewayProgrammed(
 
 /** The features of the conformance tests that are served, sorted. */
 export const supportedFeatures = [
+  "BackendTLSPolicy",
+  "BackendTLSPolicySANValidation",
   "GRPCRoute",
   "GRPCRouteNamedRouteRule",
   "Gateway",
   "GatewayAddressEmpty",
-  "GatewayFrontendClientCertificateValidation",
-  "GatewayFrontendClientCertificateValidationInsecureFallback",
+  "GatewayBackendClientCertificate",
   "GatewayHTTPListenerIsolation",
   "GatewayHTTPSListenerDetectMisdirectedRequests",
   "GatewayPort8080",
@@ -155,6 +164,9 @@ export const supportedFeatures = [
   "HTTPRouteQueryParamMatching",
   "HTTPRouteRequestTimeout",
   "HTTPRouteResponseHeaderModification",
+  "HTTPRouteRetry",
+  "HTTPRouteRetryBackendTimeout",
+  "HTTPRouteRetryConnectionError",
   "HTTPRouteSchemeRedirect",
   "ListenerSet",
   "ReferenceGrant",
@@ -165,7 +177,7 @@ export const supportedFeatures = [
 
 export const gatewayClassStatus = (gatewayClass: Resource) => ({
   conditions: [
-    condition(
+    conditionOf(
       gatewayClass,
       "Accepted",
       gatewayClass.spec?.parametersRef
@@ -200,10 +212,10 @@ export function routeStatus(
   current: Resource,
   { class: className, problems }: RouteStatusFacts,
 ) {
-  const conditionOf = (type: "Accepted" | "ResolvedRefs", derived: Finding): Condition => {
+  const withProblems = (type: "Accepted" | "ResolvedRefs", derived: Finding): Condition => {
     const found = problems.find((one) => one.condition === type);
     const finding = derived.status === "True" && found ? fails(found.reason, found.message) : derived;
-    return condition(route, type, finding);
+    return conditionOf(route, type, finding);
   };
   const controllerName = gatewayController(className);
   const others = parentsIn(current).filter((parent) => parent.controllerName !== controllerName);
@@ -211,7 +223,7 @@ export function routeStatus(
     ({ ref, accepted, resolvedRefs }): ParentStatus => ({
       parentRef: ref,
       controllerName,
-      conditions: [conditionOf("Accepted", accepted), conditionOf("ResolvedRefs", resolvedRefs)],
+      conditions: [withProblems("Accepted", accepted), withProblems("ResolvedRefs", resolvedRefs)],
     }),
   );
   return { parents: [...others, ...own] };

@@ -54,26 +54,16 @@ export const gatewayMembers: MemberTable = {
   "infrastructure.annotations": { effect: "Annotations of the Service that the operator creates for the Gateway." },
   "infrastructure.labels": { effect: "Labels of the Service that the operator creates for the Gateway." },
   "infrastructure.parametersRef": refused("The Gateway is not accepted (`InvalidParameters`)."),
-  "allowedListeners.namespaces": {
+  allowedListeners: refused("No effect: ListenerSets are not served."),
+  "tls.backend.clientCertificateRef": {
     effect:
-      "The namespaces of ListenerSets that may attach: `None` (the default), `Same`, `All`, or a selector of labels.",
+      "A Secret of the type `kubernetes.io/tls`, in other namespaces with a ReferenceGrant. The nodes show its certificate " +
+      "to backends with a BackendTLSPolicy. If it cannot be used, the condition `ResolvedRefs` of the Gateway is False, " +
+      "and backends get no certificate.",
   },
-  "tls.backend": refused("The Gateway is not accepted (`Invalid`)."),
-  "tls.frontend": {
-    effect:
-      "HTTPS listeners, and TLS listeners with the mode `Terminate`, serve only clients with a certificate of an authority " +
-      "in `ca.crt` of a ConfigMap or Secret; other connections are closed. With `AllowInsecureFallback`, all clients are " +
-      "served. A listener without a valid CA certificate is not opened (`NoValidCACertificate`).",
-  },
-};
-
-export const listenerSetMembers: MemberTable = {
-  parentRef: {
-    effect:
-      "A Gateway, in any namespace that its `allowedListeners` allows. ReferenceGrants for certificates name the kind " +
-      "`ListenerSet`.",
-  },
-  ...listenerMembers,
+  "tls.frontend": refused(
+    "HTTPS listeners are not accepted, so that they are not open to clients without a certificate.",
+  ),
 };
 
 const parentRefs: MemberFacts = {
@@ -106,7 +96,7 @@ const commonRouteMembers: MemberTable = {
   "rules[].backendRefs": {
     effect:
       "Core Services, in other namespaces with a ReferenceGrant. Requests for a backend that cannot be used are answered " +
-      "with 500, in proportion to the weights.",
+      "with 500, in proportion to the weights. The backends of a rule must have the same BackendTLSPolicy settings.",
   },
   "rules[].backendRefs[].filters": {
     effect: "Served for the only backend of a rule. With several backends, the rule is answered with 500.",
@@ -131,10 +121,32 @@ export const httpRouteMembers: MemberTable = {
   "rules[].filters[].cors": {
     effect: "Preflight requests are answered by the gateway. Without `allowOrigins`, the filter has no effect.",
   },
-  "rules[].timeouts": {
+  "rules[].timeouts.request": {
     effect:
-      "The upstream may be silent for at most the shorter of the two timeouts, before the response and between its " +
-      "parts. With `request`, failed requests are not repeated.",
+      "The maximum time of a request with all its attempts, from its beginning to the end of the response. A request " +
+      "whose response has not begun is answered with 504; otherwise, the response is broken off. A connection that was " +
+      "upgraded, such as a WebSocket, is not limited.",
+  },
+  "rules[].timeouts.backendRequest": {
+    effect: "The maximum time of each attempt, until the end of the response. The rest is as with `request`.",
+  },
+  "rules[].retry.codes": {
+    effect:
+      "Statuses of responses after which the request is sent again, whatever its method, to another endpoint if there is " +
+      "one. Requests with a body of more than 64 KiB are not sent again. If no attempt is left, or `timeouts.request` " +
+      "leaves no time for one, the client gets the response.",
+  },
+  "rules[].retry.attempts": {
+    effect:
+      "The maximum number of attempts after the first. Default 2. They are also for failed connections, and for " +
+      "requests without a response within `timeouts.backendRequest`; if the request was sent, only with an idempotent " +
+      "method (GET, HEAD, OPTIONS, TRACE, PUT, DELETE). Without `retry`, up to 5 further attempts follow a failed " +
+      "connection.",
+  },
+  "rules[].retry.backoff": {
+    effect:
+      "The minimum time before the second attempt. Default 25 ms. It doubles before each further attempt, up to 10 times " +
+      "the first, and up to a quarter is added at random.",
   },
 };
 
@@ -146,6 +158,33 @@ export const grpcRouteMembers: MemberTable = {
       "longer method, then the number of headers. The upstream is called with HTTP/2 without TLS.",
   },
   "rules[].matches[].headers": { effect: "`Exact`, and `RegularExpression` for the whole value." },
+};
+
+export const backendTlsPolicyMembers: MemberTable = {
+  targetRefs: {
+    effect:
+      "Core Services that are backends of routes; with `sectionName`, one of their ports. Of several policies for a " +
+      "target, the oldest applies, and the others are not accepted (`Conflicted`). Without a policy, requests are sent " +
+      "without TLS.",
+  },
+  "validation.caCertificateRefs": {
+    effect:
+      "ConfigMaps or Secrets with certificates in PEM in the entry `ca.crt`, together at most 256 KiB. A reference that " +
+      "cannot be used is left out (`ResolvedRefs` is False). If none is left, requests for the backend are answered " +
+      "with 500.",
+  },
+  "validation.wellKnownCACertificates": {
+    effect: "`System`: the certificate authorities that the machines of the nodes trust.",
+  },
+  "validation.hostname": {
+    effect: "The server name (SNI). The certificate must be valid for it, unless `subjectAltNames` is set.",
+  },
+  "validation.subjectAltNames": {
+    effect:
+      "The certificate must have one of these names. A hostname that begins with `*.` stands for all names below it; a URI " +
+      "must be equal.",
+  },
+  options: { effect: "No effect: Sluice defines none.", isServed: false },
 };
 
 export const tlsRouteMembers: MemberTable = {
@@ -160,7 +199,7 @@ export const tlsRouteMembers: MemberTable = {
   "rules[].backendRefs": {
     effect:
       "Core Services, in other namespaces with a ReferenceGrant. If the mode of the listener is `Terminate`, the backend " +
-      "gets the bytes without TLS. Connections for a backend that cannot be used are closed, in proportion to the weights.",
+      "gets the bytes without TLS, or with TLS if it has a BackendTLSPolicy. Connections for a backend that cannot be used are closed, in proportion to the weights.",
   },
 };
 

@@ -1,6 +1,7 @@
 /** Where a route is served: its hosts, each with the listeners that have it. */
 import { MAX_DERIVED } from "../derived-resource.ts";
 import type { AttachedListener } from "./attachment.ts";
+import type { CertificateName } from "./backend-certificate.ts";
 import { type Finding, fails, type RouteRule } from "./gateway-api.ts";
 
 export interface RoutePlace {
@@ -10,20 +11,30 @@ export interface RoutePlace {
   readonly listeners: readonly string[];
   /** The port that clients use, if the places are separated by port. */
   readonly port: number | undefined;
+  /** The client certificate for the backends, if the places are separated by it. */
+  readonly certificate: CertificateName | undefined;
+}
+
+export interface PlaceOptions {
+  readonly byPort: boolean;
+  readonly byCertificate: boolean;
 }
 
 export function placesOf(
   attached: readonly AttachedListener[],
-  { byPort }: { readonly byPort: boolean },
+  { byPort, byCertificate }: PlaceOptions,
 ): readonly RoutePlace[] {
   const places = new Map<string, RoutePlace & { readonly ids: Set<string> }>();
-  for (const { id, hosts, port } of attached)
+  for (const { id, hosts, ...listener } of attached) {
+    const port = byPort ? listener.port : undefined;
+    const certificate = byCertificate ? listener.certificate : undefined;
     for (const host of hosts) {
-      const key = JSON.stringify([host, byPort && port]);
-      const known = places.get(key) ?? { host, listeners: [], port: byPort ? port : undefined, ids: new Set() };
+      const key = JSON.stringify([host, port, certificate]);
+      const known = places.get(key) ?? { host, listeners: [], port, certificate, ids: new Set() };
       known.ids.add(id);
       places.set(key, known);
     }
+  }
   return [...places.values()].map(({ ids, ...place }) => ({ ...place, listeners: [...ids].sort() }));
 }
 
@@ -34,7 +45,8 @@ export function placesOf(
 export function sizeFault(rules: readonly RouteRule[], attached: readonly AttachedListener[]): Finding | undefined {
   const sizes = rules.map(({ matches, filters = [], backendRefs = [] }) => {
     const used = [...filters, ...backendRefs.flatMap((ref) => ref.filters ?? [])];
-    const places = placesOf(attached, { byPort: used.some(({ type }) => type === "RequestRedirect") });
+    const byPort = used.some(({ type }) => type === "RequestRedirect");
+    const places = placesOf(attached, { byPort, byCertificate: true });
     return (matches?.length ?? 1) * places.length * (1 + used.length);
   });
   const size = sizes.reduce((sum, one) => sum + one, 0);

@@ -1,11 +1,11 @@
-/** What the filters and timeouts of a rule do: plugins for its Routes, and members of its Routes and its Service. */
-
+/** What the filters, timeouts and retries of a rule do: plugins for its Routes, and members of its Routes and Service. */
+import type { ServiceExtras } from "@sluice/model";
 import { corsConfig } from "./filters/cors.ts";
 import { createHeaderEdits, literal } from "./filters/header-modifiers.ts";
 import { type RedirectFilter, redirectOf } from "./filters/redirect.ts";
 import { rewriteOf } from "./filters/rewrite.ts";
 import { type Finding, fails, type RouteFilter, type RouteRule } from "./gateway-api.ts";
-import { timeoutMembers } from "./timeouts.ts";
+import { attemptMembers } from "./timeouts.ts";
 
 export interface RulePlugin {
   readonly plugin: string;
@@ -21,6 +21,7 @@ export interface RuleEffects {
   readonly extensions: readonly { readonly name: string; readonly source: string }[];
   /** Members of the Service. */
   readonly service: object;
+  readonly serviceExtras: ServiceExtras;
   /** Whether the prefix that matches is removed from the path. */
   readonly stripPath: boolean;
   /** Why the rule cannot be served as it is meant. */
@@ -49,10 +50,9 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
   let service: object = {};
   let stripPath = false;
   for (const { filter, at } of filters) apply(filter, at);
-  const timeouts = timeoutMembers(rule.timeouts, `${source}.timeouts`);
-  faults.push(...timeouts.faults);
-  for (const member of ["retry", "sessionPersistence"] as const)
-    if (rule[member]) faults.push(fails("UnsupportedValue", `${source}.${member} is not supported`));
+  const attempts = attemptMembers(rule, source);
+  faults.push(...attempts.faults);
+  if (rule.sessionPersistence) faults.push(fails("UnsupportedValue", `${source}.sessionPersistence is not supported`));
   if (redirect && (rule.filters ?? []).some(({ type }) => type === "URLRewrite"))
     faults.push(fails("IncompatibleFilters", `${source}.filters: RequestRedirect cannot be used with URLRewrite`));
   const request = requestEdits.config();
@@ -63,7 +63,15 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
   }
   const response = responseEdits.config();
   if (response) plugins.push({ plugin: "response-transformer", config: response, source: `${source}.filters` });
-  return { plugins, redirect, extensions, service: { ...service, ...timeouts.members }, stripPath, faults };
+  return {
+    plugins,
+    redirect,
+    extensions,
+    service: { ...service, ...attempts.members },
+    serviceExtras: attempts.extras,
+    stripPath,
+    faults,
+  };
 
   function apply(filter: RouteFilter, at: string): void {
     if (usedOnce.has(filter.type) && used.has(filter.type))

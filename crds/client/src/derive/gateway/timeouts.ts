@@ -1,5 +1,6 @@
-/** Timeouts of a rule as members of its Service. */
-import { type Finding, fails } from "./gateway-api.ts";
+/** The timeouts and retries of a rule as members of its Service. */
+import type { ServiceExtras } from "@sluice/model";
+import { type Finding, fails, type RouteRule } from "./gateway-api.ts";
 
 /** Milliseconds of each unit of a duration (GEP-2257). */
 const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
@@ -16,31 +17,48 @@ function millisecondsOf(duration: string): number | undefined {
 /** The maximum of the model. */
 const MAX_TIMEOUT = 2 ** 31 - 2;
 
-export interface TimeoutMembers {
+/** Further attempts if the rule has none, as in Envoy Gateway. */
+const DEFAULT_ATTEMPTS = 2;
+
+/** The maximum of the model. */
+const MAX_ATTEMPTS = 32_767;
+
+/** Milliseconds between attempts if the rule has none, as in Envoy. */
+const DEFAULT_BACKOFF = 25;
+
+export interface AttemptMembers {
   readonly members: object;
+  readonly extras: Pick<ServiceExtras, "retry" | "timeouts">;
   readonly faults: readonly Finding[];
 }
 
-/**
- * The shorter of the two timeouts limits how long the upstream may be silent. With a timeout of the whole request there
- * are no further attempts, which would take longer.
- */
-export function timeoutMembers(
-  { request, backendRequest }: { readonly request?: string; readonly backendRequest?: string } = {},
-  path: string,
-): TimeoutMembers {
+/** @param source The path of the rule. */
+export function attemptMembers({ timeouts, retry }: RouteRule, source: string): AttemptMembers {
   const faults: Finding[] = [];
-  const limits: number[] = [];
-  for (const [name, duration] of Object.entries({ request, backendRequest })) {
-    if (duration === undefined) continue;
-    const limit = millisecondsOf(duration);
-    if (limit === undefined)
-      faults.push(fails("UnsupportedValue", `${path}.${name}: ${duration} is not a duration, such as 1m30s`));
-    // Zero means that there is no limit.
-    else limits.push(limit === 0 ? MAX_TIMEOUT : limit);
+  const request = duration(timeouts?.request, `${source}.timeouts.request`);
+  const attempt = duration(timeouts?.backendRequest, `${source}.timeouts.backendRequest`);
+  const backoff = duration(retry?.backoff, `${source}.retry.backoff`) ?? DEFAULT_BACKOFF;
+  const given = [request, attempt].filter((limit) => limit !== undefined);
+  // The silence of an upstream cannot last longer either. Zero means that there is no limit.
+  const silence = Math.min(...given.map((limit) => limit || MAX_TIMEOUT), MAX_TIMEOUT);
+  const limits = { ...(request && { request }), ...(attempt && { attempt }) };
+  return {
+    members: {
+      ...(given.length > 0 && { connectTimeout: silence, writeTimeout: silence, readTimeout: silence }),
+      ...(retry && { retries: Math.min(retry.attempts ?? DEFAULT_ATTEMPTS, MAX_ATTEMPTS) }),
+    },
+    extras: {
+      ...(retry && { retry: { codes: retry.codes ?? [], backoff } }),
+      ...(Object.keys(limits).length > 0 && { timeouts: limits }),
+    },
+    faults,
+  };
+
+  function duration(text: string | undefined, path: string): number | undefined {
+    if (text === undefined) return undefined;
+    const milliseconds = millisecondsOf(text);
+    if (milliseconds === undefined)
+      faults.push(fails("UnsupportedValue", `${path}: ${text} is not a duration, such as 1m30s`));
+    return milliseconds === undefined ? undefined : Math.min(milliseconds, MAX_TIMEOUT);
   }
-  if (limits.length === 0) return { members: {}, faults };
-  const limit = Math.min(...limits, MAX_TIMEOUT);
-  const members = { connectTimeout: limit, writeTimeout: limit, readTimeout: limit };
-  return { members: request === undefined ? members : { ...members, retries: 0 }, faults };
 }

@@ -19,7 +19,7 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
   Certificate: certificateParts,
   CACertificate: namespaceParts,
   Upstream: upstreamParts,
-  Service: serviceParts,
+  Service: serviceAndExtrasParts,
   Route: routeParts,
   Plugin: pluginParts,
   ConsumerGroup: () => [],
@@ -142,14 +142,24 @@ function routeParts({ from: { namespace }, resource, options }: TranslatorInput)
   return [{ members: { _sluice: { namespace, ...extras } }, violations }];
 }
 
-function certificateParts({ own, from, resource, options }: TranslatorInput): readonly EntityPart[] {
+function serviceAndExtrasParts(input: TranslatorInput): readonly EntityPart[] {
+  return [...serviceParts(input), ...extrasParts(input)];
+}
+
+/** For nodes, a derived resource may have members of `_sluice`. */
+function extrasParts({ resource, options }: TranslatorInput): readonly EntityPart[] {
+  const extras = options.audience === "nodes" ? derivedOf(resource).extras : undefined;
+  return extras ? [{ members: { _sluice: extras } }] : [];
+}
+
+function certificateParts(input: TranslatorInput): readonly EntityPart[] {
+  const { own, from, options } = input;
   const { secretRef } = own as Partial<CertificateSpec>;
   const path = ["spec", "secretRef"];
   const place = [...path, "name"];
   const found = secretRef && readCertificate(secretRef, { from, path }, options);
   const part = { ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } };
-  const extras = options.audience === "nodes" ? derivedOf(resource).extras : undefined;
-  return extras ? [part, { members: { _sluice: extras } }] : [part];
+  return [part, ...extrasParts(input)];
 }
 
 /** Plugins of all namespaces may refer to a vault by its prefix. Therefore only the home namespace may define one. */

@@ -1,0 +1,53 @@
+/** The statuses of BackendTLSPolicies: one for each Gateway whose routes use a core Service of the policy. Pure. */
+import { gatewayController } from "@sluice/model";
+import type { Condition, Resource } from "../../../resource.ts";
+import { type Finding, fails, GATEWAY_API, type ParentReference } from "../gateway-api.ts";
+import { conditionOf } from "../gateway-status.ts";
+import type { DerivedBackendTls } from "./backend-tls.ts";
+
+export interface BackendTlsFacts extends DerivedBackendTls {
+  /** The older policies that take precedence for a target, as sentences. */
+  readonly conflicts: readonly string[];
+  /** The targets that the core Services do not have, as sentences. */
+  readonly missing: readonly string[];
+  /** The Gateways of this installation, as namespace and name. */
+  readonly gateways: readonly Pick<Resource["metadata"], "namespace" | "name">[];
+}
+
+interface AncestorStatus {
+  readonly ancestorRef: ParentReference;
+  readonly controllerName: string;
+  readonly conditions: readonly Condition[];
+}
+
+/** The entries that a status can have, with those of other controllers. */
+const MAX_ANCESTORS = 16;
+
+/** The entries of other controllers stay as they are. */
+export function backendTlsStatus(
+  { policy, accepted, resolvedRefs, conflicts, missing, gateways }: BackendTlsFacts,
+  current: Resource,
+  { class: className }: { readonly class: string },
+) {
+  const controllerName = gatewayController(className);
+  const given: readonly AncestorStatus[] = Array.isArray(current.status?.ancestors) ? current.status.ancestors : [];
+  const others = given.filter((ancestor) => ancestor.controllerName !== controllerName);
+  const finding = acceptedWith(accepted, { conflicts, missing });
+  const own = gateways.map(
+    ({ namespace, name }): AncestorStatus => ({
+      ancestorRef: { group: GATEWAY_API, kind: "Gateway", namespace, name },
+      controllerName,
+      conditions: [conditionOf(policy, "Accepted", finding), conditionOf(policy, "ResolvedRefs", resolvedRefs)],
+    }),
+  );
+  return { ancestors: [...others, ...own].slice(0, MAX_ANCESTORS) };
+}
+
+function acceptedWith(
+  accepted: Finding,
+  { conflicts, missing }: Pick<BackendTlsFacts, "conflicts" | "missing">,
+): Finding {
+  if (conflicts.length > 0) return fails("Conflicted", conflicts.join("; "));
+  if (missing.length > 0) return fails("TargetNotFound", missing.join("; "));
+  return accepted;
+}

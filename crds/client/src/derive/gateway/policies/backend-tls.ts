@@ -1,0 +1,148 @@
+/** How the TLS servers behind core Services are verified (Gateway API, "BackendTLSPolicy"). Pure. */
+import { X509Certificate } from "node:crypto";
+import { MAX_TRUSTED_CERTIFICATES, type UpstreamName, type UpstreamTls } from "@sluice/model";
+import type { Resource } from "../../../resource.ts";
+import { entryOf } from "../../../translate/secrets.ts";
+import { type Finding, fails, type ObjectReference, succeeds } from "../gateway-api.ts";
+
+/** The members of the `spec` that are read. */
+interface BackendTlsSpec {
+  readonly targetRefs?: readonly (ObjectReference & { readonly sectionName?: string })[];
+  readonly validation?: {
+    readonly caCertificateRefs?: readonly ObjectReference[];
+    readonly wellKnownCACertificates?: string;
+    readonly hostname?: string;
+    readonly subjectAltNames?: readonly {
+      readonly type?: string;
+      readonly hostname?: string;
+      readonly uri?: string;
+    }[];
+  };
+}
+
+/** A core Service in the namespace of the policy, or one of its ports. */
+export interface BackendTlsTarget {
+  readonly service: string;
+  /** The name of the port. Undefined: all ports for which no other policy names the port. */
+  readonly sectionName: string | undefined;
+}
+
+export interface DerivedBackendTls {
+  readonly policy: Resource;
+  readonly targets: readonly BackendTlsTarget[];
+  /** Apart from conflicts with other policies. */
+  readonly accepted: Finding;
+  readonly resolvedRefs: Finding;
+  /** Undefined: requests to the targets are refused. */
+  readonly tls: UpstreamTls | undefined;
+}
+
+/** @param read A ConfigMap or Secret in the namespace of the policy; undefined: there is none. */
+export function deriveBackendTls(
+  policy: Resource,
+  read: (kind: "ConfigMap" | "Secret", name: string) => Resource | undefined,
+): DerivedBackendTls {
+  const { targetRefs = [], validation = {} } = (policy.spec ?? {}) as BackendTlsSpec;
+  const { hostname, subjectAltNames = [] } = validation;
+  const targets = targetRefs.flatMap(({ group = "", kind, name, sectionName }) =>
+    group === "" && kind === "Service" ? [{ service: name, sectionName }] : [],
+  );
+  const { accepted, resolvedRefs, certificates } = authoritiesOf(validation, read);
+  const names = subjectAltNames.flatMap(({ type, hostname: host, uri }): readonly UpstreamName[] => {
+    if (type === "Hostname" && host !== undefined) return [{ type: "dns", value: host }];
+    return type === "URI" && uri !== undefined ? [{ type: "uri", value: uri }] : [];
+  });
+  const fault =
+    names.length < subjectAltNames.length || hostname === undefined
+      ? fails("Invalid", "spec.validation: a hostname is required, and each subjectAltNames needs its type and value")
+      : undefined;
+  const isUsable = accepted.status === "True" && hostname !== undefined && !fault;
+  return {
+    policy,
+    targets,
+    accepted: accepted.status === "True" ? (fault ?? accepted) : accepted,
+    resolvedRefs,
+    tls: isUsable
+      ? {
+          server_name: hostname,
+          ...(certificates !== undefined && { trusted_certificates: certificates }),
+          ...(names.length > 0 && { names }),
+        }
+      : undefined,
+  };
+}
+
+interface Authorities extends Pick<DerivedBackendTls, "accepted" | "resolvedRefs"> {
+  /** In PEM; undefined: the certificate authorities that the machine trusts, or none can be used. */
+  readonly certificates?: string;
+}
+
+const SYSTEM = "System";
+
+function authoritiesOf(
+  { caCertificateRefs = [], wellKnownCACertificates: wellKnown }: NonNullable<BackendTlsSpec["validation"]>,
+  read: Parameters<typeof deriveBackendTls>[1],
+): Authorities {
+  const resolvedRefs = succeeds("ResolvedRefs");
+  if (caCertificateRefs.length === 0) {
+    if (wellKnown === SYSTEM) return { accepted: succeeds("Accepted"), resolvedRefs };
+    const message =
+      wellKnown === undefined
+        ? "spec.validation: set caCertificateRefs or wellKnownCACertificates"
+        : `spec.validation.wellKnownCACertificates: ${wellKnown} is not supported: use ${SYSTEM}`;
+    return { accepted: fails("Invalid", message), resolvedRefs };
+  }
+  const found = caCertificateRefs.map((ref, index) =>
+    certificatesOf(ref, `spec.validation.caCertificateRefs[${index}]`, read),
+  );
+  const certificates = found.filter((one) => typeof one === "string").join("\n");
+  const [fault] = found.filter((one) => typeof one !== "string");
+  if (certificates === "" && fault)
+    return { accepted: fails("NoValidCACertificate", fault.message), resolvedRefs: fault };
+  if (certificates.length > MAX_TRUSTED_CERTIFICATES) {
+    const message =
+      `spec.validation.caCertificateRefs: the certificates have ${certificates.length} characters, at most ` +
+      `${MAX_TRUSTED_CERTIFICATES} are allowed: remove some, or use wellKnownCACertificates`;
+    return {
+      accepted: fails("NoValidCACertificate", message),
+      resolvedRefs: fails("InvalidCACertificateRef", message),
+    };
+  }
+  return { accepted: succeeds("Accepted"), resolvedRefs: fault ?? resolvedRefs, certificates };
+}
+
+/** The entry with the certificates, as in Secrets of cert-manager. */
+const ENTRY = "ca.crt";
+
+/** Certificates in PEM, or why the reference cannot be used. */
+function certificatesOf(
+  { group = "", kind = "ConfigMap", name }: ObjectReference,
+  path: string,
+  read: Parameters<typeof deriveBackendTls>[1],
+): string | Finding {
+  if (group !== "" || (kind !== "ConfigMap" && kind !== "Secret"))
+    return fails(
+      "InvalidKind",
+      `${path}: the kind ${kind} of ${group || "v1"} is not supported: use a ConfigMap or a Secret`,
+    );
+  const invalid = (message: string): Finding => fails("InvalidCACertificateRef", `${path}: ${message}`);
+  const object = read(kind, name);
+  if (!object) return invalid(`there is no ${kind} ${name} in the namespace of the policy, or it cannot be read`);
+  const text = kind === "Secret" ? entryOf(object, ENTRY) : Object(object.data)[ENTRY];
+  if (typeof text !== "string" || text === "") return invalid(`the ${kind} ${name} has no entry ${ENTRY}`);
+  return readableBlocks(text) ?? invalid(`the entry ${ENTRY} of the ${kind} ${name} must have certificates in PEM`);
+}
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+/** Only the certificates, without text between them; undefined: there are none, or one cannot be read. */
+function readableBlocks(text: string): string | undefined {
+  const blocks = text.match(BLOCK);
+  if (!blocks) return undefined;
+  try {
+    for (const block of blocks) new X509Certificate(block);
+  } catch {
+    return undefined;
+  }
+  return blocks.join("\n");
+}
