@@ -24,11 +24,11 @@ export interface DeriveStage {
   readonly ingress: Pick<IngressDeriver, "ingresses" | "problemsOf">;
   readonly gateway: Pick<
     GatewayDeriver,
-    "gatewayClasses" | "gateways" | "listenerSets" | "routes" | "attachedRoutes" | "listeners"
+    "gatewayClasses" | "gateways" | "routes" | "attachedRoutes" | "listeners" | "backendTls"
   >;
   /** The resources from which a derived resource was made; empty for other resources. */
   sourcesOf(owner: Ref): readonly Ref[];
-  /** At the start, the objects that Ingresses and Gateways name and whose first read has not ended. */
+  /** At the start, the objects that Ingresses and policies name and whose first read has not ended. */
   unsynced(): readonly string[];
 }
 
@@ -47,23 +47,9 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
   const changes = createEmitter<ClusterChange>();
   const onChange = () => emit(emptyChange, new Map());
   const { clusterState: watched, unsynced } = watch;
-  const ingress = createIngressDeriver({
-    watch: { clusterState: watched, unsynced },
-    settings,
-    client,
-    signal,
-    log,
-    onChange,
-  });
-  const gateway = createGatewayDeriver({
-    watch: { clusterState: watched, unsynced },
-    class: settings.class,
-    network,
-    client,
-    signal,
-    log,
-    onChange,
-  });
+  const reading = { watch: { clusterState: watched, unsynced }, client, signal, log, onChange };
+  const ingress = createIngressDeriver({ ...reading, settings });
+  const gateway = createGatewayDeriver({ ...reading, class: settings.class, network });
   const derivers = [ingress, gateway];
   const attachments = createPluginAttachments({
     plugins: () => watched.Plugin,

@@ -1,9 +1,10 @@
 /**
- * Writes the statuses of GatewayClasses, Gateways, ListenerSets and their routes. A Gateway or ListenerSet is Programmed
+ * Writes the statuses of GatewayClasses, Gateways, their routes and the policies of backends. A Gateway is Programmed
  * once every ready node serves its current version and has opened its listeners.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
+  backendTlsStatus,
   type Condition,
   clusterScopedKey,
   type GatewayListener,
@@ -46,12 +47,12 @@ export interface GatewayApiStatusOptions extends Pick<SourceSyncOptions, "transl
   readonly log: Pick<Logger, "warn">;
 }
 
-const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", "ListenerSet", ...routeKinds]);
+const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", "BackendTLSPolicy", ...routeKinds]);
 
 export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   const { derive, network, translate, publish, gate, client, manager, class: className, metrics, log } = options;
   const { clusterState } = derive;
-  const { gateways, listenerSets, routes, gatewayClasses, attachedRoutes } = derive.gateway;
+  const { gateways, routes, gatewayClasses, attachedRoutes, backendTls } = derive.gateway;
   /**
    * The listeners of each Gateway and ListenerSet that every ready node serves, by their names in the document. They stay
    * Programmed while the nodes receive a document in which only others have changed. By the `refKey` of the owner.
@@ -127,6 +128,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     for (const key of gateways.keys()) yield `Gateway/${key}`;
     for (const key of listenerSets.keys()) yield `ListenerSet/${key}`;
     yield* routes.keys();
+    for (const key of backendTls.keys()) yield `BackendTLSPolicy/${key}`;
   }
 
   /** The listeners of a Gateway or ListenerSet; undefined: it is gone, or belongs to another controller. */
@@ -171,6 +173,11 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
       const isOrphaned = !gateway && programmed.has(source);
       const derived = listenerSets.get(key) ?? (isOrphaned ? orphanedListenerSet(resource) : undefined);
       return derived && { kind, resource, status: listenerSetStatus(derived, progressOf(source, resource, gateway)) };
+    }
+    if (kind === "BackendTLSPolicy") {
+      const [resource, facts] = [clusterState.BackendTLSPolicy.get(key), backendTls.get(key)];
+      if (!resource || !facts) return undefined;
+      return { kind, resource, status: backendTlsStatus(facts, resource, { class: className }), onlyThisVersion: true };
     }
     const [resource, derived] = [clusterState[kind as RouteKind].get(key), routes.get(`${kind}/${key}`)];
     if (!resource || !derived) return undefined;
@@ -234,7 +241,7 @@ const membersOf = (value: unknown): Members => (typeof value === "object" && val
 
 /**
  * The status with the time of the last transition in each condition: that of the present condition, or now. Entries of
- * lists correspond if they have the same name, or the same parent and controller.
+ * lists correspond if they have the same name, or the same parent or ancestor and the same controller.
  */
 function withTimes<Status extends Members>(status: Status, present: unknown, now: string): Status {
   const before = membersOf(present);
@@ -242,7 +249,7 @@ function withTimes<Status extends Members>(status: Status, present: unknown, now
     Object.entries(status).map(([name, value]) => {
       const list = Array.isArray(before[name]) ? (before[name] as readonly unknown[]) : [];
       if (name === "conditions") return [name, timedConditions(value as readonly Condition[], list, now)];
-      if (name !== "listeners" && name !== "parents") return [name, value];
+      if (name !== "listeners" && name !== "parents" && name !== "ancestors") return [name, value];
       return [
         name,
         (value as readonly object[]).map((entry) =>
@@ -260,7 +267,8 @@ function withTimes<Status extends Members>(status: Status, present: unknown, now
 const isSameEntry = (one: Members, other: Members): boolean =>
   one.name === other.name &&
   one.controllerName === other.controllerName &&
-  isDeepStrictEqual(one.parentRef, other.parentRef);
+  isDeepStrictEqual(one.parentRef, other.parentRef) &&
+  isDeepStrictEqual(one.ancestorRef, other.ancestorRef);
 
 const timedConditions = (conditions: readonly Condition[], present: readonly unknown[], now: string) =>
   conditions.map((condition) => {

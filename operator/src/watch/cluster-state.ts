@@ -24,6 +24,7 @@ export const watchedKinds = [
   "HTTPRoute",
   "GRPCRoute",
   "TLSRoute",
+  "BackendTLSPolicy",
   "Namespace",
 ] as const satisfies readonly Kind[];
 

@@ -89,7 +89,18 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
     kinds: watchedKinds,
     namespaces,
     namespaceSelector: namespaceSelectorOf(settings),
-    optional: optionalKinds,
+    // Many clusters have no Gateway API: without it, no reference to another namespace is allowed. Roles of earlier
+    // versions lack the rights to its kinds.
+    optional: [
+      "GatewayClass",
+      "Gateway",
+      "HTTPRoute",
+      "GRPCRoute",
+      "TLSRoute",
+      "BackendTLSPolicy",
+      "ReferenceGrant",
+      "Namespace",
+    ],
     // Managed fields take much memory. Only writes of statuses start from cached resources, and the client reads
     // managed fields again for a write that needs them.
     bookkeeping: false,

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import {
-  allListeners,
+  type BackendTlsFacts,
   clusterScopedKey,
   type DerivedGateway,
   type DerivedListenerSet,
@@ -30,10 +30,10 @@ import { BucketMap, byHash, type DocumentListener } from "@sluice/model";
 import type { Logger } from "pino";
 import { createGrantIndex } from "../../translate/references/grant-index.ts";
 import type { WatchedKind } from "../../watch/cluster-state.ts";
-import { createNamedObjects, type NamedObjectRef } from "../../watch/named-objects.ts";
 import type { ChangedResource, WatchStage } from "../../watch/watch-stage.ts";
 import { type DerivedChanges, type Deriver, recordReplacement } from "../deriver.ts";
 import { createAttachedRoutes } from "./attached-routes.ts";
+import { createBackendTlsPolicies } from "./backend-tls-policies.ts";
 import type { GatewayNetwork } from "./gateway-network.ts";
 import { createListenerOverlaps } from "./listener-overlaps.ts";
 import { createListenerSetIndex } from "./listener-set-index.ts";
@@ -52,12 +52,20 @@ export interface GatewayDeriver extends Deriver {
   attachedRoutes(listener: string): number;
   /** The listeners of the document, by name. */
   listeners(): BucketMap<DocumentListener>;
-  /** At the start, the objects that Gateways name and whose first read has not ended. */
+  readonly backendTls: {
+    /** All BackendTLSPolicies, by `namespace/name`. */
+    keys(): Iterable<string>;
+    /** Undefined: there is no such policy, or its certificates were not read yet. */
+    get(key: string): BackendTlsFacts | undefined;
+  };
+  /** At the start, the objects that policies name and whose first read has not ended. */
   unsynced(): readonly string[];
 }
 
 export interface GatewayDeriverOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "unsynced">;
+  readonly client: Pick<ResourceClient, "watch">;
+  readonly signal: AbortSignal;
   /** The class of the installation. */
   readonly class: string;
   readonly network: GatewayNetwork;
@@ -73,10 +81,13 @@ type TrackedLookups = Pick<TranslateOptions, "read" | "isReferenceAllowed"> & {
   readonly lookups: Set<string>;
 };
 
+/** The first part of the keys by which routes look up the policies of core Services. */
+const BACKEND_TLS = "BackendTLS";
+
 const isRouteKind = (kind: WatchedKind): kind is RouteKind => routeKinds.some((known) => known === kind);
 
 export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDeriver {
-  const { watch, class: className, network, log, onChange } = options;
+  const { watch, client, signal, class: className, network, log, onChange } = options;
   const { clusterState } = watch;
   const gateways = new Map<string, DerivedGateway>();
   const listenerSets = new Map<string, DerivedListenerSet>();
@@ -88,6 +99,9 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
   const overlaps = createListenerOverlaps();
   const routeConflicts = createRouteConflicts();
   const grants = createGrantIndex([]);
+  const policies = createBackendTlsPolicies({ clusterState, client, signal, log, onChange });
+  /** Whether everything was read once. Afterwards, an object that is not read yet delays only its own policy. */
+  let isStarted = false;
   let listeners = new BucketMap<DocumentListener>(byHash);
   let markedGateways = new Set<string>();
   /** Gateways whose ports or addresses may have changed. */
@@ -192,6 +206,11 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
         deriveRoute(route, {
           ...reading,
           class: className,
+          backendTlsOf({ namespace, name }, portName) {
+            const service = namespacedName(namespace, name);
+            lookups.add(`${BACKEND_TLS}/${service}`);
+            return policies.policyFor(service, portName);
+          },
           readPlugin(name) {
             const plugin = namespacedName(route.metadata.namespace, name);
             lookups.add(`Plugin/${plugin}`);
@@ -248,11 +267,12 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
       if (after) gateways.set(key, after);
       else gateways.delete(key);
       recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
-      const differs = !isDeepStrictEqual(before?.listeners, after?.listeners);
-      if (differs) markUsers(`Gateway/${key}`);
-      const isDocumentChanged = replaceSets(before?.listenerSets ?? [], after?.listenerSets ?? []) || differs;
-      record(`Gateway/${key}`, isDocumentChanged);
-      if (!isDocumentChanged) return;
+      const differs =
+        !isDeepStrictEqual(before?.listeners, after?.listeners) ||
+        !isDeepStrictEqual(before?.backendCertificate, after?.backendCertificate);
+      results.set(key, differs || results.get(key) === true);
+      if (!differs) return;
+      markUsers(`Gateway/${key}`);
       const served = new Map<string, DocumentListener | undefined>();
       for (const { id } of before ? allListeners(before) : []) served.set(id, undefined);
       for (const { id, served: listener } of after ? allListeners(after) : []) {
@@ -304,20 +324,38 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     }
   }
 
+  function gatewaysUsing(services: readonly string[]): BackendTlsFacts["gateways"] {
+    const keys = services.flatMap((service) =>
+      [...index.leftsOf(`${BACKEND_TLS}/${service}`)].flatMap(
+        (route) => routes.get(route)?.parents.map(({ gateway }) => gateway) ?? [],
+      ),
+    );
+    return [...new Set(keys)].sort().flatMap((key) => gateways.get(key)?.gateway.metadata ?? []);
+  }
+
   return {
     gateways,
     listenerSets,
     routes,
-    gatewayClasses: () => [...clusterState.GatewayClass.values()].filter((one) => isOwnGatewayClass(one, className)),
-    attachedRoutes: attached.countOf,
-    listeners: () => listeners,
+    backendTls: {
+      keys: policies.keys,
+      get(key) {
+        const facts = policies.get(key);
+        return facts && { ...facts, gateways: gatewaysUsing(facts.services) };
+      },
+    },
     unsynced() {
-      const missing = isStarted ? [] : named.unsettled();
+      const missing = isStarted ? [] : policies.unsettled();
       isStarted ||= missing.length === 0 && watch.unsynced().length === 0;
       return missing;
     },
-    observe({ kind, key, isMeaningful }: ChangedResource) {
+    gatewayClasses: () => [...clusterState.GatewayClass.values()].filter((one) => isOwnGatewayClass(one, className)),
+    attachedRoutes: attached.countOf,
+    listeners: () => listeners,
+    observe(changed: ChangedResource) {
+      const { kind, key, isMeaningful } = changed;
       if (!isMeaningful) return;
+      policies.observe(changed);
       if (kind === "Gateway") markedGateways.add(key);
       else if (kind === "ListenerSet") {
         for (const gateway of setsOf.update(key)) markedGateways.add(gateway);
@@ -328,12 +366,24 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     },
     derive() {
       const changes: DerivedChanges = new Map();
-      const changedOwners = deriveGateways(changes);
-      const changedRoutes = deriveRoutes(changes);
+      const changedServices = new Set(policies.derive());
+      for (const service of changedServices) markUsers(`${BACKEND_TLS}/${service}`);
+      const changedGateways = deriveGateways(changes);
+      const changedRoutes = markedRoutes;
+      markedRoutes = new Set();
       for (const key of changedRoutes) {
-        const ids = new Set(routes.get(key)?.parents.flatMap((parent) => parent.listeners));
-        for (const owner of attached.set(key, ids)) if (!changedOwners.has(owner)) changedOwners.set(owner, false);
+        const before = routes.get(key);
+        const after = routeAfter(key);
+        recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
+        const ids = new Set(after?.parents.flatMap((parent) => parent.listeners));
+        for (const gateway of attached.set(key, ids))
+          if (!changedGateways.has(gateway)) changedGateways.set(gateway, false);
+        if (after) routes.set(key, after);
+        else routes.delete(key);
+        // The Gateways of a route are in the statuses of the policies for its backends.
+        for (const service of [...(before?.services ?? []), ...(after?.services ?? [])]) changedServices.add(service);
       }
+      const changedPolicies = new Set([...changedServices].flatMap((service) => [...policies.policiesOf(service)]));
       return {
         changes,
         sources: [
@@ -345,6 +395,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
             const { kind, key } = parseRefKey(ref);
             return { kind: kind as RouteKind, key, isMeaningful: false };
           }),
+          ...[...changedPolicies].map((key) => ({ kind: "BackendTLSPolicy", key, isMeaningful: false }) as const),
         ],
       };
     },

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { DerivedResource, Resource } from "@sluice/crds";
+import { first } from "../../../../tools/programs/pairs.ts";
+import { deriveScene } from "../testing-derive-stage.ts";
+import { backendTlsPolicy, policyStatus } from "./testing-policies.ts";
+
+const resource = (apiVersion: string, kind: string, name: string, more: Partial<Resource>): Resource => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: "shop", uid: `${kind} ${name}`, creationTimestamp: "2026-01-01T00:00:00Z" },
+  ...more,
+});
+
+const API = "gateway.networking.k8s.io/v1";
+
+const gateway = resource(API, "Gateway", "one", {
+  spec: { gatewayClassName: "sluice", listeners: [{ name: "web", port: 80, protocol: "HTTP" }] },
+});
+
+/** An HTTPRoute with one backend. */
+const routeTo = (name: string): Resource =>
+  resource(API, "HTTPRoute", "a", {
+    spec: { parentRefs: [{ name: "one" }], rules: [{ backendRefs: [{ name, port: 80 }] }] },
+  });
+
+const web = resource("v1", "Service", "web", { spec: { ports: [{ name: "http", port: 80 }] } });
+
+/** The protocol and the server name of the Service for the first rule of the route `a`. */
+function tlsOf({ clusterState }: ReturnType<typeof deriveScene>["derive"]): readonly unknown[] {
+  const { spec, derived } = (clusterState.Service.get("shop/http-route~a~000") ?? {}) as Partial<DerivedResource>;
+  return [spec?.protocol, derived?.extras?.tls?.server_name];
+}
+
+test("the oldest BackendTLSPolicy applies to a backend, before it one for the port, and the status names the Gateways", () => {
+  const { apply, derive, reported } = deriveScene();
+  apply([gateway, routeTo("web"), web]);
+  assert.deepEqual(tlsOf(derive), ["http", undefined]);
+  const younger = backendTlsPolicy("a-younger", { created: "2026-02-01T00:00:00Z" });
+  apply([younger]);
+  assert.deepEqual(tlsOf(derive), ["https", "a-younger.test"]);
+  assert.deepEqual(policyStatus(derive, "a-younger"), ["one, True Accepted, True ResolvedRefs"]);
+  apply([backendTlsPolicy("older")]);
+  assert.deepEqual(tlsOf(derive), ["https", "older.test"]);
+  assert.ok(reported()?.includes("BackendTLSPolicy/shop/a-younger"));
+  assert.deepEqual(policyStatus(derive, "a-younger"), ["one, False Conflicted, True ResolvedRefs"]);
+  apply([backendTlsPolicy("port", { sectionName: "http", created: "2026-03-01T00:00:00Z" })]);
+  assert.deepEqual(tlsOf(derive), ["https", "port.test"]);
+  assert.deepEqual(policyStatus(derive, "port"), ["one, True Accepted, True ResolvedRefs"]);
+  apply([backendTlsPolicy("other", { sectionName: "none" })]);
+  assert.deepEqual(policyStatus(derive, "other"), ["one, False TargetNotFound, True ResolvedRefs"]);
+  apply([routeTo("other")]);
+  assert.ok(reported()?.includes("BackendTLSPolicy/shop/port"));
+  assert.deepEqual(policyStatus(derive, "port"), []);
+});
+
+test("a backend whose certificate authorities cannot be read gets no requests, and those of a changed policy are awaited", () => {
+  const { apply, derive, observers, reported } = deriveScene();
+  const certificates = (data: object): Resource => resource("v1", "ConfigMap", "ca", { data: { ...data } });
+  apply([gateway, routeTo("web"), web, backendTlsPolicy("p", { authorities: "ca" })]);
+  assert.deepEqual([tlsOf(derive), policyStatus(derive, "p")], [[undefined, undefined], []]);
+  assert.deepEqual(derive.unsynced(), ["ConfigMap/shop/ca"]);
+  const observer = observers.get("ConfigMap shop metadata.name=ca");
+  observer?.replaced([]);
+  assert.deepEqual(derive.unsynced(), []);
+  assert.deepEqual(tlsOf(derive), [undefined, undefined]);
+  assert.deepEqual(policyStatus(derive, "p"), ["one, False NoValidCACertificate, False InvalidCACertificateRef"]);
+  assert.ok(reported()?.includes("BackendTLSPolicy/shop/p"));
+  observer?.changed(certificates({ "ca.crt": `A root:\n${first.cert}` }));
+  assert.deepEqual(tlsOf(derive), ["https", "p.test"]);
+  apply([backendTlsPolicy("p", { authorities: "other" })]);
+  assert.deepEqual(tlsOf(derive), ["https", "p.test"], "the new ConfigMap has not been read");
+  observers.get("ConfigMap shop metadata.name=other")?.replaced([certificates({ "ca.crt": "none" })]);
+  assert.deepEqual(tlsOf(derive), [undefined, undefined]);
+  assert.equal(observers.has("ConfigMap shop metadata.name=ca"), false);
+});
