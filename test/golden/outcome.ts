@@ -1,5 +1,6 @@
 /** What the operator makes of resources: the document for the nodes, conditions and Events. */
 import {
+  backendTlsStatus,
   type Condition,
   gatewayStatus,
   isDerivedName,
@@ -90,7 +91,7 @@ function deriveFrom(clusterState: ClusterState, named: readonly Resource[]): Der
   const derive = createDeriveStage({
     watch: { clusterState, changes, unsynced: () => [], isOwn: ({ spec }) => (spec?.class ?? "sluice") === "sluice" },
     settings: { class: "sluice", homeNamespace: HOME, ingressControllers: [] },
-    // The objects that an Ingress names are the resources of the input.
+    // The objects that an Ingress or a policy names are the resources of the input.
     client: {
       watch(kind, observer, { namespace = "", fields = "" }) {
         const name = fields.replace("metadata.name=", "");
@@ -133,7 +134,7 @@ function gatewayApiConditions(
   derive: DeriveStage,
   problems: Translation["problems"],
 ): readonly (readonly [string, readonly string[]])[] {
-  const { gateways, listenerSets, routes, attachedRoutes } = derive.gateway;
+  const { gateways, routes, attachedRoutes, backendTls } = derive.gateway;
   const lines = (conditions: readonly Condition[], prefix = "") =>
     conditions.map(
       ({ type, status, reason, message }) =>
@@ -171,6 +172,14 @@ function gatewayApiConditions(
       return [
         key.replace("/", " "),
         parents.flatMap(({ parentRef, conditions }) => lines(conditions, `${parentRef.name}: `)),
+      ] as const;
+    }),
+    ...[...backendTls.keys()].map((key) => {
+      const facts = backendTls.get(key);
+      const { ancestors } = facts ? backendTlsStatus(facts, facts.policy, { class: "sluice" }) : { ancestors: [] };
+      return [
+        `BackendTLSPolicy ${key}`,
+        ancestors.flatMap(({ ancestorRef, conditions }) => lines(conditions, `${ancestorRef.name}: `)),
       ] as const;
     }),
   ];

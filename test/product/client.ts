@@ -1,6 +1,8 @@
 /** The requests and the upstream of the suites that test the whole product. */
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { KeyPair } from "../../tools/programs/certificates.ts";
 
 export interface Answer {
   readonly status: number;
@@ -41,13 +43,18 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** A server that responds to every request with its name and the received path. Default host 127.0.0.1. */
-export async function startUpstream(name: string, host = "127.0.0.1"): Promise<Upstream> {
-  const server: Server = createServer((request, response) => {
+/**
+ * A server that responds to every request with its name and the received path. Default host 127.0.0.1.
+ *
+ * @param pair The certificate of a TLS server; undefined: it speaks HTTP without TLS.
+ */
+export async function startUpstream(name: string, host = "127.0.0.1", pair?: KeyPair): Promise<Upstream> {
+  const answer: RequestListener = (request, response) => {
     request.resume();
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ name, path: request.url }));
-  });
+  };
+  const server = pair ? createTlsServer({ cert: pair.certificate, key: pair.key }, answer) : createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
     port: (server.address() as AddressInfo).port,

@@ -108,7 +108,10 @@ function ingress({ namespace, ingressClass }: Place): readonly object[] {
   ];
 }
 
-/** A Gateway, and routes with a copy of a Plugin whose Secret does not exist, about which Events are recorded. */
+/**
+ * A Gateway, routes with a copy of a Plugin whose Secret does not exist, about which Events are recorded, and a policy for
+ * their backend.
+ */
 function gatewayApi({ namespace, gatewayClass }: Place, port: number): readonly object[] {
   const one = (apiVersion: string, kind: string, spec: object) => ({
     apiVersion,
@@ -122,6 +125,10 @@ function gatewayApi({ namespace, gatewayClass }: Place, port: number): readonly 
       plugin: "http-log",
       enabled: false,
       configFrom: [{ path: "http_endpoint", secretRef: { name: "absent", key: "url" } }],
+    }),
+    one("gateway.networking.k8s.io/v1", "BackendTLSPolicy", {
+      targetRefs: [{ group: "", kind: "Service", name: "good" }],
+      validation: { hostname: "good.test", wellKnownCACertificates: "System" },
     }),
     one("gateway.networking.k8s.io/v1", "Gateway", {
       gatewayClassName: gatewayClass,
@@ -230,7 +237,7 @@ async function serveIngress(place: Place): Promise<void> {
   await waitFor(notes, { what: "an Event about the Ingress", timeout: 60_000, interval: 200 });
 }
 
-/** Makes the operator write the statuses of a Gateway and its route, and record an Event about the route. */
+/** Makes the operator write the statuses of a Gateway, its routes and a policy, and record Events about the routes. */
 async function serveGatewayApi(place: Place): Promise<void> {
   const { namespace, kubectl } = place;
   await kubectl(["apply", "-f", "-"], list(gatewayApi(place, await freePort())));
@@ -249,6 +256,8 @@ async function serveGatewayApi(place: Place): Promise<void> {
     const notes = () => read("events.events.k8s.io", ".items[*].note", `--field-selector=regarding.kind=${kind}`);
     await waitFor(notes, { what: `an Event about the ${kind}`, ...within });
   }
+  const ancestors = () => read("backendtlspolicy", ".status.ancestors[0].controllerName", "incomplete");
+  await waitFor(ancestors, { what: "the Gateway in the status of the BackendTLSPolicy", ...within });
 }
 
 /** Names of the operator's Secrets in the private namespace. */

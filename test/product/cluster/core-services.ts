@@ -1,5 +1,6 @@
 /** Core Services of a cluster without pods, whose endpoints are servers of the test. */
 import { networkInterfaces } from "node:os";
+import type { KeyPair } from "../../../tools/programs/certificates.ts";
 import { startUpstream, type Upstream } from "../client.ts";
 import type { Suite } from "./suite.ts";
 
@@ -40,11 +41,15 @@ export function coreServices(suite: Pick<Suite, "apply">) {
 
   return {
     publish,
-    /** A core Service whose endpoint responds with the name of the Service. */
-    async serve(name: string, namespace?: string): Promise<void> {
-      const upstream = await startUpstream(name, machine);
+    /**
+     * A core Service whose endpoint responds with the name of the Service.
+     *
+     * @param pair The certificate of a TLS server; undefined: the endpoint speaks HTTP without TLS.
+     */
+    async serve(name: string, pair?: KeyPair): Promise<void> {
+      const upstream = await startUpstream(name, machine, pair);
       upstreams.push(upstream);
-      await publish(name, upstream.port, namespace);
+      await publish(name, upstream.port);
     },
     close: () => Promise.all(upstreams.map((upstream) => upstream.close())),
   };

@@ -8,12 +8,13 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { connect, createServer } from "node:tls";
+import { isDeepStrictEqual } from "node:util";
 import {
+  backendTlsPolicyMembers,
   gatewayClassMembers,
   gatewayMembers,
   grpcRouteMembers,
   httpRouteMembers,
-  listenerSetMembers,
   tlsRouteMembers,
 } from "@sluice/crds";
 import { parse } from "yaml";
@@ -37,16 +38,15 @@ const { serve, publish, close } = coreServices(suite);
 after(close);
 
 const crds = await tool("gateway-api-crds");
-const plurals = [
+for (const plural of [
   "gatewayclasses",
   "gateways",
-  "listenersets",
   "httproutes",
   "grpcroutes",
   "tlsroutes",
+  "backendtlspolicies",
   "referencegrants",
-];
-for (const plural of plurals)
+])
   await kubectl(["apply", "--server-side", "-f", join(crds, `gateway.networking.k8s.io_${plural}.yaml`)]);
 await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
 
@@ -148,6 +148,43 @@ test("a route whose core Service does not exist is answered with 500, until the 
   ]);
   await serve("absent");
   await served("absent.test", "/", "absent");
+});
+
+test("a BackendTLSPolicy secures the connections to its core Service while its ConfigMap has the right certificates", async () => {
+  const authority = await makeAuthority("backends");
+  await serve("secure", await authority.issue({ name: "secure", sans: ["secure.test"], usage: "server" }));
+  const certificates = (text: string) =>
+    suite.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "backends" }, data: { "ca.crt": text } });
+  const status = () => conditionsOf("backendtlspolicy/secure", ".status.ancestors[*]");
+  await suite.apply(
+    httpRoute("secure", { hostnames: ["secure.test"], rules: [{ backendRefs: [{ name: "secure", port: 80 }] }] }),
+    {
+      apiVersion,
+      kind: "BackendTLSPolicy",
+      metadata: { name: "secure" },
+      spec: {
+        targetRefs: [{ group: "", kind: "Service", name: "secure" }],
+        validation: {
+          hostname: "secure.test",
+          caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "backends" }],
+        },
+      },
+    },
+  );
+  await served("secure.test", "/", "500");
+  await waitFor(async () => (await status()).includes("ResolvedRefs=False InvalidCACertificateRef"), {
+    what: "the missing ConfigMap in the status",
+  });
+  await certificates(authority.certificate);
+  await served("secure.test", "/", "secure");
+  await waitFor(
+    async () => isDeepStrictEqual(await status(), ["Accepted=True Accepted", "ResolvedRefs=True ResolvedRefs"]),
+    {
+      what: "the policy to be accepted",
+    },
+  );
+  await certificates((await makeAuthority("others")).certificate);
+  await served("secure.test", "/", "502");
 });
 
 test("a Plugin protects the routes of the Gateway that is its target, until it is deleted", async () => {
@@ -282,6 +319,7 @@ test("the reference page has every member of the CRDs", () => {
     listenersets: listenerSetMembers,
     httproutes: httpRouteMembers,
     grpcroutes: grpcRouteMembers,
+    backendtlspolicies: backendTlsPolicyMembers,
     tlsroutes: tlsRouteMembers,
   };
   for (const [plural, table] of Object.entries(tables)) {

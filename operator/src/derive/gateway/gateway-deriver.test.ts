@@ -7,27 +7,7 @@ import { first } from "../../../../tools/programs/pairs.ts";
 import { watchedKinds } from "../../watch/cluster-state.ts";
 import { derivedIn, deriveScene } from "../testing-derive-stage.ts";
 import { backendTlsPolicy, policyStatus } from "./testing-policies.ts";
-
-const API = "gateway.networking.k8s.io/v1";
-
-function resource(kind: string, name: string, more: Partial<Resource> = {}): Resource {
-  const { apiVersion = API, metadata, ...rest } = more;
-  const of = {
-    name,
-    namespace: "shop",
-    uid: `${kind} ${name}`,
-    creationTimestamp: "2026-01-01T00:00:00Z",
-    generation: 1,
-  };
-  return { apiVersion, kind, metadata: { ...of, ...metadata }, ...rest };
-}
-
-/** A resource of a kind without namespaces. */
-function clusterScoped(kind: string, name: string, more: Partial<Resource> = {}): Resource {
-  const { metadata, ...rest } = resource(kind, name, more);
-  const { namespace: _, ...unscoped } = metadata;
-  return { ...rest, metadata: unscoped as Resource["metadata"] };
-}
+import { clusterScopedResource, namespacedResource } from "./testing-resources.ts";
 
 interface GatewayOptions {
   readonly className?: string;
@@ -49,7 +29,10 @@ function gateway(name: string, options: GatewayOptions = {}): Resource {
     allowedRoutes: { namespaces: from },
   };
   const metadata = { name, namespace: "shop", ...(created !== undefined && { creationTimestamp: created }) };
-  return resource("Gateway", name, { metadata, spec: { gatewayClassName: className, listeners: [listener] } });
+  return namespacedResource("Gateway", name, {
+    metadata,
+    spec: { gatewayClassName: className, listeners: [listener] },
+  });
 }
 
 interface RouteOptions {
@@ -70,17 +53,17 @@ function gatewayRoute(name: string, options: RouteOptions = {}): Resource {
     ...(extension !== undefined && { filters: [{ type: "ExtensionRef", extensionRef }] }),
   };
   const spec = { parentRefs: [{ name: parent, namespace: "shop" }], hostnames, rules: [rule] };
-  return resource(kind, name, { metadata: { name, namespace }, spec });
+  return namespacedResource(kind, name, { metadata: { name, namespace }, spec });
 }
 
 const coreService = (name: string, namespace: string): Resource =>
-  resource("Service", name, {
+  namespacedResource("Service", name, {
     apiVersion: "v1",
     metadata: { name, namespace },
     spec: { ports: [{ name: "http", port: 80 }] },
   });
 
-const certificate = resource("Secret", "cert", {
+const certificate = namespacedResource("Secret", "cert", {
   apiVersion: "v1",
   metadata: { name: "cert", namespace: "keys" },
   type: TLS_SECRET_TYPE,
@@ -88,25 +71,31 @@ const certificate = resource("Secret", "cert", {
 });
 
 const grant = (kind: string, to: string): Resource =>
-  resource("ReferenceGrant", `for-${kind}`, {
+  namespacedResource("ReferenceGrant", `for-${kind}`, {
     apiVersion: "gateway.networking.k8s.io/v1beta1",
     metadata: { name: `for-${kind}`, namespace: "keys" },
     spec: { from: [{ group: "gateway.networking.k8s.io", kind, namespace: "shop" }], to: [{ group: "", kind: to }] },
   });
 
 const gatewayClass = (name: string, controllerName: string): Resource =>
-  clusterScoped("GatewayClass", name, { spec: { controllerName } });
+  clusterScopedResource("GatewayClass", name, { spec: { controllerName } });
 
 const namespace = (name: string, labels: Record<string, string>): Resource =>
-  clusterScoped("Namespace", name, { apiVersion: "v1", metadata: { name, labels } as Resource["metadata"] });
+  clusterScopedResource("Namespace", name, { apiVersion: "v1", metadata: { name, labels } as Resource["metadata"] });
 
 const plugin = (config: object): Resource =>
-  resource("Plugin", "limit", { apiVersion: "sluice.dev/v1alpha1", spec: { plugin: "cors", enabled: false, config } });
+  namespacedResource("Plugin", "limit", {
+    apiVersion: "sluice.dev/v1alpha1",
+    spec: { plugin: "cors", enabled: false, config },
+  });
 
 function attachedPlugin(name: string, target: string, spec: object = {}): Resource {
   const [kind, of] = target.split("/");
   const apiVersion = "sluice.dev/v1alpha1";
-  return resource("Plugin", name, { apiVersion, spec: { plugin: "cors", ...spec, targetRefs: [{ kind, name: of }] } });
+  return namespacedResource("Plugin", name, {
+    apiVersion,
+    spec: { plugin: "cors", ...spec, targetRefs: [{ kind, name: of }] },
+  });
 }
 
 /** The Routes to which the Plugins with the name are attached. */
@@ -225,7 +214,7 @@ test("a route of which too many Routes and Plugins would be derived is refused, 
     backendRefs: [{ name: "web", port: 80 }],
   };
   const spec = { parentRefs: [{ name: "one" }], hostnames, rules: [rule] };
-  apply([gateway("one"), plugin({}), coreService("web", "shop"), resource("HTTPRoute", "a", { spec })]);
+  apply([gateway("one"), plugin({}), coreService("web", "shop"), namespacedResource("HTTPRoute", "a", { spec })]);
   const { reason, message } = derive.gateway.routes.get("HTTPRoute/shop/a")?.parents[0]?.accepted ?? {};
   assert.equal(reason, "UnsupportedValue");
   assert.match(`${message}`, /5120 Routes and Plugins.*at most 4096/);
@@ -244,7 +233,7 @@ test("a route for which too many Plugins would be attached is closed while they 
   const large = (name: string): Resource => {
     const matches = Array.from({ length: 64 }, (_, index) => ({ path: { type: "PathPrefix", value: `/${index}` } }));
     const rules = [{ matches, backendRefs: [{ name, port: 80 }] }];
-    return resource("HTTPRoute", "large", { spec: { parentRefs: [{ name: "one" }], hostnames, rules } });
+    return namespacedResource("HTTPRoute", "large", { spec: { parentRefs: [{ name: "one" }], hostnames, rules } });
   };
   const attached = (number: number) => attachedPlugin(`p${number}`, "Gateway/one", { plugin: `plugin-${number}` });
   const closed = () =>
@@ -303,7 +292,7 @@ for (const listeners of ["none", [null], [{ name: "a", port: 1, protocol: "HTTP"
   test(`a Gateway in a directory with the listeners ${JSON.stringify(listeners)} is left out`, () => {
     const { apply, derive } = deriveScene();
     apply([
-      resource("Gateway", "broken", { spec: { gatewayClassName: "sluice", listeners } }),
+      namespacedResource("Gateway", "broken", { spec: { gatewayClassName: "sluice", listeners } }),
       gateway("one"),
       gatewayRoute("a"),
     ]);
