@@ -11,9 +11,8 @@ export const unsupportedProfiles: Readonly<Record<string, string>> = {
 
 /** The reason why an extended feature is not supported. */
 export const unsupportedFeatures: Readonly<Record<string, string>> = {
-  BackendTLSPolicy: "not implemented yet; a Service resource of Sluice verifies its upstream",
-  BackendTLSPolicySANValidation: "see BackendTLSPolicy",
-  GatewayBackendClientCertificate: "see BackendTLSPolicy",
+  GatewayFrontendClientCertificateValidation: "not implemented yet; the plugin mtls-auth verifies clients",
+  GatewayFrontendClientCertificateValidationInsecureFallback: "see GatewayFrontendClientCertificateValidation",
   GatewayInfrastructure:
     "served, but the suite looks for the Service in the namespace of the Gateway; it is in the namespace of the nodes, which it selects",
   GatewayStaticAddresses: "the address of a Gateway is that of its Service, which Kubernetes chooses",
@@ -23,7 +22,5 @@ export const unsupportedFeatures: Readonly<Record<string, string>> = {
   HTTPRouteRequestMirror: "not implemented yet",
   HTTPRouteRequestMultipleMirrors: "see HTTPRouteRequestMirror",
   HTTPRouteRequestPercentageMirror: "see HTTPRouteRequestMirror",
-  HTTPRouteRetry: "not implemented yet: Sluice retries only failed connections",
-  HTTPRouteRetryBackendTimeout: "see HTTPRouteRetry",
-  HTTPRouteRetryConnectionError: "see HTTPRouteRetry",
+  ListenerSet: "not implemented yet",
 };
