@@ -12,6 +12,7 @@ import type {
   HeaderEdits,
   HeaderName,
   LogValue,
+  MirroredRequest,
   PluginContext,
   PluginDefinition,
   PluginPhases,
@@ -142,6 +143,7 @@ export interface FakeExchange extends Exchange {
   readonly responseHeaders: RecordedHeaders;
   readonly removedQuery: readonly string[];
   readonly replacedBody: Buffer | null;
+  readonly mirrored: readonly MirroredRequest[];
   readonly logFields: ReadonlyMap<string, LogValue>;
 }
 
@@ -257,6 +259,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
   const sentPath = options.sentPath ?? options.path ?? "/users";
   const removedQuery: string[] = [];
   const logFields = new Map<string, LogValue>();
+  const mirrored: MirroredRequest[] = [];
   let replacedBody: Buffer | null = null;
   const upstreamHeaders = new RecordedHeaders();
   const responseHeaders = new RecordedHeaders(options.responseHeaders);
@@ -332,6 +335,8 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     get replacedBody() {
       return replacedBody;
     },
+    mirror: (request) => void mirrored.push(request),
+    mirrored,
     timings: options.timings ?? { started: 0 },
     attempts: options.attempts ?? [],
     status: options.status ?? 200,

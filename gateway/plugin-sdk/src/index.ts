@@ -57,6 +57,7 @@ export * from "./tools/authentication.ts";
 export * from "./tools/challenge.ts";
 export * from "./tools/config-entries.ts";
 export * from "./tools/configured-header.ts";
+export * from "./tools/even-share.ts";
 export * from "./tools/identify.ts";
 export * from "./tools/limit-by.ts";
 export * from "./tools/lru-cache.ts";

@@ -2,7 +2,14 @@
  * request-termination: ends requests with a configured response
  * (docs/reference/kong-compatibility.md#request-termination).
  */
-import { type DirectResponse, definePlugin, type ExchangeRequest, headerValue, lowerCase } from "@sluice/plugin-sdk";
+import {
+  type DirectResponse,
+  definePlugin,
+  type ExchangeRequest,
+  evenShare,
+  headerValue,
+  lowerCase,
+} from "@sluice/plugin-sdk";
 import { echoOf, queryPairs } from "./echo.ts";
 import { type RequestTerminationConfig, requestTerminationFacts } from "./schema.ts";
 
@@ -40,18 +47,6 @@ function triggerTest(trigger: string | null): (request: ExchangeRequest) => bool
   };
 }
 
-/** Returns a function that is true for this part of its calls, evenly spread. */
-function shareTest(percentage: number | null): () => boolean {
-  if (percentage === null || percentage >= 100) return () => true;
-  let sum = 0;
-  return () => {
-    sum += percentage;
-    if (sum < 100) return false;
-    sum -= 100;
-    return true;
-  };
-}
-
 export const requestTermination = definePlugin({
   ...requestTerminationFacts,
   phases(config) {
@@ -61,7 +56,7 @@ export const requestTermination = definePlugin({
     // A gRPC client reads the body or message from a header.
     const grpcResponse: DirectResponse = { status, message: config.body ?? message ?? "" };
     const isTriggered = triggerTest(config.trigger);
-    const isInShare = shareTest(config.percentage);
+    const isInShare = evenShare(config.percentage);
     return {
       access(exchange) {
         const { request } = exchange;

@@ -153,3 +153,21 @@ test("a consumer is found by its custom_id, also after changes", () => {
   assert.equal(before.identities.consumerByCustomId("crm-7"), one);
   assert.equal(compile(after, snapshotOf({}), tools).identities.consumerByCustomId("crm-7"), undefined);
 });
+
+test("upstreams are found by the id or name of their service, also after a change; disabled services have none", () => {
+  const before = snapshotOf({ services: [service] });
+  const old = compile(null, before, tools);
+  const named = (runtime: Runtime, idOrName: string) => runtime.upstreams.named(idOrName)?.service.host ?? null;
+  assert.deepEqual(
+    [service.id, "s", "t"].map((name) => named(old, name)),
+    ["up.example", "up.example", null],
+  );
+  const renamed = { ...service, name: "t" };
+  const disabled = serviceNamed("off", { enabled: false });
+  const services = new Map([renamed, disabled].map((one) => [one.id, one]));
+  const next = compile(old, with_(before, { services }), tools);
+  assert.deepEqual(
+    [service.id, "s", "t", "off"].map((name) => named(next, name)),
+    ["up.example", null, "up.example", null],
+  );
+});

@@ -153,6 +153,8 @@ export interface ServiceUpstream {
 export interface UpstreamIndex {
   /** The upstream of a service; null: there is no such service. */
   get(serviceId: string): ServiceUpstream | null;
+  /** The upstream of a service by its id or name; null: there is no such service, or it is disabled. */
+  named(idOrName: string): ServiceUpstream | null;
   /** Whether requests may still go to this target, which may come from an earlier runtime. */
   serves(target: UpstreamTarget): boolean;
 }

@@ -2,9 +2,10 @@
  * Upstreams by service. An upstream is built by the first request that needs it, and reused until one of its inputs
  * changes. So a change costs nothing here, however many services it affects.
  */
-import type { Snapshot } from "@sluice/model";
+import { differences, type Service, type Snapshot } from "@sluice/model/serving";
 import { authoritiesOf, isSameAuthorities } from "./authorities.ts";
 import type { Balancers } from "./balancers.ts";
+import { GroupIndex } from "./identities/group-index.ts";
 import type { ServiceUpstream, UpstreamIndex, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 import { createUpstream } from "./upstream.ts";
 
@@ -24,6 +25,8 @@ export class CompiledUpstreams implements UpstreamIndex {
   /** By service id; all versions share one map. */
   readonly #known: Map<string, CachedUpstream>;
   readonly #version = ++versions;
+  /** Services by name. Built at the first lookup, because most nodes have no plugin that looks up services. */
+  #names: GroupIndex<Service> | null = null;
 
   private constructor(sections: Sections, balancers: Balancers, known: Map<string, CachedUpstream>) {
     this.#sections = sections;
@@ -45,7 +48,11 @@ export class CompiledUpstreams implements UpstreamIndex {
       before.endpoints === endpoints &&
       before.certificates === certificates &&
       before.ca_certificates === ca_certificates;
-    return isSame ? previous : new CompiledUpstreams(sections, balancers, previous.#known);
+    if (isSame) return previous;
+    const next = new CompiledUpstreams(sections, balancers, previous.#known);
+    const names = previous.#names;
+    next.#names = names === null ? null : names.with(differences(before.services, services));
+    return next;
   }
 
   get(serviceId: string): ServiceUpstream | null {
@@ -57,6 +64,14 @@ export class CompiledUpstreams implements UpstreamIndex {
     const upstream = before !== null && isSame(before.parts, parts) ? before : createUpstream(parts, before);
     this.#known.set(serviceId, { version: this.#version, upstream });
     return upstream;
+  }
+
+  named(idOrName: string): ServiceUpstream | null {
+    const { services } = this.#sections;
+    this.#names ??= new GroupIndex<Service>(({ name }) => name ?? undefined).with(differences(new Map(), services));
+    const id = services.has(idOrName) ? idOrName : this.#names.of(idOrName)[0]?.id;
+    const upstream = id === undefined ? null : this.get(id);
+    return upstream?.service.enabled ? upstream : null;
   }
 
   serves({ key, service }: UpstreamTarget): boolean {

@@ -155,6 +155,7 @@ async function passPhases(
     reject: (answer) => {
       rejection.answer ??= answer;
     },
+    mirror() {},
   };
   const access = await pipeline.access(exchange);
   const { request } = exchange;

@@ -34,6 +34,7 @@ import { listedRequestSuite } from "./listed-requests.ts";
 import { lostBodySuite } from "./lost-bodies.ts";
 import { malformedSuite } from "./malformed.ts";
 import { middlewareSuite } from "./middleware.ts";
+import { mirrorSuite } from "./mirrors.ts";
 import { pathSuite } from "./paths.ts";
 import { pipelineSuite } from "./pipelines.ts";
 import type { Engine } from "./proxy-rig.ts";
@@ -71,6 +72,7 @@ export function engineSuite(engine: Engine): void {
   retrySuite(engine);
   slowBodySuite(engine);
   limitedBodySuite(engine);
+  mirrorSuite(engine);
   listedRequestSuite(engine);
   lostBodySuite(engine);
   interimSuite(engine);

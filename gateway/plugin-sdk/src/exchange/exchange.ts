@@ -196,6 +196,29 @@ export interface ForwardAttempt {
   readonly failed: boolean;
 }
 
+/** A copy of the forwarded request that another service receives. Its response is ignored. */
+export interface MirroredRequest {
+  /** Name or id of the service. */
+  readonly service: string;
+  /** Maximum bytes of the body. A request with a longer body is not mirrored. */
+  readonly maxBody: number;
+  /** Milliseconds within which the complete response must arrive. */
+  readonly timeout: number;
+  /**
+   * Called once when the copy has ended. Not called if the request itself is not forwarded.
+   *
+   * @param failure Why no complete response has arrived; null: it has
+   */
+  onEnd(failure: MirrorFailure | null): void;
+}
+
+export interface MirrorFailure {
+  /** `failed`: the service could not be reached, or has not responded in time. `dropped`: nothing was sent. */
+  readonly kind: "failed" | "dropped";
+  /** Contains no data of the request. */
+  readonly reason: string;
+}
+
 /** A JSON value. */
 export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
 
@@ -270,6 +293,13 @@ export interface Exchange {
    * cancelled; if the response has already begun, it is aborted.
    */
   limitBody(limit: number, refusal: DirectResponse): DirectResponse | undefined;
+  /**
+   * Sends a copy of the request to another service too, as it is forwarded: after the edits of all plugins, with the same
+   * method, path, query and body. The copy is sent once the body is complete. It delays neither the request nor its
+   * response. A worker drops copies while 100 of them to the service are under way, or while the bodies of all copies
+   * have 32 MiB. Requests for an upgrade to WebSocket are not copied.
+   */
+  mirror(request: MirroredRequest): void;
   readonly timings: Timings;
   /** The attempts so far, in their order. */
   readonly attempts: readonly ForwardAttempt[];

@@ -28,6 +28,16 @@ export interface BodySink {
   finish(trailers: string): void;
 }
 
+/** Receives a copy of what a sink receives. */
+export interface BodyCopy {
+  /** Called before the first piece for a sink, and again if another sink receives the body from its start. */
+  begin(): void;
+  take(view: ByteView): void;
+  finish(): void;
+  /** Called when the rest of the body will not be forwarded. */
+  lose(): void;
+}
+
 /** The states of a body: not requested at the moment, read for a plugin, sent to the upstream, discarded. */
 type Use = "held" | "gathered" | "forwarded" | "dropped";
 
@@ -52,6 +62,7 @@ export class ClientBody {
   #maximumRoom = 0;
   #whole: Buffer | null = null;
   #sink: BodySink | null = null;
+  #copies: BodyCopy[] | null = null;
   #reader: PromiseWithResolvers<void> | null = null;
   /** Bytes received from the client. */
   #received = 0;
@@ -123,11 +134,18 @@ export class ClientBody {
     this.drop();
   }
 
+  /** Adds a receiver of what the sinks receive. To be called before `forwardTo`. */
+  copyTo(copy: BodyCopy): void {
+    this.#copies ??= [];
+    this.#copies.push(copy);
+  }
+
   /**
    * Streams to the sink from now on. Another sink is possible only while `begun` is false. The sink must flush the
    * pieces that it receives during this call.
    */
-  forwardTo(sink: BodySink): void {
+  forwardTo(given: BodySink): void {
+    const sink = this.#copies === null ? given : new CopiedSink(given, this.#copies);
     this.#sink = sink;
     this.#use = "forwarded";
     const seen = this.#seen;
@@ -173,6 +191,7 @@ export class ClientBody {
   drop(): void {
     this.#use = "dropped";
     this.#sink = null;
+    this.#loseCopies();
     this.#blocked = false;
     if (!this.#ended) this.#onWanted();
   }
@@ -204,7 +223,12 @@ export class ClientBody {
   lose(): void {
     this.#lost = true;
     this.#sink = null;
+    this.#loseCopies();
     this.#reader?.reject(new BodyLostError());
+  }
+
+  #loseCopies(): void {
+    if (this.#copies !== null) for (const copy of this.#copies) copy.lose();
   }
 
   #exceed(): void {
@@ -259,5 +283,30 @@ export class ClientBody {
       this.#onWanted();
     }
     return promise;
+  }
+}
+
+class CopiedSink implements BodySink {
+  readonly #sink: BodySink;
+  readonly #copies: readonly BodyCopy[];
+
+  constructor(sink: BodySink, copies: readonly BodyCopy[]) {
+    this.#sink = sink;
+    this.#copies = copies;
+    for (const copy of copies) copy.begin();
+  }
+
+  take(view: ByteView): void {
+    for (const copy of this.#copies) copy.take(view);
+    this.#sink.take(view);
+  }
+
+  send(): boolean {
+    return this.#sink.send();
+  }
+
+  finish(trailers: string): void {
+    for (const copy of this.#copies) copy.finish();
+    this.#sink.finish(trailers);
   }
 }

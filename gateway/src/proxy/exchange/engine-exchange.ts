@@ -3,9 +3,10 @@
  * open the call to the upstream.
  */
 import { hostAndPort } from "@sluice/model/serving";
-import type { DirectResponse } from "@sluice/plugin-sdk";
+import type { DirectResponse, MirroredRequest } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ProxyLog } from "../engine.ts";
+import type { Mirrors } from "../mirror/mirrors.ts";
 import type { AccessResult, Pipeline } from "../pipeline.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { type HeldMessage, ownMessage } from "../response/response-phase.ts";
@@ -16,6 +17,7 @@ import type { ForwardPlan, LiveExchange, ResponseSender } from "./live-exchange.
 export interface EngineExchangeContext {
   readonly pipeline: Pipeline;
   readonly log: ProxyLog;
+  readonly mirrors: Mirrors;
 }
 
 /** The upstream side of an exchange. */
@@ -91,6 +93,10 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     this.call?.abort();
     if (this.hasBegun) this.breakOff("the body of the request was rejected");
     else this.#answer(answer);
+  }
+
+  mirror(request: MirroredRequest): void {
+    this.context.mirrors.prepare(this.exchange, request);
   }
 
   /** Continues the upstream's response: the client accepts data again, or a plugin reads the body. */

@@ -10,6 +10,7 @@ import {
   type HeaderEdits,
   type Identities,
   type LogValue,
+  type MirroredRequest,
   type Timings,
 } from "@sluice/plugin-sdk";
 import type {
@@ -31,6 +32,7 @@ import { headerText, type ResponseHead, rawHeaderValues } from "../headers/raw-h
 import { logRecordOf } from "../observability/log-record.ts";
 import type { IncomingRequest } from "./request.ts";
 import { newRequestId } from "./request-id.ts";
+import { queryParameterName } from "./request-target.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
 export interface TrafficCounters {
@@ -60,6 +62,8 @@ export interface ResponseSender {
   readonly reachesGrpc: boolean;
   /** Sends this response instead of the upstream's, or aborts a response whose head has been sent. */
   reject(answer: DirectResponse | GatewayErrorName): void;
+  /** Prepares a copy of the request for another service. */
+  mirror(request: MirroredRequest): void;
 }
 
 export class LiveExchange implements Exchange {
@@ -112,7 +116,7 @@ export class LiveExchange implements Exchange {
   /** Id of the exchange's trace; null until it has been determined. */
   traceId: string | null = null;
   /** Null: attempts are not observed. */
-  readonly observer: AttemptObserver | null;
+  observer: AttemptObserver | null;
   /** Set by the engine before the plugins run. */
   sender: ResponseSender | null = null;
   readonly #traffic: TrafficCounters;
@@ -300,7 +304,7 @@ export class LiveExchange implements Exchange {
     const kept = query
       .slice(1)
       .split("&")
-      .filter((parameter) => !removed.has(parameterName(parameter)));
+      .filter((parameter) => !removed.has(queryParameterName(parameter)));
     return kept.length > 0 ? `?${kept.join("&")}` : "";
   }
 
@@ -333,6 +337,10 @@ export class LiveExchange implements Exchange {
       this.body.end("");
     }
     this.body.replace(body);
+  }
+
+  mirror(request: MirroredRequest): void {
+    this.sender?.mirror(request);
   }
 
   /**
@@ -385,14 +393,5 @@ export class LiveExchange implements Exchange {
 
   applyResponseEdits(headers: readonly string[]): readonly string[] {
     return this.#responseEdits === null ? headers : this.#responseEdits.applyTo(headers);
-  }
-}
-
-function parameterName(parameter: string): string {
-  const name = parameter.split("=", 1)[0] ?? "";
-  try {
-    return decodeURIComponent(name.replaceAll("+", " "));
-  } catch {
-    return name;
   }
 }

@@ -80,3 +80,13 @@ function parseOrigin(target: string, authority: string | null): RequestTarget | 
 const RAW_BYTES = /[\x80-\xff]/g;
 const encodeRaw = (text: string): string => (text === "" ? text : text.replace(RAW_BYTES, encodeByte));
 const encodeByte = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
+
+/** The decoded name of a parameter of a query, such as `a b` for `a+b=1`; as it is if it cannot be decoded. */
+export function queryParameterName(parameter: string): string {
+  const name = parameter.split("=", 1)[0] ?? "";
+  try {
+    return decodeURIComponent(name.replaceAll("+", " "));
+  } catch {
+    return name;
+  }
+}

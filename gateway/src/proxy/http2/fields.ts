@@ -26,6 +26,29 @@ export function regularFields(flat: readonly string[]): string[] {
   return fields;
 }
 
+/** The parts of a request's head. */
+export interface RequestParts {
+  readonly method: string;
+  readonly scheme: "http" | "https";
+  /** Path and query. */
+  readonly path: string;
+  /** Flat list with the Host header. */
+  readonly headers: readonly string[];
+}
+
+/** A request head for HTTP/2. */
+export function requestFields({ method, scheme, path, headers }: RequestParts): string[] {
+  let authority = "";
+  const fields: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = (headers[at] ?? "").toLowerCase();
+    const value = headers[at + 1] ?? "";
+    if (name === "host") authority = value;
+    else fields.push(name, value);
+  }
+  return [":method", method, ":scheme", scheme, ":authority", authority, ":path", path, ...fields];
+}
+
 /** A response head for HTTP/2. Fields that describe an HTTP/1.1 connection are dropped. */
 export function responseFields(status: number, headers: readonly string[]): string[] {
   const fields = [":status", String(status)];

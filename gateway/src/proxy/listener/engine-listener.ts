@@ -8,7 +8,7 @@ import { createGuard } from "../../outbound/guard.ts";
 import { createConnectionLimitsMemory, sharedConnectionLimits } from "../../shared-memory/connection-limits.ts";
 import { markDocumentPort, peerAddressOf } from "../client/open-connection.ts";
 import type { CloseOptions, PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
-import { LogLimiter } from "../observability/log-limiter.ts";
+import { Mirrors } from "../mirror/mirrors.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";
 import { Streams } from "../streams/streams.ts";
@@ -23,6 +23,7 @@ import { UnacknowledgedClients } from "./unacknowledged-clients.ts";
 export interface EngineParts extends Pick<PipelineOptions, "settings" | "log" | "runtime"> {
   readonly connect: Connect;
   readonly pipeline: Pipeline;
+  readonly mirrors: Mirrors;
   readonly memory: ClientMemory;
   /** True while the listener drains: connections close after their response. */
   readonly draining: () => boolean;
@@ -73,6 +74,8 @@ export async function startEngine(
   const lines = new LogLimiter();
   const requests = new ListenerRequests(options.createClientVerifier ?? acceptsNoClient);
   const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
+  const pipeline = new Pipeline(options);
+  const mirrors = new Mirrors({ connect, pipeline, keepAlive: settings.upstreamKeepAlive });
   let isDraining = false;
   let keepsIdle = false;
   let stopped: Promise<unknown> | null = null;
@@ -84,7 +87,8 @@ export async function startEngine(
     runtime,
     memory,
     connect,
-    pipeline: new Pipeline(options),
+    pipeline,
+    mirrors,
     draining: () => isDraining,
     closesIdle: () => isDraining && !keepsIdle,
     bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
@@ -112,6 +116,7 @@ export async function startEngine(
 
   async function closeAll(): Promise<void> {
     unacknowledged.close();
+    mirrors.close();
     await engine.close();
   }
 

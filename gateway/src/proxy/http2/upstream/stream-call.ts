@@ -14,7 +14,7 @@ import {
   UpstreamError,
 } from "../../upstream/failure.ts";
 import { UpstreamCall, type UpstreamCallListener, type UpstreamCallOptions } from "../../upstream/upstream-call.ts";
-import { fieldsOf, passedTrailers, regularFields, sizeOf } from "../fields.ts";
+import { fieldsOf, passedTrailers, regularFields, requestFields, sizeOf } from "../fields.ts";
 import type { SessionWaiter, UpstreamSession, UpstreamSessions } from "./upstream-sessions.ts";
 
 /** Head of a response. */
@@ -224,20 +224,11 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
     if (this.#stream === stream) this.failed(createStreamError(stream.rstCode ?? NGHTTP2_NO_ERROR, this.#error));
   }
 
-  /** Flat list, with pseudo-header fields. */
   #head(target: UpstreamTarget): string[] {
     const { exchange } = this;
     const { method, path } = this.forward;
-    let authority = "";
-    const fields: string[] = [];
     const headers = withTargetHost(target, this.#options.pipeline.upstreamHeaders(exchange), exchange);
-    for (let at = 0; at < headers.length; at += 2) {
-      const name = (headers[at] ?? "").toLowerCase();
-      const value = headers[at + 1] ?? "";
-      if (name === "host") authority = value;
-      else fields.push(name, value);
-    }
-    return [":method", method, ":scheme", target.scheme, ":authority", authority, ":path", path, ...fields];
+    return requestFields({ method, scheme: target.scheme, path, headers });
   }
 }
 
