@@ -25,6 +25,7 @@ import { prometheus } from "./prometheus/index.ts";
 import { proxyCache } from "./proxy-cache/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
 import { redirect } from "./redirect/index.ts";
+import { mirrorCopies, requestMirror } from "./request-mirror/index.ts";
 import { requestRedirect } from "./request-redirect/index.ts";
 import { requestSizeLimiting } from "./request-size-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
@@ -65,6 +66,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   proxyCache,
   rateLimiting,
   redirect,
+  requestMirror,
   requestRedirect,
   requestSizeLimiting,
   requestTermination,
@@ -87,4 +89,5 @@ export { createClientVerifier } from "./mtls-auth/client-verifier.ts";
 /** The metrics of single plugins, by the plugin's name. All log plugins have the metric `droppedEntries` of the SDK. */
 export const pluginMetrics: Readonly<Record<string, readonly (CounterMetricOptions | HistogramMetricOptions)[]>> = {
   [graphqlOperations.name]: [operationRequests, operationSeconds],
+  [requestMirror.name]: [mirrorCopies],
 };

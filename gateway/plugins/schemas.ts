@@ -25,6 +25,7 @@ import { prometheusFacts } from "./prometheus/schema.ts";
 import { proxyCacheFacts } from "./proxy-cache/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
 import { redirectFacts } from "./redirect/schema.ts";
+import { requestMirrorFacts } from "./request-mirror/schema.ts";
 import { requestRedirectFacts } from "./request-redirect/schema.ts";
 import { requestSizeLimitingFacts } from "./request-size-limiting/schema.ts";
 import { requestTerminationFacts } from "./request-termination/schema.ts";
@@ -65,6 +66,7 @@ export const builtInFacts = [
   proxyCacheFacts,
   rateLimitingFacts,
   redirectFacts,
+  requestMirrorFacts,
   requestRedirectFacts,
   requestSizeLimitingFacts,
   requestTerminationFacts,

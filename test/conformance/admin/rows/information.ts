@@ -89,6 +89,7 @@ export const information: Table = {
           "proxy-cache",
           "rate-limiting",
           "redirect",
+          "request-mirror",
           "request-redirect",
           "request-size-limiting",
           "request-termination",
