@@ -100,12 +100,23 @@ export interface ValueMatch {
   readonly type?: "exact" | "regex";
 }
 
+/**
+ * A part of the requests: those whose random number, at least 0 and below 100, is at least `from` and below `to`. A
+ * request has one number for all routes.
+ */
+export interface RequestShare {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Conditions for requests, all of which must hold. */
 export interface RequestMatch {
   /** Names are case-insensitive. The values of a repeated header are joined by `, ` (RFC 9110 section 5.3). */
   readonly headers?: readonly ValueMatch[];
   /** Names are case-sensitive. Of a repeated parameter, the first value counts. */
   readonly query?: readonly ValueMatch[];
+  /** Divides requests between routes that are otherwise equal. */
+  readonly share?: RequestShare;
 }
 
 /** Facts of a route's custom resource for which Kong's format has no member. */

@@ -52,7 +52,7 @@ export interface RouteMatch {
 }
 
 /** The attributes in the order in which they are examined. `service`: the route's service is disabled. */
-export type RouteAttribute = "host" | "path" | "method" | "header" | "query" | "sni" | "service";
+export type RouteAttribute = "host" | "path" | "method" | "header" | "query" | "share" | "sni" | "service";
 
 /** The first attribute of a route by which it does not match a request. */
 export interface RouteMismatch {

@@ -65,6 +65,12 @@ const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = 
     { protocols: ["tls"], hosts: ["a"], _sluice: { namespace: "team" } },
     "protocols.0: tls is not supported: Sluice proxies HTTP and gRPC only",
   ],
+  [
+    "routes",
+    { paths: ["/a"], _sluice: { match: { share: { from: -1 } } } },
+    "_sluice.match.share.to: required field missing",
+    "_sluice.match.share.from: value should be between 0 and 100",
+  ],
   ["certificates", { cert: first.cert, key: first.key, _sluice: { match: {} } }, "_sluice.match: unknown field"],
 ];
 

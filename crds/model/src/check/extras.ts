@@ -76,6 +76,12 @@ const conditions = (name: SchemaNode, description: string) =>
     { description, maxItems: 16 },
   );
 
+const limitOfShare = decimal({
+  description: "A limit of the random numbers of the requests that match.",
+  minimum: 0,
+  maximum: 100,
+});
+
 const match = optional({
   headers: conditions(
     text({ description: "The name of a header.", rule: "header-token", maxLength: 256 }),
@@ -85,6 +91,10 @@ const match = optional({
     text({ description: "The name of a query parameter.", maxLength: 256 }),
     "Conditions for query parameters.",
   ),
+  share: {
+    ...optional({ from: limitOfShare, to: limitOfShare }),
+    required: ["from", "to"],
+  },
 });
 
 const upstreamName: SchemaNode = {

@@ -1,10 +1,16 @@
 /** The conditions of a route (`_sluice.match`), in addition to the attributes that Kong's routes have. */
-import type { RequestMatch, ValueMatch } from "@sluice/model";
+import type { RequestMatch, RequestShare, ValueMatch } from "@sluice/model";
 import type { Regex } from "@sluice/model/serving";
 import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
 
-export interface RouteCondition {
+export type RouteCondition = ValueCondition | ShareCondition;
+
+interface ShareCondition extends RequestShare {
+  readonly on: "share";
+}
+
+export interface ValueCondition {
   readonly on: "header" | "query";
   /** In lower case for a header. */
   readonly name: string;
@@ -18,17 +24,26 @@ export function routeConditions(
   regex: (source: string) => Regex,
 ): RouteCondition[] | null {
   const condition =
-    (on: RouteCondition["on"]) =>
-    ({ name, value, type }: ValueMatch): RouteCondition => ({
+    (on: ValueCondition["on"]) =>
+    ({ name, value, type }: ValueMatch): ValueCondition => ({
       on,
       name: on === "header" ? lowerCase(name) : name,
       value: type === "regex" ? regex(value) : value,
     });
-  const all = [...(match?.headers ?? []).map(condition("header")), ...(match?.query ?? []).map(condition("query"))];
+  const all = [
+    ...(match?.headers ?? []).map(condition("header")),
+    ...(match?.query ?? []).map(condition("query")),
+    ...(match?.share ? [{ on: "share" as const, ...match.share }] : []),
+  ];
   return all.length > 0 ? all : null;
 }
 
-export function conditionHolds({ on, name, value }: RouteCondition, request: RoutableRequest): boolean {
+export function conditionHolds(condition: RouteCondition, request: RoutableRequest): boolean {
+  if (condition.on === "share") {
+    const number = randomNumberOf(request);
+    return number >= condition.from && number < condition.to;
+  }
+  const { on, name, value } = condition;
   const sent = on === "header" ? combinedHeader(request, name) : firstParameter(request.query, name);
   if (sent === null) return false;
   return typeof value === "string" ? sent === value : value.testWhole(sent);
@@ -43,3 +58,13 @@ function combinedHeader(request: RoutableRequest, name: string): string | null {
 /** The first value of a query parameter, decoded; null: there is none. */
 const firstParameter = (query: string, name: string): string | null =>
   query === "" ? null : new URLSearchParams(query).get(name);
+
+/** The numbers of requests that had to be divided between routes. */
+const randomNumbers = new WeakMap<RoutableRequest, number>();
+
+/** A random number of the request, at least 0 and below 100: always the same, so that one of the routes matches. */
+function randomNumberOf(request: RoutableRequest): number {
+  const number = randomNumbers.get(request) ?? Math.random() * 100;
+  randomNumbers.set(request, number);
+  return number;
+}

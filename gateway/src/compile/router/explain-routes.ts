@@ -1,7 +1,7 @@
 /** Explains a lookup of the router: which routes were candidates for a request, and why the others do not match. */
 import { firstNames, type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
 import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
-import { conditionHolds } from "./conditions.ts";
+import { conditionHolds, type ValueCondition } from "./conditions.ts";
 import { visitHostKeys } from "./host-pattern.ts";
 import { compareEntries, precedenceReason } from "./precedence.ts";
 import { acceptsHeader, acceptsServerName, type HeaderRule, type RouteEntry } from "./route-entry.ts";
@@ -52,7 +52,10 @@ interface RankedEntry {
 }
 
 /** The later the mismatching attribute is in this list, the nearer the entry is to a match. */
-const ranks: readonly (RouteAttribute | null)[] = ["host", "path", "method", "header", "query", "sni", "service", null];
+const ranks: readonly (RouteAttribute | null)[] = [
+  ...(["host", "path", "method", "header", "query", "share", "sni", "service"] as const),
+  null,
+];
 
 function rankedEntry(entry: RouteEntry, lookup: Lookup): RankedEntry {
   const other = mismatchBesidesHost(entry, lookup);
@@ -102,7 +105,7 @@ function mismatchBesidesHost(entry: RouteEntry, { request, isServed }: Lookup): 
   if (pattern !== null && pattern.matchPrefix(request.path) === undefined) return "path";
   if (methods !== null && !methods.has(request.method)) return "method";
   if (headers !== null && !headers.every((rule) => acceptsHeader(rule, request))) return "header";
-  for (const on of ["header", "query"] as const)
+  for (const on of ["header", "query", "share"] as const)
     if (conditions?.some((condition) => condition.on === on && !conditionHolds(condition, request))) return on;
   if (!acceptsServerName(entry, request)) return "sni";
   return isServed(route) ? null : "service";
@@ -134,6 +137,8 @@ function reasonOf(entry: RouteEntry, attribute: RouteAttribute, request: Routabl
     }
     case "query":
       return conditionReason(conditions, attribute, request);
+    case "share":
+      return "the request is in the share of another route; requests are divided at random";
     case "sni":
       return `${named("TLS server name", request.serverName)} is not ${oneOf(serverNames ?? [])}`;
     case "service":
@@ -153,7 +158,9 @@ function conditionReason(
   on: "header" | "query",
   request: RoutableRequest,
 ): string {
-  const failed = conditions?.find((condition) => condition.on === on && !conditionHolds(condition, request));
+  const failed = conditions?.find(
+    (condition): condition is ValueCondition => condition.on === on && !conditionHolds(condition, request),
+  );
   const what = on === "header" ? "header" : "query parameter";
   if (failed === undefined) return `a ${what} does not match`;
   const { name, value } = failed;

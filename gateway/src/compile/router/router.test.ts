@@ -258,3 +258,27 @@ test("a changed router does not affect the previous router, and an empty change 
   );
   assert.equal(third.with({ removed: [], added: [] }), third);
 });
+
+test("requests are divided between routes with shares, and a request always belongs to the same one", () => {
+  const shares = { a: [0, 25], b: [25, 90], c: [90, 100] } as const;
+  const routes = Object.entries(shares).map(([name, [from, to]]) =>
+    routeNamed(name, { paths: ["/"], _sluice: { priority: 0, match: { share: { from, to } } } }),
+  );
+  const router = Router.empty.with({ removed: [], added: routes });
+  const counts = new Map<string | null | undefined, number>();
+  for (let count = 0; count < 10_000; count++) {
+    const one = request({});
+    const name = router.match(one).winner?.route.name;
+    assert.equal(router.match(one).winner?.route.name, name);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  for (const [name, [from, to]] of Object.entries(shares)) {
+    // Six standard deviations are less than 300.
+    assert.ok(Math.abs((counts.get(name) ?? 0) - (to - from) * 100) < 300, `${name}: ${counts.get(name)}`);
+  }
+});
+
+test("a route with an empty share matches no request", () => {
+  const route = routeNamed("none", { paths: ["/"], _sluice: { priority: 0, match: { share: { from: 10, to: 10 } } } });
+  assert.equal(match([route], {}).winner, null);
+});
