@@ -17,10 +17,5 @@ export const unsupportedFeatures: Readonly<Record<string, string>> = {
     "served, but the suite looks for the Service in the namespace of the Gateway; it is in the namespace of the nodes, which it selects",
   GatewayStaticAddresses: "the address of a Gateway is that of its Service, which Kubernetes chooses",
   HTTPRouteBackendProtocolH2C: "not implemented yet: of HTTP/2, upstreams get only gRPC",
-  HTTPRouteBackendRequestHeaderModification:
-    "filters of a backend are served only if it is the only backend of its rule; otherwise the rule is answered with 500",
-  HTTPRouteRequestMirror: "not implemented yet",
-  HTTPRouteRequestMultipleMirrors: "see HTTPRouteRequestMirror",
-  HTTPRouteRequestPercentageMirror: "see HTTPRouteRequestMirror",
   ListenerSet: "not implemented yet",
 };

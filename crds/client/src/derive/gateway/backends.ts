@@ -5,6 +5,7 @@ import type { TranslateOptions } from "../../translate/translation.ts";
 import type { DerivedBackend } from "../derived-services.ts";
 import { type BackendReference, type Finding, fails, type RouteKind, withArticle } from "./gateway-api.ts";
 import type { DerivedBackendTls } from "./policies/backend-tls.ts";
+import { type LocatedFilter, located } from "./rule-effects.ts";
 
 export interface BackendLookups extends Pick<TranslateOptions, "read" | "isReferenceAllowed"> {
   /**
@@ -17,55 +18,79 @@ export interface BackendLookups extends Pick<TranslateOptions, "read" | "isRefer
   ) => Pick<DerivedBackendTls, "tls"> | undefined;
 }
 
-/** A backend with a part of the requests. */
+/** A backend that can be used. */
 export interface UsableBackend extends DerivedBackend {
-  readonly weight: number;
   /** Undefined: connections are not secured by TLS. */
   readonly tls: UpstreamTls | undefined;
 }
 
+/** A backend with a part of the requests. */
+export interface RuleBackend extends UsableBackend {
+  readonly weight: number;
+  readonly filters: readonly LocatedFilter[];
+}
+
 export interface RuleBackends {
   /** The backends that can be used and receive a part of the requests. */
-  readonly usable: readonly UsableBackend[];
+  readonly usable: readonly RuleBackend[];
   /** The percentage of the requests that is for other backends, and is therefore answered with 500: from 0 to 100. */
   readonly refusedPercentage: number;
   /** The condition ResolvedRefs, if a reference cannot be resolved. */
   readonly faults: readonly Finding[];
 }
 
-/** The maximum weight of a backend of an Upstream. */
-const MAX_WEIGHT = 65_535;
+export interface BackendPlace {
+  /** The kind and the namespace of the route. */
+  readonly kind: RouteKind;
+  readonly namespace: string;
+  /** The path in the route. */
+  readonly path: string;
+}
 
 export function backendsOf(
   refs: readonly BackendReference[],
-  place: { readonly kind: RouteKind; readonly namespace: string; readonly path: string },
+  place: BackendPlace,
   lookups: BackendLookups,
 ): RuleBackends {
-  const usable = new Map<string, UsableBackend>();
+  const usable: RuleBackend[] = [];
   const faults: Finding[] = [];
   let refusedWeight = 0;
   for (const [index, ref] of refs.entries()) {
-    const { weight = 1, namespace = place.namespace, name, port } = ref;
-    const fault = backendFault(ref, { ...place, path: `${place.path}[${index}]` }, lookups);
+    const { weight = 1, filters } = ref;
+    const path = `${place.path}[${index}]`;
+    const { backend, fault } = resolveBackend(ref, { ...place, path }, lookups);
     if (fault) faults.push(fault);
     if (weight === 0) continue;
-    const policy = fault ? undefined : lookups.backendTlsOf({ namespace, name }, portNameOf(ref, namespace, lookups));
-    // An upstream that cannot be verified gets no requests.
-    if (fault || port === undefined || (policy && !policy.tls)) refusedWeight += weight;
-    else {
-      const key = `${namespace}/${name}:${port}`;
-      const known = usable.get(key)?.weight ?? 0;
-      usable.set(key, { namespace, name, port, weight: known + weight, tls: policy?.tls });
-    }
+    if (backend) usable.push({ ...backend, weight, filters: located(filters, `${path}.filters`) });
+    else refusedWeight += weight;
   }
-  const served = [...usable.values()];
-  const total = served.reduce((sum, { weight }) => sum + weight, refusedWeight);
-  return { usable: scaled(served), refusedPercentage: total === 0 ? 0 : (refusedWeight / total) * 100, faults };
+  const total = totalWeight(usable) + refusedWeight;
+  return { usable, refusedPercentage: total === 0 ? 0 : (refusedWeight / total) * 100, faults };
+}
+
+export const totalWeight = (backends: readonly { readonly weight: number }[]): number =>
+  backends.reduce((sum, { weight }) => sum + weight, 0);
+
+export interface ResolvedBackend {
+  /** Undefined: the backend gets no requests. */
+  readonly backend?: UsableBackend;
+  /** The condition ResolvedRefs, if the reference cannot be resolved. */
+  readonly fault?: Finding;
+}
+
+export function resolveBackend(ref: BackendReference, place: BackendPlace, lookups: BackendLookups): ResolvedBackend {
+  const { namespace = place.namespace, name, port } = ref;
+  const fault = backendFault(ref, place, lookups);
+  if (fault) return { fault };
+  const policy = lookups.backendTlsOf({ namespace, name }, portNameOf(ref, namespace, lookups));
+  // An upstream that cannot be verified gets no requests.
+  if (port === undefined || (policy && !policy.tls)) return {};
+  return { backend: { namespace, name, port, tls: policy?.tls } };
 }
 
 function backendFault(
   { group = "", kind = "Service", namespace: given, name, port }: BackendReference,
-  { kind: from, namespace: own, path }: { readonly kind: RouteKind; readonly namespace: string; readonly path: string },
+  { kind: from, namespace: own, path }: BackendPlace,
   { read, isReferenceAllowed }: Pick<TranslateOptions, "read" | "isReferenceAllowed">,
 ): Finding | undefined {
   if (group !== "" || kind !== "Service")
@@ -97,11 +122,4 @@ export const portsOf = ({ spec }: Resource): readonly ServicePort[] =>
 function portNameOf({ name, port }: BackendReference, namespace: string, { read }: BackendLookups): string | undefined {
   const service = read("CoreService", namespace, name);
   return service && portsOf(service).find((entry) => entry.port === port)?.name;
-}
-
-/** Weights of at most `MAX_WEIGHT`, in about the same proportions. */
-function scaled(backends: RuleBackends["usable"]): RuleBackends["usable"] {
-  const highest = Math.max(...backends.map(({ weight }) => weight));
-  if (highest <= MAX_WEIGHT) return backends;
-  return backends.map((one) => ({ ...one, weight: Math.max(1, Math.round((one.weight / highest) * MAX_WEIGHT)) }));
 }

@@ -1,11 +1,13 @@
 /** Derives the resources of one rule of a route: a Route for each match and host, their Plugins, and a Service. */
-import type { RouteExtras } from "@sluice/model";
+import type { RequestShare, RouteExtras } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import { type DerivedContent, derivedName } from "../derived-resource.ts";
 import type { AttachedListener } from "./attachment.ts";
 import type { CertificateName } from "./backend-certificate.ts";
-import { backendService, certificateParts, commonTls } from "./backend-service.ts";
+import { type BackendGroup, groupsOf } from "./backend-groups.ts";
+import { backendService, certificateParts } from "./backend-service.ts";
 import { type BackendLookups, backendsOf } from "./backends.ts";
+import { type DerivedMirrors, deriveMirrors } from "./derive-mirrors.ts";
 import {
   type Finding,
   fails,
@@ -17,7 +19,7 @@ import {
 import { translateGrpcMatch } from "./grpc-match.ts";
 import { type TranslatedMatch, translateMatch } from "./http-match.ts";
 import { placesOf, type RoutePlace } from "./route-places.ts";
-import { effectsOf, type RulePlugin } from "./rule-effects.ts";
+import { effectsOf, type RuleEffects, type RulePlugin } from "./rule-effects.ts";
 
 export interface RuleLookups extends BackendLookups {
   /** The class of the installation. */
@@ -48,7 +50,7 @@ interface RouteKindFacts {
   /** The first part of the names of derived resources. */
   readonly prefix: "http-route" | "grpc-route";
   readonly protocols: readonly string[];
-  /** The protocol of the Service. */
+  /** The protocol of the Service, without TLS. */
   readonly protocol: "http" | "grpc";
   readonly translate: (match: HttpRouteMatch | GrpcRouteMatch) => TranslatedMatch;
 }
@@ -70,6 +72,15 @@ const kinds: Readonly<Record<HttpRouteKind, RouteKindFacts>> = {
   },
 };
 
+/** Backends that are served alike, with the resources that are not derived for each match. */
+interface DerivedGroup extends Pick<BackendGroup, "backends" | "share"> {
+  /** The group's parts of names. */
+  readonly parts: readonly string[];
+  readonly effects: RuleEffects;
+  readonly extensions: readonly { readonly plugin: Resource; readonly source: string }[];
+  readonly mirrored: DerivedMirrors;
+}
+
 /** The matches of a rule without matches. */
 const everything = [{}];
 
@@ -80,45 +91,27 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   const { prefix, protocols, protocol, translate } = kinds[kind];
   const source = `spec.rules[${index}]`;
   const { matches = everything, backendRefs = [] } = rule;
-  const effects = effectsOf({ rule, source });
-  const unsupported = [refused ?? [], effects.faults].flat();
   const place = { kind, namespace, path: `${source}.backendRefs` };
-  const { usable, refusedPercentage, faults: unresolved } = backendsOf(backendRefs, place, lookups);
-  const { tls, fault } = commonTls(usable, place.path);
-  if (fault) unsupported.push(fault);
-  const extensions = extensionPlugins();
-  const isClosed = unsupported.length > 0;
-  const [first, ...others] = usable;
-  const usesService = first !== undefined && !isClosed && !effects.redirect;
+  const { usable, refusedPercentage, faults } = backendsOf(backendRefs, place, lookups);
   const contents: DerivedContent[] = [];
-  const places = placesOf(attached, {
-    byPort: !refused && effects.redirect?.usesListenerPort === true,
-    byCertificate: !refused && tls !== undefined && usesService,
-  });
-  if (first && usesService) {
-    const { service: members, serviceExtras: extras } = effects;
-    const backends = [first, ...others] as const;
-    const services = new Map(places.map(({ certificate }) => [serviceFor(certificate), certificate]));
-    for (const [service, certificate] of services)
-      contents.push(
-        ...backendService(route, {
-          name: service,
-          backends,
-          protocol,
-          certificate,
-          members,
-          extras,
-          source: place.path,
-        }),
-      );
-  }
+  const unsupported: Finding[] = refused ? [refused] : [];
+  const unresolved: Finding[] = [...faults];
+  const derived = groupsOf(usable).map(deriveGroup);
+  const isClosed = unsupported.length > 0;
+  const [first] = derived;
+  // A rule that is closed is not divided.
+  const served = isClosed && first ? [{ ...first, share: undefined }] : derived;
+  const placed = served.map((group) => ({ group, places: placesFor(group) }));
+  for (const { group, places } of placed) addServices(group, places);
   for (const [at, given] of matches.entries()) {
     const match = translate(given);
     const from = `${source}.matches[${at}]`;
     for (const { field, message } of match.faults)
       unsupported.push(fails("UnsupportedValue", `${from}.${field}: ${message}`));
     if (refused) addRefusing(match, refused.message, { at, source: from });
-    else for (const one of places) addRoute(match, one, { at, source: from });
+    else
+      for (const { group, places } of placed)
+        for (const one of places) addRoute(match, one, { group, at, source: from });
   }
   return {
     contents: contents.map((content) => ({ ...content, spec: { ...content.spec, class: lookups.class } })),
@@ -126,17 +119,63 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     unresolved,
   };
 
+  function deriveGroup({ backends, filters, share }: BackendGroup, at: number): DerivedGroup {
+    const effects = effectsOf({ rule, source, backendFilters: filters });
+    unsupported.push(...effects.faults);
+    const extensions = effects.extensions.flatMap(({ name: of, source: path }) => {
+      const plugin = lookups.readPlugin(of);
+      if (plugin) return { plugin, source: path };
+      unsupported.push(fails("UnsupportedValue", `${path}: there is no Plugin ${of} in the namespace ${namespace}`));
+      return [];
+    });
+    // The only group of a rule has no part of a name.
+    const parts = share ? [padded(at)] : [];
+    const nameOf = (mirror: number) => derivedName(prefix, name, padded(index), ...parts, "mirror", padded(mirror));
+    const mirrored = deriveMirrors(route, { mirrors: effects.mirrors, nameOf, protocol }, lookups);
+    unresolved.push(...mirrored.faults);
+    return { share, parts, effects, extensions, mirrored, backends };
+  }
+
+  function usesService({ backends, effects }: DerivedGroup): boolean {
+    return backends.length > 0 && !isClosed && !effects.redirect;
+  }
+
+  function placesFor(group: DerivedGroup): readonly RoutePlace[] {
+    return placesOf(attached, {
+      byPort: group.effects.redirect?.usesListenerPort === true,
+      byCertificate: usesService(group) && group.backends[0]?.tls !== undefined,
+    });
+  }
+
   /** The name of the Service. Gateways with different client certificates for their backends have different Services. */
-  function serviceFor(certificate: CertificateName | undefined): string {
-    return derivedName(prefix, name, padded(index), ...certificateParts(certificate));
+  function serviceFor({ parts }: DerivedGroup, certificate: CertificateName | undefined): string {
+    return derivedName(prefix, name, padded(index), ...parts, ...certificateParts(certificate));
+  }
+
+  function addServices(group: DerivedGroup, places: readonly RoutePlace[]): void {
+    const [first, ...others] = group.backends;
+    if (first === undefined || !usesService(group) || places.length === 0) return;
+    const { service: members, serviceExtras: extras } = group.effects;
+    const request = { backends: [first, ...others] as const, protocol, members, extras, source: place.path };
+    const services = new Map(places.map(({ certificate }) => [serviceFor(group, certificate), certificate]));
+    for (const [service, certificate] of services)
+      contents.push(...backendService(route, { ...request, name: service, certificate }));
+    contents.push(...group.mirrored.contents);
   }
 
   function addRoute(
     match: TranslatedMatch,
     { host, listeners, port, certificate }: RoutePlace,
-    { at, source: from }: { readonly at: number; readonly source: string },
+    { group, at, source: from }: { readonly group: DerivedGroup; readonly at: number; readonly source: string },
   ): void {
-    const parts = [padded(index), padded(at), hostPart(host), ...(port === undefined ? [] : [`${port}`])];
+    const { effects, mirrored, extensions } = group;
+    const parts = [
+      padded(index),
+      padded(at),
+      ...group.parts,
+      hostPart(host),
+      ...(port === undefined ? [] : [`${port}`]),
+    ];
     const routeName = derivedName(prefix, name, ...parts, ...certificateParts(certificate));
     const isOpen = !isClosed && match.faults.length === 0;
     contents.push({
@@ -147,10 +186,10 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
         ...matchMembers(match),
         stripPath: effects.stripPath,
         preserveHost: true,
-        ...(isOpen && usesService && { serviceRef: { name: serviceFor(certificate) } }),
+        ...(isOpen && usesService(group) && { serviceRef: { name: serviceFor(group, certificate) } }),
       },
       derived: {
-        extras: extrasOf(match, listeners),
+        extras: extrasOf(match, listeners, group.share),
         sourcePaths: { spec: from, "spec.serviceRef": `${source}.backendRefs` },
       },
     });
@@ -164,9 +203,9 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
       return;
     }
     if (redirect) addPlugin(routeName, redirect);
-    else if (!usesService) addPlugin(routeName, termination(100, `${source}.backendRefs`));
+    else if (!usesService(group)) addPlugin(routeName, termination(100, `${source}.backendRefs`));
     else if (refusedPercentage > 0) addPlugin(routeName, termination(refusedPercentage, `${source}.backendRefs`));
-    for (const plugin of effects.plugins) addPlugin(routeName, plugin);
+    for (const plugin of [...effects.plugins, ...mirrored.plugins]) addPlugin(routeName, plugin);
     for (const { plugin, source: of } of extensions) addExtension(routeName, plugin, of);
   }
 
@@ -176,6 +215,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     unavailable: string,
     { at, source: from }: { readonly at: number; readonly source: string },
   ): void {
+    const places = placesOf(attached, { byPort: false, byCertificate: false });
     const hosts = places.flatMap(({ host }) => host ?? []);
     const listeners = [...new Set(places.flatMap((place) => place.listeners))].sort();
     const groups = hosts.length < places.length ? [undefined] : chunks(hosts, MAX_HOSTS);
@@ -211,15 +251,6 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
       derived: { sourcePaths: { spec: of } },
     });
   }
-
-  function extensionPlugins() {
-    return effects.extensions.flatMap(({ name: of, source: at }) => {
-      const plugin = lookups.readPlugin(of);
-      if (plugin) return { plugin, source: at };
-      unsupported.push(fails("UnsupportedValue", `${at}: there is no Plugin ${of} in the namespace ${namespace}`));
-      return [];
-    });
-  }
 }
 
 /** Requests without a usable backend are answered with 500 (Gateway API, "HTTPBackendRef"). */
@@ -229,10 +260,14 @@ const termination = (percentage: number, source: string): RulePlugin => ({
   source,
 });
 
-const extrasOf = ({ priority, match }: TranslatedMatch, listeners: readonly string[]): RouteExtras => ({
+const extrasOf = (
+  { priority, match }: TranslatedMatch,
+  listeners: readonly string[],
+  share?: RequestShare,
+): RouteExtras => ({
   priority,
   listeners,
-  ...(match && { match }),
+  ...((match || share) && { match: { ...match, ...(share && { share }) } }),
 });
 
 /** The hosts that a Route can have. */

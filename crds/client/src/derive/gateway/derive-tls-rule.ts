@@ -3,6 +3,7 @@ import type { StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import { type DerivedContent, derivedName } from "../derived-resource.ts";
 import type { CertificateName } from "./backend-certificate.ts";
+import { mergedBackends } from "./backend-groups.ts";
 import { backendService, certificateParts, commonTls } from "./backend-service.ts";
 import { backendsOf } from "./backends.ts";
 import { type DerivedRule, hostPart, padded, type RuleLookups, type RuleRequest } from "./derive-rule.ts";
@@ -37,7 +38,7 @@ function deriveFor(
   const { backendRefs = [] } = rule;
   const { usable, refusedPercentage, faults } = backendsOf(backendRefs, { kind: "TLSRoute", namespace, path }, lookups);
   const { tls, fault } = commonTls(usable, path);
-  const [first, ...others] = usable;
+  const [first, ...others] = mergedBackends(usable);
   const isOpen = first !== undefined && refused === undefined && !fault;
   const ofProtocol = attached.filter(({ stream }) => stream === protocol);
   const places = placesOf(ofProtocol, { byPort: false, byCertificate: tls !== undefined && isOpen });

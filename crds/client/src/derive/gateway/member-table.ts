@@ -87,7 +87,12 @@ const commonRouteMembers: MemberTable = {
   },
   "rules[].filters[].requestHeaderModifier": { effect: "Values are used as they are." },
   "rules[].filters[].responseHeaderModifier": { effect: "Values are used as they are." },
-  "rules[].filters[].requestMirror": refused("See `type`."),
+  "rules[].filters[].requestMirror": {
+    effect:
+      "The mirror gets the request as it is forwarded, and its response is ignored. Requests with bodies of more than " +
+      "1 MiB, and requests for a WebSocket, are not mirrored ([request-mirror](plugins/request-mirror.md)). A mirror that " +
+      "cannot be resolved gets no requests.",
+  },
   "rules[].filters[].extensionRef": {
     effect:
       "A Plugin of `sluice.dev` in the namespace of the route applies to the rule. Set `enabled: false` in the " +
@@ -96,10 +101,12 @@ const commonRouteMembers: MemberTable = {
   "rules[].backendRefs": {
     effect:
       "Core Services, in other namespaces with a ReferenceGrant. Requests for a backend that cannot be used are answered " +
-      "with 500, in proportion to the weights. The backends of a rule must have the same BackendTLSPolicy settings.",
+      "with 500, in proportion to the weights.",
   },
   "rules[].backendRefs[].filters": {
-    effect: "Served for the only backend of a rule. With several backends, the rule is answered with 500.",
+    effect:
+      "The same filters as those of a rule, for the requests of the backend. Requests are divided between backends with " +
+      "filters at random.",
   },
 };
 

@@ -44,10 +44,12 @@ export function placesOf(
  */
 export function sizeFault(rules: readonly RouteRule[], attached: readonly AttachedListener[]): Finding | undefined {
   const sizes = rules.map(({ matches, filters = [], backendRefs = [] }) => {
-    const used = [...filters, ...backendRefs.flatMap((ref) => ref.filters ?? [])];
+    const ofBackends = backendRefs.flatMap((ref) => ref.filters ?? []);
+    const used = [...filters, ...ofBackends];
     const byPort = used.some(({ type }) => type === "RequestRedirect");
     const places = placesOf(attached, { byPort, byCertificate: true });
-    return (matches?.length ?? 1) * places.length * (1 + used.length);
+    const groups = Math.max(1, backendRefs.length);
+    return (matches?.length ?? 1) * places.length * (groups * (1 + filters.length) + ofBackends.length);
   });
   const size = sizes.reduce((sum, one) => sum + one, 0);
   if (size <= MAX_DERIVED) return undefined;

@@ -2,6 +2,7 @@
 import type { ServiceExtras } from "@sluice/model";
 import { corsConfig } from "./filters/cors.ts";
 import { createHeaderEdits, literal } from "./filters/header-modifiers.ts";
+import { type MirrorFilter, mirrorOf } from "./filters/mirror.ts";
 import { type RedirectFilter, redirectOf } from "./filters/redirect.ts";
 import { rewriteOf } from "./filters/rewrite.ts";
 import { type Finding, fails, type RouteFilter, type RouteRule } from "./gateway-api.ts";
@@ -17,6 +18,7 @@ export interface RulePlugin {
 export interface RuleEffects {
   readonly plugins: readonly RulePlugin[];
   readonly redirect: RedirectFilter | undefined;
+  readonly mirrors: readonly MirrorFilter[];
   /** The names of Plugins, in the namespace of the route, that act on the rule. */
   readonly extensions: readonly { readonly name: string; readonly source: string }[];
   /** Members of the Service. */
@@ -32,18 +34,27 @@ export interface RuleSource {
   readonly rule: RouteRule;
   /** The path of the rule in the route. */
   readonly source: string;
+  /** The filters of the backend. They come after those of the rule. */
+  readonly backendFilters: readonly LocatedFilter[];
+}
+
+export interface LocatedFilter {
+  readonly filter: RouteFilter;
+  /** The path of the filter in the route. */
+  readonly at: string;
 }
 
 /** Filters that cannot be merged. */
 const usedOnce: ReadonlySet<unknown> = new Set(["CORS", "RequestRedirect", "URLRewrite"]);
 
-export function effectsOf({ rule, source }: RuleSource): RuleEffects {
-  const filters = [...located(rule.filters, `${source}.filters`), ...backendFilters({ rule, source })];
+export function effectsOf({ rule, source, backendFilters }: RuleSource): RuleEffects {
+  const filters = [...located(rule.filters, `${source}.filters`), ...backendFilters];
   const faults: Finding[] = [];
   const plugins: RulePlugin[] = [];
   const extensions: { readonly name: string; readonly source: string }[] = [];
   const requestEdits = createHeaderEdits(literal);
   const responseEdits = createHeaderEdits((value) => value);
+  const mirrors: MirrorFilter[] = [];
   const used = new Set<string>();
   let fullPath: string | undefined;
   let redirect: RedirectFilter | undefined;
@@ -66,6 +77,7 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
   return {
     plugins,
     redirect,
+    mirrors,
     extensions,
     service: { ...service, ...attempts.members },
     serviceExtras: attempts.extras,
@@ -86,6 +98,9 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
         break;
       case "URLRewrite":
         rewrite(filter.urlRewrite);
+        break;
+      case "RequestMirror":
+        mirrors.push(mirrorOf(filter.requestMirror, at));
         break;
       case "RequestRedirect":
         redirect = redirectOf(filter.requestRedirect, at);
@@ -127,22 +142,7 @@ export function effectsOf({ rule, source }: RuleSource): RuleEffects {
         ),
       );
   }
-
-  function backendFilters({ rule: { backendRefs = [] }, source: of }: RuleSource) {
-    const used = backendRefs.flatMap((ref, index) => (ref.weight === 0 ? [] : [{ ref, index }]));
-    const [only, ...others] = used;
-    if (only && others.length === 0) return located(only.ref.filters, `${of}.backendRefs[${only.index}].filters`);
-    for (const { ref, index } of used)
-      if (ref.filters?.length)
-        faults.push(
-          fails(
-            "UnsupportedValue",
-            `${of}.backendRefs[${index}].filters is supported only for the only backend of a rule: use a rule with one backend`,
-          ),
-        );
-    return [];
-  }
 }
 
-const located = (filters: readonly RouteFilter[] = [], path: string) =>
+export const located = (filters: readonly RouteFilter[] = [], path: string): readonly LocatedFilter[] =>
   filters.map((filter, index) => ({ filter, at: `${path}[${index}]` }));
