@@ -183,6 +183,8 @@ export interface UpstreamTimeouts {
 
 /** Facts of the resource from which a service is derived, for which Kong's format has no member. */
 export interface ServiceExtras {
+  /** True: requests are sent over HTTP/2, without TLS with prior knowledge (RFC 9113 section 3.3). */
+  readonly http2?: boolean;
   readonly tls?: UpstreamTls;
   readonly retry?: UpstreamRetry;
   readonly timeouts?: UpstreamTimeouts;

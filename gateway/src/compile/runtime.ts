@@ -138,6 +138,8 @@ export interface ServiceUpstream {
   readonly service: SnapshotService;
   /** Null: there is none, as for every service that is not derived from a route of Gateway API. */
   readonly policy: AttemptPolicy | null;
+  /** Whether all requests are sent over HTTP/2; for other services, only gRPC is. */
+  readonly speaksHttp2: boolean;
   /** The service's path, at least `/`. */
   readonly basePath: string;
   /** Header edits applied last to every request (`upstream_headers`); null: none. */

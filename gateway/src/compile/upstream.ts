@@ -96,11 +96,18 @@ function attemptPolicyOf({ retry, timeouts }: ServiceExtras = {}): AttemptPolicy
   };
 }
 
+/**
+ * Whether the upstream speaks only gRPC. For other services, the content type of a request shows whether it is gRPC.
+ */
+export const isGrpcService = ({ protocol }: Pick<Service, "protocol">): boolean =>
+  protocol === "grpc" || protocol === "grpcs";
+
 /** Members that all upstreams share. */
 abstract class BaseUpstream {
   readonly parts: UpstreamInputs;
   readonly service: SnapshotService;
   readonly policy: AttemptPolicy | null;
+  readonly speaksHttp2: boolean;
   readonly basePath: string;
   readonly headers: readonly HeaderEdit[] | null;
   #keys: ReadonlySet<string> | undefined;
@@ -109,6 +116,7 @@ abstract class BaseUpstream {
     this.parts = parts;
     this.service = parts.service;
     this.policy = attemptPolicyOf(parts.service._sluice);
+    this.speaksHttp2 = isGrpcService(parts.service) || parts.service._sluice?.http2 === true;
     this.basePath = parts.service.path ?? "/";
     this.headers = editsOf(parts.service);
   }

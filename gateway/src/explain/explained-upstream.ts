@@ -7,7 +7,7 @@ import { hashInputOf } from "../balance/hash-source.ts";
 import type { ReasonToRefuse } from "../balance/health-report.ts";
 import type { UpstreamTarget } from "../compile/runtime.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
-import { isGrpc, isGrpcService } from "../proxy/exchange/protocols.ts";
+import { isGrpc } from "../proxy/exchange/protocols.ts";
 import { upstreamHostFor } from "../proxy/headers/upstream-headers.ts";
 import { createUpstreamHeads } from "../proxy/http1/upstream/upstream-head.ts";
 import type { Pipeline } from "../proxy/pipeline.ts";
@@ -34,7 +34,7 @@ export function explainedUpstream(
   const [first] = upstream.targets;
   const certain = certainTarget(forward, exchange);
   const target = certain ?? first;
-  const isHttp1 = target !== undefined && !(isGrpcService(upstream.service) || isGrpc(exchange.request));
+  const isHttp1 = target !== undefined && !(upstream.speaksHttp2 || isGrpc(exchange.request));
   const headers = isHttp1
     ? headersOf(createUpstreamHeads(pipeline)(exchange, { forward, target, protocol }))
     : pairsOf(pipeline.upstreamHeaders(exchange));

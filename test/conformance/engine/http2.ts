@@ -8,7 +8,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { Exchange } from "@sluice/plugin-sdk";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, send, signal } from "./client.ts";
-import { answered, ask, dialHttp2, dialHttp2Tls } from "./http2-client.ts";
+import { answered, ask, dialHttp2, dialHttp2Tls, startHttp2Upstream } from "./http2-client.ts";
 import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 const echo: RigOptions["upstream"] = (incoming, response) => {
@@ -359,6 +359,35 @@ export function http2Suite(engine: Engine): void {
         upstream: (_incoming, response) => response.writeHead(999).end("blocked"),
       });
       assert.equal((await ask(session)).status, 502);
+    });
+
+    it("sends all requests over HTTP/2 to a service that speaks it, whatever the client speaks", async (test) => {
+      const upstream = await startHttp2Upstream(test, (stream, { ":method": method, ":path": path, upgrade }) => {
+        const pieces: Buffer[] = [];
+        stream.on("data", (piece: Buffer) => pieces.push(piece));
+        stream.once("end", () => {
+          stream.respond({ ":status": 201, "x-seen": `${method} ${path} ${upgrade} "${Buffer.concat(pieces)}"` });
+          stream.end("answer");
+        });
+      });
+      const { rig, session } = await startHttp2(test, engine, { upstream, service: { _sluice: { http2: true } } });
+      const body = "answer";
+      for (const [sent, seen, received] of [
+        [{ path: "/a?b" }, 'GET /a?b undefined ""', body],
+        [{ method: "POST", headers: { "Content-Length": "4" }, body: "text" }, 'POST / undefined "text"', body],
+        [{ method: "PUT", headers: { "Transfer-Encoding": "chunked" }, body: "text" }, 'PUT / undefined "text"', body],
+        [{ method: "HEAD" }, 'HEAD / undefined ""', ""],
+        // The upstream cannot switch protocols, so the request is an ordinary one (RFC 9110 section 7.8).
+        [{ headers: { Connection: "Upgrade", Upgrade: "websocket" } }, 'GET / undefined ""', body],
+      ] as const) {
+        const response = await send(rig.port, sent);
+        assert.deepEqual([response.status, response.headers["x-seen"], response.body], [201, seen, received]);
+      }
+      const response = await ask(session, { headers: { ":method": "POST", ":path": "/a" }, body: "text" });
+      assert.deepEqual(
+        [response.status, response.headers["x-seen"], response.body.toString()],
+        [201, 'POST /a undefined "text"', body],
+      );
     });
   });
 }

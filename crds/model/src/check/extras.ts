@@ -2,6 +2,7 @@
 
 import {
   array,
+  boolean,
   choice,
   decimal,
   integer,
@@ -82,6 +83,8 @@ const limitOfShare = decimal({
   maximum: 100,
 });
 
+const http2 = boolean({ description: "Whether requests are sent over HTTP/2." });
+
 const match = optional({
   headers: conditions(
     text({ description: "The name of a header.", rule: "header-token", maxLength: 256 }),
@@ -152,7 +155,7 @@ const pluginCredential = optional({
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   certificates: optional({ listeners }),
   ca_certificates: optional({ namespace }),
-  services: optional({ tls: upstreamTls, retry, timeouts }),
+  services: optional({ http2, tls: upstreamTls, retry, timeouts }),
   routes: optional({ namespace, unavailable: reason, priority, listeners, match, refused_percentage }),
   plugins: optional({ unavailable: reason }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),

@@ -1,6 +1,7 @@
-/** Checks whether a request uses a protocol that its route serves, and recognises requests and services of gRPC. */
+/** Checks whether a request uses a protocol that its route serves, and recognises requests of gRPC. */
 import type { Service } from "@sluice/model";
 import type { DirectResponse } from "@sluice/plugin-sdk";
+import { isGrpcService } from "../../compile/upstream.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import type { IncomingRequest } from "./request.ts";
@@ -9,11 +10,6 @@ import type { IncomingRequest } from "./request.ts";
 const GRPC = /^application\/grpc(?:$|[+;\s])/i;
 
 export const isGrpc = (request: IncomingRequest): boolean => GRPC.test(request.header("content-type") ?? "");
-
-/**
- * Whether the upstream speaks only gRPC. For other services, the content type of a request shows whether it is gRPC.
- */
-export const isGrpcService = ({ protocol }: Service): boolean => protocol === "grpc" || protocol === "grpcs";
 
 const STATUS = /^\d{1,2}$/;
 

@@ -4,7 +4,6 @@ import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
-import { isGrpcService } from "../exchange/protocols.ts";
 import { StreamCall } from "../http2/upstream/stream-call.ts";
 import type { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
 import type { BodyFraming } from "../response/filtered-response.ts";
@@ -180,7 +179,7 @@ export class Http1Exchange
     const { exchange } = this;
     const { pipeline, pool, sessions, upstreamHeads } = this.context;
     const listener = exchange.chain.bodySteps === null ? this : pluginListener(exchange, this);
-    if (sessions !== null && isGrpcService(forward.upstream.service)) {
+    if (sessions !== null && forward.upstream.speaksHttp2) {
       exchange.upstreamVersion = "2";
       const translated = new TranslatedResponse(listener, () => this.call?.abort());
       return new StreamCall({ exchange, forward, pipeline, sessions, listener: translated });

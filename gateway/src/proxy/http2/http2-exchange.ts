@@ -1,7 +1,7 @@
 /** One exchange with a client's HTTP/2 stream: writes the response to the stream. */
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
-import { grpcStatusOf, isGrpc, isGrpcService } from "../exchange/protocols.ts";
+import { grpcStatusOf, isGrpc } from "../exchange/protocols.ts";
 import { FieldSection, passedFields } from "../http1/parse/fields.ts";
 import { ResponseHeadParser } from "../http1/parse/response-head.ts";
 import { Http1Call, type Http1CallListener } from "../http1/upstream/http1-call.ts";
@@ -128,7 +128,7 @@ export class Http2Exchange
     const { pipeline, sessions, pool, upstreamHeads } = this.context;
     const { exchange } = this;
     const listener = exchange.chain.bodySteps === null ? this : pluginListener(exchange, this);
-    if (this.#isGrpc || isGrpcService(forward.upstream.service)) {
+    if (this.#isGrpc || forward.upstream.speaksHttp2) {
       exchange.upstreamVersion = "2";
       return new StreamCall({ exchange, forward, pipeline, sessions, listener });
     }

@@ -6,7 +6,7 @@ import type { MirroredRequest } from "@sluice/plugin-sdk";
 import type { Runtime, ServiceUpstream, UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
-import { isGrpc, isGrpcService } from "../exchange/protocols.ts";
+import { isGrpc } from "../exchange/protocols.ts";
 import { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
 import { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
 import type { Pipeline } from "../pipeline.ts";
@@ -115,7 +115,7 @@ export class Mirrors {
       },
       send: (target, message, listener) => {
         const connections = this.#connectionsOf(runtime);
-        return isGrpc || isGrpcService(service)
+        return isGrpc || upstream.speaksHttp2
           ? sendHttp2(connections, target, { message, listener })
           : sendHttp1(connections, target, { message, listener });
       },
