@@ -16,6 +16,5 @@ export const unsupportedFeatures: Readonly<Record<string, string>> = {
   GatewayInfrastructure:
     "served, but the suite looks for the Service in the namespace of the Gateway; it is in the namespace of the nodes, which it selects",
   GatewayStaticAddresses: "the address of a Gateway is that of its Service, which Kubernetes chooses",
-  HTTPRouteBackendProtocolH2C: "not implemented yet: of HTTP/2, upstreams get only gRPC",
   ListenerSet: "not implemented yet",
 };

@@ -30,9 +30,9 @@ export function groupsOf(usable: readonly RuleBackend[]): readonly BackendGroup[
   });
 }
 
-/** A Service has one way to verify its upstream. */
+/** A Service has one protocol, and one way to verify its upstream. */
 const areServedAlike = (one: RuleBackend, other: RuleBackend): boolean =>
-  one.filters.length === 0 && other.filters.length === 0 && isDeepStrictEqual(one.tls, other.tls);
+  one.filters.length + other.filters.length === 0 && one.http2 === other.http2 && isDeepStrictEqual(one.tls, other.tls);
 
 const groupOf = (group: readonly RuleBackend[], share: RequestShare | undefined): BackendGroup => ({
   backends: mergedBackends(group),

@@ -26,7 +26,7 @@ export interface BackendServiceRequest {
 export function backendService(route: Resource, request: BackendServiceRequest): readonly DerivedContent[] {
   const { name, backends, protocol, certificate, members, extras, source } = request;
   const [first, ...others] = backends;
-  const { tls } = first;
+  const { tls, http2 } = first;
   const service = {
     protocol: tls ? `${protocol}s` : protocol,
     ...(tls && { tlsVerify: true }),
@@ -40,7 +40,7 @@ export function backendService(route: Resource, request: BackendServiceRequest):
       name,
       backends: [written(first), ...others.map(written)],
       service,
-      serviceExtras: { ...extras, ...(tls && { tls }) },
+      serviceExtras: { ...extras, ...(tls && { tls }), ...(http2 && { http2 }) },
       upstream: null,
       source,
     },
@@ -63,6 +63,6 @@ export function commonTls(
 export const certificateParts = (certificate: CertificateName | undefined): readonly string[] =>
   certificate ? [certificate.namespace, certificate.name] : [];
 
-function withoutDefaults({ namespace, tls: _, ...backend }: UsableBackend, own: string): DerivedBackend {
+function withoutDefaults({ namespace, tls: _, http2: __, ...backend }: UsableBackend, own: string): DerivedBackend {
   return namespace === undefined || namespace === own ? backend : { namespace, ...backend };
 }

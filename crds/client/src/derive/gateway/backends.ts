@@ -22,6 +22,8 @@ export interface BackendLookups extends Pick<TranslateOptions, "read" | "isRefer
 export interface UsableBackend extends DerivedBackend {
   /** Undefined: connections are not secured by TLS. */
   readonly tls: UpstreamTls | undefined;
+  /** Whether requests that are not gRPC are sent over HTTP/2 too. */
+  readonly http2: boolean;
 }
 
 /** A backend with a part of the requests. */
@@ -82,10 +84,34 @@ export function resolveBackend(ref: BackendReference, place: BackendPlace, looku
   const { namespace = place.namespace, name, port } = ref;
   const fault = backendFault(ref, place, lookups);
   if (fault) return { fault };
-  const policy = lookups.backendTlsOf({ namespace, name }, portNameOf(ref, namespace, lookups));
+  const service = { namespace, name };
+  const { name: portName, appProtocol } = portNumbered(lookups.read("CoreService", namespace, name), port) ?? {};
+  const policy = lookups.backendTlsOf(service, portName);
+  const unsupported = protocolFault({ appProtocol, hasTls: policy !== undefined }, place);
+  if (unsupported) return { fault: unsupported };
   // An upstream that cannot be verified gets no requests.
   if (port === undefined || (policy && !policy.tls)) return {};
-  return { backend: { namespace, name, port, tls: policy?.tls } };
+  const http2 = place.kind === "HTTPRoute" && appProtocol === HTTP2 && !policy;
+  return { backend: { ...service, port, tls: policy?.tls, http2 } };
+}
+
+// Kubernetes' names of application protocols (GEP-1911).
+const HTTP2 = "kubernetes.io/h2c";
+const WEBSOCKET = "kubernetes.io/ws";
+const SECURE_WEBSOCKET = "kubernetes.io/wss";
+
+/** The condition ResolvedRefs of a backend with a protocol that a route of the kind cannot use. */
+function protocolFault(
+  { appProtocol, hasTls }: { readonly appProtocol: string | undefined; readonly hasTls: boolean },
+  { kind, path }: BackendPlace,
+): Finding | undefined {
+  const isWebSocket = appProtocol === WEBSOCKET || appProtocol === SECURE_WEBSOCKET;
+  const unsupported = (advice: string) =>
+    fails("UnsupportedProtocol", `${path}: the port has the appProtocol ${appProtocol}: ${advice}`);
+  if (isWebSocket && kind === "GRPCRoute") return unsupported("use an HTTPRoute");
+  if (appProtocol === SECURE_WEBSOCKET && kind === "HTTPRoute" && !hasTls)
+    return unsupported("create a BackendTLSPolicy for it");
+  return undefined;
 }
 
 function backendFault(
@@ -106,20 +132,19 @@ function backendFault(
   const service = read("CoreService", namespace, name);
   if (!service)
     return fails("BackendNotFound", `${path}: there is no core Service ${name} in the namespace ${namespace}`);
-  if (portsOf(service).some((entry) => entry.port === port)) return undefined;
+  if (portNumbered(service, port)) return undefined;
   return fails("BackendNotFound", `${path}: the core Service ${name} has no port ${port}`);
 }
 
 interface ServicePort {
   readonly name?: string;
   readonly port?: number;
+  readonly appProtocol?: string;
 }
 
 /** The ports of a core Service. */
 export const portsOf = ({ spec }: Resource): readonly ServicePort[] =>
   Array.isArray(spec?.ports) ? spec.ports.map((entry) => Object(entry)) : [];
 
-function portNameOf({ name, port }: BackendReference, namespace: string, { read }: BackendLookups): string | undefined {
-  const service = read("CoreService", namespace, name);
-  return service && portsOf(service).find((entry) => entry.port === port)?.name;
-}
+const portNumbered = (service: Resource | undefined, port: number | undefined): ServicePort | undefined =>
+  service && portsOf(service).find((entry) => entry.port === port);

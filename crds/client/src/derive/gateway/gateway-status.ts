@@ -150,6 +150,7 @@ export const supportedFeatures = [
   "HTTPRoute303RedirectStatusCode",
   "HTTPRoute307RedirectStatusCode",
   "HTTPRoute308RedirectStatusCode",
+  "HTTPRouteBackendProtocolH2C",
   "HTTPRouteBackendProtocolWebSocket",
   "HTTPRouteBackendRequestHeaderModification",
   "HTTPRouteBackendTimeout",

@@ -101,7 +101,8 @@ const commonRouteMembers: MemberTable = {
   "rules[].backendRefs": {
     effect:
       "Core Services, in other namespaces with a ReferenceGrant. Requests for a backend that cannot be used are answered " +
-      "with 500, in proportion to the weights.",
+      "with 500, in proportion to the weights. HTTPRoutes use HTTP/2 for ports with the appProtocol `kubernetes.io/h2c`; " +
+      "ports with `kubernetes.io/wss` need a BackendTLSPolicy (`UnsupportedProtocol`).",
   },
   "rules[].backendRefs[].filters": {
     effect:
