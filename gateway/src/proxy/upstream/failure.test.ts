@@ -12,7 +12,6 @@ const failed: FailedTry = {
   method: "GET",
   bodyBegun: false,
   hasOtherTarget: false,
-  repeatsTimeouts: false,
 };
 const timeout = { error: errorWith("SLUICE_READ_TIMEOUT"), connected: true };
 

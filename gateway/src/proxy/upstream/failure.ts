@@ -79,12 +79,12 @@ export interface FailedTry {
   readonly bodyBegun: boolean;
   /** Whether the next attempt uses another target. */
   readonly hasOtherTarget: boolean;
-  /** Whether an attempt that timed out after the request was sent is repeated. */
-  readonly repeatsTimeouts: boolean;
+  /** Whether an attempt that timed out after the request was sent is repeated. Default false. */
+  readonly repeatsTimeouts?: boolean;
 }
 
 export function mayRetry(failed: FailedTry): boolean {
-  const { error, connected, method, bodyBegun, hasOtherTarget, repeatsTimeouts } = failed;
+  const { error, connected, method, bodyBegun, hasOtherTarget, repeatsTimeouts = false } = failed;
   if (bodyBegun) return false;
   if (!connected) return hasOtherTarget || !FINAL.has(gatewayErrorFor(error));
   const isRepeated =
