@@ -9,6 +9,7 @@ import { createConnectionLimitsMemory, sharedConnectionLimits } from "../../shar
 import { markDocumentPort, peerAddressOf } from "../client/open-connection.ts";
 import type { CloseOptions, PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
 import { Mirrors } from "../mirror/mirrors.ts";
+import { LogLimiter } from "../observability/log-limiter.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";
 import { Streams } from "../streams/streams.ts";
