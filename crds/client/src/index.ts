@@ -21,8 +21,14 @@ export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export { seconds } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
+export type { AttachedListener, ListenerOwner } from "./derive/gateway/attachment.ts";
 export { portsOf } from "./derive/gateway/backends.ts";
-export { type DerivedGateway, deriveGateway, type GatewayListener } from "./derive/gateway/derive-gateway.ts";
+export {
+  allListeners,
+  type DerivedGateway,
+  deriveGateway,
+  parentOfListenerSet,
+} from "./derive/gateway/derive-gateway.ts";
 export { type DerivedRoute, deriveRoute, type RouteParent } from "./derive/gateway/derive-route.ts";
 export {
   type Finding,

@@ -32,6 +32,7 @@ export type CoreKind =
 export type GatewayApiKind =
   | "GatewayClass"
   | "Gateway"
+  | "ListenerSet"
   | "HTTPRoute"
   | "GRPCRoute"
   | "TLSRoute"

@@ -2,7 +2,6 @@
 import type { StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import type { CertificateName } from "./backend-certificate.ts";
-import type { DerivedGateway, GatewayListener } from "./derive-gateway.ts";
 import {
   type Finding,
   fails,
@@ -42,6 +41,10 @@ export interface AttachingRoute extends NamespaceFacts {
 /** A Gateway or ListenerSet to which routes may attach. */
 export interface ListenerOwner {
   readonly owner: Resource;
+  /** The Gateway to which the listeners belong, by `namespace/name`. */
+  readonly gateway: string;
+  /** The client certificate for backends with TLS; undefined: none. */
+  readonly certificate?: CertificateName | undefined;
   readonly listeners: readonly GatewayListener[];
   /** Why it has no listeners that can be served; undefined: it has, or they have reasons of their own. */
   readonly refused?: Finding | undefined;
@@ -55,7 +58,7 @@ export const ownerKindOf = ({ group = GATEWAY_API, kind = "Gateway" }: ParentRef
 export function attach(
   route: AttachingRoute,
   { sectionName, port }: ParentReference,
-  { gateway, listeners, backendCertificate }: DerivedGateway,
+  { owner, listeners, refused: refusal, certificate }: ListenerOwner,
 ): Attachment {
   if (refusal) return refused("NoMatchingParent", `the ${owner.kind} is not accepted: ${refusal.message}`);
   const named = listeners.filter(
@@ -73,7 +76,6 @@ export function attach(
   const attached = open.flatMap(({ id, listener }): readonly AttachedListener[] => {
     const hosts = commonHosts(listener.hostname?.toLowerCase(), route.hostnames);
     if (hosts.length === 0) return [];
-    const certificate = backendCertificate?.name;
     return [{ id, hosts, port: listener.port, stream: streamOf(listener), certificate }];
   });
   if (attached.length === 0)

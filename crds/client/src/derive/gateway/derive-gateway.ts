@@ -4,9 +4,10 @@
  */
 import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
-import type { TranslateOptions } from "../../translate/translation.ts";
-import { type DerivedResource, derivedName, derivedResource } from "../derived-resource.ts";
+import { byAge } from "../../translate/incremental/age-order.ts";
+import { ownerKindOf } from "./attachment.ts";
 import { type BackendCertificate, backendCertificateOf } from "./backend-certificate.ts";
+import { type Finding, fails, gatewaySpecOf, listenerSetSpecOf, succeeds } from "./gateway-api.ts";
 import {
   type DerivedListenerSet,
   type DeriveListenerSetOptions,
@@ -25,45 +26,40 @@ export interface DerivedGateway {
   readonly gateway: Resource;
   readonly accepted: Finding;
   readonly listeners: readonly GatewayListener[];
+  /** The ListenerSets whose parent is the Gateway, also those that it does not allow, in the order of precedence. */
+  readonly listenerSets: readonly DerivedListenerSet[];
   /** Undefined: the nodes have no client certificate for its backends. */
   readonly backendCertificate: BackendCertificate | undefined;
-  /** The Certificates of the listeners, and the one for the backends. */
+  /** The Certificates of the listeners, without those of ListenerSets, and the one for the backends. */
   readonly resources: readonly Resource[];
 }
 
 export function deriveGateway(gateway: Resource, options: DeriveGatewayOptions): DerivedGateway {
   const { listeners: given } = gatewaySpecOf(gateway);
   const fault = gatewayFault(gateway);
-  const users = new Map<string, SecretName & { readonly listeners: string[] }>();
-  const derived = listeners.map((listener): GatewayListener => {
-    const id = `${resourceKey(gateway)}/${listener.name}`;
-    const protocol = protocolOf(listener);
-    const conflict = conflictOf(listener, listeners);
-    const { kinds, resolved } = allowedKinds(listener);
-    const accepted = fault ?? listenerFault(gateway, listener) ?? succeeds("Accepted");
-    const certificates = needsCertificate(protocol) ? certificatesOf(gateway, listener, options) : undefined;
-    const resolvedRefs = certificates?.resolved.status === "False" ? certificates.resolved : resolved;
-    const port = options.nodePortOf(listener.port);
-    const isUsable =
-      accepted.status === "True" && !isConflict(conflict) && certificates?.secrets.length !== 0 && kinds.length > 0;
-    const hostname = listener.hostname?.toLowerCase();
-    const wanted =
-      isUsable && protocol !== undefined && port !== undefined
-        ? { name: id, port, public_port: listener.port, protocol, ...(hostname && { hostname }) }
-        : undefined;
-    const conflicted = (wanted && options.overlapOf(wanted)) ?? conflict;
-    const served = isConflict(conflicted) ? undefined : wanted;
-    if (served) for (const secret of certificates?.secrets ?? []) addUser(secret, id);
-    return { listener, id, kinds, accepted, conflicted, resolvedRefs, wanted, served };
-  });
+  const { listeners, resources } = deriveListeners(
+    { gateway, owner: gateway, listeners: given, fault, conflictOf: (listener) => conflictOf(listener, given) },
+    options,
+  );
+  // Conflicts with other Gateways do not count: what a Gateway wants to have served does not depend on the others.
+  const isGatewayAccepted =
+    !fault &&
+    listeners.some(({ listener, accepted }) => accepted.status === "True" && !isConflict(conflictOf(listener, given)));
+  const nextConflict = precedenceConflicts(given);
   const backendCertificate = backendCertificateOf(gateway, options);
   return {
     gateway,
-    accepted: fault ?? gatewayFinding(derived),
-    listeners: derived,
+    accepted: fault ?? gatewayFinding(listeners),
+    listeners,
+    listenerSets: options.listenerSets
+      .toSorted(byAge)
+      .map((listenerSet) =>
+        deriveListenerSet({ gateway, listenerSet, isGatewayAccepted, conflictOf: nextConflict }, options),
+      ),
     backendCertificate,
-    resources: [...certificates(), ...(backendCertificate?.certificate ? [backendCertificate.certificate] : [])],
+    resources: [...resources, ...(backendCertificate?.certificate ? [backendCertificate.certificate] : [])],
   };
+}
 
 /** The listeners of a Gateway and of its ListenerSets. */
 export const allListeners = ({ listeners, listenerSets }: DerivedGateway): readonly GatewayListener[] => [

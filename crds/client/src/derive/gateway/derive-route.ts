@@ -7,6 +7,8 @@ import { deriveRule, type RuleLookups } from "./derive-rule.ts";
 import { deriveTlsRule } from "./derive-tls-rule.ts";
 import {
   type Finding,
+  fails,
+  type ListenerOwnerKind,
   type ParentReference,
   type RouteKind,
   type RouteRule,
@@ -42,6 +44,8 @@ export interface DerivedRoute {
   readonly parents: readonly RouteParent[];
   /** The core Services to which the rules refer, by `namespace/name`, whether or not they exist. */
   readonly services: ReadonlySet<string>;
+  /** The listeners to which the route attaches if no other route excludes it; empty: the route itself is refused. */
+  readonly attaching: readonly AttachedListener[];
 }
 
 export function deriveRoute(route: Resource, options: DeriveRouteOptions): DerivedRoute {
@@ -52,12 +56,17 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   const attaching = { kind, namespace, hostnames, namespaceLabels };
   const attachments = parentRefs.flatMap((ref) => {
     const key = namespacedName(ref.namespace ?? namespace, ref.name);
-    const gateway = isGatewayRef(ref) ? options.gatewayOf(key) : undefined;
-    return gateway ? [{ ref, gateway: key, ...attach(attaching, ref, gateway) }] : [];
+    const ownerKind = ownerKindOf(ref);
+    const owner = ownerKind && options.ownerOf(ownerKind, key);
+    return owner ? [{ ref, gateway: owner.gateway, ...attach(attaching, ref, owner) }] : [];
   });
-  if (attachments.length === 0) return { route, resources: [], parents: [], services: new Set() };
-  const attached = attachments.flatMap(({ listeners }) => listeners);
-  const refused = sizeFault(rules, attached);
+  if (attachments.length === 0) return { route, resources: [], parents: [], services: new Set(), attaching: [] };
+  const accepting = attachments.map((attachment) => withoutConflicts(attachment, options.conflictOf));
+  const attached = accepting.flatMap(({ listeners }) => listeners);
+  const refused = sizeFault(
+    rules,
+    attachments.flatMap(({ listeners }) => listeners),
+  );
   const derive = kind === "TLSRoute" ? deriveTlsRule : deriveRule;
   const derived = rules.map((rule, index) => derive(route, { rule, index, attached, refused }, options));
   const [unsupported] = derived.flatMap((one) => one.unsupported);
@@ -65,7 +74,8 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   return {
     route,
     resources: derived.flatMap(({ contents }) => contents).map((content) => derivedResource(route, content)),
-    parents: attachments.map(({ ref, gateway, accepted, listeners }) => ({
+    attaching: unsupported ? [] : attachments.flatMap(({ listeners }) => listeners),
+    parents: accepting.map(({ ref, gateway, accepted, listeners }) => ({
       ref,
       gateway,
       accepted: accepted.status === "True" ? (unsupported ?? accepted) : accepted,
@@ -79,3 +89,22 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
 
 const servicesOf = ({ backendRefs = [] }: RouteRule, own: string): readonly string[] =>
   backendRefs.map(({ namespace = own, name }) => namespacedName(namespace, name));
+
+/** The attachment without the listeners that do not accept the route because of another route. */
+function withoutConflicts<Attached extends Attachment>(
+  attachment: Attached,
+  conflictOf: DeriveRouteOptions["conflictOf"],
+): Attached {
+  const conflicts = attachment.listeners.flatMap(({ id }) => {
+    const reason = conflictOf(id);
+    return reason === undefined
+      ? []
+      : [{ id, message: `not on the listener ${id.slice(id.lastIndexOf("/") + 1)}: ${reason}` }];
+  });
+  if (conflicts.length === 0) return attachment;
+  const refusing = new Set(conflicts.map(({ id }) => id));
+  const listeners = attachment.listeners.filter(({ id }) => !refusing.has(id));
+  const message = conflicts.map((one) => one.message).join("; ");
+  const accepted = listeners.length > 0 ? succeeds("Accepted", message) : fails("HostnameConflict", message);
+  return { ...attachment, listeners, accepted };
+}

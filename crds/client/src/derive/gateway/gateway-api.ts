@@ -67,9 +67,16 @@ export interface GatewaySpec {
   readonly addresses?: readonly { readonly value?: string }[];
   readonly infrastructure?: { readonly parametersRef?: object };
   readonly tls?: {
-    readonly frontend?: object;
+    readonly frontend?: FrontendTls;
     readonly backend?: { readonly clientCertificateRef?: ObjectReference };
   };
+  readonly allowedListeners?: { readonly namespaces?: AllowedNamespaces };
+}
+
+export interface ListenerSetSpec {
+  /** Absent only in a directory. */
+  readonly parentRef?: ObjectReference;
+  readonly listeners: readonly Listener[];
 }
 
 export interface ParentReference extends ObjectReference {

@@ -36,8 +36,8 @@ export const conditionOf = ({ metadata }: Resource, type: string, { status, reas
 });
 
 export function gatewayStatus(derived: DerivedGateway, progress: GatewayProgress) {
-  const { gateway, accepted, listeners, backendCertificate } = derived;
-  const { addresses, attachedRoutes } = progress;
+  const { gateway, accepted, listeners, listenerSets, backendCertificate } = derived;
+  const { addresses } = progress;
   const programmed = listeners.map((one) => listenerProgrammed(one, progress));
   return {
     addresses,
@@ -46,18 +46,9 @@ export function gatewayStatus(derived: DerivedGateway, progress: GatewayProgress
       conditionOf(gateway, "Accepted", accepted),
       ...(backendCertificate ? [conditionOf(gateway, "ResolvedRefs", backendCertificate.resolvedRefs)] : []),
       conditionOf(gateway, "Programmed", gatewayProgrammed(accepted, programmed, addresses)),
+      ...(isInsecure(gateway) ? [conditionOf(gateway, "InsecureFrontendValidationMode", INSECURE)] : []),
     ],
-    listeners: listeners.map((one, index) => ({
-      name: one.listener.name,
-      supportedKinds: one.kinds.map((kind) => ({ group: GATEWAY_API, kind })),
-      attachedRoutes: attachedRoutes(one.id),
-      conditions: [
-        conditionOf(gateway, "Accepted", one.accepted),
-        conditionOf(gateway, "Conflicted", one.conflicted),
-        conditionOf(gateway, "ResolvedRefs", one.resolvedRefs),
-        conditionOf(gateway, "Programmed", programmed[index] ?? PENDING),
-      ],
-    })),
+    listeners: listenerStatuses(gateway, listeners, progress),
   };
 }
 
@@ -71,8 +62,8 @@ export function listenerSetStatus({ listenerSet, accepted, listeners }: DerivedL
   const pending = programmed.find(({ status, reason }) => status === "False" && reason === "Pending");
   return {
     conditions: [
-      condition(listenerSet, "Accepted", accepted),
-      condition(listenerSet, "Programmed", listenerSetProgrammed()),
+      conditionOf(listenerSet, "Accepted", accepted),
+      conditionOf(listenerSet, "Programmed", listenerSetProgrammed()),
     ],
     listeners: listenerStatuses(listenerSet, listeners, progress),
   };
@@ -94,10 +85,10 @@ const listenerStatuses = (owner: Resource, listeners: readonly GatewayListener[]
     supportedKinds: one.kinds.map((kind) => ({ group: GATEWAY_API, kind })),
     attachedRoutes: progress.attachedRoutes(one.id),
     conditions: [
-      condition(owner, "Accepted", one.accepted),
-      condition(owner, "Conflicted", one.conflicted),
-      condition(owner, "ResolvedRefs", one.resolvedRefs),
-      condition(owner, "Programmed", listenerProgrammed(one, progress)),
+      conditionOf(owner, "Accepted", one.accepted),
+      conditionOf(owner, "Conflicted", one.conflicted),
+      conditionOf(owner, "ResolvedRefs", one.resolvedRefs),
+      conditionOf(owner, "Programmed", listenerProgrammed(one, progress)),
     ],
   }));
 
@@ -143,6 +134,8 @@ export const supportedFeatures = [
   "Gateway",
   "GatewayAddressEmpty",
   "GatewayBackendClientCertificate",
+  "GatewayFrontendClientCertificateValidation",
+  "GatewayFrontendClientCertificateValidationInsecureFallback",
   "GatewayHTTPListenerIsolation",
   "GatewayHTTPSListenerDetectMisdirectedRequests",
   "GatewayPort8080",
@@ -169,9 +162,6 @@ export const supportedFeatures = [
   "HTTPRouteRequestPercentageMirror",
   "HTTPRouteRequestTimeout",
   "HTTPRouteResponseHeaderModification",
-  "HTTPRouteRetry",
-  "HTTPRouteRetryBackendTimeout",
-  "HTTPRouteRetryConnectionError",
   "HTTPRouteSchemeRedirect",
   "ListenerSet",
   "ReferenceGrant",

@@ -54,16 +54,31 @@ export const gatewayMembers: MemberTable = {
   "infrastructure.annotations": { effect: "Annotations of the Service that the operator creates for the Gateway." },
   "infrastructure.labels": { effect: "Labels of the Service that the operator creates for the Gateway." },
   "infrastructure.parametersRef": refused("The Gateway is not accepted (`InvalidParameters`)."),
-  allowedListeners: refused("No effect: ListenerSets are not served."),
+  "allowedListeners.namespaces": {
+    effect:
+      "The namespaces of ListenerSets that may attach: `None` (the default), `Same`, `All`, or a selector of labels.",
+  },
   "tls.backend.clientCertificateRef": {
     effect:
       "A Secret of the type `kubernetes.io/tls`, in other namespaces with a ReferenceGrant. The nodes show its certificate " +
       "to backends with a BackendTLSPolicy. If it cannot be used, the condition `ResolvedRefs` of the Gateway is False, " +
       "and backends get no certificate.",
   },
-  "tls.frontend": refused(
-    "HTTPS listeners are not accepted, so that they are not open to clients without a certificate.",
-  ),
+  "tls.frontend": {
+    effect:
+      "HTTPS listeners, also those of ListenerSets, serve only clients with a certificate of an authority in `ca.crt` of a " +
+      "ConfigMap or Secret; other connections are closed. With `AllowInsecureFallback`, all clients are served. A listener " +
+      "without a valid CA certificate is not opened (`NoValidCACertificate`).",
+  },
+};
+
+export const listenerSetMembers: MemberTable = {
+  parentRef: {
+    effect:
+      "A Gateway, in any namespace that its `allowedListeners` allows. ReferenceGrants for certificates name the kind " +
+      "`ListenerSet`.",
+  },
+  ...listenerMembers,
 };
 
 const parentRefs: MemberFacts = {
