@@ -24,11 +24,11 @@ export interface DeriveStage {
   readonly ingress: Pick<IngressDeriver, "ingresses" | "problemsOf">;
   readonly gateway: Pick<
     GatewayDeriver,
-    "gatewayClasses" | "gateways" | "routes" | "attachedRoutes" | "listeners" | "backendTls"
+    "gatewayClasses" | "gateways" | "listenerSets" | "routes" | "attachedRoutes" | "listeners" | "backendTls"
   >;
   /** The resources from which a derived resource was made; empty for other resources. */
   sourcesOf(owner: Ref): readonly Ref[];
-  /** At the start, the objects that Ingresses and policies name and whose first read has not ended. */
+  /** At the start, the objects that Ingresses, Gateways and policies name and whose first read has not ended. */
   unsynced(): readonly string[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * Writes the statuses of GatewayClasses, Gateways, their routes and the policies of backends. A Gateway is Programmed
+ * Writes the statuses of GatewayClasses, Gateways, ListenerSets, routes and policies of backends. A Gateway or ListenerSet is Programmed
  * once every ready node serves its current version and has opened its listeners.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -47,12 +47,18 @@ export interface GatewayApiStatusOptions extends Pick<SourceSyncOptions, "transl
   readonly log: Pick<Logger, "warn">;
 }
 
-const sourceKinds: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", "BackendTLSPolicy", ...routeKinds]);
+const sourceKinds: ReadonlySet<string> = new Set([
+  "GatewayClass",
+  "Gateway",
+  "ListenerSet",
+  "BackendTLSPolicy",
+  ...routeKinds,
+]);
 
 export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   const { derive, network, translate, publish, gate, client, manager, class: className, metrics, log } = options;
   const { clusterState } = derive;
-  const { gateways, routes, gatewayClasses, attachedRoutes, backendTls } = derive.gateway;
+  const { gateways, listenerSets, routes, gatewayClasses, attachedRoutes, backendTls } = derive.gateway;
   /**
    * The listeners of each Gateway and ListenerSet that every ready node serves, by their names in the document. They stay
    * Programmed while the nodes receive a document in which only others have changed. By the `refKey` of the owner.

@@ -64,6 +64,7 @@ const optionalKinds: readonly WatchedKind[] = [
   "HTTPRoute",
   "GRPCRoute",
   "TLSRoute",
+  "BackendTLSPolicy",
   "ReferenceGrant",
   "Namespace",
 ];
@@ -89,18 +90,7 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
     kinds: watchedKinds,
     namespaces,
     namespaceSelector: namespaceSelectorOf(settings),
-    // Many clusters have no Gateway API: without it, no reference to another namespace is allowed. Roles of earlier
-    // versions lack the rights to its kinds.
-    optional: [
-      "GatewayClass",
-      "Gateway",
-      "HTTPRoute",
-      "GRPCRoute",
-      "TLSRoute",
-      "BackendTLSPolicy",
-      "ReferenceGrant",
-      "Namespace",
-    ],
+    optional: optionalKinds,
     // Managed fields take much memory. Only writes of statuses start from cached resources, and the client reads
     // managed fields again for a write that needs them.
     bookkeeping: false,

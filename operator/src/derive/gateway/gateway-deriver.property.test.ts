@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { watchedKinds } from "../../watch/cluster-state.ts";
 import { derivedIn, deriveScene } from "../testing-derive-stage.ts";
 import { gatewayApiObjects } from "./testing-gateway-api.ts";
+import { backendTlsPolicy, policyStatus } from "./testing-policies.ts";
 
 const {
   gateway,
@@ -82,6 +83,13 @@ const step = fc.record({
         enabled: fc.boolean(),
       })
       .map(({ name, target, ...spec }) => attachedPlugin(name, target, spec)),
+    fc
+      .record({
+        name: fc.constantFrom("p", "q"),
+        sectionName: fc.constantFrom(undefined, "http", "none"),
+        created: fc.constantFrom("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
+      })
+      .map(({ name, ...options }) => backendTlsPolicy(name, options)),
   ),
   gone: fc.boolean(),
 });
@@ -99,7 +107,8 @@ test("after any changes, the result is that of a stage that reads everything at 
 });
 
 /** Derived resources, listeners and statuses. */
-function resultOf({ clusterState, gateway }: ReturnType<typeof deriveScene>["derive"]) {
+function resultOf(derive: ReturnType<typeof deriveScene>["derive"]) {
+  const { clusterState, gateway } = derive;
   const { gateways, listenerSets, routes, attachedRoutes } = gateway;
   const progress = {
     isProgrammed: () => true,
@@ -110,6 +119,7 @@ function resultOf({ clusterState, gateway }: ReturnType<typeof deriveScene>["der
   return {
     resources: derivedIn(clusterState),
     listeners: new Map(gateway.listeners()),
+    policies: ["p", "q"].map((name) => policyStatus(derive, name)),
     gateways: new Map([...gateways].map(([key, derived]) => [key, gatewayStatus(derived, progress)])),
     listenerSets: new Map([...listenerSets].map(([key, derived]) => [key, listenerSetStatus(derived, progress)])),
     routes: new Map(

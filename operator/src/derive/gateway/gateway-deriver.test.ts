@@ -1,102 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DerivedResource, gatewayStatus, type Resource, routeStatus } from "@sluice/crds";
-import { TLS_SECRET_TYPE } from "@sluice/model";
-import fc from "fast-check";
-import { first } from "../../../../tools/programs/pairs.ts";
-import { watchedKinds } from "../../watch/cluster-state.ts";
-import { derivedIn, deriveScene } from "../testing-derive-stage.ts";
-import { backendTlsPolicy, policyStatus } from "./testing-policies.ts";
-import { clusterScopedResource, namespacedResource } from "./testing-resources.ts";
+import type { DerivedResource, Resource } from "@sluice/crds";
+import { deriveScene } from "../testing-derive-stage.ts";
+import { gatewayApiObjects } from "./testing-gateway-api.ts";
 
-interface GatewayOptions {
-  readonly className?: string;
-  readonly hostname?: string | undefined;
-  readonly from?: object;
-  readonly protocol?: string;
-  readonly created?: string;
-}
-
-function gateway(name: string, options: GatewayOptions = {}): Resource {
-  const { className = "sluice", hostname, from = { from: "Same" }, protocol = "HTTP", created } = options;
-  const certificateRefs = [{ name: "cert", namespace: "keys" }];
-  const listener = {
-    name: "web",
-    port: 80,
-    protocol,
-    ...(hostname !== undefined && { hostname }),
-    ...(protocol === "HTTPS" && { tls: { certificateRefs } }),
-    allowedRoutes: { namespaces: from },
-  };
-  const metadata = { name, namespace: "shop", ...(created !== undefined && { creationTimestamp: created }) };
-  return namespacedResource("Gateway", name, {
-    metadata,
-    spec: { gatewayClassName: className, listeners: [listener] },
-  });
-}
-
-interface RouteOptions {
-  readonly kind?: string;
-  readonly namespace?: string;
-  readonly parent?: string;
-  readonly hostnames?: readonly string[];
-  readonly backend?: object;
-  readonly extension?: string | undefined;
-}
-
-function gatewayRoute(name: string, options: RouteOptions = {}): Resource {
-  const { kind = "HTTPRoute", namespace = "shop", parent = "one", backend = { name: "web" } } = options;
-  const { hostnames = [], extension } = options;
-  const extensionRef = { group: "sluice.dev", kind: "Plugin", name: extension };
-  const rule = {
-    backendRefs: [{ port: 80, ...backend }],
-    ...(extension !== undefined && { filters: [{ type: "ExtensionRef", extensionRef }] }),
-  };
-  const spec = { parentRefs: [{ name: parent, namespace: "shop" }], hostnames, rules: [rule] };
-  return namespacedResource(kind, name, { metadata: { name, namespace }, spec });
-}
-
-const coreService = (name: string, namespace: string): Resource =>
-  namespacedResource("Service", name, {
-    apiVersion: "v1",
-    metadata: { name, namespace },
-    spec: { ports: [{ name: "http", port: 80 }] },
-  });
-
-const certificate = namespacedResource("Secret", "cert", {
-  apiVersion: "v1",
-  metadata: { name: "cert", namespace: "keys" },
-  type: TLS_SECRET_TYPE,
-  data: { "tls.crt": btoa(first.cert), "tls.key": btoa(first.key) },
-});
-
-const grant = (kind: string, to: string): Resource =>
-  namespacedResource("ReferenceGrant", `for-${kind}`, {
-    apiVersion: "gateway.networking.k8s.io/v1beta1",
-    metadata: { name: `for-${kind}`, namespace: "keys" },
-    spec: { from: [{ group: "gateway.networking.k8s.io", kind, namespace: "shop" }], to: [{ group: "", kind: to }] },
-  });
-
-const gatewayClass = (name: string, controllerName: string): Resource =>
-  clusterScopedResource("GatewayClass", name, { spec: { controllerName } });
-
-const namespace = (name: string, labels: Record<string, string>): Resource =>
-  clusterScopedResource("Namespace", name, { apiVersion: "v1", metadata: { name, labels } as Resource["metadata"] });
-
-const plugin = (config: object): Resource =>
-  namespacedResource("Plugin", "limit", {
-    apiVersion: "sluice.dev/v1alpha1",
-    spec: { plugin: "cors", enabled: false, config },
-  });
-
-function attachedPlugin(name: string, target: string, spec: object = {}): Resource {
-  const [kind, of] = target.split("/");
-  const apiVersion = "sluice.dev/v1alpha1";
-  return namespacedResource("Plugin", name, {
-    apiVersion,
-    spec: { plugin: "cors", ...spec, targetRefs: [{ kind, name: of }] },
-  });
-}
+const { resource, gateway, gatewayRoute, coreService, certificate, grant, namespace, plugin, attachedPlugin } =
+  gatewayApiObjects;
 
 /** The Routes to which the Plugins with the name are attached. */
 const routesWith = ({ clusterState }: ReturnType<typeof deriveScene>["derive"], name: string) =>
@@ -214,7 +123,7 @@ test("a route of which too many Routes and Plugins would be derived is refused, 
     backendRefs: [{ name: "web", port: 80 }],
   };
   const spec = { parentRefs: [{ name: "one" }], hostnames, rules: [rule] };
-  apply([gateway("one"), plugin({}), coreService("web", "shop"), namespacedResource("HTTPRoute", "a", { spec })]);
+  apply([gateway("one"), plugin({}), coreService("web", "shop"), resource("HTTPRoute", "a", { spec })]);
   const { reason, message } = derive.gateway.routes.get("HTTPRoute/shop/a")?.parents[0]?.accepted ?? {};
   assert.equal(reason, "UnsupportedValue");
   assert.match(`${message}`, /5120 Routes and Plugins.*at most 4096/);
@@ -233,7 +142,7 @@ test("a route for which too many Plugins would be attached is closed while they 
   const large = (name: string): Resource => {
     const matches = Array.from({ length: 64 }, (_, index) => ({ path: { type: "PathPrefix", value: `/${index}` } }));
     const rules = [{ matches, backendRefs: [{ name, port: 80 }] }];
-    return namespacedResource("HTTPRoute", "large", { spec: { parentRefs: [{ name: "one" }], hostnames, rules } });
+    return resource("HTTPRoute", "large", { spec: { parentRefs: [{ name: "one" }], hostnames, rules } });
   };
   const attached = (number: number) => attachedPlugin(`p${number}`, "Gateway/one", { plugin: `plugin-${number}` });
   const closed = () =>
@@ -292,105 +201,9 @@ for (const listeners of ["none", [null], [{ name: "a", port: 1, protocol: "HTTP"
   test(`a Gateway in a directory with the listeners ${JSON.stringify(listeners)} is left out`, () => {
     const { apply, derive } = deriveScene();
     apply([
-      namespacedResource("Gateway", "broken", { spec: { gatewayClassName: "sluice", listeners } }),
+      resource("Gateway", "broken", { spec: { gatewayClassName: "sluice", listeners } }),
       gateway("one"),
       gatewayRoute("a"),
     ]);
     assert.deepEqual([...derive.gateway.gateways.keys()], ["shop/one"]);
   });
-
-const step = fc.record({
-  resource: fc.oneof(
-    fc
-      .record({
-        name: fc.constantFrom("one", "two", "three"),
-        className: fc.constantFrom("sluice", "web", "other"),
-        hostname: fc.constantFrom(undefined, "*.test", "a.test"),
-        from: fc.constantFrom(
-          { from: "All" },
-          { from: "Same" },
-          { from: "Selector", selector: { matchLabels: { a: "b" } } },
-          { from: "Selector", selector: { matchExpressions: [{ key: "a", operator: "DoesNotExist" }] } },
-        ),
-        protocol: fc.constantFrom("HTTP", "HTTPS", "TCP"),
-        created: fc.constantFrom("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
-      })
-      .map(({ name, ...options }) => gateway(name, options)),
-    fc
-      .record({
-        kind: fc.constantFrom("HTTPRoute", "GRPCRoute"),
-        name: fc.constantFrom("a", "b"),
-        namespace: fc.constantFrom("shop", "team"),
-        parent: fc.constantFrom("one", "two"),
-        hostnames: fc.constantFrom([], ["a.test"], ["b.other"]),
-        backend: fc.constantFrom({ name: "web" }, { name: "web", namespace: "keys" }, { name: "web", weight: 0 }),
-        extension: fc.constantFrom(undefined, undefined, "limit"),
-      })
-      .map(({ name, ...options }) => gatewayRoute(name, options)),
-    fc.constantFrom(
-      coreService("web", "shop"),
-      coreService("web", "keys"),
-      grant("HTTPRoute", "Service"),
-      grant("Gateway", "Secret"),
-      certificate,
-      gatewayClass("web", "sluice.dev/gateway-controller"),
-      gatewayClass("web", "example.com/other"),
-      namespace("team", { a: "b" }),
-      namespace("team", {}),
-      plugin({}),
-      plugin({ origins: ["https://a.test"] }),
-    ),
-    fc
-      .record({
-        name: fc.constantFrom("p", "q"),
-        target: fc.constantFrom("HTTPRoute/a", "HTTPRoute/b", "Gateway/one", "Gateway/two", "Ingress/none"),
-        plugin: fc.constantFrom("cors", "key-auth"),
-        enabled: fc.boolean(),
-      })
-      .map(({ name, target, ...spec }) => attachedPlugin(name, target, spec)),
-    fc
-      .record({
-        name: fc.constantFrom("p", "q"),
-        sectionName: fc.constantFrom(undefined, "http", "none"),
-        created: fc.constantFrom("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
-      })
-      .map(({ name, ...options }) => backendTlsPolicy(name, options)),
-  ),
-  gone: fc.boolean(),
-});
-
-test("after any changes, the result is that of a stage that reads everything at once", () => {
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-      const { apply, derive, clusterState } = deriveScene();
-      for (const { resource, gone } of steps) apply([resource], { gone });
-      const fresh = deriveScene();
-      fresh.apply(watchedKinds.flatMap((kind) => [...clusterState[kind].values()]));
-      assert.deepEqual(resultOf(derive), resultOf(fresh.derive));
-    }),
-  );
-});
-
-/** Derived resources, listeners and statuses. */
-function resultOf(derive: ReturnType<typeof deriveScene>["derive"]) {
-  const { clusterState, gateway } = derive;
-  const { gateways, routes, attachedRoutes } = gateway;
-  const progress = {
-    isProgrammed: () => true,
-    failedListeners: new Map<string, string>(),
-    addresses: [],
-    attachedRoutes,
-  };
-  return {
-    resources: derivedIn(clusterState),
-    listeners: new Map(gateway.listeners()),
-    policies: ["p", "q"].map((name) => policyStatus(derive, name)),
-    gateways: new Map([...gateways].map(([key, derived]) => [key, gatewayStatus(derived, progress)])),
-    routes: new Map(
-      [...routes].map(([key, derived]) => [
-        key,
-        routeStatus(derived, derived.route, { class: "sluice", problems: [] }),
-      ]),
-    ),
-  };
-}

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import {
+  allListeners,
   type BackendTlsFacts,
   clusterScopedKey,
   type DerivedGateway,
@@ -14,7 +15,6 @@ import {
   grantsIntoKey,
   isOwnGateway,
   isOwnGatewayClass,
-  type ListenerOwner,
   type ListenerOwnerKind,
   namespacedName,
   parseRefKey,
@@ -30,12 +30,14 @@ import { BucketMap, byHash, type DocumentListener } from "@sluice/model";
 import type { Logger } from "pino";
 import { createGrantIndex } from "../../translate/references/grant-index.ts";
 import type { WatchedKind } from "../../watch/cluster-state.ts";
+import { createNamedObjects, type NamedObjectRef } from "../../watch/named-objects.ts";
 import type { ChangedResource, WatchStage } from "../../watch/watch-stage.ts";
 import { type DerivedChanges, type Deriver, recordReplacement } from "../deriver.ts";
 import { createAttachedRoutes } from "./attached-routes.ts";
 import { createBackendTlsPolicies } from "./backend-tls-policies.ts";
 import type { GatewayNetwork } from "./gateway-network.ts";
 import { createListenerOverlaps } from "./listener-overlaps.ts";
+import { listenerOwnerOf } from "./listener-owners.ts";
 import { createListenerSetIndex } from "./listener-set-index.ts";
 import { createRouteConflicts } from "./route-conflicts.ts";
 
@@ -58,14 +60,12 @@ export interface GatewayDeriver extends Deriver {
     /** Undefined: there is no such policy, or its certificates were not read yet. */
     get(key: string): BackendTlsFacts | undefined;
   };
-  /** At the start, the objects that policies name and whose first read has not ended. */
+  /** At the start, the objects that Gateways and policies name and whose first read has not ended. */
   unsynced(): readonly string[];
 }
 
 export interface GatewayDeriverOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "unsynced">;
-  readonly client: Pick<ResourceClient, "watch">;
-  readonly signal: AbortSignal;
   /** The class of the installation. */
   readonly class: string;
   readonly network: GatewayNetwork;
@@ -100,14 +100,12 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
   const routeConflicts = createRouteConflicts();
   const grants = createGrantIndex([]);
   const policies = createBackendTlsPolicies({ clusterState, client, signal, log, onChange });
-  /** Whether everything was read once. Afterwards, an object that is not read yet delays only its own policy. */
-  let isStarted = false;
   let listeners = new BucketMap<DocumentListener>(byHash);
   let markedGateways = new Set<string>();
   /** Gateways whose ports or addresses may have changed. */
   let movedGateways = new Set<string>();
   let markedRoutes = new Set<string>();
-  /** Whether everything was read once. Afterwards, an object that is not read yet delays only its own Gateway. */
+  /** Whether everything was read once. Afterwards, an object that is not read yet delays only its user. */
   let isStarted = false;
 
   const named = createNamedObjects({
@@ -218,7 +216,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
           },
           ownerOf(ownerKind, owner) {
             lookups.add(`${ownerKind}/${owner}`);
-            return ownerKind === "Gateway" ? gatewayOwner(gateways.get(owner)) : setOwner(listenerSets.get(owner));
+            return listenerOwnerOf({ gateways, listenerSets }, ownerKind, owner);
           },
           conflictOf: (listener) => routeConflicts.conflictOf(listener, ref),
           namespaceLabels: (namespace) => namespaceLabelsOf(namespace, lookups),
@@ -267,12 +265,14 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
       if (after) gateways.set(key, after);
       else gateways.delete(key);
       recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
-      const differs =
-        !isDeepStrictEqual(before?.listeners, after?.listeners) ||
-        !isDeepStrictEqual(before?.backendCertificate, after?.backendCertificate);
-      results.set(key, differs || results.get(key) === true);
-      if (!differs) return;
-      markUsers(`Gateway/${key}`);
+      const hasOtherCertificate = !isDeepStrictEqual(before?.backendCertificate, after?.backendCertificate);
+      const differs = !isDeepStrictEqual(before?.listeners, after?.listeners);
+      if (differs || hasOtherCertificate) markUsers(`Gateway/${key}`);
+      if (hasOtherCertificate)
+        for (const { listenerSet } of after?.listenerSets ?? []) markUsers(`ListenerSet/${resourceKey(listenerSet)}`);
+      const isDocumentChanged = replaceSets(before?.listenerSets ?? [], after?.listenerSets ?? []) || differs;
+      record(`Gateway/${key}`, isDocumentChanged);
+      if (!isDocumentChanged) return;
       const served = new Map<string, DocumentListener | undefined>();
       for (const { id } of before ? allListeners(before) : []) served.set(id, undefined);
       for (const { id, served: listener } of after ? allListeners(after) : []) {
@@ -302,8 +302,13 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     }
   }
 
-  /** Returns the `refKey`s of the routes that were derived again. */
-  function deriveRoutes(changes: DerivedChanges): ReadonlySet<string> {
+  /**
+   * Returns the `refKey`s of the routes that were derived again.
+   *
+   * @param changedServices Gets the backends of these routes: the Gateways of a route are in the statuses of the policies
+   * for its backends.
+   */
+  function deriveRoutes(changes: DerivedChanges, changedServices: Set<string>): ReadonlySet<string> {
     const marked = markedRoutes;
     markedRoutes = new Set();
     for (const key of marked) {
@@ -321,6 +326,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
       recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
       if (after) routes.set(key, after);
       else routes.delete(key);
+      for (const service of [...(before?.services ?? []), ...(after?.services ?? [])]) changedServices.add(service);
     }
   }
 
@@ -345,7 +351,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
       },
     },
     unsynced() {
-      const missing = isStarted ? [] : policies.unsettled();
+      const missing = isStarted ? [] : [...named.unsettled(), ...policies.unsettled()];
       isStarted ||= missing.length === 0 && watch.unsynced().length === 0;
       return missing;
     },
@@ -368,20 +374,11 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
       const changes: DerivedChanges = new Map();
       const changedServices = new Set(policies.derive());
       for (const service of changedServices) markUsers(`${BACKEND_TLS}/${service}`);
-      const changedGateways = deriveGateways(changes);
-      const changedRoutes = markedRoutes;
-      markedRoutes = new Set();
+      const changedOwners = deriveGateways(changes);
+      const changedRoutes = deriveRoutes(changes, changedServices);
       for (const key of changedRoutes) {
-        const before = routes.get(key);
-        const after = routeAfter(key);
-        recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
-        const ids = new Set(after?.parents.flatMap((parent) => parent.listeners));
-        for (const gateway of attached.set(key, ids))
-          if (!changedGateways.has(gateway)) changedGateways.set(gateway, false);
-        if (after) routes.set(key, after);
-        else routes.delete(key);
-        // The Gateways of a route are in the statuses of the policies for its backends.
-        for (const service of [...(before?.services ?? []), ...(after?.services ?? [])]) changedServices.add(service);
+        const ids = new Set(routes.get(key)?.parents.flatMap((parent) => parent.listeners));
+        for (const owner of attached.set(key, ids)) if (!changedOwners.has(owner)) changedOwners.set(owner, false);
       }
       const changedPolicies = new Set([...changedServices].flatMap((service) => [...policies.policiesOf(service)]));
       return {
@@ -401,13 +398,3 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
     },
   };
 }
-
-const gatewayOwner = (derived: DerivedGateway | undefined): ListenerOwner | undefined =>
-  derived && { owner: derived.gateway, listeners: derived.listeners };
-
-const setOwner = (derived: DerivedListenerSet | undefined): ListenerOwner | undefined =>
-  derived && {
-    owner: derived.listenerSet,
-    listeners: derived.listeners,
-    refused: derived.isAttached ? undefined : derived.accepted,
-  };

@@ -82,7 +82,11 @@ function gatewayRoute(name: string, options: RouteOptions = {}): Resource {
 }
 
 const coreService = (name: string, namespace: string): Resource =>
-  resource("Service", name, { apiVersion: "v1", metadata: { name, namespace }, spec: { ports: [{ port: 80 }] } });
+  resource("Service", name, {
+    apiVersion: "v1",
+    metadata: { name, namespace },
+    spec: { ports: [{ name: "http", port: 80 }] },
+  });
 
 const certificate = resource("Secret", "cert", {
   apiVersion: "v1",
