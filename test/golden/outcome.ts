@@ -134,7 +134,7 @@ function gatewayApiConditions(
   derive: DeriveStage,
   problems: Translation["problems"],
 ): readonly (readonly [string, readonly string[]])[] {
-  const { gateways, routes, attachedRoutes, backendTls } = derive.gateway;
+  const { gateways, listenerSets, routes, attachedRoutes, backendTls } = derive.gateway;
   const lines = (conditions: readonly Condition[], prefix = "") =>
     conditions.map(
       ({ type, status, reason, message }) =>

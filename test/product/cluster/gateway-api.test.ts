@@ -15,6 +15,7 @@ import {
   gatewayMembers,
   grpcRouteMembers,
   httpRouteMembers,
+  listenerSetMembers,
   tlsRouteMembers,
 } from "@sluice/crds";
 import { parse } from "yaml";
@@ -38,15 +39,17 @@ const { serve, publish, close } = coreServices(suite);
 after(close);
 
 const crds = await tool("gateway-api-crds");
-for (const plural of [
+const plurals = [
   "gatewayclasses",
   "gateways",
+  "listenersets",
   "httproutes",
   "grpcroutes",
   "tlsroutes",
   "backendtlspolicies",
   "referencegrants",
-])
+];
+for (const plural of plurals)
   await kubectl(["apply", "--server-side", "-f", join(crds, `gateway.networking.k8s.io_${plural}.yaml`)]);
 await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
 
