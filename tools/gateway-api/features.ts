@@ -9,12 +9,14 @@ export const unsupportedProfiles: Readonly<Record<string, string>> = {
   "GATEWAY-UDP": "UDPRoute is not implemented: Sluice serves HTTP, and TLS by server name",
 };
 
+const RETRY = "served, but the suite runs with the CRDs of the standard channel, which lack the field `retry`";
+
 /** The reason why an extended feature is not supported. */
 export const unsupportedFeatures: Readonly<Record<string, string>> = {
-  GatewayFrontendClientCertificateValidation: "not implemented yet; the plugin mtls-auth verifies clients",
-  GatewayFrontendClientCertificateValidationInsecureFallback: "see GatewayFrontendClientCertificateValidation",
   GatewayInfrastructure:
     "served, but the suite looks for the Service in the namespace of the Gateway; it is in the namespace of the nodes, which it selects",
   GatewayStaticAddresses: "the address of a Gateway is that of its Service, which Kubernetes chooses",
-  ListenerSet: "not implemented yet",
+  HTTPRouteRetry: RETRY,
+  HTTPRouteRetryBackendTimeout: RETRY,
+  HTTPRouteRetryConnectionError: RETRY,
 };

@@ -15,7 +15,7 @@ import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/f
 
 const intro = `# Gateway API
 
-The operator serves GatewayClasses, Gateways, HTTPRoutes, GRPCRoutes, TLSRoutes, BackendTLSPolicies and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project, and Sluice neither installs nor deletes them: \`kubectl apply --server-side -f https://github.com/kubernetes-sigs/gateway-api/releases/download/v1.6.3/standard-install.yaml\`. The operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights that the current chart or Pulumi stack gives it, it ignores these kinds, and its log names the missing rights.
+The operator serves GatewayClasses, Gateways, ListenerSets, HTTPRoutes, GRPCRoutes, TLSRoutes, BackendTLSPolicies and ReferenceGrants of the Gateway API (\`gateway.networking.k8s.io\`, version 1.6), together with Sluice's own resources and Ingresses. The CRDs come from the Gateway API project, and Sluice neither installs nor deletes them: \`kubectl apply --server-side -f https://github.com/kubernetes-sigs/gateway-api/releases/download/v1.6.3/standard-install.yaml\`. The operator works without them, and serves the resources when the CRDs are installed. Until the operator has the rights that the current chart or Pulumi stack gives it, it ignores these kinds, and its log names the missing rights.
 
 ## Which Gateways are served
 
@@ -49,12 +49,14 @@ Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restric
 |---|---|---|
 | GatewayClass | \`Accepted\` | the installation serves its Gateways; \`supportedFeatures\` lists what it serves |
 | Gateway | \`Accepted\` | at least one listener can be served |
-| Gateway, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |
-| Gateway with \`spec.tls.backend\` | \`ResolvedRefs\` | the client certificate for backends can be used |
+| ListenerSet | \`Accepted\` | the Gateway allows the ListenerSet (otherwise \`NotAllowed\`), and at least one listener can be served (otherwise \`ListenersNotValid\`). A listener in conflict is not accepted |
+| Gateway, ListenerSet, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |
 | listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol (\`HTTPS\` and \`TLS\` may share a port), or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), also: an older Gateway has such a listener; that one is served |
-| listener | \`ResolvedRefs\` | certificates and kinds of routes are valid |
-| route, for each Gateway | \`Accepted\` | the route has attached to a listener, and everything in it is supported |
-| route, for each Gateway | \`ResolvedRefs\` | all backends can be used |
+| listener | \`ResolvedRefs\` | certificates, CA certificates for clients, and kinds of routes are valid |
+| Gateway with \`spec.tls.backend\` | \`ResolvedRefs\` | the client certificate for backends can be used |
+| Gateway | \`InsecureFrontendValidationMode\` | \`True\` if \`spec.tls.frontend\` admits clients without a valid certificate; otherwise absent |
+| route, for each Gateway or ListenerSet | \`Accepted\` | the route has attached to a listener, and everything in it is supported |
+| route, for each Gateway or ListenerSet | \`ResolvedRefs\` | all backends can be used |
 | BackendTLSPolicy, for each Gateway whose routes use a target | \`Accepted\` | the policy applies to its targets: no older policy does, and its certificate authorities are known |
 | BackendTLSPolicy, for each Gateway whose routes use a target | \`ResolvedRefs\` | all \`caCertificateRefs\` can be used |
 
