@@ -157,7 +157,7 @@ export const httpRouteMembers: MemberTable = {
     effect:
       "Statuses of responses after which the request is sent again, whatever its method, to another endpoint if there is " +
       "one. Requests with a body of more than 64 KiB are not sent again. If no attempt is left, or `timeouts.request` " +
-      "leaves no time for one, the client gets the response.",
+      "leaves no time for one, the client gets the response. Only the CRDs of the experimental channel have `retry`.",
   },
   "rules[].retry.attempts": {
     effect:
