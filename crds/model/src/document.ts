@@ -146,7 +146,7 @@ export interface RouteExtras {
 }
 
 /** The maximum length of `trusted_certificates`: enough for a bundle of all CAs that operating systems trust. */
-export const MAX_TRUSTED_CERTIFICATES = 2 ** 18;
+export const MAX_UPSTREAM_AUTHORITIES = 2 ** 18;
 
 /** A name of which the certificate of an upstream must have at least one. */
 export interface UpstreamName {

@@ -16,7 +16,7 @@ import {
   type CaCertificateExtras,
   type CertificateExtras,
   type CredentialExtras,
-  MAX_TRUSTED_CERTIFICATES,
+  MAX_UPSTREAM_AUTHORITIES,
   type PluginExtras,
   type RouteExtras,
   type ServiceExtras,
@@ -114,7 +114,7 @@ const upstreamTls: SchemaNode = {
     trusted_certificates: text({
       description: "CA certificates in PEM.",
       rule: "certificate-chain",
-      maxLength: MAX_TRUSTED_CERTIFICATES,
+      maxLength: MAX_UPSTREAM_AUTHORITIES,
     }),
     names: array(upstreamName, { description: "The names that the certificate may have.", maxItems: 16 }),
   }),
