@@ -1,6 +1,6 @@
 /** How the TLS servers behind core Services are verified (Gateway API, "BackendTLSPolicy"). Pure. */
 import { X509Certificate } from "node:crypto";
-import { MAX_TRUSTED_CERTIFICATES, type UpstreamName, type UpstreamTls } from "@sluice/model";
+import { MAX_UPSTREAM_AUTHORITIES, type UpstreamName, type UpstreamTls } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
 import { entryOf } from "../../../translate/secrets.ts";
 import { type Finding, fails, type ObjectReference, succeeds } from "../gateway-api.ts";
@@ -99,10 +99,10 @@ function authoritiesOf(
   const [fault] = found.filter((one) => typeof one !== "string");
   if (certificates === "" && fault)
     return { accepted: fails("NoValidCACertificate", fault.message), resolvedRefs: fault };
-  if (certificates.length > MAX_TRUSTED_CERTIFICATES) {
+  if (certificates.length > MAX_UPSTREAM_AUTHORITIES) {
     const message =
       `spec.validation.caCertificateRefs: the certificates have ${certificates.length} characters, at most ` +
-      `${MAX_TRUSTED_CERTIFICATES} are allowed: remove some, or use wellKnownCACertificates`;
+      `${MAX_UPSTREAM_AUTHORITIES} are allowed: remove some, or use wellKnownCACertificates`;
     return {
       accepted: fails("NoValidCACertificate", message),
       resolvedRefs: fails("InvalidCACertificateRef", message),
