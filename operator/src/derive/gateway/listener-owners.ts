@@ -7,26 +7,26 @@ import {
   parentOfListenerSet,
 } from "@sluice/crds";
 
-export interface ListenerOwners {
+export interface DerivedOwners {
   readonly gateways: ReadonlyMap<string, DerivedGateway>;
   readonly listenerSets: ReadonlyMap<string, DerivedListenerSet>;
 }
 
 /** @param key `namespace/name` */
 export const listenerOwnerOf = (
-  owners: ListenerOwners,
+  owners: DerivedOwners,
   kind: ListenerOwnerKind,
   key: string,
 ): ListenerOwner | undefined => (kind === "Gateway" ? gatewayOwner(owners, key) : setOwner(owners, key));
 
-function gatewayOwner({ gateways }: ListenerOwners, key: string): ListenerOwner | undefined {
+function gatewayOwner({ gateways }: DerivedOwners, key: string): ListenerOwner | undefined {
   const derived = gateways.get(key);
   if (!derived) return undefined;
   const { gateway: owner, listeners, backendCertificate } = derived;
   return { owner, gateway: key, listeners, certificate: backendCertificate?.name };
 }
 
-function setOwner({ gateways, listenerSets }: ListenerOwners, key: string): ListenerOwner | undefined {
+function setOwner({ gateways, listenerSets }: DerivedOwners, key: string): ListenerOwner | undefined {
   const derived = listenerSets.get(key);
   if (!derived) return undefined;
   const { listenerSet: owner, listeners, isAttached, accepted } = derived;
