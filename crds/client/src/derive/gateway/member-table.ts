@@ -66,9 +66,9 @@ export const gatewayMembers: MemberTable = {
   },
   "tls.frontend": {
     effect:
-      "HTTPS listeners, also those of ListenerSets, serve only clients with a certificate of an authority in `ca.crt` of a " +
-      "ConfigMap or Secret; other connections are closed. With `AllowInsecureFallback`, all clients are served. A listener " +
-      "without a valid CA certificate is not opened (`NoValidCACertificate`).",
+      "HTTPS listeners, and TLS listeners with the mode `Terminate`, serve only clients with a certificate of an authority " +
+      "in `ca.crt` of a ConfigMap or Secret; other connections are closed. With `AllowInsecureFallback`, all clients are " +
+      "served. A listener without a valid CA certificate is not opened (`NoValidCACertificate`).",
   },
 };
 
