@@ -95,7 +95,7 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   ["plugins", limits({ minute: 0 }), "config.minute: value must be greater than 0"],
   // Unknown members
   ["services", { host: "a", foo: 1, bar: null }, "foo: unknown field", "bar: unknown field"],
-  ["services", { host: "a", _sluice: {} }, "_sluice: unknown field"],
+  ["consumers", { username: "a", _sluice: {} }, "_sluice: unknown field"],
   ["keyauth_credentials", { key: "k", consumer: { id: UUID }, updated_at: 1 }, "updated_at: unknown field"],
   ["plugins", { name: "cors", config: { x: 1 } }, "config.x: unknown field"],
   ["plugins", limits({ minute: 1, redis: { x: 1 } }), "config.redis.x: unknown field"],
