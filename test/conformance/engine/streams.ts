@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { before, describe, it, type TestContext } from "node:test";
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { DocumentListener, Service, SnapshotRoute } from "@sluice/model";
-import { serviceNamed } from "../../../gateway/src/compile/testing-entities.ts";
+import { routeNamed, serviceNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import type { StreamRecord } from "../../../gateway/src/proxy/streams/stream-record.ts";
 import { type Authority, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial } from "./client.ts";
@@ -273,7 +273,6 @@ export function streamSuite(engine: Engine): void {
         const service = await backend(test, "plain");
         const routes = { r: routeOf("tls_passthrough", service) };
         const { rig, port } = await startStreams(test, { protocol: "tls_passthrough", services: [service], routes });
-        const { routeNamed } = await import("../../../gateway/src/compile/testing-entities.ts");
         const pluginMembers =
           members === "route"
             ? { route: { id: routeNamed("r", {}).id } }
@@ -286,6 +285,18 @@ export function streamSuite(engine: Engine): void {
         });
         assert.equal(await answerFor(test, port, "a.example"), expected);
       });
+
+    it("secures the connection to the target of a service with the protocol https, without ALPN", async (test) => {
+      const { certificate: cert, key } = await issue("secure", ["a.example"]);
+      const server = createTlsServer({ cert, key, ALPNProtocols: ["http/1.1"] }, (socket) =>
+        socket.on("error", () => {}).end(`protocol ${socket.alpnProtocol}`),
+      );
+      const members = { port: portOf(await listen(test, server)), protocol: "https", tls_verify: false } as const;
+      const service = serviceNamed("secure", members);
+      const routes = { r: routeOf("tls", service) };
+      const { port } = await startStreams(test, { protocol: "tls", services: [service], routes });
+      assert.equal(await answerFor(test, port, "a.example"), "protocol false");
+    });
 
     it("closes a connection before it reaches the backend if the listener requires a certificate of the client", async (test) => {
       const { service, next } = await plainBackend(test);
