@@ -97,7 +97,7 @@ export * from "./revisions.ts";
 export { classOf, identityOf, sluiceKindOf } from "./translate/identity.ts";
 export { byAge, createAgeOrder } from "./translate/incremental/age-order.ts";
 export { DependencyIndex, isFewChanges } from "./translate/incremental/dependency-index.ts";
-export { Relation } from "./translate/incremental/relation.ts";
+export { MultiMap, Relation } from "./translate/incremental/relation.ts";
 export * from "./translate/incremental/resource-lookups.ts";
 export * from "./translate/incremental/tracked-translation.ts";
 export { createTranslationCache, type TranslationCache } from "./translate/incremental/translation-cache.ts";

@@ -2,7 +2,7 @@
  * HTTPRoutes and GRPCRoutes with a common hostname on a listener exclude each other: the older route is accepted there
  * (Gateway API, GRPCRoute `spec.hostnames`).
  */
-import { type AttachedListener, byAge, type DerivedRoute, type Resource } from "@sluice/crds";
+import { type AttachedListener, byAge, type DerivedRoute, MultiMap, Relation, type Resource } from "@sluice/crds";
 
 /** A route that attaches to a listener. */
 interface RouteClaim extends Pick<AttachedListener, "hosts"> {
@@ -10,33 +10,27 @@ interface RouteClaim extends Pick<AttachedListener, "hosts"> {
 }
 
 export function createRouteConflicts() {
-  /** By the listener's name in the document, and by the `refKey` of the route. */
-  const claims = new Map<string, Map<string, RouteClaim>>();
-  /** The refused routes by listener, each with the reason. */
-  const refused = new Map<string, ReadonlyMap<string, string>>();
-  const listenersOf = new Map<string, readonly string[]>();
-  let changedListeners = new Set<string>();
+  /** By the listener's name in the document. */
+  const listeners = new Map<string, ListenerRoutes>();
+  /** Routes (`refKey`), and the listeners to which they attach. */
+  const attached = new Relation<string, string>();
+  const changedListeners = new Set<string>();
 
   return {
     /** Why the listener does not accept the route; undefined: no other route excludes it. */
-    conflictOf: (listener: string, route: string): string | undefined => refused.get(listener)?.get(route),
+    conflictOf: (listener: string, route: string): string | undefined => listeners.get(listener)?.refused.get(route),
 
     /** Replaces the listeners to which a route (`refKey`) attaches; undefined: it is gone. */
     set(key: string, derived: Pick<DerivedRoute, "route" | "attaching"> | undefined): void {
-      for (const id of listenersOf.get(key) ?? []) {
-        claims.get(id)?.delete(key);
-        if (claims.get(id)?.size === 0) claims.delete(id);
+      const attaching = derived?.attaching ?? [];
+      const after = new Set(attaching.map(({ id }) => id));
+      for (const id of attached.set(key, after)) {
+        listeners.get(id)?.remove(key);
         changedListeners.add(id);
       }
-      listenersOf.delete(key);
-      if (!derived || derived.attaching.length === 0) return;
-      const { route, attaching } = derived;
-      listenersOf.set(
-        key,
-        attaching.map(({ id }) => id),
-      );
+      if (!derived) return;
       for (const { id, hosts } of attaching) {
-        claims.getOrInsertComputed(id, () => new Map()).set(key, { route, hosts });
+        listeners.getOrInsertComputed(id, () => new ListenerRoutes()).add(key, { route: derived.route, hosts });
         changedListeners.add(id);
       }
     },
@@ -45,25 +39,99 @@ export function createRouteConflicts() {
     resolve(): ReadonlySet<string> {
       const changed = new Set<string>();
       for (const id of changedListeners) {
-        const before = refused.get(id) ?? new Map<string, string>();
-        const after = refusedOf(claims.get(id) ?? new Map());
-        if (after.size > 0) refused.set(id, after);
-        else refused.delete(id);
-        for (const key of new Set([...before.keys(), ...after.keys()]))
-          if (before.get(key) !== after.get(key)) changed.add(key);
+        for (const key of listeners.get(id)?.resolve() ?? []) changed.add(key);
+        if (listeners.get(id)?.isEmpty) listeners.delete(id);
       }
-      changedListeners = new Set();
+      changedListeners.clear();
       return changed;
     },
   };
 }
 
-/** The refused routes of a listener. A refused route excludes no others. */
-function refusedOf(claims: ReadonlyMap<string, RouteClaim>): ReadonlyMap<string, string> {
+/** The routes that attach to one listener. Only those that are connected by common hosts are decided again. */
+class ListenerRoutes {
+  /** The refused routes (`refKey`), each with the reason. */
+  readonly refused = new Map<string, string>();
+  readonly #claims = new Map<string, RouteClaim>();
+  readonly #byKind = new MultiMap<string, string>();
+  /** By kind and host. */
+  readonly #byHost = new MultiMap<string, string>();
+  /** By kind and the domains above the hosts. */
+  readonly #byDomain = new MultiMap<string, string>();
+  #undecided = new Set<string>();
+
+  get isEmpty(): boolean {
+    return this.#claims.size === 0;
+  }
+
+  add(key: string, claim: RouteClaim): void {
+    this.#claims.set(key, claim);
+    this.#index(key, claim, "add");
+    this.#undecided.add(key);
+  }
+
+  remove(key: string): void {
+    const claim = this.#claims.get(key);
+    if (!claim) return;
+    this.#claims.delete(key);
+    this.#index(key, claim, "delete");
+    this.#undecided.add(key);
+    for (const rival of this.#rivalsOf(claim)) this.#undecided.add(rival);
+  }
+
+  /** Returns the routes that have other conflicts than before. */
+  resolve(): readonly string[] {
+    const connected = this.#undecided;
+    this.#undecided = new Set();
+    // The set grows during the iteration.
+    for (const key of connected) {
+      const claim = this.#claims.get(key);
+      for (const rival of claim ? this.#rivalsOf(claim) : []) connected.add(rival);
+    }
+    const after = refusedOf(
+      [...connected].flatMap((key) => {
+        const claim = this.#claims.get(key);
+        return claim ? [[key, claim] as const] : [];
+      }),
+    );
+    return [...connected].filter((key) => {
+      const [before, reason] = [this.refused.get(key), after.get(key)];
+      if (reason === undefined) this.refused.delete(key);
+      else this.refused.set(key, reason);
+      return before !== reason;
+    });
+  }
+
+  #index(key: string, { route: { kind }, hosts }: RouteClaim, change: "add" | "delete"): void {
+    this.#byKind[change](kind, key);
+    for (const host of hosts) {
+      this.#byHost[change](`${kind} ${host ?? ""}`, key);
+      for (const domain of host === undefined ? [] : domainsAbove(host))
+        this.#byDomain[change](`${kind} ${domain}`, key);
+    }
+  }
+
+  /** The routes of other kinds with a common host. */
+  *#rivalsOf({ route, hosts }: RouteClaim): Generator<string> {
+    for (const kind of this.#byKind.keys()) {
+      if (kind === route.kind) continue;
+      for (const host of hosts) {
+        if (host === undefined) yield* this.#byKind.get(kind);
+        else {
+          for (const other of ["", host, ...domainsAbove(host).map((domain) => `*.${domain}`)])
+            yield* this.#byHost.get(`${kind} ${other}`);
+          if (host.startsWith("*.")) yield* this.#byDomain.get(`${kind} ${host.slice(2)}`);
+        }
+      }
+    }
+  }
+}
+
+/** The refused routes among routes of a listener, each with the reason. A refused route excludes no others. */
+function refusedOf(claims: readonly (readonly [string, RouteClaim])[]): ReadonlyMap<string, string> {
   const refused = new Map<string, string>();
-  if (new Set(claims.values().map(({ route }) => route.kind)).size < 2) return refused;
   const accepted = new Map<string, HostSet>();
-  for (const [key, { route, hosts }] of [...claims].sort(([, one], [, other]) => byAge(one.route, other.route))) {
+  for (const [key, { route, hosts }] of claims.toSorted(([, one], [, other]) => byAge(one.route, other.route))) {
     const [other] = accepted
       .entries()
       .filter(([kind, of]) => kind !== route.kind && hosts.some((host) => of.overlaps(host)));
