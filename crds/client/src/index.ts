@@ -34,6 +34,7 @@ export {
   type Finding,
   type ListenerOwnerKind,
   type RouteKind,
+  requestedAddresses,
   routeKinds,
   succeeds,
 } from "./derive/gateway/gateway-api.ts";

@@ -77,10 +77,11 @@ export function parentOfListenerSet(listenerSet: Resource): string | undefined {
 /** Why the whole Gateway is refused. */
 function gatewayFault(gateway: Resource): Finding | undefined {
   const { addresses = [], infrastructure } = gatewaySpecOf(gateway);
-  if (addresses.some(({ value = "" }) => value !== ""))
+  const unknown = addresses.find(({ type = "IPAddress" }) => type !== "IPAddress" && type !== "Hostname");
+  if (unknown)
     return fails(
       "UnsupportedAddress",
-      "spec.addresses is not supported: the Gateway gets the addresses of its Service",
+      `spec.addresses: the type ${unknown.type} is not supported: use IPAddress or Hostname`,
     );
   if (infrastructure?.parametersRef)
     return fails("InvalidParameters", "spec.infrastructure.parametersRef is not supported: remove it");

@@ -64,7 +64,7 @@ export interface FrontendTls {
 export interface GatewaySpec {
   readonly gatewayClassName: string;
   readonly listeners: readonly Listener[];
-  readonly addresses?: readonly { readonly value?: string }[];
+  readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
   readonly infrastructure?: { readonly parametersRef?: object };
   readonly tls?: {
     readonly frontend?: FrontendTls;
@@ -153,6 +153,10 @@ export const documentProtocolOf = (
 ): DocumentListener["protocol"] | undefined => streamOf(listener) ?? httpProtocols[listener.protocol];
 
 export const gatewaySpecOf = ({ spec }: Resource): GatewaySpec => spec as unknown as GatewaySpec;
+/** The addresses that a Gateway asks for. */
+export const requestedAddresses = (gateway: Resource): readonly string[] =>
+  (gatewaySpecOf(gateway).addresses ?? []).flatMap(({ value = "" }) => (value === "" ? [] : [value]));
+
 export const listenerSetSpecOf = ({ spec }: Resource): ListenerSetSpec => (spec ?? {}) as unknown as ListenerSetSpec;
 export const routeSpecOf = ({ spec }: Resource): GatewayRouteSpec => (spec ?? {}) as GatewayRouteSpec;
 

@@ -3,7 +3,7 @@ import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
 import type { DerivedRoute } from "./derive-route.ts";
-import { type Finding, fails, GATEWAY_API, type ParentReference, succeeds } from "./gateway-api.ts";
+import { type Finding, fails, GATEWAY_API, type ParentReference, requestedAddresses, succeeds } from "./gateway-api.ts";
 import { isInsecure } from "./listeners/client-validation.ts";
 import type { DerivedListenerSet } from "./listeners/derive-listener-set.ts";
 import type { GatewayListener } from "./listeners/derive-listeners.ts";
@@ -37,7 +37,9 @@ export const conditionOf = ({ metadata }: Resource, type: string, { status, reas
 
 export function gatewayStatus(derived: DerivedGateway, progress: GatewayProgress) {
   const { gateway, accepted, listeners, listenerSets, backendCertificate } = derived;
-  const { addresses } = progress;
+  const requested = requestedAddresses(gateway);
+  const addresses = progress.addresses.filter(({ value }) => requested.length === 0 || requested.includes(value));
+  const missing = requested.filter((value) => !addresses.some((one) => one.value === value));
   const programmed = listeners.map((one) => listenerProgrammed(one, progress));
   return {
     addresses,
@@ -45,7 +47,7 @@ export function gatewayStatus(derived: DerivedGateway, progress: GatewayProgress
     conditions: [
       conditionOf(gateway, "Accepted", accepted),
       ...(backendCertificate ? [conditionOf(gateway, "ResolvedRefs", backendCertificate.resolvedRefs)] : []),
-      conditionOf(gateway, "Programmed", gatewayProgrammed(accepted, programmed, addresses)),
+      conditionOf(gateway, "Programmed", gatewayProgrammed(accepted, programmed, { addresses, missing })),
       ...(isInsecure(gateway) ? [conditionOf(gateway, "InsecureFrontendValidationMode", INSECURE)] : []),
     ],
     listeners: listenerStatuses(gateway, listeners, progress),
@@ -113,13 +115,15 @@ function listenerProgrammed(
 function gatewayProgrammed(
   accepted: Finding,
   listeners: readonly Finding[],
-  addresses: GatewayProgress["addresses"],
+  { addresses, missing }: { readonly addresses: GatewayProgress["addresses"]; readonly missing: readonly string[] },
 ): Finding {
   if (accepted.status === "False") return fails("Invalid", accepted.message);
   const valid = listeners.filter(({ reason }) => reason !== "Invalid");
   if (valid.length === 0) return fails("Invalid", "no listener can be served; see the status of the listeners");
   const pending = valid.find(({ status }) => status === "False");
   if (pending) return pending;
+  if (missing.length > 0)
+    return fails("AddressNotUsable", `the Gateway does not have the address ${missing.join(", ")} of spec.addresses`);
   if (addresses.length === 0)
     return fails("AddressNotAssigned", "the Service of the Gateway has no address yet; see its status");
   return succeeds("Programmed");

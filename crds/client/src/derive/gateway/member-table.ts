@@ -50,7 +50,12 @@ const listenerMembers: MemberTable = {
 export const gatewayMembers: MemberTable = {
   gatewayClassName: { effect: "Decides whether the Gateway belongs to the installation." },
   ...listenerMembers,
-  addresses: refused("A Gateway with a `value` is not accepted (`UnsupportedAddress`); an empty one has no effect."),
+  addresses: {
+    effect:
+      "`IPAddress` or `Hostname`; others are not accepted (`UnsupportedAddress`). A Service of the type LoadBalancer asks " +
+      "for the only IP address of the list (`loadBalancerIP`). Without all requested addresses, the Gateway is not " +
+      "programmed (`AddressNotUsable`); the status shows only requested addresses.",
+  },
   "infrastructure.annotations": { effect: "Annotations of the Service that the operator creates for the Gateway." },
   "infrastructure.labels": { effect: "Labels of the Service that the operator creates for the Gateway." },
   "infrastructure.parametersRef": refused("The Gateway is not accepted (`InvalidParameters`)."),
@@ -68,7 +73,8 @@ export const gatewayMembers: MemberTable = {
     effect:
       "HTTPS listeners, and TLS listeners with the mode `Terminate`, serve only clients with a certificate of an authority " +
       "in `ca.crt` of a ConfigMap or Secret; other connections are closed. With `AllowInsecureFallback`, all clients are " +
-      "served. A listener without a valid CA certificate is not opened (`NoValidCACertificate`).",
+      "served. A listener without a valid CA certificate is not opened (`NoValidCACertificate`). A change applies to new " +
+      "connections.",
   },
 };
 
