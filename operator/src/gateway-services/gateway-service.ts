@@ -1,7 +1,8 @@
 /** The core Service through which clients reach a Gateway. Pure. */
 import { createHash } from "node:crypto";
+import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import { allListeners, type DerivedGateway, type Resource, resourceKey } from "@sluice/crds";
+import { allListeners, type DerivedGateway, type Resource, requestedAddresses, resourceKey } from "@sluice/crds";
 import type { DocumentListener } from "@sluice/model";
 import type { OperatorSettings } from "../settings.ts";
 
@@ -58,6 +59,7 @@ export function gatewayService(
     spec: {
       type,
       ...(type !== "ClusterIP" && { externalTrafficPolicy }),
+      ...(type === "LoadBalancer" && loadBalancerIp(gateway)),
       selector: nodes.spec?.selector,
       ports,
     },
@@ -71,6 +73,12 @@ const portNames: Readonly<Record<DocumentListener["protocol"], string>> = {
   tls: "tls",
   tls_passthrough: "tls",
 };
+
+/** Kubernetes has no member for several addresses. */
+function loadBalancerIp(gateway: Resource): { readonly loadBalancerIP?: string } {
+  const [address, ...others] = requestedAddresses(gateway);
+  return address !== undefined && others.length === 0 && isIP(address) !== 0 ? { loadBalancerIP: address } : {};
+}
 
 /** Listeners that differ by their hosts share a port. */
 function portsOf(derived: DerivedGateway): readonly ServicePort[] {
