@@ -15,7 +15,8 @@ const RETRY = "served, but the suite runs with the CRDs of the standard channel,
 export const unsupportedFeatures: Readonly<Record<string, string>> = {
   GatewayInfrastructure:
     "served, but the suite looks for the Service in the namespace of the Gateway; it is in the namespace of the nodes, which it selects",
-  GatewayStaticAddresses: "the address of a Gateway is that of its Service, which Kubernetes chooses",
+  GatewayStaticAddresses:
+    "a Service of the type LoadBalancer asks for the address; the suite runs on a cluster without load balancers",
   HTTPRouteRetry: RETRY,
   HTTPRouteRetryBackendTimeout: RETRY,
   HTTPRouteRetryConnectionError: RETRY,
