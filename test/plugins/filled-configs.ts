@@ -43,7 +43,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   "request-validator": { version: "draft4", body_schema: "{}" },
   "response-ratelimiting": { limits: { video: { minute: 5 } } },
   session: { secret: "a secret for the cookies" },
-  "request-mirror": { mirrors: [{ service: "users-next" }] },
+  "request-mirror": { mirrors: [{ service: "users-next", percentage: 50 }] },
   "standard-webhooks": { secret_v1: "secret" },
   syslog: { host: "logs.test" },
   "tcp-log": { host: "logs.test", port: 514 },

@@ -25,9 +25,11 @@ function start(config: object) {
   };
 }
 
+const always = (service: string) => ({ service, percentage: 100 });
+
 describe("request-mirror", () => {
   it("mirrors a request to every service, with the limits of the config", () => {
-    const { request } = start({ mirrors: [{ service: "a" }, { service: "b" }], max_body_size: 10, timeout: 20 });
+    const { request } = start({ mirrors: [always("a"), always("b")], max_body_size: 10, timeout: 20 });
     assert.deepEqual(
       request().map(({ service, maxBody, timeout }) => [service, maxBody, timeout]),
       [
@@ -50,7 +52,7 @@ describe("request-mirror", () => {
   }
 
   it("counts the copies by service and result", async () => {
-    const { request, metrics } = start({ mirrors: [{ service: "a" }] });
+    const { request, metrics } = start({ mirrors: [always("a")] });
     for (const failure of [null, { kind: "failed", reason: "x" }, { kind: "dropped", reason: "x" }] as const)
       for (const { onEnd } of request()) onEnd(failure);
     const text = (await Array.fromAsync(textOf(metrics.tables))).join("");
@@ -59,7 +61,7 @@ describe("request-mirror", () => {
   });
 
   it("logs why a copy was not sent, at most once in ten seconds for each service", () => {
-    const { request, logged, advance } = start({ mirrors: [{ service: "a" }] });
+    const { request, logged, advance } = start({ mirrors: [always("a")] });
     const fail = () => {
       for (const { onEnd } of request()) onEnd({ kind: "failed", reason: "no connection" });
     };
@@ -75,6 +77,7 @@ describe("request-mirror", () => {
     [{}, "mirrors: required field missing"],
     [{ mirrors: [] }, "mirrors: length must be at least 1"],
     [{ mirrors: [{ percentage: 10 }] }, "mirrors.0.service: required field missing"],
+    [{ mirrors: [{ service: "a" }] }, "mirrors.0.percentage: required field missing"],
     [{ mirrors: [{ service: "a", percentage: 101 }] }, "mirrors.0.percentage: value should be between 0 and 100"],
   ] as const) {
     it(`refuses the config ${JSON.stringify(config)}`, () => {

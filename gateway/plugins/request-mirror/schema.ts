@@ -10,9 +10,9 @@ const mirror = record(
         "client certificate, requests are not mirrored.",
       maxLength: 256,
     }),
+    // Required: decK fills in no defaults of array elements, so it would report a difference with every run.
     percentage: decimal({
       description: "The part of the requests that is mirrored, evenly spread over the requests of a worker.",
-      default: 100,
       minimum: 0,
       maximum: 100,
     }),
