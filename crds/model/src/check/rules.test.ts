@@ -169,6 +169,7 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["", CERTIFICATE],
     [first.cert.replace("MII", "MIJ"), CERTIFICATE],
     [`${first.cert}${second.cert.replace("MII", "MIJ")}`, CERTIFICATE],
+    ["-----BEGIN CERTIFICATE-----\n".repeat(10_000), CERTIFICATE],
   ],
   "private-key": [
     [first.key, undefined],

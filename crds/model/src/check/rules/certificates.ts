@@ -1,16 +1,13 @@
 /** Rules for certificates and their keys. */
 import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:crypto";
 import { isEmptyValue, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
+import { certificateBlocksIn } from "../../certificate-details.ts";
 import type { TextRule } from "./rule.ts";
-
-const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
-
-const blocksOf = (pem: string): readonly string[] => pem.match(BLOCK) ?? [];
 
 /** The first certificate of a chain; undefined when there is none, or when any of them cannot be read. */
 function leafOf(chain: string): X509Certificate | undefined {
   try {
-    const [leaf] = blocksOf(chain).map((block) => new X509Certificate(block));
+    const [leaf] = certificateBlocksIn(chain).map((block) => new X509Certificate(block));
     return leaf;
   } catch {
     return undefined;
@@ -57,7 +54,7 @@ export const certificateRule: RecordRule = (members) => {
  */
 export const caCertificateRule: RecordRule = ({ cert }) => {
   if (typeof cert !== "string") return [];
-  if (blocksOf(cert).length > 1) return [ofWhole("please submit only one certificate at a time")];
+  if (certificateBlocksIn(cert).length > 1) return [ofWhole("please submit only one certificate at a time")];
   // OpenSSL also reads blocks such as X509 CERTIFICATE, so it could trust a certificate that is not checked here.
   if (cert.split("-----BEGIN").length > 2)
     return [ofWhole("expected one block that begins with -----BEGIN CERTIFICATE-----, and no others")];
@@ -74,7 +71,7 @@ export function certificateDigest(pem: string): string | null {
 
 /** Kong's message for a CA certificate that has expired at `now`. Undefined: not expired, or other checks refuse it. */
 export function expiredMessage(pem: string, now: Date): string | undefined {
-  const leaf = blocksOf(pem).length > 1 ? undefined : leafOf(pem);
+  const leaf = certificateBlocksIn(pem).length > 1 ? undefined : leafOf(pem);
   return leaf !== undefined && leaf.validToDate < now
     ? 'certificate expired, "Not After" time is in the past'
     : undefined;
