@@ -54,6 +54,9 @@ test("the oldest BackendTLSPolicy applies to a backend, before it one for the po
   assert.deepEqual(policyStatus(derive, "port"), []);
 });
 
+/** The first line of a certificate that has no end. */
+const LINE = "-----BEGIN CERTIFICATE-----\n";
+
 test("a backend whose certificate authorities cannot be read gets no requests, and those of a changed policy are awaited", () => {
   const { apply, derive, observers, reported } = deriveScene();
   const certificates = (data: object): Resource => resource("v1", "ConfigMap", "ca", { data: { ...data } });
@@ -68,6 +71,11 @@ test("a backend whose certificate authorities cannot be read gets no requests, a
   assert.ok(reported()?.includes("BackendTLSPolicy/shop/p"));
   observer?.changed(certificates({ "ca.crt": `A root:\n${first.cert}` }));
   assert.deepEqual(tlsOf(derive), ["https", "p.test"]);
+  for (const text of [LINE.repeat(2 ** 18 / LINE.length), `${"#".repeat(2 ** 18)}\n${first.cert}`]) {
+    observer?.changed(certificates({ "ca.crt": text }));
+    assert.deepEqual(policyStatus(derive, "p"), ["one, False NoValidCACertificate, False InvalidCACertificateRef"]);
+  }
+  observer?.changed(certificates({ "ca.crt": first.cert }));
   apply([backendTlsPolicy("p", { authorities: "other" })]);
   assert.deepEqual(tlsOf(derive), ["https", "p.test"], "the new ConfigMap has not been read");
   observers.get("ConfigMap shop metadata.name=other")?.replaced([certificates({ "ca.crt": "none" })]);

@@ -1,6 +1,5 @@
 /** How the TLS servers behind core Services are verified (Gateway API, "BackendTLSPolicy"). Pure. */
-import { X509Certificate } from "node:crypto";
-import { MAX_UPSTREAM_AUTHORITIES, type UpstreamName, type UpstreamTls } from "@sluice/model";
+import { MAX_UPSTREAM_AUTHORITIES, trustedCertificatesIn, type UpstreamName, type UpstreamTls } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
 import { entryOf } from "../../../translate/secrets.ts";
 import { type Finding, fails, type ObjectReference, succeeds } from "../gateway-api.ts";
@@ -130,19 +129,12 @@ function certificatesOf(
   if (!object) return invalid(`there is no ${kind} ${name} in the namespace of the policy, or it cannot be read`);
   const text = kind === "Secret" ? entryOf(object, ENTRY) : Object(object.data)[ENTRY];
   if (typeof text !== "string" || text === "") return invalid(`the ${kind} ${name} has no entry ${ENTRY}`);
-  return readableBlocks(text) ?? invalid(`the entry ${ENTRY} of the ${kind} ${name} must have certificates in PEM`);
-}
-
-const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
-
-/** Only the certificates, without text between them; undefined: there are none, or one cannot be read. */
-function readableBlocks(text: string): string | undefined {
-  const blocks = text.match(BLOCK);
-  if (!blocks) return undefined;
-  try {
-    for (const block of blocks) new X509Certificate(block);
-  } catch {
-    return undefined;
-  }
-  return blocks.join("\n");
+  if (text.length > MAX_UPSTREAM_AUTHORITIES)
+    return invalid(
+      `the entry ${ENTRY} of the ${kind} ${name} has ${text.length} characters, at most ${MAX_UPSTREAM_AUTHORITIES} are ` +
+        "allowed: remove comments and certificates that are not needed",
+    );
+  return (
+    trustedCertificatesIn(text) ?? invalid(`the entry ${ENTRY} of the ${kind} ${name} must have certificates in PEM`)
+  );
 }
