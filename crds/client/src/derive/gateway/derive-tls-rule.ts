@@ -16,11 +16,9 @@ const withoutPolicies = (lookups: RuleLookups): RuleLookups => ({ ...lookups, ba
 export function deriveTlsRule(route: Resource, request: RuleRequest, lookups: RuleLookups): DerivedRule {
   const passed = deriveFor("tls_passthrough", route, request, withoutPolicies(lookups));
   const terminated = deriveFor("tls", route, request, lookups);
-  const named = new Map(
-    [...terminated.contents, ...passed.contents].map((content) => [`${content.kind} ${content.name}`, content]),
-  );
+  const contents = [...terminated.contents, ...passed.contents];
   return {
-    contents: [...named.values()].map((content) => ({ ...content, spec: { ...content.spec, class: lookups.class } })),
+    contents: contents.map((content) => ({ ...content, spec: { ...content.spec, class: lookups.class } })),
     unsupported: request.refused ? [request.refused] : terminated.unsupported,
     unresolved: terminated.unresolved,
   };
@@ -51,8 +49,9 @@ function deriveFor(
   }
   return { contents, unsupported: fault && ofProtocol.length > 0 ? [fault] : [], unresolved: faults };
 
+  /** Each protocol has its own Service: policies may refuse a backend of one protocol, which the other protocol uses. */
   function serviceFor(certificate: CertificateName | undefined): string {
-    return derivedName("tls-route", name, padded(index), ...(tls ? ["secure"] : []), ...certificateParts(certificate));
+    return derivedName("tls-route", name, padded(index), protocol, ...certificateParts(certificate));
   }
 
   function routeAt({ host, listeners, certificate }: RoutePlace): DerivedContent {
