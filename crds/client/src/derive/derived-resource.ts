@@ -34,6 +34,11 @@ export interface DerivedResource extends Resource {
      * that has none, of the nearest path above it.
      */
     readonly sourcePaths: Readonly<Record<string, string>>;
+    /**
+     * The Services, of the same namespace, without which a Plugin is not served. Its config has only the names of their
+     * entities, which a Service of any namespace can have. Default: none.
+     */
+    readonly requiredServices?: readonly string[];
     /** Why the resource is not served as its source means it, for the status of the source. Default: it is. */
     readonly fault?: string;
   };

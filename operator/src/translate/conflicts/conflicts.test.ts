@@ -195,6 +195,31 @@ test("a Route whose reference needs a grant is served while the grant exists, an
   );
 });
 
+test("a derived Plugin is left out while an older Service of another namespace has the name of a Service that it requires", () => {
+  const { clusterState, put } = testClusterState();
+  const claim = (name: string) => put("Service", "team/old", { spec: { name, url: "http://old.test" } });
+  claim("old");
+  put("Service", "shop/mirror", { spec: { name: "shop.mirror", url: "http://mirror.test" } });
+  put("Route", "shop/web", { spec: { paths: ["/web"] } });
+  const mirrors = [{ service: "shop.mirror", percentage: 100 }];
+  const spec = { plugin: "request-mirror", config: { mirrors }, targetRefs: [{ kind: "Route", name: "web" }] };
+  put("Plugin", "shop/copies", {
+    spec,
+    derived: { requiredServices: ["mirror"], sourcePaths: {} },
+  } as Partial<Resource>);
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
+  const changed = new Set(["Service/team/old"]);
+  const outcome = (translation: Translation) => [
+    [...translation.items.plugins.values()].length,
+    problemOf(translation, "Plugin", "shop/copies")?.reason,
+  ];
+  assert.deepEqual(outcome(translate(clusterState)), [1, undefined]);
+  claim("shop.mirror");
+  assert.deepEqual(outcome(translate(clusterState, changed)), [0, "ServiceNotServed"]);
+  claim("old");
+  assert.deepEqual(outcome(translate(clusterState, changed)), [1, undefined]);
+});
+
 test("the problems of a resource in another namespace are not revealed", () => {
   const { clusterState, put } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test", port: 81 } });

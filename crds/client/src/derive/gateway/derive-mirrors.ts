@@ -32,6 +32,7 @@ export function deriveMirrors(
   const contents: DerivedContent[] = [];
   const faults: Finding[] = [];
   const receivers: { readonly service: string; readonly percentage: number }[] = [];
+  const requiredServices: string[] = [];
   for (const [index, { ref, percentage, source }] of mirrors.entries()) {
     const place = { kind: route.kind as RouteKind, namespace, path: source };
     const { backend, fault } = resolveBackend(ref, place, lookups);
@@ -46,8 +47,12 @@ export function deriveMirrors(
       ...backendService(route, { name, backends: [backend], protocol, certificate: undefined, members, source }),
     );
     receivers.push({ service: entityName, percentage });
+    requiredServices.push(name);
   }
   const [first] = mirrors;
-  const plugin = { plugin: "request-mirror", config: { mirrors: receivers }, source: first?.source ?? "" };
+  const config = { mirrors: receivers };
+  // An older Service of another namespace may have the name of the entity. It must not receive the copies, so the plugin
+  // is not served without its own Services.
+  const plugin = { plugin: "request-mirror", config, requiredServices, source: first?.source ?? "" };
   return { contents, plugins: receivers.length > 0 ? [plugin] : [], faults };
 }

@@ -205,7 +205,9 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     if (redirect) addPlugin(routeName, redirect);
     else if (!usesService(group)) addPlugin(routeName, termination(100, `${source}.backendRefs`));
     else if (refusedPercentage > 0) addPlugin(routeName, termination(refusedPercentage, `${source}.backendRefs`));
-    for (const plugin of [...effects.plugins, ...mirrored.plugins]) addPlugin(routeName, plugin);
+    // Only rules that use a Service have Services for their mirrors.
+    const plugins = [...effects.plugins, ...(usesService(group) ? mirrored.plugins : [])];
+    for (const plugin of plugins) addPlugin(routeName, plugin);
     for (const { plugin, source: of } of extensions) addExtension(routeName, plugin, of);
   }
 
@@ -232,12 +234,12 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     return { paths, ...(methods.length > 0 && { methods }), protocols };
   }
 
-  function addPlugin(routeName: string, { plugin, config, source: of }: RulePlugin): void {
+  function addPlugin(routeName: string, { plugin, config, source: of, requiredServices }: RulePlugin): void {
     contents.push({
       kind: "Plugin",
       name: `${routeName}~${plugin}`,
       spec: { plugin, config, targetRefs: [{ kind: "Route", name: routeName }] },
-      derived: { sourcePaths: { spec: of } },
+      derived: { sourcePaths: { spec: of }, ...(requiredServices && { requiredServices }) },
     });
   }
 

@@ -13,6 +13,8 @@ export interface RulePlugin {
   readonly config: object;
   /** The path of the filter in the route. */
   readonly source: string;
+  /** The derived Services that the config names. Default: none. */
+  readonly requiredServices?: readonly string[];
 }
 
 export interface RuleEffects {

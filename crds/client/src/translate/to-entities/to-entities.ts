@@ -21,7 +21,7 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
   Upstream: upstreamParts,
   Service: serviceAndExtrasParts,
   Route: routeParts,
-  Plugin: pluginParts,
+  Plugin: pluginAndRequiredParts,
   ConsumerGroup: () => [],
   Consumer: () => [],
   Vault: vaultParts,
@@ -144,6 +144,18 @@ function routeParts({ from: { namespace }, resource, options }: TranslatorInput)
 
 function serviceAndExtrasParts(input: TranslatorInput): readonly EntityPart[] {
   return [...serviceParts(input), ...extrasParts(input)];
+}
+
+/** The Services that a derived Plugin requires are references without a member: only the config names them. */
+function pluginAndRequiredParts(input: TranslatorInput): readonly EntityPart[] {
+  const { from, options } = input;
+  const { requiredServices = [] } = derivedOf(input.resource);
+  const required = requiredServices.map((name): EntityPart => {
+    const request = { kind: "Service", member: "service", ref: { name } } as const;
+    const { violations, references } = referencePart(request, { from, path: ["spec", "config"] }, options);
+    return { violations, references };
+  });
+  return [...pluginParts(input), ...required];
 }
 
 /** For nodes, a derived resource may have members of `_sluice`. */
