@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DerivedResource, Resource } from "@sluice/crds";
+import { backendTlsStatus, type DerivedResource, type Resource, routeStatus } from "@sluice/crds";
 import { first } from "../../../../tools/programs/pairs.ts";
 import { deriveScene } from "../testing-derive-stage.ts";
 import { backendTlsPolicy, policyStatus } from "./testing-policies.ts";
@@ -81,4 +81,42 @@ test("a backend whose certificate authorities cannot be read gets no requests, a
   observers.get("ConfigMap shop metadata.name=other")?.replaced([certificates({ "ca.crt": "none" })]);
   assert.deepEqual(tlsOf(derive), [undefined, undefined]);
   assert.equal(observers.has("ConfigMap shop metadata.name=ca"), false);
+});
+
+test("the statuses that two installations write alternately stay the same after one write of each", () => {
+  const { apply, derive } = deriveScene();
+  const policy = backendTlsPolicy("p");
+  apply([gateway, routeTo("web"), web, policy]);
+  const facts = derive.gateway.backendTls.get("shop/p");
+  const route = derive.gateway.routes.get("HTTPRoute/shop/a");
+  assert.ok(facts && route);
+  for (const statusOf of [
+    (current: Resource, name: string) => backendTlsStatus(facts, current, { class: name }),
+    (current: Resource, name: string) => routeStatus(route, current, { class: name, problems: [] }),
+  ]) {
+    const writes: object[] = [];
+    for (const name of ["sluice", "other", "sluice", "other"])
+      writes.push(statusOf({ ...policy, status: { ...writes.at(-1) } }, name));
+    assert.deepEqual(writes.slice(2), [writes[1], writes[1]]);
+    assert.equal(Object.values(writes[1] ?? {})[0].length, 2);
+  }
+});
+
+test("of the entries of a status, an installation replaces its own in place, adds new ones at the end, and removes old ones", () => {
+  const { apply, derive } = deriveScene();
+  const ancestor = (name: string, controllerName = "sluice.dev/gateway-controller") => ({
+    ancestorRef: { group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "shop", name },
+    controllerName,
+    conditions: [],
+  });
+  const status = { ancestors: [ancestor("gone"), ancestor("one"), ancestor("one", "example.com/other")] };
+  const two = { ...gateway, metadata: { ...gateway.metadata, name: "two", uid: "two" } };
+  const route = routeTo("web");
+  const parentRefs = [{ name: "two" }, { name: "one" }];
+  apply([gateway, two, { ...route, spec: { ...route.spec, parentRefs } }, web, { ...backendTlsPolicy("p"), status }]);
+  assert.deepEqual(policyStatus(derive, "p"), [
+    "one, True Accepted, True ResolvedRefs",
+    "one",
+    "two, True Accepted, True ResolvedRefs",
+  ]);
 });

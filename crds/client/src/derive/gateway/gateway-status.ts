@@ -1,4 +1,5 @@
 /** The statuses of Gateway API resources. Pure; times of transitions are added when a status is written. */
+import { isDeepStrictEqual } from "node:util";
 import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
@@ -217,7 +218,6 @@ export function routeStatus(
     return conditionOf(route, type, finding);
   };
   const controllerName = gatewayController(className);
-  const others = parentsIn(current).filter((parent) => parent.controllerName !== controllerName);
   const own = parents.map(
     ({ ref, accepted, resolvedRefs }): ParentStatus => ({
       parentRef: ref,
@@ -225,5 +225,26 @@ export function routeStatus(
       conditions: [withProblems("Accepted", accepted), withProblems("ResolvedRefs", resolvedRefs)],
     }),
   );
-  return { parents: [...others, ...own] };
+  return { parents: withOwnEntries(parentsIn(current), own, controllerName) };
 }
+
+/**
+ * The list of a status to which each controller adds entries, with other entries of one controller. The present order
+ * stays: controllers that each wanted another order would overwrite each other's statuses without end.
+ */
+export function withOwnEntries<Entry extends { readonly controllerName: string }>(
+  present: readonly Entry[],
+  own: readonly Entry[],
+  controllerName: string,
+): readonly Entry[] {
+  const added = [...own];
+  const kept = present.flatMap((entry) => {
+    if (entry.controllerName !== controllerName) return entry;
+    const index = added.findIndex((one) => isSameApartFromConditions(one, entry));
+    return index < 0 ? [] : added.splice(index, 1);
+  });
+  return [...kept, ...added];
+}
+
+const isSameApartFromConditions = (one: object, other: object): boolean =>
+  isDeepStrictEqual({ ...one, conditions: undefined }, { ...other, conditions: undefined });

@@ -2,7 +2,7 @@
 import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../../resource.ts";
 import { type Finding, fails, GATEWAY_API, type ParentReference } from "../gateway-api.ts";
-import { conditionOf } from "../gateway-status.ts";
+import { conditionOf, withOwnEntries } from "../gateway-status.ts";
 import type { DerivedBackendTls } from "./backend-tls.ts";
 
 export interface BackendTlsFacts extends DerivedBackendTls {
@@ -31,7 +31,6 @@ export function backendTlsStatus(
 ) {
   const controllerName = gatewayController(className);
   const given: readonly AncestorStatus[] = Array.isArray(current.status?.ancestors) ? current.status.ancestors : [];
-  const others = given.filter((ancestor) => ancestor.controllerName !== controllerName);
   const finding = acceptedWith(accepted, { conflicts, missing });
   const own = gateways.map(
     ({ namespace, name }): AncestorStatus => ({
@@ -40,7 +39,7 @@ export function backendTlsStatus(
       conditions: [conditionOf(policy, "Accepted", finding), conditionOf(policy, "ResolvedRefs", resolvedRefs)],
     }),
   );
-  return { ancestors: [...others, ...own].slice(0, MAX_ANCESTORS) };
+  return { ancestors: withOwnEntries(given, own, controllerName).slice(0, MAX_ANCESTORS) };
 }
 
 function acceptedWith(
