@@ -50,21 +50,21 @@ function networkScene() {
   });
   const reported: string[] = [];
   network.changes.subscribe((gateways) => void reported.push(...gateways));
-  function apply(resource: Resource, isGone = false): void {
-    const kind = resource.kind === "Service" ? "CoreService" : (resource.kind as WatchedKind);
-    const key = resourceKey(resource);
-    if (isGone) clusterState[kind].delete(key);
-    else clusterState[kind].set(key, resource);
-    changes.emit({
-      resources: [{ kind, key, isMeaningful: true }],
-      versions: [],
-      isMeaningful: true,
-      classesChanged: false,
+  function apply(resources: readonly Resource[], isGone = false): void {
+    const changed = resources.map((resource) => {
+      const kind = resource.kind === "Service" ? "CoreService" : (resource.kind as WatchedKind);
+      const key = resourceKey(resource);
+      if (isGone) clusterState[kind].delete(key);
+      else clusterState[kind].set(key, resource);
+      return { kind, key, isMeaningful: true };
     });
+    changes.emit({ resources: changed, versions: [], isMeaningful: true, classesChanged: false });
   }
   return {
-    put: (resource: Resource) => apply(resource),
-    remove: (resource: Resource) => apply(resource, true),
+    clusterState,
+    /** Puts the resources as one change. */
+    put: (...resources: readonly Resource[]) => apply(resources),
+    remove: (resource: Resource) => apply([resource], true),
     portOf: (name: string) => network.nodePortOf(gateway(name), 80),
     /** The Gateways reported since the last call. */
     reported: () => reported.splice(0),
@@ -125,5 +125,12 @@ describe("ports of the nodes", () => {
     remove(listenerSet("set", "old"));
     assert.deepEqual(reported(), ["shop/new"]);
     assert.equal(portOf("new"), port);
+  });
+
+  it("are checked once for all ListenerSets of a Gateway that change together", (context) => {
+    const { put, clusterState } = networkScene();
+    const reads = context.mock.method(clusterState.ListenerSet, "get").mock;
+    put(gateway("old"), ...Array.from({ length: 100 }, (_, index) => listenerSet(`set-${index}`, "old")));
+    assert.equal(reads.callCount(), 200, "each is read when it changes, and once for the ports of its Gateway");
   });
 });

@@ -8,7 +8,6 @@ import { createEmitter } from "../emitter.ts";
 import type { NodeService } from "../publish/node-discovery.ts";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
 import { serviceAddresses } from "../status/gateway-addresses.ts";
-import type { WatchedKind } from "../watch/cluster-state.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
 import { gatewayOf, nodePortsIn } from "./gateway-service.ts";
 import { createNodePorts } from "./node-ports.ts";
@@ -39,19 +38,16 @@ export function createServiceNetwork({ watch, settings, nodeService }: ServiceNe
 
   watch.changes.subscribe(({ resources }) => {
     const changed = new Set<string>();
+    /** Each is checked once, however many of its ListenerSets have changed. */
+    const users = new Set<string>();
     for (const { kind, key } of resources) {
-      for (const gateway of affectedBy(kind, key)) changed.add(gateway);
+      if (kind === "Gateway") users.add(key);
+      else if (kind === "ListenerSet") for (const gateway of listenerSets.update(key)) users.add(gateway);
+      else if (kind === "CoreService") for (const gateway of serviceChanged(key)) changed.add(gateway);
     }
+    for (const user of users) for (const gateway of freeUnused(user)) changed.add(gateway);
     if (changed.size > 0) changes.emit(changed);
   });
-
-  /** Returns the Gateways whose ports or addresses may have changed. */
-  function affectedBy(kind: WatchedKind, key: string): Iterable<string> {
-    if (kind === "Gateway") return freeUnused(key);
-    if (kind === "CoreService") return serviceChanged(key);
-    if (kind !== "ListenerSet") return [];
-    return [...listenerSets.update(key)].flatMap((gateway) => [...freeUnused(gateway)]);
-  }
 
   /**
    * A Service keeps its ports until it is gone: connections reach them through it, also after its Gateway is gone.
