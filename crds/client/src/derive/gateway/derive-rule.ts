@@ -245,7 +245,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
 
   /** A copy of a Plugin for one route. The Plugin itself may be disabled, so that it acts nowhere else. */
   function addExtension(routeName: string, { metadata, spec }: Resource, of: string): void {
-    const { targetRefs: _, enabled: __, name: ___, id: ____, ...members } = spec ?? {};
+    const { targetRefs: _, enabled: __, name: ___, id: ____, instanceName: _____, ...members } = spec ?? {};
     contents.push({
       kind: "Plugin",
       name: `${routeName}~extension~${metadata.name}`,
