@@ -69,6 +69,7 @@ export {
   type BackendTlsTarget,
   type DerivedBackendTls,
   deriveBackendTls,
+  invalidBackendTls,
 } from "./derive/gateway/policies/backend-tls.ts";
 export { type BackendTlsFacts, backendTlsStatus } from "./derive/gateway/policies/backend-tls-status.ts";
 export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";

@@ -54,6 +54,37 @@ test("the oldest BackendTLSPolicy applies to a backend, before it one for the po
   assert.deepEqual(policyStatus(derive, "port"), []);
 });
 
+const validation = { hostname: "bad.test", wellKnownCACertificates: "System" };
+const toWeb = { group: "", kind: "Service", name: "web" };
+const NONE = ["https", "good.test"];
+const CLOSED = [undefined, undefined];
+
+/** Specs that no CRD validates, and the resulting protocol and server name of the core Service `web`. */
+const malformed: readonly (readonly [spec: object, expected: readonly unknown[]])[] = [
+  [{ targetRefs: null, validation }, NONE],
+  [{ targetRefs: {}, validation }, NONE],
+  [{ targetRefs: [null], validation }, NONE],
+  [{ targetRefs: toWeb, validation }, CLOSED],
+  [{ targetRefs: [null, { ...toWeb, group: null, sectionName: null }], validation }, CLOSED],
+  [{ targetRefs: [toWeb], validation: null }, CLOSED],
+  [{ targetRefs: [toWeb], validation: { ...validation, hostname: 5 } }, CLOSED],
+  [{ targetRefs: [toWeb], validation: { ...validation, subjectAltNames: [null] } }, CLOSED],
+  [{ targetRefs: [toWeb], validation: { ...validation, caCertificateRefs: {} } }, CLOSED],
+];
+
+test("a BackendTLSPolicy of an unexpected shape closes its targets, and the others of its batch apply", () => {
+  for (const [spec, expected] of malformed) {
+    const { apply, derive } = deriveScene();
+    const good = backendTlsPolicy("good", { created: "2026-02-01T00:00:00Z" });
+    apply([gateway, routeTo("web"), web, { ...backendTlsPolicy("bad"), spec: { ...spec } }, good]);
+    assert.deepEqual(tlsOf(derive), expected, JSON.stringify(spec));
+    const isClosed = expected === CLOSED;
+    assert.deepEqual(policyStatus(derive, "bad"), isClosed ? ["one, False Invalid, True ResolvedRefs"] : []);
+    const reason = isClosed ? "False Conflicted" : "True Accepted";
+    assert.deepEqual(policyStatus(derive, "good"), [`one, ${reason}, True ResolvedRefs`]);
+  }
+});
+
 /** The first line of a certificate that has no end. */
 const LINE = "-----BEGIN CERTIFICATE-----\n";
 

@@ -8,10 +8,12 @@ import {
   byAge,
   type DerivedBackendTls,
   deriveBackendTls,
+  invalidBackendTls,
   namespacedName,
   portsOf,
   type Resource,
   type ResourceClient,
+  resourceKey,
 } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { ClusterState } from "../../watch/cluster-state.ts";
@@ -53,13 +55,26 @@ export function createBackendTlsPolicies({ clusterState, onChange, ...reading }:
     }
     const { namespace } = policy.metadata;
     const objects: NamedObjectRef[] = [];
-    const derived = deriveBackendTls(policy, (kind, name) => {
-      const ref = { kind, namespace, name };
-      objects.push(ref);
-      return named.read(key, ref);
-    });
+    const derived = readable(policy, () =>
+      deriveBackendTls(policy, (kind, name) => {
+        const ref = { kind, namespace, name };
+        objects.push(ref);
+        return named.read(key, ref);
+      }),
+    );
     named.keepOnly(key, objects);
     return { ...derived, isComplete: objects.every(named.isSettled) };
+  }
+
+  /** No API server validates the resources of a directory: a policy of an unexpected shape closes its targets. */
+  function readable(policy: Resource, derive: () => DerivedBackendTls): DerivedBackendTls {
+    try {
+      return derive();
+    } catch (error) {
+      const reason = (error as Error).message;
+      reading.log.warn({ resource: `BackendTLSPolicy/${resourceKey(policy)}`, reason }, "cannot read a resource");
+      return invalidBackendTls(policy, reason);
+    }
   }
 
   function replace(key: string, after: Entry | undefined): void {

@@ -4,9 +4,13 @@ import type { Resource } from "../../../resource.ts";
 import { entryOf } from "../../../translate/secrets.ts";
 import { type Finding, fails, type ObjectReference, succeeds } from "../gateway-api.ts";
 
+interface TargetReference extends ObjectReference {
+  readonly sectionName?: string;
+}
+
 /** The members of the `spec` that are read. */
 interface BackendTlsSpec {
-  readonly targetRefs?: readonly (ObjectReference & { readonly sectionName?: string })[];
+  readonly targetRefs?: readonly TargetReference[];
   readonly validation?: {
     readonly caCertificateRefs?: readonly ObjectReference[];
     readonly wellKnownCACertificates?: string;
@@ -36,23 +40,24 @@ export interface DerivedBackendTls {
   readonly tls: UpstreamTls | undefined;
 }
 
-/** @param read A ConfigMap or Secret in the namespace of the policy; undefined: there is none. */
+/**
+ * @param read A ConfigMap or Secret in the namespace of the policy; undefined: there is none.
+ * @throws If a member does not have the type that the CRD demands, which is possible only in a directory.
+ */
 export function deriveBackendTls(
   policy: Resource,
   read: (kind: "ConfigMap" | "Secret", name: string) => Resource | undefined,
 ): DerivedBackendTls {
   const { targetRefs = [], validation = {} } = (policy.spec ?? {}) as BackendTlsSpec;
   const { hostname, subjectAltNames = [] } = validation;
-  const targets = targetRefs.flatMap(({ group = "", kind, name, sectionName }) =>
-    group === "" && kind === "Service" ? [{ service: name, sectionName }] : [],
-  );
+  const targets = targetRefs.flatMap(targetOf);
   const { accepted, resolvedRefs, certificates } = authoritiesOf(validation, read);
   const names = subjectAltNames.flatMap(({ type, hostname: host, uri }): readonly UpstreamName[] => {
-    if (type === "Hostname" && host !== undefined) return [{ type: "dns", value: host }];
-    return type === "URI" && uri !== undefined ? [{ type: "uri", value: uri }] : [];
+    if (type === "Hostname" && typeof host === "string") return [{ type: "dns", value: host }];
+    return type === "URI" && typeof uri === "string" ? [{ type: "uri", value: uri }] : [];
   });
   const fault =
-    names.length < subjectAltNames.length || hostname === undefined
+    names.length < subjectAltNames.length || typeof hostname !== "string"
       ? fails("Invalid", "spec.validation: a hostname is required, and each subjectAltNames needs its type and value")
       : undefined;
   const isUsable = accepted.status === "True" && hostname !== undefined && !fault;
@@ -69,6 +74,25 @@ export function deriveBackendTls(
         }
       : undefined,
   };
+}
+
+/** The result for a policy that `deriveBackendTls` cannot read: requests to the targets that can be read are refused. */
+export function invalidBackendTls(policy: Resource, reason: string): DerivedBackendTls {
+  // A target without the list around it is closed too.
+  const refs: readonly unknown[] = [Object(policy.spec).targetRefs].flat();
+  return {
+    policy,
+    targets: refs.flatMap((ref) => targetOf(Object(ref))),
+    accepted: fails("Invalid", `the policy cannot be read: ${reason}`),
+    resolvedRefs: succeeds("ResolvedRefs"),
+    tls: undefined,
+  };
+}
+
+function targetOf({ group, kind, name, sectionName }: TargetReference): readonly BackendTlsTarget[] {
+  // In a directory, members may be null or of another type. A port that cannot be named stands for all ports.
+  if ((group ?? "") !== "" || kind !== "Service" || typeof name !== "string") return [];
+  return [{ service: name, sectionName: typeof sectionName === "string" ? sectionName : undefined }];
 }
 
 interface Authorities extends Pick<DerivedBackendTls, "accepted" | "resolvedRefs"> {
