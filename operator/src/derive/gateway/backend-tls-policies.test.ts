@@ -85,6 +85,19 @@ test("a BackendTLSPolicy of an unexpected shape closes its targets, and the othe
   }
 });
 
+test("a UDP port with the number of a TCP port has no part in the choice of policies and protocols", () => {
+  const { apply, derive } = deriveScene();
+  const ports = [
+    { name: "h3", port: 80, protocol: "UDP", appProtocol: "kubernetes.io/wss" },
+    { name: "https", port: 80, protocol: "TCP" },
+  ];
+  apply([gateway, routeTo("web"), { ...web, spec: { ports } }]);
+  assert.deepEqual(tlsOf(derive), ["http", undefined]);
+  apply([backendTlsPolicy("p", { sectionName: "https" }), backendTlsPolicy("udp", { sectionName: "h3" })]);
+  assert.deepEqual(tlsOf(derive), ["https", "p.test"]);
+  assert.deepEqual(policyStatus(derive, "udp"), ["one, False TargetNotFound, True ResolvedRefs"]);
+});
+
 /** The first line of a certificate that has no end. */
 const LINE = "-----BEGIN CERTIFICATE-----\n";
 

@@ -139,12 +139,16 @@ function backendFault(
 interface ServicePort {
   readonly name?: string;
   readonly port?: number;
+  /** Default: TCP. */
+  readonly protocol?: string;
   readonly appProtocol?: string;
 }
 
-/** The ports of a core Service. */
+/** The TCP ports of a core Service: a number may belong to a UDP port too, such as that of HTTP/3. */
 export const portsOf = ({ spec }: Resource): readonly ServicePort[] =>
-  Array.isArray(spec?.ports) ? spec.ports.map((entry) => Object(entry)) : [];
+  (Array.isArray(spec?.ports) ? spec.ports : [])
+    .map((entry): ServicePort => Object(entry))
+    .filter(({ protocol }) => (protocol ?? "TCP") === "TCP");
 
 const portNumbered = (service: Resource | undefined, port: number | undefined): ServicePort | undefined =>
   service && portsOf(service).find((entry) => entry.port === port);
