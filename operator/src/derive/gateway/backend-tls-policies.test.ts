@@ -98,6 +98,26 @@ test("a UDP port with the number of a TCP port has no part in the choice of poli
   assert.deepEqual(policyStatus(derive, "udp"), ["one, False TargetNotFound, True ResolvedRefs"]);
 });
 
+test("the status of a BackendTLSPolicy names the Gateways of routes that only mirror requests to its Service", () => {
+  const { apply, derive, reported } = deriveScene();
+  const mirror = [{ type: "RequestMirror", requestMirror: { backendRef: { name: "web", port: 80 } } }];
+  const rules = {
+    "of a rule": { filters: mirror, backendRefs: [{ name: "other", port: 80 }] },
+    "of a backend": { backendRefs: [{ name: "other", port: 80, filters: mirror }] },
+  };
+  const other = resource("v1", "Service", "other", { spec: web.spec });
+  apply([gateway, web, other, backendTlsPolicy("p")]);
+  for (const [what, rule] of Object.entries(rules)) {
+    const route = resource(API, "HTTPRoute", "a", { spec: { parentRefs: [{ name: "one" }], rules: [rule] } });
+    apply([route]);
+    assert.ok(reported()?.includes("BackendTLSPolicy/shop/p"), what);
+    assert.deepEqual(policyStatus(derive, "p"), ["one, True Accepted, True ResolvedRefs"], what);
+    apply([route], { gone: true });
+    assert.ok(reported()?.includes("BackendTLSPolicy/shop/p"), what);
+    assert.deepEqual(policyStatus(derive, "p"), [], what);
+  }
+});
+
 /** The first line of a certificate that has no end. */
 const LINE = "-----BEGIN CERTIFICATE-----\n";
 

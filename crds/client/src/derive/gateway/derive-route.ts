@@ -5,6 +5,7 @@ import { derivedResource } from "../derived-resource.ts";
 import { type AttachedListener, type Attachment, attach, type ListenerOwner, ownerKindOf } from "./attachment.ts";
 import { deriveRule, type RuleLookups } from "./derive-rule.ts";
 import { deriveTlsRule } from "./derive-tls-rule.ts";
+import { mirrorOf } from "./filters/mirror.ts";
 import {
   type Finding,
   fails,
@@ -87,8 +88,12 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   };
 }
 
-const servicesOf = ({ backendRefs = [] }: RouteRule, own: string): readonly string[] =>
-  backendRefs.map(({ namespace = own, name }) => namespacedName(namespace, name));
+function servicesOf({ backendRefs = [], filters = [] }: RouteRule, own: string): readonly string[] {
+  const mirrors = [...filters, ...backendRefs.flatMap((ref) => ref.filters ?? [])].flatMap(({ type, requestMirror }) =>
+    type === "RequestMirror" ? (mirrorOf(requestMirror, "").ref ?? []) : [],
+  );
+  return [...backendRefs, ...mirrors].map(({ namespace = own, name }) => namespacedName(namespace, name));
+}
 
 /** The attachment without the listeners that do not accept the route because of another route. */
 function withoutConflicts<Attached extends Attachment>(
