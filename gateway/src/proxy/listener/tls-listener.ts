@@ -146,6 +146,12 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       socket.once("error", ignore);
       socket.once("secure", () => {
         end();
+        // After a HelloRetryRequest (TLS 1.3), OpenSSL reads the name from the second ClientHello. The certificate and the
+        // request for the client's certificate were selected by the name in the first one: the route must be, too.
+        if (socket.getProtocol() === "TLSv1.3" && !isSameName(serverNameOf(socket), serverName)) {
+          raw.destroy();
+          return;
+        }
         const fault = request?.faultOf?.(sentCertificates(socket) ?? []) ?? null;
         if (fault !== null) {
           onRefused(fault);
@@ -197,6 +203,12 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     },
   };
 }
+
+/** The server name that OpenSSL has read; null: none. Node's types lack the member. */
+const serverNameOf = (socket: TLSSocket): string | null =>
+  (socket as { readonly servername?: string | false }).servername || null;
+
+const isSameName = (one: string | null, other: string | null): boolean => one?.toLowerCase() === other?.toLowerCase();
 
 /** Reads the ClientHello, and puts all its bytes back for the TLS socket. */
 function readClientHello(raw: Socket, then: (hello: ClientHello) => void): void {
