@@ -97,14 +97,14 @@ export function mirrorSuite(engine: Engine): void {
       });
     }
 
-    it("have the edits of all plugins, the path of the service and the client's host if it is preserved", async (test) => {
+    it("have the edits of all plugins, the service's path, but not its own headers, and the client's host if preserved", async (test) => {
       const [upstream, mirror] = [recorder(), recorder()];
       const { phases, next } = mirroring();
       const port = await start(test, engine, {
         upstream: upstream.listener,
         mirror: mirror.listener,
         phases,
-        service: { path: "/base" },
+        service: { path: "/base", upstream_headers: [{ name: "X-Secret", value: "of the service" }] },
         route: { preserve_host: true },
         plugins: {
           "key-auth": {
@@ -123,6 +123,8 @@ export function mirrorSuite(engine: Engine): void {
       const [{ url, headers: seen, body } = assert.fail()] = mirror.requests;
       assert.deepEqual([url, body, seen.host], ["/base/x", "text", "a.test"]);
       assert.deepEqual([seen["x-user"], seen.authorization, seen["x-kept"]], ["alice", undefined, "1"]);
+      const secrets = [upstream, mirror].map(({ requests: [first] }) => first?.headers["x-secret"]);
+      assert.deepEqual(secrets, ["of the service", undefined]);
     });
 
     it("neither delay nor fail a request if the mirror is silent, refuses connections or does not exist", async (test) => {

@@ -1,6 +1,5 @@
 /** Calls to mirrors: a message is sent to one target, and the response is discarded. */
 import { type ClientHttp2Stream, constants } from "node:http2";
-import type { ResponseHeadParser } from "../http1/parse/response-head.ts";
 import type {
   ConnectionWaiter,
   Http1ResponseListener,
@@ -14,10 +13,6 @@ import { type MirrorMessage, mirrorHeadText } from "./mirror-message.ts";
 
 /** Receives the result of a call, once. */
 export interface MirrorCallListener {
-  /** Called when a response has begun. */
-  answered(status: number): void;
-  /** Called instead of `ended` if there is no connection to the target. */
-  unreachable(error: Error): void;
   /** @param error Null: the response is complete. */
   ended(error: Error | null): void;
 }
@@ -42,7 +37,7 @@ export class Http1MirrorCall implements ConnectionWaiter, Http1ResponseListener 
   }
 
   connectFailed(error: Error): void {
-    this.#listener.unreachable(error);
+    this.#listener.ended(error);
   }
 
   /** The listener is not called any more. */
@@ -52,9 +47,7 @@ export class Http1MirrorCall implements ConnectionWaiter, Http1ResponseListener 
 
   interim(): void {}
 
-  head({ status }: ResponseHeadParser): void {
-    this.#listener.answered(status);
-  }
+  head(): void {}
 
   data(): void {}
 
@@ -106,7 +99,6 @@ export class Http2MirrorCall implements SessionWaiter {
       .on("error", (cause) => {
         error = cause;
       })
-      .once("response", (headers) => this.#listener.answered(Number(headers[":status"])))
       .once("close", () => {
         upstream.end();
         if (this.#stream !== stream) return;
@@ -119,7 +111,7 @@ export class Http2MirrorCall implements SessionWaiter {
   }
 
   refused(error: Error): void {
-    this.#listener.unreachable(error);
+    this.#listener.ended(error);
   }
 
   /** The listener is not called any more. */

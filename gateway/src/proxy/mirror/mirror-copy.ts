@@ -1,11 +1,14 @@
-/** The copy of one request: collects the body while it is forwarded, and is sent once the body is complete. */
+/**
+ * The copy of one request: collects the body while it is forwarded, and is sent once the body is complete. Its result does
+ * not count for the health of its target: copies must not take a service away from other requests.
+ */
 import type { MirroredRequest, MirrorFailure } from "@sluice/plugin-sdk";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { BodyCopy } from "../client/client-body.ts";
 import type { RequestParts } from "../http2/fields.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
-import { failureReason, isUnreachable } from "../upstream/failure.ts";
+import { failureReason } from "../upstream/failure.ts";
 import type { MirrorCallListener } from "./mirror-calls.ts";
 import type { MirrorMessage } from "./mirror-message.ts";
 
@@ -73,23 +76,12 @@ export class MirrorCopy implements BodyCopy, MirrorCallListener {
     if (!this.#isSent) this.#end(dropped("the body was not forwarded completely"));
   }
 
-  answered(status: number): void {
-    this.#options.attempts.recordResponse(status, this.#options.target);
-  }
-
   ended(error: Error | null): void {
     if (error === null) {
       this.#end(null);
       return;
     }
     this.#end({ kind: "failed", reason: failureReason(error) });
-  }
-
-  unreachable(error: Error): void {
-    const { attempts, target } = this.#options;
-    attempts.failed("tcp_failures");
-    if (isUnreachable({ error, connected: false })) attempts.unreachable(target);
-    this.ended(error);
   }
 
   /** Ends the copy because the node stops. */
@@ -100,7 +92,6 @@ export class MirrorCopy implements BodyCopy, MirrorCallListener {
 
   #late(): void {
     this.#abort?.();
-    this.#options.attempts.failed("timeouts");
     this.#end({ kind: "failed", reason: `no complete response within ${this.#options.request.timeout} ms` });
   }
 

@@ -25,14 +25,26 @@ export function mirroredHead(
   const { route } = exchange;
   const list = pipeline.upstreamHeaders(exchange);
   const headers: string[] = [];
+  const left = leftHeaders(forward.upstream, upstream);
   for (let at = 0; at < list.length; at += 2) {
     const name = list[at] ?? "";
-    if (name.toLowerCase() !== "content-length") headers.push(name, list[at + 1] ?? "");
+    if (!left.has(name.toLowerCase())) headers.push(name, list[at + 1] ?? "");
   }
   // The Host header comes first, unless a plugin has set it.
   const isOwnHost = headers[0] === "Host" && !(route.preserve_host && exchange.request.host !== "");
   if (isOwnHost) headers[1] = target.hostHeader ?? upstream.host;
   return { method: forward.method, path: forward.path, scheme: target.scheme, headers };
+}
+
+/**
+ * The names of headers that a copy does not have, in lower case: the headers that the forwarded request gets from its
+ * service (`upstream_headers`) may be secrets between the gateway and this service.
+ */
+function leftHeaders(forwarded: ServiceUpstream, mirror: ServiceUpstream): ReadonlySet<string> {
+  const left = new Set(["content-length"]);
+  if (forwarded.service.id !== mirror.service.id)
+    for (const { header } of forwarded.headers ?? []) left.add(header.lower);
+  return left;
 }
 
 /** The head for HTTP/1.1. Trailers are discarded, so TE is left out. */

@@ -2,7 +2,7 @@
  * Mirrors: services that receive copies of requests. A copy has connections, limits and a deadline of its own, so that
  * a slow mirror affects neither the request nor its response.
  */
-import type { MirroredRequest } from "@sluice/plugin-sdk";
+import { HeaderEditList, type MirroredRequest } from "@sluice/plugin-sdk";
 import type { Runtime, ServiceUpstream, UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
@@ -72,7 +72,8 @@ export class Mirrors {
       drop(`${MAX_COPIES} copies are under way`);
       return;
     }
-    const attempts = upstream.attempts(exchange);
+    // The cookie of a mirror's load balancing is not for the client.
+    const attempts = upstream.attempts(balancingView(exchange));
     const target = attempts.next();
     if (target === null) {
       drop("no target of the service accepts requests");
@@ -132,6 +133,15 @@ export class Mirrors {
     return this.#connections;
   }
 }
+
+/** The exchange, with response headers that nobody receives. */
+const balancingView = ({ request, match, consumer, credential }: LiveExchange) => ({
+  request,
+  match,
+  consumer,
+  credential,
+  responseHeaders: new HeaderEditList(),
+});
 
 interface Delivery {
   readonly message: MirrorMessage;
