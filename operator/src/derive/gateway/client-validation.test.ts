@@ -7,13 +7,15 @@ import { deriveScene } from "../testing-derive-stage.ts";
 
 const metadata = (name: string) => ({ name, namespace: "shop", uid: name, creationTimestamp: "2026-01-01T00:00:00Z" });
 
+const listenerOfGateway = { name: "tls", port: 443, protocol: "HTTPS", tls: { certificateRefs: [{ name: "cert" }] } };
+
 const gateway = (frontend?: object): Resource => ({
   apiVersion: "gateway.networking.k8s.io/v1",
   kind: "Gateway",
   metadata: metadata("web"),
   spec: {
     gatewayClassName: "sluice",
-    listeners: [{ name: "tls", port: 443, protocol: "HTTPS", tls: { certificateRefs: [{ name: "cert" }] } }],
+    listeners: [listenerOfGateway],
     ...(frontend && { tls: { frontend } }),
   },
 });
@@ -52,4 +54,37 @@ test("a Gateway that newly names a ConfigMap stays as it was until the ConfigMap
   apply([gateway()]);
   assert.equal(listener()?.client_validation, undefined);
   assert.equal(observers.size, 0);
+});
+
+test("a ListenerSet that leaves a Gateway which waits for a ConfigMap belongs to its new Gateway alone", () => {
+  const { apply, derive, observers } = deriveScene();
+  const named = (one: Resource, name: string): Resource => ({ ...one, metadata: metadata(name) });
+  const allowing = (one: Resource): Resource => ({
+    ...one,
+    spec: { ...one.spec, allowedListeners: { namespaces: { from: "Same" } } },
+  });
+  const [old, next] = [allowing(gateway()), named(allowing(gateway()), "next")];
+  const caCertificateRefs = [{ group: "", kind: "ConfigMap", name: "clients" }];
+  const waiting = allowing(gateway({ default: { validation: { caCertificateRefs } } }));
+  const set = (parent: string): Resource => ({
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "ListenerSet",
+    metadata: metadata("set"),
+    spec: { parentRef: { name: parent }, listeners: [{ ...listenerOfGateway, hostname: "set.test" }] },
+  });
+  const owner = () => derive.gateway.listenerSets.get("shop/set")?.listeners[0]?.id;
+  const certificates = () => [...derive.clusterState.Certificate.keys()].filter((key) => key.includes("listener-set"));
+  apply([certificate, old, next, set("web")]);
+  assert.equal(owner(), "shop/web/shop/set/tls");
+  apply([waiting]);
+  // The new Gateway is derived first.
+  apply([next, set("next")]);
+  assert.equal(owner(), "shop/next/shop/set/tls");
+  assert.equal(certificates().length, 1);
+  apply([waiting]);
+  assert.equal(owner(), "shop/next/shop/set/tls");
+  assert.equal(derive.gateway.listeners().has("shop/web/shop/set/tls"), false);
+  observers.get("ConfigMap shop metadata.name=clients")?.replaced([authorities(first.cert)]);
+  assert.equal(owner(), "shop/next/shop/set/tls");
+  assert.equal(certificates().length, 1);
 });

@@ -163,7 +163,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
 
   /**
    * Undefined: the Gateway is gone, belongs to another controller, or cannot be read. A Gateway that newly names an
-   * object stays as it was until the object has been read.
+   * object stays as it was until the object has been read, except for ListenerSets that have left it.
    */
   function gatewayAfter(key: string): DerivedGateway | undefined {
     const objects: NamedObjectRef[] = [];
@@ -190,7 +190,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
       });
     index.set(`Gateway/${key}`, lookups);
     named.keepOnly(key, objects);
-    return derived && !objects.every(named.isSettled) ? (gateways.get(key) ?? derived) : derived;
+    return derived && !objects.every(named.isSettled) ? setsOf.withoutMoved(gateways.get(key) ?? derived) : derived;
   }
 
   /** @param ref The `refKey` of the route. */
@@ -292,7 +292,7 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
         // The ListenerSet may already belong to another Gateway.
         if (one) listenerSets.set(key, one);
         else if (listenerSets.get(key) === old) listenerSets.delete(key);
-        recordReplacement(changes, old?.resources ?? [], one?.resources ?? []);
+        recordReplacement(changes, old?.resources ?? [], listenerSets.get(key)?.resources ?? []);
         if (old && one && isDeepStrictEqual([old.accepted, old.listeners], [one.accepted, one.listeners])) continue;
         record(`ListenerSet/${key}`, true);
         markUsers(`ListenerSet/${key}`);

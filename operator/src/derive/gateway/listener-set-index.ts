@@ -1,5 +1,5 @@
 /** The ListenerSets of each Gateway, by their `spec.parentRef`. */
-import { parentOfListenerSet, Relation, type Resource } from "@sluice/crds";
+import { type DerivedGateway, parentOfListenerSet, Relation, type Resource, resourceKey } from "@sluice/crds";
 import type { ClusterState } from "../../watch/cluster-state.ts";
 
 export interface ListenerSetIndex {
@@ -10,6 +10,8 @@ export interface ListenerSetIndex {
   update(key: string): ReadonlySet<string>;
   /** The ListenerSets whose parent is the Gateway (`namespace/name`). */
   of(gateway: string): readonly Resource[];
+  /** An earlier result for a Gateway, without the ListenerSets that have another parent now, or are gone. */
+  withoutMoved(derived: DerivedGateway): DerivedGateway;
 }
 
 export function createListenerSetIndex(clusterState: Pick<ClusterState, "ListenerSet">): ListenerSetIndex {
@@ -25,5 +27,12 @@ export function createListenerSetIndex(clusterState: Pick<ClusterState, "Listene
       return parents.set(key, after).union(after);
     },
     of: (gateway) => [...parents.leftsOf(gateway)].flatMap((key) => clusterState.ListenerSet.get(key) ?? []),
+    withoutMoved(derived) {
+      const present = new Set(parents.leftsOf(resourceKey(derived.gateway)));
+      return {
+        ...derived,
+        listenerSets: derived.listenerSets.filter(({ listenerSet }) => present.has(resourceKey(listenerSet))),
+      };
+    },
   };
 }
