@@ -31,15 +31,35 @@ export function readCertificate(
   const path = [...place.path, "name"];
   const refused = crossNamespaceViolation({ kind: "Secret", namespace, name }, place, { isReferenceAllowed });
   if (refused) return { members: {}, violations: [refused] };
-  const faulty = (reason: ResourceViolation["reason"], messages: readonly string[]): FoundCertificate => ({
-    members: {},
-    violations: messages.map((message) => ({ path, message, condition: "ResolvedRefs", reason })),
-  });
   const secret = read("Secret", namespace, name);
-  if (secret?.type !== TLS_SECRET_TYPE)
-    return faulty("SecretNotFound", [
-      `there is no Secret ${name} of the type ${TLS_SECRET_TYPE} in the namespace ${namespace}`,
-    ]);
+  const {
+    members: given,
+    faults,
+    reason,
+  } = secret?.type === TLS_SECRET_TYPE
+    ? contents.getOrInsertComputed(secret, contentOf)
+    : faulty("SecretNotFound", [
+        `there is no Secret ${name} of the type ${TLS_SECRET_TYPE} in the namespace ${namespace}`,
+      ]);
+  return {
+    members: given,
+    violations: faults.map((message) => ({ path, message, condition: "ResolvedRefs", reason })),
+  };
+}
+
+/** What a Secret contains; `faults` are sentences. */
+interface Content extends Pick<FoundCertificate, "members"> {
+  readonly faults: readonly string[];
+  readonly reason: ResourceViolation["reason"];
+}
+
+/** Many listeners and Certificates can use a Secret, and to parse it is slow. */
+const contents = new WeakMap<Resource, Content>();
+
+const faulty = (reason: Content["reason"], faults: readonly string[]): Content => ({ members: {}, faults, reason });
+
+function contentOf(secret: Resource): Content {
+  const { name } = secret.metadata;
   const found = members.map(([member, entry]) => [member, entryOf(secret, entry) || undefined] as const);
   const given = Object.fromEntries(found.filter(([, text]) => text !== undefined)) as FoundCertificate["members"];
   const missing = (["cert", "key"] as const).filter((member) => given[member] === undefined);
@@ -54,7 +74,7 @@ export function readCertificate(
       "Invalid",
       violations.map((violation) => sentence(name, violation)),
     );
-  return { members: given, violations: [] };
+  return { members: given, faults: [], reason: "Invalid" };
 }
 
 /** The model's message in terms of the Secret. It quotes neither certificate nor key. */

@@ -88,3 +88,23 @@ test("a ListenerSet that leaves a Gateway which waits for a ConfigMap belongs to
   assert.equal(owner(), "shop/next/shop/set/tls");
   assert.equal(certificates().length, 1);
 });
+
+test("certificates of an unchanged Secret are not read again, and authorities once for all listeners of a port", () => {
+  const { apply, derive, observers } = deriveScene();
+  let reads = 0;
+  const counted = ({ data, ...rest }: Resource): Resource =>
+    Object.defineProperty(rest as Resource, "data", {
+      get() {
+        reads += 1;
+        return data;
+      },
+    });
+  const caCertificateRefs = [{ group: "", kind: "ConfigMap", name: "clients" }];
+  const waiting = gateway({ default: { validation: { caCertificateRefs } } });
+  const listeners = ["a", "b", "c"].map((name) => ({ ...listenerOfGateway, name, hostname: `${name}.test` }));
+  apply([counted(certificate), { ...waiting, spec: { ...waiting.spec, listeners } }]);
+  assert.equal(reads, 4, "each entry of the Secret is read once");
+  observers.get("ConfigMap shop metadata.name=clients")?.replaced([counted(authorities(first.cert))]);
+  assert.equal(reads, 5, "the ConfigMap is read once");
+  assert.equal(derive.gateway.listeners().size, 3);
+});

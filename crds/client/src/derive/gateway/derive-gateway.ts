@@ -9,6 +9,11 @@ import { ownerKindOf } from "./attachment.ts";
 import { type BackendCertificate, backendCertificateOf } from "./backend-certificate.ts";
 import { type Finding, fails, gatewaySpecOf, listenerSetSpecOf, succeeds } from "./gateway-api.ts";
 import {
+  type ClientValidationLookups,
+  clientValidationOf,
+  type DerivedClientValidation,
+} from "./listeners/client-validation.ts";
+import {
   type DerivedListenerSet,
   type DeriveListenerSetOptions,
   deriveListenerSet,
@@ -17,7 +22,7 @@ import { deriveListeners, type GatewayListener } from "./listeners/derive-listen
 import { conflictOf, isConflict, precedenceConflicts } from "./listeners/listener-conflicts.ts";
 
 /** Facts about other resources. */
-export interface DeriveGatewayOptions extends DeriveListenerSetOptions {
+export interface DeriveGatewayOptions extends Omit<DeriveListenerSetOptions, "validationAt">, ClientValidationLookups {
   /** The ListenerSets whose parent is the Gateway, in any order. */
   readonly listenerSets: readonly Resource[];
 }
@@ -34,7 +39,11 @@ export interface DerivedGateway {
   readonly resources: readonly Resource[];
 }
 
-export function deriveGateway(gateway: Resource, options: DeriveGatewayOptions): DerivedGateway {
+export function deriveGateway(gateway: Resource, lookups: DeriveGatewayOptions): DerivedGateway {
+  const validations = new Map<number, DerivedClientValidation | undefined>();
+  const validationAt = (port: number) =>
+    validations.getOrInsertComputed(port, () => clientValidationOf(gateway, port, lookups));
+  const options = { ...lookups, validationAt };
   const { listeners: given } = gatewaySpecOf(gateway);
   const fault = gatewayFault(gateway);
   const { listeners, resources } = deriveListeners(

@@ -16,18 +16,20 @@ import {
   streamOf,
   succeeds,
 } from "../gateway-api.ts";
-import { type ClientValidationLookups, clientValidationOf, type DerivedClientValidation } from "./client-validation.ts";
+import type { DerivedClientValidation } from "./client-validation.ts";
 import { certificatesOf, type SecretName } from "./listener-certificates.ts";
 import { isConflict } from "./listener-conflicts.ts";
 
 /** Facts about other resources. */
-export interface DeriveListenersOptions extends Pick<TranslateOptions, "read">, ClientValidationLookups {
+export interface DeriveListenersOptions extends Pick<TranslateOptions, "read" | "isReferenceAllowed"> {
   /** The class of the installation. */
   readonly class: string;
   /** The port that nodes open for a port of the Gateway; undefined: none is allotted yet. */
   readonly nodePortOf: (port: number) => number | undefined;
   /** The condition Conflicted of a listener that gives way to one of an older Gateway; undefined: it need not. */
   readonly overlapOf: (wanted: DocumentListener) => Finding | undefined;
+  /** The check of clients' certificates at a port of the Gateway; undefined: none is asked for. */
+  readonly validationAt: (port: number) => DerivedClientValidation | undefined;
 }
 
 export interface GatewayListener {
@@ -102,7 +104,7 @@ export function deriveListeners(request: ListenersRequest, options: DeriveListen
     const conflict = request.conflictOf(listener);
     const { kinds, resolved } = allowedKinds(listener);
     const certificates = needsCertificate(protocol) ? certificatesOf(owner, listener, options) : undefined;
-    const clients = needsCertificate(protocol) ? clientValidationOf(gateway, listener.port, options) : undefined;
+    const clients = needsCertificate(protocol) ? options.validationAt(listener.port) : undefined;
     const accepted = fault ?? listenerFault(listener) ?? validationFault(clients) ?? succeeds("Accepted");
     const [resolvedRefs = resolved] = [certificates?.resolved, clients?.fault].filter((one) => one?.status === "False");
     const port = options.nodePortOf(listener.port);
