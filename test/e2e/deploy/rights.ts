@@ -125,6 +125,8 @@ export function rightsTests(scene: () => Scene): void {
         await kubectl("delete", "--ignore-not-found", ...crdNames.map((kind) => `${kind}/${name}`));
       await kubectl("delete", "httproute/incomplete", "grpcroute/incomplete", "plugins.sluice.dev/incomplete");
       await kubectl("delete", "ingress/good", "service/good", "secret/tls", "secret/key");
+      // The next installation of the chart creates a GatewayClass with this name.
+      await kubectl("delete", "gatewayclass/sluice");
     },
   );
 
