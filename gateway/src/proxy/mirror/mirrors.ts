@@ -134,7 +134,7 @@ export class Mirrors {
   }
 }
 
-/** The exchange, with response headers that nobody receives. */
+/** The exchange for the balancer of a mirror. Response headers that the balancer sets are discarded. */
 const balancingView = ({ request, match, consumer, credential }: LiveExchange) => ({
   request,
   match,
