@@ -5,8 +5,8 @@ export const profiles = ["GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS"] as const
 
 /** The reason why the other profiles for Gateways are not tested. */
 export const unsupportedProfiles: Readonly<Record<string, string>> = {
-  "GATEWAY-TCP": "TCPRoute is not implemented: Sluice serves HTTP, and TLS by server name",
-  "GATEWAY-UDP": "UDPRoute is not implemented: Sluice serves HTTP, and TLS by server name",
+  "GATEWAY-TCP": "Sluice routes HTTP requests, and TLS connections by their server name; TCPRoutes have neither",
+  "GATEWAY-UDP": "Sluice routes HTTP requests, and TLS connections by their server name; UDPRoutes have neither",
 };
 
 const RETRY = "served, but the suite runs with the CRDs of the standard channel, which lack the field `retry`";
