@@ -80,7 +80,16 @@ export interface DocumentListener {
   readonly hostname?: string;
   /** Clients are asked for a certificate. Only with https and tls. Absent: they are not, unless a plugin needs it. */
   readonly client_validation?: ListenerClientValidation;
+  /**
+   * The names of the fleets whose nodes open the port. A fleet is the set of nodes that receive the same document; the
+   * nodes of the release are the `SHARED_FLEET`. The operator sends a listener, and the entities that only this
+   * listener needs, to these fleets only. Absent: the shared fleet.
+   */
+  readonly fleets?: readonly string[];
 }
+
+/** The name of the fleet that the nodes of the release form. */
+export const SHARED_FLEET = "shared";
 
 export interface ListenerClientValidation {
   /**

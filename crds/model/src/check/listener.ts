@@ -1,5 +1,5 @@
 /** Validates a listener of the document. */
-import { choice, integer, type SchemaNode, text, type Violation } from "@sluice/plugin-sdk";
+import { array, choice, integer, type SchemaNode, text, type Violation } from "@sluice/plugin-sdk";
 import { validate } from "./validate.ts";
 
 /** Characters: the names of a namespace, a Gateway or ListenerSet, and a listener, with a separator between them. */
@@ -35,6 +35,11 @@ const schema: SchemaNode = {
     protocol: choice(["http", "https", "tls", "tls_passthrough"], { description: "The protocol of the listener." }),
     client_validation: clientValidation,
     hostname: text({ description: "The hosts that the listener serves.", rule: "listener-host", maxLength: 253 }),
+    fleets: array(text({ description: "The name of a fleet.", maxLength: 63 }), {
+      description: "The fleets whose nodes open the port.",
+      minItems: 1,
+      maxItems: 16,
+    }),
   },
 };
 

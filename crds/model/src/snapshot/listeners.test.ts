@@ -16,13 +16,14 @@ for (const [given, expected] of [
   [["web"], ["_sluice.listeners[0]: expected a record"]],
   [[web, { ...web, port: 9001 }], ["_sluice.listeners[1].name: 'team/web/http' is not unique"]],
   [
-    [{ port: 0, protocol: "tcp", hostname: "A.com", tls: {} }],
+    [{ port: 0, protocol: "tcp", hostname: "A.com", tls: {}, fleets: [] }],
     [
       "_sluice.listeners[0].name: required field missing",
       "_sluice.listeners[0].public_port: required field missing",
       "_sluice.listeners[0].tls: unknown field",
       "_sluice.listeners[0].protocol: expected one of: http, https, tls, tls_passthrough",
       "_sluice.listeners[0].port: value should be between 1 and 65535",
+      "_sluice.listeners[0].fleets: length must be at least 1",
       "_sluice.listeners[0].hostname: invalid hostname: A.com (expected a DNS name in lower case, which may begin with '*.')",
     ],
   ],
