@@ -8,6 +8,7 @@ import { createServer } from "./server.ts";
 const acknowledgement = { programmed: true, acknowledged: ["http://a"], lagging: [], silent: ["http://b"] };
 const publisher: Publisher = {
   setNodes: () => {},
+  fleets: () => [],
   termChanged: () => {},
   publish: () => 7,
   revision: () => 7,
@@ -19,12 +20,20 @@ const publisher: Publisher = {
   nodes: () => [
     {
       address: "http://a",
+      fleet: "shared",
       state: { node: "n", hash: "abc", revision: 7, version: "1", statusPort: 8007 },
       lastAnswerAt: 0,
       unansweredSince: null,
       lastError: null,
     },
-    { address: "http://b", state: null, lastAnswerAt: null, unansweredSince: null, lastError: "connection refused" },
+    {
+      address: "http://b",
+      fleet: "gateway-web-0123456789",
+      state: null,
+      lastAnswerAt: null,
+      unansweredSince: null,
+      lastError: "connection refused",
+    },
   ],
   close: async () => {},
 };
@@ -98,6 +107,7 @@ test("the status lists every node with the revision and hash of its document, or
         nodes: [
           {
             address: "http://a",
+            fleet: "shared",
             status: "http://a:8007",
             node: "n",
             hash: "abc",
@@ -107,7 +117,13 @@ test("the status lists every node with the revision and hash of its document, or
             lastSeen,
             trouble: null,
           },
-          { address: "http://b", lastSeen: null, status: null, trouble: "connection refused" },
+          {
+            address: "http://b",
+            fleet: "gateway-web-0123456789",
+            lastSeen: null,
+            status: null,
+            trouble: "connection refused",
+          },
         ],
       },
     ],

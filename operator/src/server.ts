@@ -81,8 +81,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
       acknowledged,
       lagging,
       silent,
-      nodes: publisher.nodes().map(({ address, state, lastAnswerAt, lastError: trouble }) => ({
+      nodes: publisher.nodes().map(({ address, fleet, state, lastAnswerAt, lastError: trouble }) => ({
         address,
+        fleet,
         lastSeen: lastAnswerAt === null ? null : isoTimeOf(lastAnswerAt),
         // The status listener is on the host of the push listener, without TLS.
         status: state?.statusPort === undefined ? null : `http://${new URL(address).hostname}:${state.statusPort}`,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createNodeDiscovery } from "./node-discovery.ts";
+import { SHARED_FLEET } from "@sluice/model";
+import { createNodeDiscovery, pushServiceName } from "./node-discovery.ts";
 
 const slice = (service: string, addresses: string[], conditions: object = {}, namespace = "sluice") => ({
   apiVersion: "discovery.k8s.io/v1",
@@ -47,6 +48,19 @@ for (const [what, before, now, isNews] of [
   test(`${what} is ${isNews ? "reported" : "not reported"} as a change of the nodes`, () => {
     const slices = createNodeDiscovery(service);
     slices.set("sluice/a", before);
-    assert.equal(slices.set("sluice/a", now), isNews);
+    assert.deepEqual(new Set(slices.set("sluice/a", now)), new Set(isNews ? [SHARED_FLEET] : []));
     assert.deepEqual(slices.addresses("http"), now === ours ? ["http://10.0.0.2:8005"] : []);
   });
+
+test("the nodes of a fleet are found once the fleet is known, also if their slice was seen before", () => {
+  const [fleet, other] = ["gateway-web-0123456789", "gateway-api-abcdefghij"];
+  const slices = createNodeDiscovery(service);
+  slices.set("sluice/a", slice(pushServiceName(fleet), ["10.0.1.1"]));
+  assert.deepEqual(slices.setFleets([SHARED_FLEET, fleet]), [fleet]);
+  assert.deepEqual(slices.setFleets([SHARED_FLEET, fleet, other]), [other]);
+  assert.deepEqual(slices.addresses("http", fleet), ["http://10.0.1.1:8005"]);
+  assert.deepEqual(slices.addresses("http"), []);
+  assert.deepEqual(slices.set("sluice/b", slice(pushServiceName(other), ["10.0.1.2"])), [other]);
+  slices.setFleets([]);
+  assert.deepEqual(slices.set("sluice/b", undefined), []);
+});

@@ -1,6 +1,6 @@
-/** Finds the nodes through the EndpointSlices of a headless Service, updated one slice at a time. */
+/** Finds the nodes of each fleet through the EndpointSlices of a headless Service, updated one slice at a time. */
 import { endpointsOf, namespacedName, type Resource } from "@sluice/crds";
-import { SettingsError } from "@sluice/model";
+import { SettingsError, SHARED_FLEET } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
 import { createEndpointSliceIndex } from "../translate/references/endpoint-slice-index.ts";
 
@@ -11,6 +11,9 @@ export interface NodeService {
 
 /** Name of the Service's port for the push listener. */
 const PUSH_PORT = "push";
+
+/** Characters of the hash at the end of a fleet's name. */
+const FLEET_HASH_LENGTH = 10;
 
 /**
  * The Service that the settings name; null: the nodes are a fixed list.
@@ -35,21 +38,39 @@ export function nodeServiceOf({
 
 const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);
 
+/**
+ * The name of the headless Service of a fleet's nodes, in the namespace of the nodes. The name of a fleet ends with a
+ * hash, and may be too long for a suffix.
+ */
+export const pushServiceName = (fleet: string): string => `gateway-${fleet.slice(-FLEET_HASH_LENGTH)}-push`;
+
 export function createNodeDiscovery({ namespace, name }: NodeService) {
   const slices = createEndpointSliceIndex([]);
-  const service = namespacedName(namespace, name);
+  /** The fleets by their headless Service (`namespace/name`). */
+  const fleets = new Map([[namespacedName(namespace, name), SHARED_FLEET]]);
+  const serviceOf = (fleet: string) =>
+    namespacedName(namespace, fleet === SHARED_FLEET ? name : pushServiceName(fleet));
   return {
+    /** Sets the names of all fleets, in addition to the shared fleet. Returns the names that are new. */
+    setFleets(names: Iterable<string>): readonly string[] {
+      const wanted = new Map([SHARED_FLEET, ...names].map((fleet) => [serviceOf(fleet), fleet]));
+      for (const service of fleets.keys()) if (!wanted.has(service)) fleets.delete(service);
+      const added = [...wanted].filter(([service]) => !fleets.has(service));
+      for (const [service, fleet] of added) fleets.set(service, fleet);
+      return added.map(([, fleet]) => fleet);
+    },
     /**
-     * Updates a slice (`namespace/name`); undefined: it was deleted. Returns whether it belongs or belonged to the
-     * Service, so that callers can ignore other slices: with thousands of Services, those change all the time.
+     * Updates a slice (`namespace/name`); undefined: it was deleted. Returns the fleets whose nodes may have changed,
+     * so that callers can ignore other slices: with thousands of Services, those change all the time.
      */
-    set: (key: string, slice: Resource | undefined) => slices.set(key, slice).includes(service),
+    set: (key: string, slice: Resource | undefined): readonly string[] =>
+      slices.set(key, slice).flatMap((service) => fleets.get(service) ?? []),
     /**
-     * Base URLs of the push listeners. They include addresses that are not ready (publishNotReadyAddresses): a node
-     * becomes ready only once it has a document.
+     * Base URLs of the push listeners of a fleet's nodes. They include addresses that are not ready
+     * (publishNotReadyAddresses): a node becomes ready only once it has a document.
      */
-    addresses: (scheme: "http" | "https") =>
-      endpointsOf(slices.of(service), PUSH_PORT).map(
+    addresses: (scheme: "http" | "https", fleet = SHARED_FLEET) =>
+      endpointsOf(slices.of(serviceOf(fleet)), PUSH_PORT).map(
         (endpoint) => `${scheme}://${bracketed(endpoint.address)}:${endpoint.port}`,
       ),
   };

@@ -24,6 +24,15 @@ export function createPublishHistory(size = 32) {
     },
     byHash: (hash: string) => published.get(hash),
     latest: () => latest,
+    /** The snapshot that was published after the one with this hash; undefined: that is the last one, or not kept. */
+    after(hash: string) {
+      let isNext = false;
+      for (const [other, entry] of published) {
+        if (isNext) return entry;
+        isNext = other === hash;
+      }
+      return undefined;
+    },
   };
 }
 

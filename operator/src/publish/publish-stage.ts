@@ -1,5 +1,13 @@
 /** Third stage: publishes documents to the nodes while this operator leads, and saves the acknowledged state. */
-import { type PluginEndpointCall, type PluginEndpointResults, pluginSetHash } from "@sluice/model";
+import {
+  type ExplainRequest,
+  NODE,
+  nodePaths,
+  type PluginEndpointCall,
+  type PluginEndpointResults,
+  pluginSetHash,
+  SHARED_FLEET,
+} from "@sluice/model";
 import type { Logger } from "pino";
 import type { TranslatedDocument, TranslateStage } from "../document/translate-stage.ts";
 import { createEmitter, type Output } from "../emitter.ts";
@@ -32,7 +40,7 @@ export interface PublishStage {
     Publisher,
     "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "missingPlugins" | "failedListeners" | "nodes"
   >;
-  /** Calls an endpoint of a plugin on every node that is not silent. */
+  /** Calls an endpoint of a plugin on every node that is not silent; for an explanation, on those that may have the answer. */
   askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;
   readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
   /** Stops pushing, and saves the last acknowledged state. */
@@ -97,11 +105,13 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
     progress.emit(published);
   }
 
+  const discovery = options.nodeService && createNodeDiscovery(options.nodeService);
   gate.terms.subscribe(() => publisher.termChanged());
   translate.documents.subscribe((document) => {
     const { snapshot } = document.built;
     const last = publisher.revision();
     const revision = publisher.publish(snapshot);
+    for (const fleet of discovery?.setFleets(publisher.fleets()) ?? []) updateNodes(fleet);
     reportProgress({ document, revision });
     const seconds = (performance.now() - document.startedAt) / 1000;
     metrics.reconciled(seconds);
@@ -109,22 +119,29 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   });
 
   publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
-  const discovery = options.nodeService && createNodeDiscovery(options.nodeService);
   let discoveryTurn: NodeJS.Immediate | undefined;
-  /** Changes of slices within one turn of the event loop are merged. */
-  function updateNodes(): void {
+  /** The fleets whose nodes may have changed. Changes of slices within one turn of the event loop are merged. */
+  const changedFleets = new Set<string>();
+  function updateNodes(fleet: string): void {
+    if (discovery) publisher.setNodes(discovery.addresses(connector.scheme, fleet), fleet);
+  }
+  function updateChangedFleets(): void {
     discoveryTurn = undefined;
-    if (discovery) publisher.setNodes(discovery.addresses(connector.scheme));
+    for (const fleet of publisher.fleets()) if (changedFleets.has(fleet)) updateNodes(fleet);
+    changedFleets.clear();
   }
   watch.changes.subscribe(({ resources }) => {
     for (const { kind, key } of discovery ? resources : [])
-      if (kind === "EndpointSlice" && discovery?.set(key, watch.clusterState.EndpointSlice.get(key)))
-        discoveryTurn ??= setImmediate(updateNodes);
+      if (kind === "EndpointSlice")
+        for (const fleet of discovery?.set(key, watch.clusterState.EndpointSlice.get(key)) ?? [])
+          changedFleets.add(fleet);
+    if (changedFleets.size > 0) discoveryTurn ??= setImmediate(updateChangedFleets);
   });
 
   function askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults> {
     const silent = new Set(publisher.acknowledgement(publisher.revision()).silent);
-    const nodes = publisher.nodes().map(({ address, lastError }) => ({
+    const asked = publisher.nodes().filter(({ fleet }) => fleet === SHARED_FLEET || !concernsSharedFleet(call));
+    const nodes = asked.map(({ address, lastError }) => ({
       address,
       reason: silent.has(address) ? (lastError ?? "it does not answer") : null,
     }));
@@ -149,3 +166,10 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
     },
   };
 }
+
+/**
+ * Whether only nodes of the shared fleet can answer: a described request without the port of a listener goes to the
+ * listeners that each node has by its settings, and other fleets have no Routes for these.
+ */
+const concernsSharedFleet = ({ plugin, request: { path, body } }: PluginEndpointCall): boolean =>
+  plugin === NODE && path[0] === nodePaths.explain && ((body as ExplainRequest | undefined)?.port ?? null) === null;

@@ -1,8 +1,12 @@
-/** Publishes snapshots to every node and tracks which node runs which revision. */
-import type { Snapshot } from "@sluice/model";
+/**
+ * Publishes snapshots to every node and tracks which node runs which revision. The nodes of each fleet get the part of
+ * the snapshot that their fleet needs.
+ */
+import { SHARED_FLEET, type Snapshot } from "@sluice/model";
+import { createFleetDocuments } from "./fleets/fleet-documents.ts";
 import type { ConnectNode } from "./node-client.ts";
 import { type NodeLoop, type NodeLoopOptions, type NodeStatus, runNodeLoop } from "./node-loop.ts";
-import { createPublishHistory } from "./publish-history.ts";
+import { createPublishHistory, type PublishedSnapshot, type PublishHistory } from "./publish-history.ts";
 import { createPushLimiter } from "./push-limiter.ts";
 
 /** Milliseconds after which a node that does not answer is excluded from every wait, and reported as silent. */
@@ -42,6 +46,7 @@ export interface PublisherOptions extends Pick<NodeLoopOptions, "onPush" | "retr
 }
 
 interface TrackedNode {
+  readonly fleet: PublishedFleet;
   readonly abort: AbortController;
   /** Undefined until the loop has started. */
   loop?: NodeLoop;
@@ -53,12 +58,24 @@ interface TrackedNode {
   hasAcceptedTerm: boolean;
 }
 
+/** The nodes that get the same document. */
+interface PublishedFleet {
+  readonly name: string;
+  /** The addresses of the nodes as they were given last. */
+  addresses: ReadonlySet<string>;
+  /** The published documents of the fleet, each with the revision in which the fleet's document changed to it. */
+  readonly history: PublishHistory;
+}
+
 export function createPublisher(options: PublisherOptions) {
   const { connect, term, onHigherTerm, onChange, pollInterval, now = () => performance.now() } = options;
-  const history = createPublishHistory();
+  const documents = createFleetDocuments();
+  const fleets = new Map<string, PublishedFleet>();
+  const sharedFleet = fleetNamed(SHARED_FLEET);
   const limiter = createPushLimiter();
   /** By address. */
   const nodes = new Map<string, TrackedNode>();
+  let latest: PublishedSnapshot | undefined;
   let revision = 0;
 
   const isSilent = ({ unansweredSince: owes }: NodeStatus) => owes !== null && now() - owes > SILENT_AFTER;
@@ -71,7 +88,22 @@ export function createPublisher(options: PublisherOptions) {
     if (state?.pluginSet !== undefined && (state.node !== before?.node || state.pluginSet !== before.pluginSet))
       options.onPluginSet?.(address, state.pluginSet);
   }
-  const revisionOf = ({ state }: NodeStatus) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
+
+  function fleetNamed(name: string): PublishedFleet {
+    const create = () => ({ name, addresses: new Set<string>(), history: createPublishHistory() });
+    return fleets.getOrInsertComputed(name, create);
+  }
+
+  /**
+   * The last revision that the node runs. A revision that does not change the document of the node's fleet needs no
+   * push, so the node runs all revisions before the next change of that document.
+   */
+  function revisionOf({ fleet: { history }, status: { state } }: TrackedNode): number {
+    const served = state?.hash ? history.byHash(state.hash) : undefined;
+    if (!state?.hash || !served) return 0;
+    if (served === history.latest()) return latest?.revision ?? 0;
+    return (history.after(state.hash)?.revision ?? revision + 1) - 1;
+  }
 
   /**
    * Detects another operator whose term is later than this one's, or equal with a later revision, and is known neither
@@ -106,10 +138,10 @@ export function createPublisher(options: PublisherOptions) {
     node.silenceTimer = alarm.unref();
   }
 
-  function addNode(address: string): void {
+  function addNode(address: string, fleet: PublishedFleet): void {
     const abort = new AbortController();
     const status = { address, state: null, lastAnswerAt: null, unansweredSince: now(), lastError: null };
-    const node: TrackedNode = { abort, status, isSilent: false, hasAcceptedTerm: false };
+    const node: TrackedNode = { fleet, abort, status, isSilent: false, hasAcceptedTerm: false };
     nodes.set(address, node);
     watchSilence(node);
     node.loop = runNodeLoop({
@@ -117,7 +149,7 @@ export function createPublisher(options: PublisherOptions) {
       address,
       // When the connection closes, poll immediately: a new process at the address may have no document yet.
       client: connect(address, { signal: abort.signal, onDisconnect: () => node.loop?.wake() }),
-      history,
+      history: fleet.history,
       limiter,
       signal: abort.signal,
       onStatus(status) {
@@ -150,59 +182,116 @@ export function createPublisher(options: PublisherOptions) {
     return loop?.done;
   }
 
-  function wakeAll(): void {
-    for (const { loop } of nodes.values()) loop?.wake();
+  function nodesOf(fleetName: string): readonly TrackedNode[] {
+    const fleet = fleets.get(fleetName);
+    const listed = Array.from(fleet?.addresses ?? [], (address) => nodes.get(address));
+    return listed.filter((node) => node?.fleet === fleet) as readonly TrackedNode[];
+  }
+
+  function removeNode(address: string): void {
+    const node = nodes.get(address);
+    nodes.delete(address);
+    if (node) void stopNode(node);
+  }
+
+  function wake(woken: (node: TrackedNode) => boolean): void {
+    for (const node of nodes.values()) if (woken(node)) node.loop?.wake();
+  }
+
+  /** Removes the fleets that have no document any more, with their nodes. */
+  function removeFleets(wanted: ReadonlyMap<string, Snapshot>): void {
+    for (const [name, { addresses }] of fleets) {
+      if (wanted.has(name)) continue;
+      fleets.delete(name);
+      for (const address of addresses) if (nodes.get(address)?.fleet.name === name) removeNode(address);
+    }
   }
 
   return {
-    /** Replaces the list of nodes (base URLs such as http://127.0.0.1:8005). The same list changes nothing. */
-    setNodes(addresses: readonly string[]) {
-      const wanted = new Set(addresses);
-      if (wanted.size === nodes.size && addresses.every((address) => nodes.has(address))) return;
-      for (const [address, node] of nodes) {
-        if (wanted.has(address)) continue;
-        nodes.delete(address);
-        void stopNode(node);
+    /**
+     * Replaces the list of nodes of a fleet (base URLs such as http://127.0.0.1:8005). The same list changes nothing. An
+     * address belongs to the fleet that named it last: the address of a deleted pod may be given to a pod of another
+     * fleet before the list of the first fleet is updated.
+     */
+    setNodes(addresses: readonly string[], fleetName = SHARED_FLEET) {
+      const fleet = fleetNamed(fleetName);
+      const [before, wanted] = [fleet.addresses, new Set(addresses)];
+      if (wanted.size === before.size && wanted.isSubsetOf(before)) return;
+      fleet.addresses = wanted;
+      for (const address of before.difference(wanted)) if (nodes.get(address)?.fleet === fleet) removeNode(address);
+      for (const address of wanted.difference(before)) {
+        removeNode(address);
+        addNode(address, fleet);
       }
-      for (const address of wanted) if (!nodes.has(address)) addNode(address);
       onChange();
     },
+    /** The names of the fleets that have a document. */
+    fleets: (): Iterable<string> => fleets.keys(),
     /** Publishes a snapshot and returns its revision, which stays the same while the content does. */
     publish(snapshot: Snapshot) {
-      const latest = history.latest();
       if (latest?.snapshot.hash === snapshot.hash) return latest.revision;
-      history.add({ revision: nextRevision(), snapshot });
-      wakeAll();
+      latest = { revision: nextRevision(), snapshot };
+      const parts = documents.update(snapshot);
+      removeFleets(parts);
+      const changed = new Set<PublishedFleet>();
+      for (const [name, part] of parts) {
+        const fleet = fleetNamed(name);
+        if (fleet.history.latest()?.snapshot.hash === part.hash) continue;
+        fleet.history.add({ revision, snapshot: part });
+        changed.add(fleet);
+      }
+      wake(({ fleet }) => changed.has(fleet));
       return revision;
     },
     /** Called when the result of `term` has changed. A new leader notifies the nodes immediately. */
     termChanged() {
       for (const node of nodes.values()) node.hasAcceptedTerm = false;
-      const latest = history.latest();
-      if (term() !== null && latest) history.add({ revision: nextRevision(), snapshot: latest.snapshot });
-      wakeAll();
+      if (term() !== null && latest) {
+        latest = { revision: nextRevision(), snapshot: latest.snapshot };
+        for (const { history } of fleets.values()) {
+          const last = history.latest();
+          if (last) history.add({ revision, snapshot: last.snapshot });
+        }
+      }
+      wake(() => true);
       onChange();
     },
     /** The last published revision; 0 before the first. */
-    revision: () => history.latest()?.revision ?? 0,
-    hash: () => history.latest()?.snapshot.hash ?? null,
-    /** Programmed when at least one node answers and every answering node runs the revision or a later one. */
-    acknowledgement(revision: number) {
+    revision: () => latest?.revision ?? 0,
+    hash: () => latest?.snapshot.hash ?? null,
+    /**
+     * Programmed when every answering node runs the revision or a later one, and each of the fleets has such a node.
+     *
+     * @param of The names of the fleets that count. Default: the shared fleet, and of other fleets the nodes that serve
+     * a document. A new node of another fleet gets its document before it becomes ready.
+     */
+    acknowledgement(revision: number, of?: readonly string[]) {
       const acknowledged: string[] = [];
       const lagging: string[] = [];
       const unanswered: string[] = [];
-      for (const [address, { status }] of nodes) {
+      const serving = new Set<string>();
+      for (const node of of ? of.flatMap(nodesOf) : nodes.values()) {
+        const { fleet, status } = node;
+        const { address } = status;
         if (isSilent(status)) unanswered.push(address);
-        else if (revisionOf(status) >= revision && revision > 0) acknowledged.push(address);
-        else lagging.push(address);
+        else if (revisionOf(node) >= revision && revision > 0) {
+          acknowledged.push(address);
+          serving.add(fleet.name);
+        } else if (of || fleet === sharedFleet || status.state?.hash) lagging.push(address);
       }
-      return { programmed: acknowledged.length > 0 && lagging.length === 0, acknowledged, lagging, silent: unanswered };
+      const isServed = (of ?? [SHARED_FLEET]).every((name) => serving.has(name));
+      return { programmed: isServed && lagging.length === 0, acknowledged, lagging, silent: unanswered };
     },
-    /** The lowest revision of all answering nodes; 0 when none answers or one has no document yet. */
+    /** The lowest revision of the nodes that count for an acknowledgement; 0 when none of the shared fleet answers. */
     acknowledgedRevision() {
-      const statuses = [...nodes.values()].map(({ status }) => status);
-      const answering = statuses.filter((status) => !isSilent(status)).map(revisionOf);
-      return answering.length === 0 ? 0 : Math.min(...answering);
+      let [lowest, isServed] = [Number.POSITIVE_INFINITY, false];
+      for (const node of nodes.values()) {
+        const isShared = node.fleet === sharedFleet;
+        if (isSilent(node.status) || !(isShared || node.status.state?.hash)) continue;
+        isServed ||= isShared;
+        lowest = Math.min(lowest, revisionOf(node));
+      }
+      return isServed ? lowest : 0;
     },
     /** By the name of a plugin that the document uses: addresses of answering nodes that do not have the plugin. */
     missingPlugins(): ReadonlyMap<string, readonly string[]> {
@@ -225,7 +314,7 @@ export function createPublisher(options: PublisherOptions) {
       const byName = Map.groupBy(failed, ({ name }) => name);
       return new Map([...byName].map(([name, found]) => [name, found.map(({ failure }) => failure)]));
     },
-    nodes: () => [...nodes.values()].map(({ status }) => status),
+    nodes: () => Array.from(nodes.values(), ({ fleet, status }) => ({ ...status, fleet: fleet.name })),
     async close() {
       await Promise.all([...nodes.values()].map(stopNode));
     },

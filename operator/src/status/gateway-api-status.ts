@@ -27,7 +27,7 @@ import {
   seconds,
   sourceOf,
 } from "@sluice/crds";
-import { type DocumentListener, differences } from "@sluice/model";
+import { type DocumentListener, differences, SHARED_FLEET } from "@sluice/model";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
@@ -83,6 +83,11 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
       if (listeners) programmed.set(source, servedListeners(listeners));
       else programmed.delete(source);
       update(source);
+    },
+    fleetsOf(source) {
+      const served = (listenersOf(source) ?? []).flatMap((listener) => listener.served ?? []);
+      const fleets = new Set(served.flatMap(({ fleets: names = [SHARED_FLEET] }) => names));
+      return fleets.size > 0 ? [...fleets] : undefined;
     },
   });
   const writer = createSourceStatusWriter({

@@ -15,8 +15,10 @@ export interface SourceSyncOptions {
   readonly all: () => Iterable<string>;
   /** Called once a document with the current version of the source was made. */
   readonly onTranslated: (key: string) => void;
-  /** Called once every ready node serves this document. */
+  /** Called once every ready node of the fleets of the source serves this document. */
   readonly onProgrammed: (key: string) => void;
+  /** The fleets that serve a source. Undefined, also as a result: those of resources that belong to no Gateway. */
+  readonly fleetsOf?: (key: string) => readonly string[] | undefined;
 }
 
 /** Milliseconds between syncs of sources whose status could not be written. */
@@ -54,12 +56,20 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
       if (revision !== null) reachRevision(revision);
     }
     for (const revision of [...unserved.rights()]) {
-      if (!publisher.acknowledgement(revision).programmed) continue;
+      const isProgrammed = programmedIn(revision);
       for (const key of [...unserved.leftsOf(revision)]) {
+        if (!isProgrammed(callbacks.fleetsOf?.(key))) continue;
         unserved.set(key, noRevision);
         callbacks.onProgrammed(key);
       }
     }
+  }
+
+  /** Whether fleets serve a revision. Each combination of fleets is looked up once, because many sources share it. */
+  function programmedIn(revision: number): (fleets: readonly string[] | undefined) => boolean {
+    const results = new Map<string, boolean>();
+    return (fleets) =>
+      results.getOrInsertComputed(fleets?.join() ?? "", () => publisher.acknowledgement(revision, fleets).programmed);
   }
 
   function reachRevision(revision: number): void {

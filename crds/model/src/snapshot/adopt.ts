@@ -12,12 +12,13 @@ import { makeSnapshot, register, type SnapshotMaps } from "./make-snapshot.ts";
 import { freezeDeep, type StoredEntity } from "./stored-entity.ts";
 
 /**
- * Applies the result of `changeBetween` from another thread or process. Nothing is checked and no digest is computed,
- * so the cost is proportional to the change and no memory is needed for checking.
+ * Applies a change of checked entities, such as the result of `changeBetween` from another thread or process. Nothing is
+ * checked, so the cost is proportional to the change and no memory is needed for checking.
  *
- * @param hash The hash of the resulting snapshot, or the tree of its hashes if further edits will follow.
+ * @param hash The hash of the resulting snapshot, or the tree of its hashes if further edits will follow. Absent: it is
+ * computed. With a hash, no digest is computed.
  */
-export function adoptChange(previous: Snapshot, change: Change, hash: string | HashTree): Snapshot {
+export function adoptChange(previous: Snapshot, change: Change, hash?: string | HashTree): Snapshot {
   const maps = perCollection((collection) => {
     const removed = change.remove[collection] ?? [];
     const put = (change.put[collection] ?? []) as readonly StoredEntity[];
@@ -42,6 +43,7 @@ export function adoptChange(previous: Snapshot, change: Change, hash: string | H
   );
   const made = { ...maps, ...addresses, listeners } as unknown as SnapshotMaps;
   if (Object.entries(made).every(([section, map]) => map === before[section])) return previous;
+  if (hash === undefined) return makeSnapshot(previous, made);
   return typeof hash === "string" ? Object.freeze({ hash, ...made }) : register(made, hash);
 }
 

@@ -24,6 +24,8 @@ interface FleetReport {
 
 interface NodeReportRow {
   readonly address: string;
+  /** The fleet whose document the node gets; absent if all nodes get the same. */
+  readonly fleet?: string;
   readonly revision?: number | null;
   readonly hash?: string | null;
   readonly version?: string;
@@ -95,14 +97,19 @@ function statusText(report: StatusReport): string {
     ...unread.map((part) => styled("red", `Not read:  ${part}`)),
     ...(fleet.reachable ? [] : [styled("red", "The state of the nodes is not known to the admin API.")]),
   ];
+  // Without Gateways that have nodes of their own, the column would repeat one word.
+  const hasFleets = new Set(nodes.map((node) => node.fleet)).size > 1;
+  const fleetColumn = (text: string) => (hasFleets ? [text] : []);
   const rows = nodes.map((node) => [
     node.address,
+    ...fleetColumn(node.fleet ?? "-"),
     String(node.revision ?? "-"),
     node.hash?.slice(0, 12) ?? "-",
     node.version ?? "-",
     stateOf(node, fleet),
   ]);
-  const nodesText = formatTable([["NODE", "REVISION", "CONFIGURATION", "VERSION", "STATE"], ...rows]);
+  const head = ["NODE", ...fleetColumn("FLEET"), "REVISION", "CONFIGURATION", "VERSION", "STATE"];
+  const nodesText = formatTable([head, ...rows]);
   const more = total > problems.length ? [`${total - problems.length} further problems are not shown\n`] : [];
   const problemTexts = [...nodes.flatMap(nodeProblemText), ...problems.map(problemText), ...more];
   const problemsText = isHealthy(report)
