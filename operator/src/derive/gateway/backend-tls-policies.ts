@@ -154,3 +154,5 @@ const hasPort = (service: Resource, { sectionName }: BackendTlsTarget): boolean 
 
 /** Whether the target is the core Service with this key in the namespace of its policy. */
 const isNamed = (key: string, { service }: BackendTlsTarget): boolean => key.endsWith(`/${service}`);
+
+export type BackendTlsPolicies = ReturnType<typeof createBackendTlsPolicies>;
