@@ -24,7 +24,7 @@ export interface Values {
   readonly plugins: {
     /** Images of plugins of your own, as full references that end with a digest: images.example.com/acme/sluice-plugin-x@sha256:…. Each image has the files of one npm package in the folder /package (docs/how-to/run-plugins-in-kubernetes.md). Nodes load the plugin's code; the operator and the admin API load only its schema. */
     readonly images: readonly string[];
-    /** Whether the images of `plugins.images` are mounted as image volumes. Image volumes need Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime that supports them, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin with the program cp, which the image must contain. */
+    /** Whether the images of `plugins.images` are mounted as image volumes. Image volumes need Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime that supports them, such as containerd 2.1 or CRI-O 1.31. If false, an init container of each image copies the plugin with the program cp, which the image must contain. */
     readonly imageVolumes: boolean;
   };
   readonly operator: {
