@@ -39,7 +39,7 @@ const reason = text({ description: "Why requests are answered 503.", maxLength: 
 const namespace = text({ description: "A namespace of the cluster.", maxLength: 253 });
 
 const priority = integer({
-  description: "Precedence among the routes of Ingress and Gateway API resources for the same host: the higher first.",
+  description: "Precedence among routes of Ingress and Gateway API resources for one host: the highest comes first.",
   minimum: 0,
   maximum: 2 ** 31 - 1,
 });
@@ -62,7 +62,7 @@ const optional = (properties: Readonly<Record<string, SchemaNode>>): SchemaNode 
   properties,
 });
 
-/** As many conditions as Gateway API allows. */
+/** As many conditions as the Gateway API allows. */
 const conditions = (name: SchemaNode, description: string) =>
   array(
     {
@@ -78,7 +78,7 @@ const conditions = (name: SchemaNode, description: string) =>
   );
 
 const limitOfShare = decimal({
-  description: "A limit of the random numbers of the requests that match.",
+  description: "A limit for the random number of a request, which must be at least `from` and less than `to`.",
   minimum: 0,
   maximum: 100,
 });
@@ -129,14 +129,14 @@ const retry: SchemaNode = {
       description: "The statuses after which a request is sent again.",
       maxItems: 200,
     }),
-    backoff: milliseconds("The minimum of milliseconds between two attempts.", 0),
+    backoff: milliseconds("Minimum number of milliseconds between two attempts.", 0),
   }),
   required: ["codes", "backoff"],
 };
 
 const timeouts = optional({
-  request: milliseconds("The maximum of milliseconds for a request with all its attempts.", 1),
-  attempt: milliseconds("The maximum of milliseconds for each attempt.", 1),
+  request: milliseconds("Maximum number of milliseconds for a request with all its attempts.", 1),
+  attempt: milliseconds("Maximum number of milliseconds for each attempt.", 1),
 });
 
 const credential = optional({

@@ -238,7 +238,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
   [
     "listeners, which only the operator sets",
     `${head}_sluice:\n  listeners: []\n`,
-    ["k.yaml:3:3: _sluice.listeners: only the operator sets listeners, for resources of Gateway API"],
+    ["k.yaml:3:3: _sluice.listeners: only the operator sets listeners, for resources of the Gateway API"],
   ],
   [
     "broken YAML in the middle of a file",

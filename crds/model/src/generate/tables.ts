@@ -54,9 +54,12 @@ function range(low: number | undefined, high: number | undefined, word: (number:
   return low === undefined ? [] : [`at least ${word(low)}`];
 }
 
-/** Escapes pipes, which would end the cell, and stars and angle brackets, which Markdown and HTML would interpret. */
+/**
+ * Escapes pipes, which would end the cell, and stars and angle brackets, which Markdown and HTML would interpret
+ * outside of code spans. In a code span, a backslash before them would be visible.
+ */
 const cell = (sentences: readonly string[]): string =>
   sentences
     .filter((sentence) => sentence !== "")
     .join(" ")
-    .replace(/[|<>*]/g, (character) => `\\${character}`);
+    .replace(/`[^`]*`|[|<>*]/g, (text) => (text.length > 1 ? text.replaceAll("|", "\\|") : `\\${text}`));

@@ -41,7 +41,12 @@ const checkExtension = (extension: unknown): readonly Violation[] =>
 /** Checks the `_sluice` of a file. Only the operator sets listeners, because it also reports whether nodes open them. */
 export const checkFileExtension = (extension: unknown): readonly Violation[] =>
   isRecord(extension) && Object.hasOwn(extension, "listeners")
-    ? [{ path: ["_sluice", "listeners"], message: "only the operator sets listeners, for resources of Gateway API" }]
+    ? [
+        {
+          path: ["_sluice", "listeners"],
+          message: "only the operator sets listeners, for resources of the Gateway API",
+        },
+      ]
     : checkMembers(extension, endpoints, ["_sluice"]);
 
 /**

@@ -95,7 +95,7 @@ export const hostRules = {
     if (parsed === undefined) return `invalid hostname: ${value}`;
     return badPort(parsed) ? "invalid port number" : undefined;
   },
-  /** A DNS name in lower case, in which the first label may be `*`, as in Gateway API. */
+  /** A DNS name in lower case, in which the first label may be `*`, as in the Gateway API. */
   "listener-host": (value) =>
     LISTENER_HOST.test(value) && isIP(value) === 0
       ? undefined
