@@ -65,7 +65,8 @@ export class Login {
   }
 
   /**
-   * The redirect to the login page of the provider, or an error if the logins under way are too long for a cookie.
+   * The redirect to the login page of the provider, or an error if the data of the pending logins is too long for a
+   * cookie.
    * Rejects with `ProviderUnavailable`.
    */
   async start(exchange: Exchange): Promise<DirectResponse> {
@@ -75,7 +76,7 @@ export class Login {
     const login: PendingLogin = { ...checks, target: target.length > MAX_TARGET ? "/" : target, began: this.#seconds };
     const pending = [...this.#pending(exchange.request), login].slice(-MAX_PENDING);
     if (!this.#cookie.write(exchange, JSON.stringify(pending))) {
-      return unexpectedError("openid-connect: the logins under way are too long for a cookie");
+      return unexpectedError("openid-connect: the data of the pending logins is too long for a cookie");
     }
     return redirectTo(url);
   }

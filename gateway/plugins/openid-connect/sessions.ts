@@ -39,7 +39,7 @@ interface Refreshed {
   readonly at: number;
 }
 
-/** The cookie in which an instance keeps the session, or the one in which it keeps the logins under way. */
+/** The cookie in which an instance keeps the session, or the one in which it keeps the pending logins. */
 export function cookieOf(config: OpenidConnectConfig, kind: "session" | "authorization"): SealedCookie {
   const [redirect] = config.redirect_uri ?? [];
   const cookie: CookieAttributes = {

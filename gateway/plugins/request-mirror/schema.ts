@@ -44,7 +44,7 @@ const schema = record(
       "headers and body of the forwarded request, after all other plugins. Mirrors never delay requests: a worker sends " +
       "at most 100 copies to a service at a time, and holds at most 32 MiB of their bodies; further copies are dropped. " +
       "`sluice_request_mirror_copies_total` counts the copies by result, and the log has the reasons. Kong has no such " +
-      "plugin; it serves the filter RequestMirror of the Gateway API.",
+      "plugin. The operator uses this one for the filter RequestMirror of the Gateway API.",
   },
 );
 

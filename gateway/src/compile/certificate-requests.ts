@@ -50,7 +50,7 @@ function requestsCertificates({ name, enabled, _sluice }: SnapshotPlugin, defini
 export class CertificateRequests {
   readonly #sources: Sources;
   readonly #definitions: Definitions;
-  /** The requests of this object and of the previous one, by the texts of their authorities. */
+  /** The certificate requests of this object and of the previous one, by the PEM of their authorities. */
   readonly #known: Map<string, CertificateRequest>;
   /** Built at the first handshake, in one pass over the routes. */
   #byName: ReadonlyMap<string, CertificateRequest> | null = null;

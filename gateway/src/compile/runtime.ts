@@ -136,7 +136,7 @@ export interface AttemptPolicy {
 export interface ServiceUpstream {
   readonly parts: UpstreamInputs;
   readonly service: SnapshotService;
-  /** Null: there is none, as for every service that is not derived from a route of Gateway API. */
+  /** Null: there is none, as for every service that is not derived from a route of the Gateway API. */
   readonly policy: AttemptPolicy | null;
   /** Whether all requests are sent over HTTP/2; for other services, only gRPC is. */
   readonly speaksHttp2: boolean;

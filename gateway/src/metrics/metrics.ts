@@ -224,7 +224,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     {
       type: "histogram",
       name: nameOf("sluice_plugin_seconds"),
-      help: "Seconds for which a phase of a plugin occupied the event loop; one of 64 calls is measured",
+      help: "Seconds for which a phase of a plugin occupied the event loop; one call in 64 is measured",
       labelNames: ["plugin", "phase"],
       bounds: pluginBuckets,
     },

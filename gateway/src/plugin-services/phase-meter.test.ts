@@ -75,7 +75,7 @@ const rows: readonly (readonly [
 
 describe("plugin code", () => {
   for (const [phase, phasesWith, call] of rows)
-    test(`in the phase ${phase} runs with the plugin's number; one of 64 calls is measured, and any call that blocks is warned about`, () => {
+    test(`in the phase ${phase} runs with the plugin's number; one call in 64 is measured, and any call that blocks is warned about`, () => {
       let isBlocking = false;
       const { phases, observed, warnings } = meter(() =>
         phasesWith(() => {

@@ -80,7 +80,7 @@ function faultIn(settings: AccessOptions): string | undefined {
   return `${names.origins.variable}: '${odd}' is not an origin: expected a scheme, a host and an optional port, such as https://console.example.com`;
 }
 
-/** Whether the text is spelled as browsers spell origins, in any case: a different spelling would never match. */
+/** Whether the text is spelled as browsers spell origins, ignoring case: a different spelling would never match. */
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text.toLowerCase();
 }

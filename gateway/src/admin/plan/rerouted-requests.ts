@@ -85,7 +85,7 @@ const MAX_EACH = 4;
 
 /**
  * Requests that a route should match. There are none for a path that is a regular expression, or for a route that
- * matches a header by a regular expression: texts that match an expression are not generated.
+ * matches a header by a regular expression: strings that match an expression are not generated.
  */
 function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");

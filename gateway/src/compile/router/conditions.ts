@@ -59,10 +59,10 @@ function combinedHeader(request: RoutableRequest, name: string): string | null {
 const firstParameter = (query: string, name: string): string | null =>
   query === "" ? null : new URLSearchParams(query).get(name);
 
-/** The numbers of requests that had to be divided between routes. */
+/** The random numbers of requests that several routes share. */
 const randomNumbers = new WeakMap<RoutableRequest, number>();
 
-/** A random number of the request, at least 0 and below 100: always the same, so that one of the routes matches. */
+/** A random number from 0 to below 100. It is drawn once for a request, so that exactly one of the routes matches. */
 function randomNumberOf(request: RoutableRequest): number {
   const number = randomNumbers.get(request) ?? Math.random() * 100;
   randomNumbers.set(request, number);

@@ -7,8 +7,8 @@
 const LITERAL = /^(?:[^\\.+*?()[\]{}^$|]|\\[!-/:-@[-`{-~])*\$$/;
 
 /**
- * The only text that the regular expression matches from start to end, as UTF-16 code units; null: it may match several
- * texts. `$` is the very end of the text, without a line feed after it (plugin-sdk/src/tools/regex.ts).
+ * The only string that the regular expression matches from start to end, as UTF-16 code units; null: it may match
+ * several strings. `$` is the very end of the string, without a line feed after it (plugin-sdk/src/tools/regex.ts).
  *
  * Null also for an unpaired surrogate: RE2 compares code points, so its comparison may differ from that of code units.
  */

@@ -79,7 +79,7 @@ export class Mirrors {
       drop("no target of the service accepts requests");
       return;
     }
-    // Its owner has not agreed to requests of other routes in its name.
+    // The certificate's owner has not agreed that it is used for requests of other services.
     if (target.certificate !== null) {
       attempts.endTry();
       drop("the service has a client certificate, which copies must not use");

@@ -13,7 +13,7 @@ export const REDACTED = "REDACTED";
 /** Text that JSON does not escape: printable ASCII without quotation marks and backslashes (RFC 8259 section 7). */
 const UNESCAPED = /^[ !#-[\]-~]*$/;
 
-/** A text as JSON; faster than `JSON.stringify` for most texts of a record. */
+/** A string as JSON; faster than `JSON.stringify` for most strings of a record. */
 export const jsonString = (text: string): string => (UNESCAPED.test(text) ? `"${text}"` : JSON.stringify(text));
 
 /** A header value as UTF-8, which most senders mean; `value` has one character per byte (Latin-1). */

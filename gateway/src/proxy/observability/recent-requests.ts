@@ -109,7 +109,7 @@ export const newestFirst = (one: Timed, other: Timed): number =>
 
 function keep({ requests }: Group, entry: RecentRequest): void {
   if (requests.length >= GROUP_SIZE) requests.shift();
-  // A copy, because a text may be a slice of the request's head, which would stay in memory too.
+  // A copy, because a string may be a slice of the request's head, which would stay in memory too.
   requests.push(structuredClone(entry));
 }
 

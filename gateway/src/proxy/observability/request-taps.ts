@@ -82,6 +82,6 @@ const hasStatus = (status: number, wanted: number | null): boolean =>
 
 function keep(tap: Tap, record: () => { readonly request_id: string }): void {
   if (tap.records.length >= MAX_RECORDS) tap.missed++;
-  // A copy, because a text may be a slice of the request's head, which would stay in memory too.
+  // A copy, because a string may be a slice of the request's head, which would stay in memory too.
   else tap.records.push(structuredClone({ time: new Date().toISOString(), ...record() }));
 }

@@ -57,7 +57,7 @@ export function kubernetesReport(
   return { text, isComplete: absent.length === 0 };
 }
 
-/** One entity of an object often has the same problem as its others. */
+/** Several entities of one object often have the same problem. */
 function unique(rows: readonly Row[]): readonly Row[] {
   const keyOf = ({ object, path, message, consequence }: Row) =>
     JSON.stringify([objectTitle(object), path, message, consequence]);
@@ -111,7 +111,7 @@ function fieldOf({ paths }: ConvertedEntity, [member, item, ...rest]: Path): Pat
   return path.at(-1) === member && item !== undefined ? [...path, item, ...rest] : path;
 }
 
-/** The sources of a violation in the document. A plugin of the reduction itself has none. */
+/** The source of a violation in the document; undefined for a plugin that was only added to close requests. */
 function sourceOf(conversion: Conversion, [collection, index, ...rest]: Path) {
   const entity = conversion.entityAt(collection, index);
   return entity && { entity, field: fieldOf(entity, rest), rest };
@@ -128,7 +128,7 @@ function unservedRows(conversion: Conversion, part: ServablePart): readonly Row[
   });
 }
 
-/** A message about a dependence names an entity by its place in the document: the object is named instead. */
+/** A message about a missing dependency names it by its place in the document: this names its object instead. */
 const withTitle = (message: string, conversion: Conversion): string =>
   message.replace(/(that is left out): (\w+)\[(\d+)\].*$/s, (all, words: string, collection: string, index: string) => {
     const entity = conversion.entityAt(collection, index);

@@ -69,8 +69,8 @@ export function configFromOf(
 }
 
 /**
- * The text at the path, or the only text of a list there; null for other values. A Secret has no lists, but the
- * plugin's schema expands a text to a list.
+ * The string at the path, or the only string of a list there; null for other values. A Secret has no lists, but the
+ * plugin's schema expands a string to a list.
  */
 function secretAt(value: unknown, path: readonly string[]): string | null {
   const member = memberAt(value, path);

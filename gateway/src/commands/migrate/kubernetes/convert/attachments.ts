@@ -55,7 +55,7 @@ export class PluginConverter {
     if (!targets.some(({ id, kind }) => id === target.id && kind === target.kind)) targets.push(target);
   }
 
-  /** Kong serves the target without the plugin. Here it may be missing only among the files, so it is closed. */
+  /** Kong serves the target without the plugin. Here the files may lack a plugin that exists: the target is closed. */
   #closeTarget({ kind, id, name, namespace }: Target, object: ManifestObject, plugin: string): void {
     this.#conversion.add(
       "plugins",
@@ -90,7 +90,7 @@ export class PluginConverter {
     }
   }
 
-  /** Kong's controller combines consumers with routes and services, and without consumers the groups. */
+  /** Kong's controller combines consumers with routes and services; if there are no consumers, it combines groups. */
   #addAll(plugin: ManifestObject, targets: readonly Target[]): void {
     const of = (...kinds: readonly TargetKind[]) => targets.filter(({ kind }) => kinds.includes(kind));
     const identities = of("Consumer").length > 0 ? of("Consumer") : of("ConsumerGroup");
@@ -129,7 +129,7 @@ export class PluginConverter {
         name: conversion.nameFor("Plugin", namespace, wanted),
         spec: {
           ...(config.configFrom.length > 0 && { configFrom: config.configFrom }),
-          // References to another namespace are only kept, so they have to be there before.
+          // References to another namespace are kept, but not added, when the resource is written: add them here.
           ...(foreign.length > 0 && {
             targetRefs: foreign.map((target) => ({
               kind: target.kind,

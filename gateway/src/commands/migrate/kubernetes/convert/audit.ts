@@ -40,7 +40,7 @@ const foreign = [
   ],
 ] as const;
 
-/** Remarks the annotations of other controllers at an Ingress that becomes Routes. */
+/** Adds remarks on the annotations of other controllers at an Ingress that becomes Routes. */
 export function auditForeignAnnotations(ingress: ManifestObject, conversion: Conversion): void {
   for (const name of Object.keys(annotationsAt(ingress))) {
     const advice = foreign.find(([pattern]) => pattern.test(name))?.[1];

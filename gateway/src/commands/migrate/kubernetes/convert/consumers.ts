@@ -56,7 +56,7 @@ export function convertConsumers(options: ConsumerOptions): void {
   }
 }
 
-/** Whether Kong's controller reads the object, which needs its class. Others are remarked. */
+/** Whether Kong's controller reads the object, which needs its class. If it does not, the report has a remark. */
 function isRead(object: ManifestObject, { conversion, isOwn }: ConsumerOptions): boolean {
   if (isOwn(object)) {
     conversion.objects.add(object);
@@ -138,7 +138,8 @@ function addCredential(
     return;
   }
   if (secret === undefined || collection === undefined) {
-    // A membership without a group: an acl plugin with deny could lack it, and is closed.
+    // A membership without a group, which is invalid. Its group may be one that an acl plugin denies: such plugins are
+    // closed.
     const members = { consumer: { id: consumer }, group: null, tags: [name] };
     const reason = secret
       ? `the Secret ${name} has no label ${TYPE_LABEL} with a type of credentials`

@@ -33,7 +33,7 @@ export interface ConvertedEntity {
   readonly id: string;
   readonly members: Members;
   readonly object: ManifestObject;
-  /** Where the object has the members of the entity. Others are at the object itself. */
+  /** Where the object has the members of the entity. Messages about other members name the object only. */
   readonly paths: Readonly<Record<string, Path>>;
   /** Null for an entity that is an entry in the resource of its parent. */
   readonly placement: Placement | null;
@@ -81,7 +81,7 @@ export class Conversion {
     this.homeNamespace = homeNamespace;
   }
 
-  /** The wanted name, or with a number if a resource of the kind has it in the namespace. */
+  /** The wanted name; with a number at its end if another resource of the kind has this name in the namespace. */
   nameFor(kind: string, namespace: string, wanted: string): string {
     for (let number = 1; ; number++) {
       const name = number === 1 ? wanted : `${wanted}-${number}`;
@@ -128,7 +128,7 @@ export class Conversion {
     this.addEntry("targets", { ...members, id: derivedIdOf("targets", members) }, { object });
   }
 
-  /** Has the requests of a route or service answered 503. The name of the plugin, which no plugin has, says why. */
+  /** Has the requests of a route or service answered 503, by a plugin that does not exist: its name says why. */
   close(scope: Scope, { object, path, message }: Remark, what: string): void {
     const target = this.entities.find(({ id }) => id === (scope.route ?? scope.service))?.placement;
     const namespace = target?.namespace ?? namespaceOf(object);
@@ -175,7 +175,7 @@ export class Conversion {
 
 export const annotationField = (name: string): Path => ["metadata", "annotations", name];
 
-/** Reads annotations; an invalid value has no effect, as in Kong's controller, and is remarked. */
+/** Reads annotations; an invalid value has no effect, as in Kong's controller, and the report has a remark on it. */
 export class AnnotationReader {
   readonly #object: ManifestObject;
   readonly #conversion: Conversion;

@@ -100,7 +100,7 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 export const nonEmptyText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** The entries of a Secret or a ConfigMap as texts. */
+/** The entries of a Secret or a ConfigMap as strings. */
 export function dataEntries(object: ManifestObject): Readonly<Record<string, string>> {
   const decode = (value: unknown) =>
     object.kind === "Secret" ? Buffer.from(String(value), "base64").toString("utf8") : String(value);

@@ -54,7 +54,7 @@ export function keepIngress(ingress: ManifestObject, conversion: Conversion, cla
   for (const annotation of ofNginx)
     conversion.remark(
       { object: ingress, path: annotationField(annotation) },
-      "is not read by Kong, but by Sluice: left out",
+      "would have an effect in Sluice, but has none in Kong: left out",
     );
   const annotations = Object.fromEntries(Object.entries(given).filter(([annotation]) => !ofNginx.includes(annotation)));
   const { name } = ingress.metadata;
