@@ -20,8 +20,8 @@ export interface DerivedResource extends Resource {
     /** Members of the `_sluice` of a route, a service or a certificate. */
     readonly extras?: RouteExtras & ServiceExtras & CertificateExtras;
     /**
-     * The kinds to which references into other namespaces were checked when the resource was derived, because
-     * ReferenceGrants name the kind of the source. Default: none.
+     * The kinds for which the references of this resource into other namespaces need no ReferenceGrant any more: they
+     * were checked when the resource was derived, because ReferenceGrants name the kind of the source. Default: none.
      */
     readonly checkedReferences?: readonly CrossNamespaceReference["to"]["kind"][];
     /** The resource that this one was made from; of several, the oldest. */
@@ -39,7 +39,7 @@ export interface DerivedResource extends Resource {
      * entities, which a Service of any namespace can have. Default: none.
      */
     readonly requiredServices?: readonly string[];
-    /** Why the resource is not served as its source means it, for the status of the source. Default: it is. */
+    /** Why the resource does not do what its source asks for; shown in the status of the source. Default: it does. */
     readonly fault?: string;
   };
 }

@@ -53,7 +53,7 @@ interface Content extends Pick<FoundCertificate, "members"> {
   readonly reason: ResourceViolation["reason"];
 }
 
-/** Many listeners and Certificates can use a Secret, and to parse it is slow. */
+/** Many listeners and Certificates can use one Secret, and parsing it is slow. */
 const contents = new WeakMap<Resource, Content>();
 
 const faulty = (reason: Content["reason"], faults: readonly string[]): Content => ({ members: {}, faults, reason });

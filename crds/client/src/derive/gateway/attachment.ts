@@ -79,7 +79,7 @@ export function attach(
     return [{ id, hosts, port: listener.port, stream: streamOf(listener), certificate }];
   });
   if (attached.length === 0)
-    return refused("NoMatchingListenerHostname", `spec.hostnames has no host of ${namesOf(open)}`);
+    return refused("NoMatchingListenerHostname", `no host in spec.hostnames matches the hostname of ${namesOf(open)}`);
   return { accepted: succeeds("Accepted"), listeners: attached };
 }
 

@@ -211,7 +211,10 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     for (const { plugin, source: of } of extensions) addExtension(routeName, plugin, of);
   }
 
-  /** Few Routes without Plugins, because the route may be too large to be derived. */
+  /**
+   * Adds Routes that refuse the requests of a match: as few as possible and without Plugins, because the route may be
+   * refused for the number of its derived resources.
+   */
   function addRefusing(
     match: TranslatedMatch,
     unavailable: string,
@@ -278,7 +281,7 @@ const MAX_HOSTS = 256;
 const chunks = <Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 
-/** Names are compared as texts, and their order is that of the rules and matches. */
+/** With leading zeros, because names are compared as strings, and their order must be that of the rules and matches. */
 export const padded = (index: number): string => `${index}`.padStart(3, "0");
 
 /** The host as a part of a name, in which `*` is not allowed. No host has the character `_`. */

@@ -49,7 +49,7 @@ function deriveFor(
   }
   return { contents, unsupported: fault && ofProtocol.length > 0 ? [fault] : [], unresolved: faults };
 
-  /** Each protocol has its own Service: policies may refuse a backend of one protocol, which the other protocol uses. */
+  /** Each protocol has its own Service: a policy may refuse a backend for one protocol that the other one can use. */
   function serviceFor(certificate: CertificateName | undefined): string {
     return derivedName("tls-route", name, padded(index), protocol, ...certificateParts(certificate));
   }

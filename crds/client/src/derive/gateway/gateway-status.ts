@@ -194,7 +194,7 @@ interface ParentStatus {
   readonly conditions: readonly Condition[];
 }
 
-/** The entries of `status.parents` that a controller has written; those of other controllers with `others`. */
+/** The entries of `status.parents`, of all controllers. */
 function parentsIn({ status }: Resource): readonly ParentStatus[] {
   return Array.isArray(status?.parents) ? status.parents : [];
 }
@@ -229,8 +229,9 @@ export function routeStatus(
 }
 
 /**
- * The list of a status to which each controller adds entries, with other entries of one controller. The present order
- * stays: controllers that each wanted another order would overwrite each other's statuses without end.
+ * Replaces the entries of one controller in a list of a status that several controllers share. The other entries and
+ * the order stay: two controllers that each enforced an order of their own would overwrite each other's statuses
+ * endlessly.
  */
 export function withOwnEntries<Entry extends { readonly controllerName: string }>(
   present: readonly Entry[],

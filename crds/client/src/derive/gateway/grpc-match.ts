@@ -56,7 +56,7 @@ function methodFaults({ service = "", method = "", type }: GrpcMethodMatch): rea
 function regexFault(value: string, type: GrpcMethodMatch["type"]): string | undefined {
   if (type !== "RegularExpression") return undefined;
   if (value.includes("//")) return "must not have empty segments";
-  // Quoted text without an end would hide the end of the group.
+  // A `\Q` without `\E` would quote the end of the group.
   const violation = compileRegex(value).violations?.[0] ?? compileRegex(`(?:${value})`).violations?.[0];
   return violation && `not a usable regular expression: ${violation.message}`;
 }

@@ -81,12 +81,12 @@ function pathOf({ type, value }: Required<HttpPathMatch>): PathResult {
 
 const MAX_PREFIX = 500;
 
-/** Syntax whose effect may extend beyond the end of an expression: alternatives, quoted text, and flags. */
+/** Syntax whose effect may extend beyond the end of an expression: alternatives, quoting by `\Q`, and flags. */
 const OPEN_ENDED = /\||\\Q|\(\?/;
 
 /**
  * A regular expression that matches only a whole path. The router finds expressions without a group faster. A Route's
- * expression must begin with `/`, and `/{0}` matches the empty text.
+ * expression must begin with `/`, and `/{0}` matches the empty string.
  */
 const wholeMatch = (value: string): string => (OPEN_ENDED.test(value) ? `/{0}(?:${value})$` : `${value}$`);
 

@@ -39,8 +39,8 @@ export function placesOf(
 }
 
 /**
- * The condition Accepted of a route of which too many resources would be derived: Gateway API allows 128 matches and 16
- * hostnames.
+ * The condition Accepted of a route of which too many resources would be derived: the Gateway API allows 128 matches
+ * and 16 hostnames.
  */
 export function sizeFault(rules: readonly RouteRule[], attached: readonly AttachedListener[]): Finding | undefined {
   const sizes = rules.map(({ matches, filters = [], backendRefs = [] }) => {

@@ -39,7 +39,7 @@ export function attemptMembers({ timeouts, retry }: RouteRule, source: string): 
   const attempt = duration(timeouts?.backendRequest, `${source}.timeouts.backendRequest`);
   const backoff = duration(retry?.backoff, `${source}.retry.backoff`) ?? DEFAULT_BACKOFF;
   const given = [request, attempt].filter((limit) => limit !== undefined);
-  // The silence of an upstream cannot last longer either. Zero means that there is no limit.
+  // An upstream need not be silent for longer than the whole request or attempt may take. Zero means no limit.
   const silence = Math.min(...given.map((limit) => limit || MAX_TIMEOUT), MAX_TIMEOUT);
   const limits = { ...(request && { request }), ...(attempt && { attempt }) };
   return {

@@ -8,7 +8,7 @@ export interface CanaryRules {
   /** The part of the requests: `weight` of `total`. */
   readonly weight: number;
   readonly total: number;
-  /** Headers of requests for the canary, and of requests for the primary, the first match decides. */
+  /** Header values that send a request to the canary, or to the other Ingress; the first that holds decides. */
   readonly conditions: readonly CanaryCondition[];
 }
 

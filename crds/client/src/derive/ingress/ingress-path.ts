@@ -11,13 +11,13 @@ export interface PathMatch extends DerivedPaths {
 
 /** Exact paths come before all prefixes. */
 export const EXACT = 2 ** 20;
-/** The priority of a path has room for routes that differ in other attributes than the path. */
+/** The priorities of two paths are this far apart, so that routes of one path can differ in priority. */
 const PRIORITIES_PER_PATH = 2 ** 8;
 const MAX_LENGTH = EXACT / PRIORITIES_PER_PATH - 1;
 
 /**
- * The paths of a host on which an Ingress uses regular expressions: each path is one, without regard to case and without
- * an end. The longest is tried first (ingress-nginx, "Ingress Path Matching").
+ * The paths of a host on which an Ingress uses regular expressions: each path is one. It ignores case, and
+ * matches the beginning of a request's path. The longest is tried first (ingress-nginx, "Ingress Path Matching").
  */
 export function regexMatchOf({ path }: Pick<IngressPath, "path">): PathMatch {
   const priority = ofLength(path);

@@ -14,8 +14,8 @@ interface HeaderModifier {
 const modifierOf = (filter: unknown): HeaderModifier => Object(filter) as HeaderModifier;
 
 /**
- * A text that request-transformer uses as it is. `$(` would begin an expression, so its `$` is written as an expression
- * of its own.
+ * Writes a value so that request-transformer uses it unchanged. `$(` would begin an expression, so its `$` is written
+ * as an expression of its own.
  */
 export const literal = (text: string): string => text.replaceAll("$(", () => "$('$')(");
 

@@ -8,7 +8,7 @@ import type { DerivedBackendTls } from "./backend-tls.ts";
 export interface BackendTlsFacts extends DerivedBackendTls {
   /** The older policies that take precedence for a target, as sentences. */
   readonly conflicts: readonly string[];
-  /** The targets that the core Services do not have, as sentences. */
+  /** The targets that do not exist: missing core Services, or ports that a core Service lacks. As sentences. */
   readonly missing: readonly string[];
   /** The Gateways of this installation, as namespace and name. */
   readonly gateways: readonly Pick<Resource["metadata"], "namespace" | "name">[];

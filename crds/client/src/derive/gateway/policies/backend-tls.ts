@@ -78,7 +78,7 @@ export function deriveBackendTls(
 
 /** The result for a policy that `deriveBackendTls` cannot read: requests to the targets that can be read are refused. */
 export function invalidBackendTls(policy: Resource, reason: string): DerivedBackendTls {
-  // A target without the list around it is closed too.
+  // If `targetRefs` is a single target instead of a list, that target is closed too.
   const refs: readonly unknown[] = [Object(policy.spec).targetRefs].flat();
   return {
     policy,

@@ -53,7 +53,7 @@ const mapOf = (data: Readonly<Record<string, string>> = {}): string =>
     .map(([user, hash]) => `${user}:${Buffer.from(hash, "base64").toString("utf8").trim()}`)
     .join("\n");
 
-/** `$http_host` has a port, which the authority of a URL with a port of its own must not have. */
+/** Replaces `$http_host`, which may contain a port, by `$host`: a port can follow the variable in the URL. */
 const addressOf = (text: string): string => text.replace(/^(\w+:\/\/[^/]*)\$http_host/, "$1$host");
 
 function forwardEffects(annotations: Annotations, lookups: AnnotationLookups): readonly PluginEffect[] {

@@ -1,6 +1,6 @@
 /**
- * Annotations that require certificates of clients. In ingress-nginx they belong to a host: they hold for the paths of
- * all Ingresses with the host, and those of the oldest Ingress are used.
+ * Annotations that require certificates of clients. In ingress-nginx they belong to a host: they apply to
+ * the paths of all Ingresses with the host. If several Ingresses have them, those of the oldest Ingress are used.
  */
 import { namespacedName } from "../../../keys.ts";
 import type { Resource } from "../../../resource.ts";

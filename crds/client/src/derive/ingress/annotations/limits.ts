@@ -9,7 +9,7 @@ const MAX_MULTIPLIER = 1000;
 /** `limit-whitelist` is the older name of `limit-allowlist`. */
 const EXEMPT = ["limit-allowlist", "limit-whitelist"] as const;
 
-/** @param scope A text that no other Ingress of the namespace has. */
+/** @param scope A string that no other Ingress of the namespace has. */
 export function limitEffects(annotations: Annotations, scope: string): readonly PluginEffect[] {
   const limits = { minimum: 0, maximum: MAX_LIMIT };
   const second = annotations.integer("limit-rps", limits) ?? 0;

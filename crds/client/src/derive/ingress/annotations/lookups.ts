@@ -7,7 +7,7 @@ const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 export interface AnnotationLookups {
   readonly namespace: string;
-  /** A text that no other Ingress of the namespace has. */
+  /** A string that no other Ingress of the namespace has. */
   readonly scope: string;
   /** Undefined: there is no such object, or it cannot be read. */
   readonly read: (kind: "Secret" | "ConfigMap", name: string) => Resource | undefined;
