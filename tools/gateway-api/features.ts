@@ -5,8 +5,9 @@ export const profiles = ["GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS"] as const
 
 /** The reason why the other profiles for Gateways are not tested. */
 export const unsupportedProfiles: Readonly<Record<string, string>> = {
-  "GATEWAY-TCP": "Sluice routes HTTP requests, and TLS connections by their server name; TCPRoutes have neither",
-  "GATEWAY-UDP": "Sluice routes HTTP requests, and TLS connections by their server name; UDPRoutes have neither",
+  "GATEWAY-TCP":
+    "Sluice routes HTTP requests, and TLS connections by their server name; it has no routes for other TCP connections",
+  "GATEWAY-UDP": "Sluice routes HTTP requests, and TLS connections by their server name; it has no routes for UDP",
 };
 
 const RETRY = "served, but the suite runs with the CRDs of the standard channel, which lack the field `retry`";
@@ -14,7 +15,7 @@ const RETRY = "served, but the suite runs with the CRDs of the standard channel,
 /** The reason why an extended feature is not supported. */
 export const unsupportedFeatures: Readonly<Record<string, string>> = {
   GatewayInfrastructure:
-    "served, but the suite looks for the Service in the namespace of the Gateway; it is in the namespace of the nodes, which it selects",
+    "served, but the suite looks for the Service in the namespace of the Gateway, and Sluice creates it in the namespace of the nodes",
   GatewayStaticAddresses:
     "a Service of the type LoadBalancer asks for the address; the suite runs on a cluster without load balancers",
   HTTPRouteRetry: RETRY,

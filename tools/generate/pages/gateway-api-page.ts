@@ -27,7 +27,7 @@ A ListenerSet adds listeners to a Gateway whose \`spec.allowedListeners\` allows
 
 ## How requests are routed
 
-The listener of a request is the one of its port whose hostname is the most specific for the Host: an exact host, then the longest wildcard, then a listener without a hostname. Only the routes that are attached to this listener are used. Among them, the most specific host comes first, then the path, then a method, the number of headers and the number of query parameters. If several matches are equally specific, the match of the oldest route is used, then that of the route whose namespace and name sort first. Within a route, the first match is used.
+Of the listeners of a port, a request goes to the one whose hostname is the most specific for the Host: an exact host, then the longest wildcard, then a listener without a hostname. Only the routes that are attached to this listener are used. Among them, the most specific host comes first, then the path, then a method, the number of headers and the number of query parameters. If several matches are equally specific, the match of the oldest route is used, then that of the route whose namespace and name sort first. Within a route, the first match is used.
 
 An HTTPRoute and a GRPCRoute with a common hostname on one listener exclude each other: the older is served there, and if the younger has no other listener, its condition \`Accepted\` has the reason \`HostnameConflict\`.
 
@@ -39,7 +39,7 @@ Each match becomes a Route, and each rule a Service, that exist only in the gate
 
 A listener with the protocol \`TLS\` forwards whole connections, not requests. The nodes read the server name (SNI) of the ClientHello, which must arrive within 10 seconds and in at most 32 kB. The listener is chosen as for requests, with the server name in place of the Host, and so is the TLSRoute. If several TLSRoutes have the same hostname, the oldest is used.
 
-The gateway opens a connection to an endpoint of a core Service, and passes the bytes of each connection to the other. If an endpoint cannot be reached, another one is tried. Neither side can send faster than the other one reads; each side may end its direction first. The connection ends when both sides have ended, after 60 seconds without data in either direction, and at the end of a shutdown's drain time. It has one line in the access log, with \`protocol\`, \`server_name\`, the bytes and the target; a connection that the gateway closes has the \`status\` that a request would get, such as 404 without a route. The reason is in the node's log.
+The gateway opens a connection to an endpoint of a core Service, and passes the bytes of each connection to the other. If an endpoint cannot be reached, another one is tried. Neither side can send faster than the other one reads, and either side may stop sending first. The connection ends when both sides have ended, after 60 seconds without data in either direction, and at the end of a shutdown's drain time. It has one line in the access log, with \`protocol\`, \`server_name\`, the bytes and the target; a connection that the gateway closes has the \`status\` that a request would get, such as 404 without a route. The reason is in the node's log.
 
 Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restriction, is attached to the Gateway, connections of the Gateway's TLSRoutes are therefore closed. Global plugins do not act on TLSRoutes, as in Kong, unless \`protocols\` of the plugin contains \`tls\` or \`tls_passthrough\`: then they close these routes as well.
 
@@ -51,7 +51,7 @@ Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restric
 | Gateway | \`Accepted\` | at least one listener can be served |
 | ListenerSet | \`Accepted\` | the Gateway allows the ListenerSet (otherwise \`NotAllowed\`), and at least one listener can be served (otherwise \`ListenersNotValid\`). A listener in conflict is not accepted |
 | Gateway, ListenerSet, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |
-| listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol (\`HTTPS\` and \`TLS\` may share a port), or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), also: an older Gateway has such a listener; that one is served |
+| listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol (\`HTTPS\` and \`TLS\` may share a port), or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), the condition is also true if an older Gateway has such a listener; the older Gateway's listener is served |
 | listener | \`ResolvedRefs\` | certificates, CA certificates for clients, and kinds of routes are valid |
 | Gateway with \`spec.tls.backend\` | \`ResolvedRefs\` | the client certificate for backends can be used |
 | Gateway | \`InsecureFrontendValidationMode\` | \`True\` if \`spec.tls.frontend\` admits clients without a valid certificate; otherwise absent |

@@ -52,9 +52,10 @@ export const gatewayMembers: MemberTable = {
   ...listenerMembers,
   addresses: {
     effect:
-      "`IPAddress` or `Hostname`; others are not accepted (`UnsupportedAddress`). A Service of the type LoadBalancer asks " +
-      "for the only IP address of the list (`loadBalancerIP`). Without all requested addresses, the Gateway is not " +
-      "programmed (`AddressNotUsable`); the status shows only requested addresses.",
+      "`IPAddress` or `Hostname`; others are not accepted (`UnsupportedAddress`). If the list " +
+      "is a single IP address, a Service of the type LoadBalancer requests it (`loadBalancerIP`). Without all " +
+      "requested addresses, the Gateway is not programmed (`AddressNotUsable`); the status shows only requested " +
+      "addresses.",
   },
   "infrastructure.annotations": { effect: "Annotations of the Service that the operator creates for the Gateway." },
   "infrastructure.labels": { effect: "Labels of the Service that the operator creates for the Gateway." },
@@ -167,10 +168,10 @@ export const httpRouteMembers: MemberTable = {
   },
   "rules[].retry.attempts": {
     effect:
-      "The maximum number of attempts after the first. Default 2. They are also for failed connections, and for " +
-      "requests without a response within `timeouts.backendRequest`; if the request was sent, only with an idempotent " +
-      "method (GET, HEAD, OPTIONS, TRACE, PUT, DELETE). Without `retry`, up to 5 further attempts follow a failed " +
-      "connection.",
+      "The maximum number of attempts after the first. Default 2. A request is also sent again after a failed " +
+      "connection, and if there is no response within `timeouts.backendRequest`; if the request may have reached the " +
+      "backend, only with an idempotent method (GET, HEAD, OPTIONS, TRACE, PUT, DELETE). Without `retry`, up to 5 " +
+      "further attempts follow a failed connection.",
   },
   "rules[].retry.backoff": {
     effect:
