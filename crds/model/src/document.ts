@@ -32,7 +32,7 @@ export interface UpstreamEndpoint {
  */
 export const ENDPOINT_WEIGHT_UNIT = 2 ** -20;
 
-/** The maximum weight of an endpoint: an endpoint of sixteen core Services of the maximum weight has less. */
+/** The maximum weight of an endpoint: more than that of an address behind 16 core Services with the maximum weight. */
 export const MAX_ENDPOINT_WEIGHT = 2 ** 40;
 
 /**
@@ -174,11 +174,11 @@ export interface UpstreamTls {
   readonly names?: readonly UpstreamName[];
 }
 
-/** Further attempts in addition to those after failed connections, at most `retries` of the service together. */
+/** Attempts after certain statuses. They and those after failed connections are at most `retries` of the service. */
 export interface UpstreamRetry {
   /** The statuses of responses after which a request is sent again. */
   readonly codes: readonly number[];
-  /** The minimum of milliseconds between two attempts. */
+  /** Minimum number of milliseconds between two attempts. */
   readonly backoff: number;
 }
 

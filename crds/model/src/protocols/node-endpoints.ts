@@ -24,19 +24,19 @@ const recentRequestFilterSchema = record(
 
 export type RecentRequestFilter = Static<typeof recentRequestFilterSchema>;
 
-/** @param parameters The query's parameters, as texts */
+/** @param parameters The query's parameters, as strings */
 export const readRecentRequestFilter = (parameters: Parameters): Checked<RecentRequestFilter> =>
   checkValue(recentRequestFilterSchema, withNumbers(parameters, "status", "size"));
 
-/** @param parameters The query's parameters, as texts */
+/** @param parameters The query's parameters, as strings */
 export const readLastUseFilter = (parameters: Parameters): Checked<LastUseFilter> =>
   checkValue(lastUseFilterSchema, withNumbers(parameters, "unused_for", "size"));
 
-/** @param parameters The query's parameters, as texts */
+/** @param parameters The query's parameters, as strings */
 export const readRequestWatch = (parameters: Parameters): Checked<RequestWatch> =>
   checkValue(requestWatchSchema, withNumbers(parameters, "status", "min_latency"));
 
-/** @param parameters The query's parameters, as texts */
+/** @param parameters The query's parameters, as strings */
 export const readTrafficFilter = (parameters: Parameters): Checked<TrafficFilter> =>
   checkValue(trafficFilterSchema, withNumbers(parameters, "size"));
 

@@ -27,8 +27,9 @@ export type TargetKind = keyof typeof targetMembers;
 const targetKinds = Object.keys(targetMembers) as readonly TargetKind[];
 
 /**
- * Kinds of other APIs to which a plugin may be attached, each with its API group. The operator makes Routes of them,
- * and attaches copies of the Plugin to these (Gateway API, GEP-713 "Metaresources and Policy Attachment").
+ * Kinds of other APIs to which a plugin may be attached, each with its API group. The operator derives Routes from
+ * such a resource, and attaches copies of the Plugin to them (Gateway API, GEP-713 "Metaresources and Policy
+ * Attachment").
  */
 export const foreignTargetGroups = {
   Ingress: "networking.k8s.io",
