@@ -23,7 +23,7 @@ export class PasswordQueueFull extends Error {
 }
 
 export interface Comparison {
-  /** What identifies the user, as a text that differs between users and changes with the hash. */
+  /** What identifies the user, as a string that differs between users and changes with the hash. */
   readonly user: string;
   /** The bytes that the client sent. */
   readonly password: Buffer;

@@ -14,7 +14,7 @@ function isPassword({ password, hash, form }: HashCall): boolean {
   const bytes = Buffer.from(password);
   // This library takes one character per byte.
   if (form === "md5-crypt") return isEqual(apacheMd5(bytes.toString("latin1"), hash), hash);
-  // These libraries take texts, which they encode as UTF-8.
+  // These libraries take strings, which they encode as UTF-8.
   if (!isUtf8(bytes)) return false;
   const text = bytes.toString("utf8");
   if (form === "bcrypt") return compareSync(text, hash);

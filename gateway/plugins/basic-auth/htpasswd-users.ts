@@ -50,7 +50,7 @@ export class HtpasswdUsers {
     this.#instance = instance;
   }
 
-  /** Whether the file has the user, also one that cannot log in. */
+  /** Whether the file has the user, even if the user cannot log in. */
   has(username: string): boolean {
     return this.#names.has(username);
   }

@@ -58,8 +58,8 @@ function signinTemplate({ signin_url: url, signin_redirect_param: name }: Forwar
 }
 
 /**
- * Returns a function that redirects to the login page if the response to the client is a 401 of the gateway, also of
- * another plugin. gRPC clients do not follow redirects.
+ * Returns a function that redirects to the login page if the response to the client is a 401 of the gateway, even one
+ * of another plugin. gRPC clients do not follow redirects.
  */
 export function signinRedirect(config: ForwardAuthConfig): (exchange: Exchange) => DirectResponse | null {
   const template = signinTemplate(config);

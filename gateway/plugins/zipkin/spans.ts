@@ -40,8 +40,8 @@ const MAX_TAGS = 64;
 const MAX_VALUE = 1024;
 
 /**
- * A tag as name and value; null: the text is not a tag. As in Kong, the separator is an `=` in the first word: the last
- * one that a value follows. If the first word has no such `=`, the separator is an `=` after this word.
+ * A tag as name and value; null: the text is not a tag. As in Kong, the separator is the last `=` of the first word
+ * that has a value after it. If there is none, the separator is an `=` that follows the first word.
  */
 function tagOf(text: string): readonly [name: string, value: string] | null {
   const part = text.slice(0, 2 * MAX_VALUE).trim();
