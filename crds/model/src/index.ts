@@ -52,7 +52,7 @@ export { hasExpired } from "./entities/credentials/key-auth.ts";
 export * from "./entities/index.ts";
 export { firstNames } from "./first-names.ts";
 export { coerce, decodeForm, type FormParts } from "./form/index.ts";
-export { crdNames, crds } from "./generate/crd.ts";
+export { crdNames, crds, entityCrdNames } from "./generate/crd.ts";
 export { crdFiles } from "./generate/files.ts";
 export { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
 export * from "./log/temporary-log-level.ts";
@@ -83,8 +83,26 @@ export {
 } from "./resources/common-spec.ts";
 export type * from "./resources/consumer.ts";
 export type { ConsumerGroupSpec } from "./resources/consumer-group.ts";
+export {
+  dedicatedMembers,
+  type FleetAutoscaling,
+  type FleetDeployment,
+  type FleetDisruptionBudget,
+  type GatewayNodes,
+  type GatewayParametersSpec,
+  type GatewayServiceParameters,
+} from "./resources/gateway-parameters.ts";
 export * from "./resources/index.ts";
-export { apiVersion, category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } from "./resources/kind.ts";
+export {
+  apiVersion,
+  category,
+  crdVersion,
+  group,
+  type KindFacts,
+  type ParameterKindFacts,
+  pluralOf,
+  type SpecNode,
+} from "./resources/kind.ts";
 export * from "./resources/plugin.ts";
 export type * from "./resources/route.ts";
 export type * from "./resources/service.ts";

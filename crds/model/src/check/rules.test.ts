@@ -31,10 +31,31 @@ const POSITION = "invalid wildcard: must be placed at leftmost or rightmost labe
 const addressOrBlock = (value: string) => `invalid ip or cidr range: '${value}'`;
 const available =
   "Sluice has acl, basic-auth, bot-detection, concurrency-limiting, correlation-id, cors, datadog, file-log, forward-auth, graphql-operations, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-mirror, request-redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin";
+const quantity = (value: string) => `not a quantity: ${value}; write 500m or 2 for CPU, 256Mi for memory`;
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
 /** The message of each rule for each value; undefined: valid. */
 const cases: Readonly<Record<string, readonly (readonly [value: string, sentence: string | undefined])[]>> = {
+  quantity: [
+    ...["0", "2", "1.5", ".5", "+1", "500m", "256Mi", "1e3", "1E-3", "12k"].map((value) => [value, undefined] as const),
+    ...["", "-1", "1 Gi", "1GB", "much", "1e", "0x1"].map((value) => [value, quantity(value)] as const),
+  ],
+  "qualified-name": [
+    ...["a", "A_b.c-1", "example.com/pool", `a.${"b".repeat(62)}/c`].map((value) => [value, undefined] as const),
+    ...["", "-a", "a.", "a b", "/a", "a/", "a/b/c", "A.com/b", "a".repeat(64)].map(
+      (value) => [value, `not the key of a label: ${value}; write NAME or PREFIX/NAME`] as const,
+    ),
+  ],
+  "label-value": [
+    ...["", "a", "A_b.c-1", "a".repeat(63)].map((value) => [value, undefined] as const),
+    ...["-a", "a/b", "a".repeat(64)].map((value) => [value, `not the value of a label: ${value}`] as const),
+  ],
+  percentage: [
+    ...["0%", "25%", "100%"].map((value) => [value, undefined] as const),
+    ...["1", "101%", "01%", "%"].map(
+      (value) => [value, `expected an integer, or a percentage such as 25%, not ${value}`] as const,
+    ),
+  ],
   "vault-prefix": [
     ["my-env", undefined],
     ["a1", undefined],

@@ -5,6 +5,7 @@ import { caCertificateRule, certificateRule, certificateTextRules } from "./rule
 import { jwtSecretRule, publicKeyRule } from "./rules/credentials.ts";
 import { consumerRule, endpointRule, pluginName, pluginRule, serviceRule } from "./rules/entities.ts";
 import { hostRules } from "./rules/hosts.ts";
+import { kubernetesRules } from "./rules/kubernetes.ts";
 import { nameRules } from "./rules/names.ts";
 import { pathRules } from "./rules/paths.ts";
 import { listenerRouteRule, routeRule, valueMatchRule } from "./rules/route.ts";
@@ -17,6 +18,7 @@ import { vaultRules } from "./rules/vaults.ts";
 export const textRules: Readonly<Record<string, TextRule>> = {
   ...certificateTextRules,
   ...hostRules,
+  ...kubernetesRules,
   ...nameRules,
   ...pathRules,
   ...upstreamHeaderRules,

@@ -3,6 +3,7 @@
 import { isRecord, type RecordMembers, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
 import type { DataValidateFunction } from "ajv/dist/types/index.js";
+import type { IntOrString } from "../resources/kind.ts";
 import { recordRules, textRules } from "./rules.ts";
 
 /** All violations of a value. A schema is compiled on first use. */
@@ -25,6 +26,7 @@ function compiled(schema: SchemaNode): ValidateFunction {
 const ajv = new Ajv({ allErrors: true, verbose: true })
   .addFormat("uuid", (value) => textRules.uuid?.(value) === undefined)
   .addKeyword({ keyword: "rule", schemaType: "string", errors: true, compile: compileRule })
+  .addKeyword({ keyword: "intOrString", schemaType: "object", errors: true, compile: compileIntOrString })
   .addKeyword({ keyword: "keyRule", schemaType: "string", type: "object", errors: true, compile: compileKeyRule })
   // Only the API server checks patterns. In a directory, a reference to an impossible name is reported as unresolved.
   .removeKeyword("pattern")
@@ -70,6 +72,21 @@ function compileRule(rule: string, schema: AnySchemaObject): DataValidateFunctio
     if (typeof value !== "string" || value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY)) return [];
     const message = checkText(value);
     return message === undefined ? [] : [{ keyword: "rule", message, params: { rule } }];
+  });
+}
+
+function compileIntOrString(facts: IntOrString): DataValidateFunction {
+  const { minimum = -Infinity, maximum = Infinity, maxLength, rule } = facts;
+  const check = ruleNamed(textRules, rule);
+  const faultOf = (value: unknown): string | undefined => {
+    if (typeof value === "string")
+      return value.length > maxLength ? `length must be at most ${maxLength}` : check(value);
+    if (!Number.isInteger(value)) return "expected an integer or a string";
+    return Number(value) >= minimum && Number(value) <= maximum ? undefined : limits(facts);
+  };
+  return reporting((value) => {
+    const message = faultOf(value);
+    return message === undefined ? [] : [{ keyword: "intOrString", message, params: {} }];
   });
 }
 
@@ -139,7 +156,13 @@ const expected = (schema: SchemaNode): string => {
 const type: Text = (schema, { data }) =>
   data === null || data === undefined ? "required field missing" : `expected ${expected(schema)}`;
 
-const limits: Text = ({ minimum = "-inf", maximum = "inf" }) => `value should be between ${minimum} and ${maximum}`;
+const limits = ({
+  minimum = "-inf",
+  maximum = "inf",
+}: {
+  readonly minimum?: number | string;
+  readonly maximum?: number | string;
+}): string => `value should be between ${minimum} and ${maximum}`;
 
 const atLeast: Text = (_, { params }) => `length must be at least ${params.limit}`;
 
@@ -152,6 +175,7 @@ const atMost: Text = (_, { params }) => `length must be at most ${params.limit}`
 const kongMessages: Readonly<Record<string, Text>> = {
   format: () => "expected a valid UUID",
   type,
+  intOrString: (_, { message = "" }) => message,
   required: ({ reference }) => (reference === undefined ? "required field missing" : "missing primary key"),
   additionalProperties: () => "unknown field",
   enum: (schema) => `expected one of: ${schema.enum?.join(", ")}`,

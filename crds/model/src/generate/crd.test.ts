@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { kinds, resourceKinds } from "../resources/index.ts";
+import { kinds, parameterKinds } from "../resources/index.ts";
 import { crd } from "./crd.ts";
 import { crdChartFiles, crdFiles } from "./files.ts";
 
@@ -41,6 +41,12 @@ test("a list is atomic unless it is a map by a key, and a plugin's config keeps 
   assert.equal(members?.config?.["x-kubernetes-preserve-unknown-fields"], true);
 });
 
+test("GatewayParameters has no status", () => {
+  const version = (crd("GatewayParameters", parameterKinds.GatewayParameters) as Plain).spec?.versions?.[0];
+  assert.equal(version?.subresources, undefined);
+  assert.equal(version?.schema?.openAPIV3Schema?.properties?.status, undefined);
+});
+
 test("status is a subresource whose conditions are a map by type", () => {
   assert.deepEqual(service.spec?.versions?.[0]?.subresources, { status: {} });
   assert.deepEqual(schema?.properties?.status?.properties?.conditions?.["x-kubernetes-list-map-keys"], ["type"]);
@@ -64,6 +70,7 @@ const keywords = new Set([
   ...["type", "description", "format", "pattern", "enum", "required", "properties", "items", "additionalProperties"],
   ...["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "minProperties", "maxProperties"],
   ...["x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-preserve-unknown-fields"],
+  "x-kubernetes-int-or-string",
   "x-kubernetes-validations",
 ]);
 
@@ -74,12 +81,12 @@ function visit(node: Plain, path: string, look: (node: Plain, path: string) => v
   if (typeof node.additionalProperties === "object") visit(node.additionalProperties, `${path}{}`, look);
 }
 
-for (const kind of resourceKinds) {
-  const root = (crd(kind, kinds[kind]) as Plain).spec?.versions?.[0]?.schema?.openAPIV3Schema as Plain;
+for (const [kind, facts] of Object.entries({ ...kinds, ...parameterKinds })) {
+  const root = (crd(kind, facts) as Plain).spec?.versions?.[0]?.schema?.openAPIV3Schema as Plain;
 
   test(`${kind}: every member has a type and a description, and only structural keywords`, () => {
     visit(root, kind, (node, path) => {
-      assert.equal(typeof node.type, "string", path);
+      assert.ok(typeof node.type === "string" || node["x-kubernetes-int-or-string"], path);
       if (path !== `${kind}.metadata`)
         assert.ok(String(node.description ?? "").length > 3, `${path} has no description`);
       assert.deepEqual(

@@ -1,21 +1,35 @@
 /** CustomResourceDefinitions from the table of kinds: structural schemas, rules, columns. */
 import { entities } from "../entities/index.ts";
-import { kinds } from "../resources/index.ts";
-import { category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } from "../resources/kind.ts";
+import { kinds, parameterKinds } from "../resources/index.ts";
+import {
+  category,
+  crdVersion,
+  group,
+  type IntOrString,
+  type KindFacts,
+  type ParameterKindFacts,
+  pluralOf,
+  type SpecNode,
+} from "../resources/kind.ts";
 
 type Plain = { readonly [member: string]: unknown };
 
-const nameOf = (facts: KindFacts): string => `${pluralOf(facts)}.${group}`;
+type CustomKindFacts = KindFacts | ParameterKindFacts;
 
-/** The names of the CRDs, such as `routes.sluice.dev`. */
-export const crdNames: readonly string[] = Object.values(kinds).map(nameOf);
+const nameOf = (facts: CustomKindFacts): string => `${pluralOf(facts)}.${group}`;
+
+/** The names of the CRDs whose resources represent entities, such as `routes.sluice.dev`. */
+export const entityCrdNames: readonly string[] = Object.values(kinds).map(nameOf);
+
+/** The names of all CRDs. */
+export const crdNames: readonly string[] = [...entityCrdNames, ...Object.values(parameterKinds).map(nameOf)];
 
 /** The CRDs of all kinds, by their names, as plain data. */
 export const crds = (): ReadonlyMap<string, Plain> =>
-  new Map(Object.entries(kinds).map(([kind, facts]) => [nameOf(facts), crd(kind, facts)]));
+  new Map(Object.entries({ ...kinds, ...parameterKinds }).map(([kind, facts]) => [nameOf(facts), crd(kind, facts)]));
 
-export function crd(kind: string, facts: KindFacts): Plain {
-  const { singular } = entities[facts.collection];
+export function crd(kind: string, facts: CustomKindFacts): Plain {
+  const entity = "collection" in facts ? entities[facts.collection] : undefined;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -36,7 +50,7 @@ export function crd(kind: string, facts: KindFacts): Plain {
           name: crdVersion,
           served: true,
           storage: true,
-          subresources: { status: {} },
+          ...(entity && { subresources: { status: {} } }),
           additionalPrinterColumns: facts.columns.map(({ type = "string", ...column }) => ({ ...column, type })),
           schema: {
             openAPIV3Schema: {
@@ -47,8 +61,11 @@ export function crd(kind: string, facts: KindFacts): Plain {
                 apiVersion: { type: "string", description: `${group}/${crdVersion}` },
                 kind: { type: "string", description: kind },
                 metadata: { type: "object" },
-                spec: structural({ ...facts.spec, description: `Desired state of the ${singular}.` }),
-                status,
+                spec: structural({
+                  ...facts.spec,
+                  ...(entity && { description: `Desired state of the ${entity.singular}.` }),
+                }),
+                ...(entity && { status }),
               },
             },
           },
@@ -70,6 +87,7 @@ export function structural(node: SpecNode): Plain {
     ...(node.type === "array" && { "x-kubernetes-list-type": node.listMapKeys ? "map" : "atomic" }),
     ...(node.listMapKeys && { "x-kubernetes-list-map-keys": node.listMapKeys }),
     ...(node.open && { "x-kubernetes-preserve-unknown-fields": true }),
+    ...(node.intOrString && { ...pick(node.intOrString, scalarKeywords), "x-kubernetes-int-or-string": true }),
     ...(node.required && { required: node.required }),
     ...(node.properties && {
       properties: Object.fromEntries(
@@ -105,9 +123,10 @@ const scalarKeywords = [
   "maxProperties",
 ] as const;
 
-function pick(node: SpecNode, keywords: readonly (keyof SpecNode)[]): Plain {
+function pick(node: SpecNode | IntOrString, keywords: readonly (keyof SpecNode)[]): Plain {
+  const all: Partial<SpecNode> = node;
   return Object.fromEntries(
-    keywords.flatMap((keyword) => (node[keyword] === undefined ? [] : [[keyword, node[keyword]]])),
+    keywords.flatMap((keyword) => (all[keyword] === undefined ? [] : [[keyword, all[keyword]]])),
   );
 }
 

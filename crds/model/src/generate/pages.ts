@@ -1,8 +1,8 @@
 /** The reference pages about entities and resources. */
 
 import { type Collection, collections, entities } from "../entities/index.ts";
-import { kinds } from "../resources/index.ts";
-import { apiVersion, type KindFacts, pluralOf, type SpecNode } from "../resources/kind.ts";
+import { kinds, parameterKinds } from "../resources/index.ts";
+import { apiVersion, type KindFacts, type ParameterKindFacts, pluralOf, type SpecNode } from "../resources/kind.ts";
 import { type GeneratedFile, markdown } from "./files.ts";
 import { memberTable } from "./tables.ts";
 
@@ -40,12 +40,13 @@ function resourcesText(): string {
     "# Resources",
     `The custom resources have the group and version \`${apiVersion}\`. All are namespaced; \`kubectl get sluice\` ` +
       "lists the resources of all kinds. An unset field has the default of its [entity](entities.md). The " +
-      "conditions in `status` are `Accepted`, `ResolvedRefs` and `Programmed`.",
-    ...Object.entries(kinds).map(([kind, facts]) => kindSection(kind, facts)),
+      "conditions in `status` are `Accepted`, `ResolvedRefs` and `Programmed`. GatewayParameters represents no entity " +
+      "and has no status: the Gateways and GatewayClasses that name it report its problems.",
+    ...Object.entries({ ...kinds, ...parameterKinds }).map(([kind, facts]) => kindSection(kind, facts)),
   );
 }
 
-function kindSection(kind: string, facts: KindFacts): string {
+function kindSection(kind: string, facts: KindFacts | ParameterKindFacts): string {
   const rules = celRules(facts.spec, "spec");
   return sections(
     `## ${kind}`,

@@ -25,6 +25,7 @@ function typeOf(node: SpecNode): string {
   if (node.type === "array" && node.items) return `list of ${typeOf(node.items)}`;
   if (typeof node.additionalProperties === "object") return `map of ${typeOf(node.additionalProperties)}`;
   if (node.enum) return node.enum.map((word) => `\`${word}\``).join(", ");
+  if (node.intOrString) return "integer or string";
   return node.type ?? "any";
 }
 

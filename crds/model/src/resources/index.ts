@@ -1,8 +1,9 @@
-/** The table of kinds: the one list of the custom resources. CRDs, translation and reference pages derive from it. */
+/** The tables of kinds: the one list of the custom resources. CRDs, translation and reference pages derive from it. */
 
 import { type ConsumerSpec, consumerKind } from "./consumer.ts";
 import { type ConsumerGroupSpec, consumerGroupKind } from "./consumer-group.ts";
-import type { KindFacts } from "./kind.ts";
+import { gatewayParametersKind } from "./gateway-parameters.ts";
+import type { KindFacts, ParameterKindFacts } from "./kind.ts";
 import { type PluginSpec, pluginKind } from "./plugin.ts";
 import { type RouteSpec, routeKind } from "./route.ts";
 import { type ServiceSpec, serviceKind } from "./service.ts";
@@ -39,3 +40,10 @@ export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
 };
 
 export const resourceKinds = Object.keys(kinds) as readonly ResourceKind[];
+
+export type ParameterKind = "GatewayParameters";
+
+/** The custom resources that represent no entity. */
+export const parameterKinds: Readonly<Record<ParameterKind, ParameterKindFacts>> = {
+  GatewayParameters: gatewayParametersKind,
+};

@@ -17,6 +17,17 @@ export interface CelRule {
   readonly fieldPath?: string;
 }
 
+export interface IntOrString {
+  /** Limits of an integer. Default: none. */
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength: number;
+  /** The pattern of a string, for the API server. */
+  readonly pattern: string;
+  /** The check of a string, as `rule` of other members. */
+  readonly rule: string;
+}
+
 /** The schema of a spec or of one of its members: JSON Schema with keywords of the API server and of Sluice. */
 export interface SpecNode extends SchemaNode {
   readonly items?: SpecNode;
@@ -28,6 +39,10 @@ export interface SpecNode extends SchemaNode {
   readonly own?: true;
   /** Whether the object may have any members. */
   readonly open?: boolean;
+  /** The value is an integer or a string (`intstr.IntOrString` and quantities of Kubernetes); `type` is unset. */
+  readonly intOrString?: IntOrString;
+  /** The check of the names in a mapping. */
+  readonly keyRule?: string;
   readonly cel?: readonly CelRule[];
 }
 
@@ -40,16 +55,31 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
-export interface KindFacts {
-  /** The collection of the entity that a resource of this kind represents. */
-  readonly collection: Collection;
+/** Facts about any kind of custom resource. */
+interface CrdFacts {
   readonly shortName: string;
   readonly spec: SpecNode;
   readonly columns: readonly PrinterColumn[];
 }
 
+/** A kind whose resources represent entities. */
+export interface KindFacts extends CrdFacts {
+  /** The collection of the entity that a resource of this kind represents. */
+  readonly collection: Collection;
+}
+
+/**
+ * A kind whose resources represent no entity: other resources refer to them. They have no status, because the resources
+ * that refer to them report their problems.
+ */
+export interface ParameterKindFacts extends CrdFacts {
+  /** The plural of the kind in paths of the Kubernetes API. */
+  readonly plural: string;
+}
+
 /** The plural of a kind in paths of the Kubernetes API, which have no underscores: `consumergroups`. */
-export const pluralOf = ({ collection }: Pick<KindFacts, "collection">): string => collection.replaceAll("_", "");
+export const pluralOf = (facts: Pick<KindFacts, "collection"> | Pick<ParameterKindFacts, "plural">): string =>
+  "plural" in facts ? facts.plural : facts.collection.replaceAll("_", "");
 
 /** `strip_path` -> `stripPath`, in types. */
 export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
