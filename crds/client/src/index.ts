@@ -65,6 +65,8 @@ export {
   referenceGrantMembers,
   tlsRouteMembers,
 } from "./derive/gateway/member-table.ts";
+export { checkParameters, type GatewayParameters } from "./derive/gateway/parameters/merge-parameters.ts";
+export { classParametersFault, parametersOfClass } from "./derive/gateway/parameters/resolve-parameters.ts";
 export {
   type BackendTlsTarget,
   type DerivedBackendTls,

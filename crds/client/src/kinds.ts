@@ -1,5 +1,5 @@
 /** The API names of each kind. */
-import { apiVersion as ours } from "@sluice/model";
+import { kinds, apiVersion as ours } from "@sluice/model";
 import type { Kind, SluiceKind } from "./resource.ts";
 
 export interface KindNames {
@@ -19,6 +19,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   ConsumerGroup: { apiVersion: ours, kind: "ConsumerGroup", plural: "consumergroups" },
   Consumer: { apiVersion: ours, kind: "Consumer", plural: "consumers" },
   Vault: { apiVersion: ours, kind: "Vault", plural: "vaults" },
+  GatewayParameters: { apiVersion: ours, kind: "GatewayParameters", plural: "gatewayparameters" },
   ConfigMap: { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps" },
   Secret: { apiVersion: "v1", kind: "Secret", plural: "secrets" },
   CoreService: { apiVersion: "v1", kind: "Service", plural: "services" },
@@ -45,9 +46,8 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },
 };
 
-export function isSluiceKind(kind: Kind): kind is SluiceKind {
-  return kindNames[kind].apiVersion === ours;
-}
+/** Whether resources of this kind represent entities. */
+export const isSluiceKind = (kind: Kind): kind is SluiceKind => Object.hasOwn(kinds, kind);
 
 const byNames = new Map(
   (Object.keys(kindNames) as Kind[]).map((kind) => [`${kindNames[kind].apiVersion} ${kindNames[kind].kind}`, kind]),

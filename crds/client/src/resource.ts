@@ -2,8 +2,9 @@
  * Resources as this client reads and writes them: plain Kubernetes objects, whether a cluster or a directory holds
  * them.
  */
+import type { ParameterKind } from "@sluice/model";
 
-/** Sluice's own kinds (group sluice.dev). */
+/** Sluice's own kinds (group sluice.dev) whose resources represent entities. */
 export type SluiceKind =
   | "Certificate"
   | "CACertificate"
@@ -38,7 +39,7 @@ export type GatewayApiKind =
   | "TLSRoute"
   | "ReferenceGrant"
   | "BackendTLSPolicy";
-export type Kind = SluiceKind | CoreKind;
+export type Kind = SluiceKind | ParameterKind | CoreKind;
 
 export interface Metadata {
   readonly name: string;

@@ -29,9 +29,12 @@ const verbsOf = (rules: readonly Rule[] | undefined, status: "" | "/status") =>
     )
     .map(({ resources, verbs }) => ({ resources: resources.map((name) => name.replace(status, "")).sort(), verbs }));
 
-test("the operator's role permits reading all Sluice kinds, and patching only their status", () => {
+test("the operator's role permits reading all Sluice kinds, and patching only the status of those that have one", () => {
   const { cluster } = role("operator");
-  assert.deepEqual(verbsOf(cluster, ""), [{ resources: plurals, verbs: ["get", "list", "watch"] }]);
+  assert.deepEqual(verbsOf(cluster, ""), [
+    { resources: plurals, verbs: ["get", "list", "watch"] },
+    { resources: ["gatewayparameters"], verbs: ["list", "watch"] },
+  ]);
   assert.deepEqual(verbsOf(cluster, "/status"), [{ resources: plurals, verbs: ["patch"] }]);
 });
 

@@ -20,16 +20,33 @@ import {
 } from "./listeners/derive-listener-set.ts";
 import { deriveListeners, type GatewayListener } from "./listeners/derive-listeners.ts";
 import { conflictOf, isConflict, precedenceConflicts } from "./listeners/listener-conflicts.ts";
+import type { GatewayParameters } from "./parameters/merge-parameters.ts";
+import { type ParametersLookups, resolveParameters } from "./parameters/resolve-parameters.ts";
 
 /** Facts about other resources. */
-export interface DeriveGatewayOptions extends Omit<DeriveListenerSetOptions, "validationAt">, ClientValidationLookups {
+export interface DeriveGatewayOptions
+  extends Omit<DeriveListenerSetOptions, "validationAt" | "fleets">,
+    ClientValidationLookups,
+    ParametersLookups {
   /** The ListenerSets whose parent is the Gateway, in any order. */
   readonly listenerSets: readonly Resource[];
+  /** The last valid parameters of the Gateway, which apply while the present ones are invalid. */
+  readonly lastParameters: GatewayParameters | undefined;
+  /**
+   * The fleets whose nodes open the ports of the Gateway. Undefined parameters: they are invalid, and no valid ones are
+   * known; then, the fleets that serve the Gateway already, if there are any.
+   */
+  readonly fleetsOf: (parameters: GatewayParameters | undefined) => readonly string[];
 }
 
 export interface DerivedGateway {
   readonly gateway: Resource;
   readonly accepted: Finding;
+  /**
+   * The parameters that apply: while those of the Gateway or of its class are invalid, the last valid ones. Undefined:
+   * they are invalid, and no valid ones are known since the start of the operator.
+   */
+  readonly parameters: GatewayParameters | undefined;
   readonly listeners: readonly GatewayListener[];
   /** The ListenerSets whose parent is the Gateway, also those that it does not allow, in the order of precedence. */
   readonly listenerSets: readonly DerivedListenerSet[];
@@ -43,9 +60,10 @@ export function deriveGateway(gateway: Resource, lookups: DeriveGatewayOptions):
   const validations = new Map<number, DerivedClientValidation | undefined>();
   const validationAt = (port: number) =>
     validations.getOrInsertComputed(port, () => clientValidationOf(gateway, port, lookups));
-  const options = { ...lookups, validationAt };
+  const { fault: refusal, parameters, fleets } = placementOf(gateway, lookups);
+  const options = { ...lookups, validationAt, ...(fleets && { fleets }) };
   const { listeners: given } = gatewaySpecOf(gateway);
-  const fault = gatewayFault(gateway);
+  const fault = addressFault(gateway) ?? (fleets ? undefined : refusal);
   const { listeners, resources } = deriveListeners(
     { gateway, owner: gateway, listeners: given, fault, conflictOf: (listener) => conflictOf(listener, given) },
     options,
@@ -58,7 +76,8 @@ export function deriveGateway(gateway: Resource, lookups: DeriveGatewayOptions):
   const backendCertificate = backendCertificateOf(gateway, options);
   return {
     gateway,
-    accepted: fault ?? gatewayFinding(listeners),
+    accepted: fault ?? refusal ?? gatewayFinding(listeners),
+    parameters,
     listeners,
     listenerSets: options.listenerSets
       .toSorted(byAge)
@@ -83,17 +102,38 @@ export function parentOfListenerSet(listenerSet: Resource): string | undefined {
   return namespacedName(parentRef.namespace ?? listenerSet.metadata.namespace, parentRef.name);
 }
 
-/** Why the whole Gateway is refused. */
-function gatewayFault(gateway: Resource): Finding | undefined {
-  const { addresses = [], infrastructure } = gatewaySpecOf(gateway);
+/** Where a Gateway is served. */
+interface Placement extends Pick<DerivedGateway, "parameters"> {
+  /** Why the parameters are refused; undefined: they are valid. */
+  readonly fault: Finding | undefined;
+  /** Undefined: the Gateway is not served. */
+  readonly fleets: readonly string[] | undefined;
+}
+
+/**
+ * A Gateway that is served stays as it is when its parameters become invalid, so that a wrong edit does not interrupt
+ * its clients.
+ */
+function placementOf(gateway: Resource, lookups: DeriveGatewayOptions): Placement {
+  const resolved = resolveParameters(gateway, lookups);
+  if ("value" in resolved)
+    return { parameters: resolved.value, fleets: lookups.fleetsOf(resolved.value), fault: undefined };
+  const { lastParameters: parameters } = lookups;
+  const fleets = lookups.fleetsOf(parameters);
+  if (fleets.length === 0) return { parameters, fleets: undefined, fault: fails(INVALID, resolved.fault) };
+  return { parameters, fleets, fault: fails(INVALID, `${resolved.fault}. The Gateway is still served as before`) };
+}
+
+const INVALID = "InvalidParameters";
+
+function addressFault(gateway: Resource): Finding | undefined {
+  const { addresses = [] } = gatewaySpecOf(gateway);
   const unknown = addresses.find(({ type = "IPAddress" }) => type !== "IPAddress" && type !== "Hostname");
   if (unknown)
     return fails(
       "UnsupportedAddress",
       `spec.addresses: the type ${unknown.type} is not supported: use IPAddress or Hostname`,
     );
-  if (infrastructure?.parametersRef)
-    return fails("InvalidParameters", "spec.infrastructure.parametersRef is not supported: remove it");
   return undefined;
 }
 

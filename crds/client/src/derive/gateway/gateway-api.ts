@@ -65,7 +65,7 @@ export interface GatewaySpec {
   readonly gatewayClassName: string;
   readonly listeners: readonly Listener[];
   readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
-  readonly infrastructure?: { readonly parametersRef?: object };
+  readonly infrastructure?: { readonly parametersRef?: ObjectReference };
   readonly tls?: {
     readonly frontend?: FrontendTls;
     readonly backend?: { readonly clientCertificateRef?: ObjectReference };

@@ -175,14 +175,13 @@ export const supportedFeatures = [
   "TLSRouteModeTerminate",
 ] as const;
 
-export const gatewayClassStatus = (gatewayClass: Resource) => ({
+/** @param fault What is wrong with the parameters of the GatewayClass; undefined: they are valid. */
+export const gatewayClassStatus = (gatewayClass: Resource, fault: string | undefined) => ({
   conditions: [
     conditionOf(
       gatewayClass,
       "Accepted",
-      gatewayClass.spec?.parametersRef
-        ? fails("InvalidParameters", "spec.parametersRef is not supported: remove it")
-        : succeeds("Accepted"),
+      fault === undefined ? succeeds("Accepted") : fails("InvalidParameters", fault),
     ),
   ],
   supportedFeatures: supportedFeatures.map((name) => ({ name })),

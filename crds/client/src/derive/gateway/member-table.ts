@@ -9,12 +9,15 @@ export interface MemberFacts {
 /** By the path of the member. An entry also stands for the members below it that have no entry of their own. */
 export type MemberTable = Readonly<Record<string, MemberFacts>>;
 
-const refused = (effect: string): MemberFacts => ({ effect, isServed: false });
-
 export const gatewayClassMembers: MemberTable = {
   controllerName: { effect: "Decides whether the GatewayClass belongs to the installation." },
   description: { effect: "No effect on requests: the field is documentation." },
-  parametersRef: refused("The GatewayClass is not accepted (`InvalidParameters`)."),
+  parametersRef: {
+    effect:
+      "A GatewayParameters ([fields](resources.md#gatewayparameters)) of `namespace`, which is required. It has the " +
+      "defaults for the Gateways of the class. While it does not exist or is invalid, neither the GatewayClass nor its " +
+      "Gateways are accepted (`InvalidParameters`).",
+  },
 };
 
 /** The members of the listeners of Gateways and ListenerSets. */
@@ -59,7 +62,13 @@ export const gatewayMembers: MemberTable = {
   },
   "infrastructure.annotations": { effect: "Annotations of the Service that the operator creates for the Gateway." },
   "infrastructure.labels": { effect: "Labels of the Service that the operator creates for the Gateway." },
-  "infrastructure.parametersRef": refused("The Gateway is not accepted (`InvalidParameters`)."),
+  "infrastructure.parametersRef": {
+    effect:
+      "A GatewayParameters ([fields](resources.md#gatewayparameters)) of the same namespace: whether the Gateway has " +
+      "nodes of its own, how many, and the type of its Service ([how](../how-to/give-a-gateway-its-own-nodes.md)). Its " +
+      "fields replace those of the GatewayClass. While it does not exist or is invalid, the Gateway is not accepted " +
+      "(`InvalidParameters`); a Gateway that is served already stays as it is.",
+  },
   "allowedListeners.namespaces": {
     effect:
       "The namespaces of ListenerSets that may attach: `None` (the default), `Same`, `All`, or a selector of labels.",

@@ -1,5 +1,6 @@
 /** Finds out which listeners of a Gateway or ListenerSet can be served, and derives their Certificates. Pure. */
-import type { DocumentListener } from "@sluice/model";
+import { isDeepStrictEqual } from "node:util";
+import { type DocumentListener, SHARED_FLEET } from "@sluice/model";
 import { namespacedName, resourceKey } from "../../../keys.ts";
 import type { Resource } from "../../../resource.ts";
 import type { TranslateOptions } from "../../../translate/translation.ts";
@@ -26,6 +27,8 @@ export interface DeriveListenersOptions extends Pick<TranslateOptions, "read" | 
   readonly class: string;
   /** The port that nodes open for a port of the Gateway; undefined: none is allotted yet. */
   readonly nodePortOf: (port: number) => number | undefined;
+  /** The fleets whose nodes open the ports. Default: the nodes of the release. */
+  readonly fleets?: readonly string[];
   /** The condition Conflicted of a listener that gives way to one of an older Gateway; undefined: it need not. */
   readonly overlapOf: (wanted: DocumentListener) => Finding | undefined;
   /** The check of clients' certificates at a port of the Gateway; undefined: none is asked for. */
@@ -97,6 +100,7 @@ export function ownerOfListener(id: string): string {
 
 export function deriveListeners(request: ListenersRequest, options: DeriveListenersOptions): DerivedListeners {
   const { gateway, owner, fault } = request;
+  const fleets = isDeepStrictEqual(options.fleets, [SHARED_FLEET]) ? undefined : options.fleets;
   const users = new Map<string, SecretName & { readonly listeners: string[] }>();
   const listeners = request.listeners.map((listener): GatewayListener => {
     const id = listenerId(gateway, owner, listener.name);
@@ -117,6 +121,7 @@ export function deriveListeners(request: ListenersRequest, options: DeriveListen
             ...{ name: id, port, public_port: listener.port, protocol },
             ...(hostname && { hostname }),
             ...(clients?.validation && { client_validation: clients.validation }),
+            ...(fleets && { fleets }),
           }
         : undefined;
     const conflicted = (wanted && options.overlapOf(wanted)) ?? conflict;
