@@ -24,7 +24,14 @@ export interface DeriveStage {
   readonly ingress: Pick<IngressDeriver, "ingresses" | "problemsOf">;
   readonly gateway: Pick<
     GatewayDeriver,
-    "gatewayClasses" | "gateways" | "listenerSets" | "routes" | "attachedRoutes" | "listeners" | "backendTls"
+    | "gatewayClasses"
+    | "gatewayClassFault"
+    | "gateways"
+    | "listenerSets"
+    | "routes"
+    | "attachedRoutes"
+    | "listeners"
+    | "backendTls"
   >;
   /** The resources from which a derived resource was made; empty for other resources. */
   sourcesOf(owner: Ref): readonly Ref[];

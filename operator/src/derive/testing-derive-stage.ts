@@ -1,7 +1,15 @@
 /** A derive stage for tests. */
 import assert from "node:assert/strict";
-import { type Kind, kindNames, type Observer, type Resource, refKey, resourceKey } from "@sluice/crds";
-import { resourceKinds } from "@sluice/model";
+import {
+  type GatewayParameters,
+  type Kind,
+  kindNames,
+  type Observer,
+  type Resource,
+  refKey,
+  resourceKey,
+} from "@sluice/crds";
+import { resourceKinds, SHARED_FLEET } from "@sluice/model";
 import { createEmitter } from "../emitter.ts";
 import { type ClusterState, type WatchedKind, watchedKinds } from "../watch/cluster-state.ts";
 import type { ClusterChange } from "../watch/watch-stage.ts";
@@ -16,6 +24,9 @@ export function deriveScene() {
   const network = {
     nodePortOf: (_: Resource, port: number): number | undefined => port,
     addressesOf: () => [],
+    dedicatedFault: undefined,
+    fleetsOf: ({ metadata: { name } }: Resource, parameters?: GatewayParameters) =>
+      parameters ? [parameters.nodes === "Shared" ? SHARED_FLEET : `fleet-${name}`] : [],
     changes: createEmitter<ReadonlySet<string>>(),
   };
   const derive = createDeriveStage({

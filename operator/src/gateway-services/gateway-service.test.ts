@@ -21,6 +21,11 @@ function specFor({ listeners = [http], addresses = [], type = "ClusterIP" }: Ser
   const derived = deriveGateway(gateway, {
     class: "sluice",
     nodePortOf: (port) => port,
+    readParameters: () => undefined,
+    gatewayClass: () => undefined,
+    dedicatedFault: undefined,
+    lastParameters: undefined,
+    fleetsOf: () => ["shared"],
     overlapOf: () => undefined,
     listenerSets: [],
     namespaceLabels: () => undefined,

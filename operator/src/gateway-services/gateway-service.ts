@@ -3,13 +3,15 @@ import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { allListeners, type DerivedGateway, type Resource, requestedAddresses, resourceKey } from "@sluice/crds";
-import type { DocumentListener } from "@sluice/model";
+import { type DocumentListener, SHARED_FLEET } from "@sluice/model";
 import type { OperatorSettings } from "../settings.ts";
 
 /** The label of the Gateway API for resources that were made for a Gateway (GEP-1762). */
 const GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name";
 /** Label with the class of the installation. */
 const CLASS = "sluice.dev/gateway-class";
+/** Label of the nodes of a Gateway's own, with the name of their fleet. */
+const FLEET = "sluice.dev/fleet";
 /** Annotation with the Gateway as `namespace/name`. */
 const GATEWAY = "sluice.dev/gateway";
 
@@ -91,8 +93,11 @@ function portsOf(derived: DerivedGateway): readonly ServicePort[] {
   return [...ports.values()];
 }
 
-/** Unique, and a valid name of a Service: a Gateway's name may be longer, and may contain dots. */
-function serviceName(gateway: Resource, className: string): string {
+/**
+ * The name of a Gateway's Service, and of the fleet that its own nodes form. Unique, and a valid name of a Service: a
+ * Gateway's name may be longer, and may contain dots.
+ */
+export function serviceName(gateway: Resource, className: string): string {
   const hash = createHash("sha256")
     .update(`${className}/${resourceKey(gateway)}`)
     .digest("hex")
@@ -104,6 +109,12 @@ function serviceName(gateway: Resource, className: string): string {
 /** The Gateway (`namespace/name`) for which a Service was made; undefined: it is another Service. */
 export function gatewayOf({ metadata }: Resource, className: string): string | undefined {
   return metadata.labels?.[CLASS] === className ? metadata.annotations?.[GATEWAY] : undefined;
+}
+
+/** The fleet whose nodes a Service selects. */
+export function fleetIn({ spec }: Resource): string {
+  const { [FLEET]: fleet = SHARED_FLEET } = (spec?.selector ?? {}) as Readonly<Record<string, string>>;
+  return fleet;
 }
 
 /** The ports of the nodes in a Service, by the port of the Gateway. */

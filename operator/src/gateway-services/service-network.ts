@@ -1,7 +1,7 @@
 /** Clients reach each Gateway through a Service of its own, which leads to ports that are allotted on the nodes. */
 import { isDeepStrictEqual } from "node:util";
 import { type GatewayAddressStatus, type Resource, resourceKey } from "@sluice/crds";
-import { SettingsError } from "@sluice/model";
+import { SettingsError, SHARED_FLEET } from "@sluice/model";
 import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
 import { createListenerSetIndex } from "../derive/gateway/listener-set-index.ts";
 import { createEmitter } from "../emitter.ts";
@@ -9,7 +9,7 @@ import type { NodeService } from "../publish/node-discovery.ts";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
 import { serviceAddresses } from "../status/gateway-addresses.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
-import { gatewayOf, nodePortsIn } from "./gateway-service.ts";
+import { fleetIn, gatewayOf, nodePortsIn, serviceName } from "./gateway-service.ts";
 import { createNodePorts } from "./node-ports.ts";
 
 export interface ServiceNetworkOptions {
@@ -85,6 +85,12 @@ export function createServiceNetwork({ watch, settings, nodeService }: ServiceNe
   return {
     changes,
     services,
+    dedicatedFault: undefined,
+    fleetsOf(gateway, parameters) {
+      if (parameters) return parameters.nodes === "Dedicated" ? [serviceName(gateway, settings.class)] : [SHARED_FLEET];
+      const service = services.get(resourceKey(gateway));
+      return service ? [fleetIn(service)] : [];
+    },
     nodePortOf: (gateway, port) => ports.portOf(resourceKey(gateway), port),
     addressesOf(gateway) {
       const service = services.get(resourceKey(gateway));

@@ -58,7 +58,8 @@ const sourceKinds: ReadonlySet<string> = new Set([
 export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   const { derive, network, translate, publish, gate, client, manager, class: className, metrics, log } = options;
   const { clusterState } = derive;
-  const { gateways, listenerSets, routes, gatewayClasses, attachedRoutes, backendTls } = derive.gateway;
+  const { gateways, listenerSets, routes, gatewayClasses, gatewayClassFault, attachedRoutes, backendTls } =
+    derive.gateway;
   /**
    * The listeners of each Gateway and ListenerSet that every ready node serves, by their names in the document. They stay
    * Programmed while the nodes receive a document in which only others have changed. By the `refKey` of the owner.
@@ -168,7 +169,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   function statusOf(kind: Ref["kind"], key: string): StatusWrite | undefined {
     if (kind === "GatewayClass") {
       const resource = gatewayClasses().find(({ metadata }) => clusterScopedKey(metadata.name) === key);
-      return resource && { kind, resource, status: gatewayClassStatus(resource) };
+      return resource && { kind, resource, status: gatewayClassStatus(resource, gatewayClassFault(resource)) };
     }
     if (kind === "Gateway") {
       const [resource, derived] = [clusterState.Gateway.get(key), gateways.get(key)];

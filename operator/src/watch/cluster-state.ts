@@ -25,6 +25,7 @@ export const watchedKinds = [
   "GRPCRoute",
   "TLSRoute",
   "BackendTLSPolicy",
+  "GatewayParameters",
   "Namespace",
 ] as const satisfies readonly Kind[];
 

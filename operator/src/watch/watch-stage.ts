@@ -55,7 +55,7 @@ export interface WatchStage {
 
 /**
  * Many clusters have no Gateway API: without it, no reference to another namespace is allowed. Roles of earlier versions
- * lack the rights to its kinds.
+ * lack the rights to its kinds. Earlier versions had no GatewayParameters.
  */
 const optionalKinds: readonly WatchedKind[] = [
   "GatewayClass",
@@ -65,6 +65,7 @@ const optionalKinds: readonly WatchedKind[] = [
   "GRPCRoute",
   "TLSRoute",
   "BackendTLSPolicy",
+  "GatewayParameters",
   "ReferenceGrant",
   "Namespace",
 ];

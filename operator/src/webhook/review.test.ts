@@ -58,6 +58,12 @@ describe("refused reviews, with the model's messages", () => {
         "spec.paths[1]: non-normalized path, consider use '/c' instead",
     ],
     [
+      "the label of a node that no node can have",
+      "GatewayParameters",
+      { deployment: { nodeSelector: { "a/b/c": "d" } } },
+      "spec.deployment.nodeSelector: not the key of a label: a/b/c; write NAME or PREFIX/NAME",
+    ],
+    [
       "an error in a key",
       "Consumer",
       { username: "ann", keyAuth: [{ secretRef, ttl: -1 }] },
@@ -89,6 +95,7 @@ describe("accepted reviews", () => {
       "Plugin",
       { plugin: "rate-limiting", config: redis, configFrom: [{ path: "redis.host", secretRef }] },
     ],
+    ["valid parameters of a Gateway", "GatewayParameters", { nodes: "Dedicated", deployment: { replicas: 3 } }],
     ["a deletion of an invalid resource", "Route", { paths: ["no"] }, { operation: "DELETE", object: null }],
     ["a status of an invalid resource", "Route", { paths: ["no"] }, { operation: "UPDATE", subResource: "status" }],
   ];

@@ -1,7 +1,7 @@
 /** AdmissionReview (admission.k8s.io/v1): request and response as plain data. Pure. */
 import { describeResourceViolation, type Metadata, type Resource, sluiceKindOf } from "@sluice/crds";
 import type { ReviewedWrite } from "../revisions/authors.ts";
-import { validateResource } from "./validate-resource.ts";
+import { isParameters, validateResource } from "./validate-resource.ts";
 
 const REVIEW = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" } as const;
 
@@ -62,8 +62,8 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
       namespace: namespace ?? metadata.namespace ?? "",
     },
   } as unknown as Resource;
-  const kind = sluiceKindOf(resource);
-  if (!kind || !options.isOwn(resource)) return { allowed: true };
+  const isKnown = sluiceKindOf(resource) !== undefined || isParameters(resource);
+  if (!isKnown || !options.isOwn(resource)) return { allowed: true };
   const { violations, warnings } = isDeletion ? noErrors : validateResource(resource, options.homeNamespace);
   if (violations.length === 0) observe(resource.metadata, request, options);
   return {

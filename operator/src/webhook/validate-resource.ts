@@ -4,8 +4,25 @@
  * the stored resource, and their errors are reported in its conditions.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Path, type Resource, sluiceKindOf, type TranslationLookups, translate } from "@sluice/crds";
-import { insteadOfPlugin, kinds, PLUGIN_NAME, pluginNamed, pluginNames, suggestionFor } from "@sluice/model";
+import {
+  checkParameters,
+  type Path,
+  type Resource,
+  sluiceKindOf,
+  type TranslationLookups,
+  translate,
+} from "@sluice/crds";
+import {
+  apiVersion,
+  insteadOfPlugin,
+  kinds,
+  PLUGIN_NAME,
+  parameterKinds,
+  pluginNamed,
+  pluginNames,
+  suggestionFor,
+  type Violation,
+} from "@sluice/model";
 import { ineffectiveMembers } from "./ineffective-members.ts";
 import { sizeViolation } from "./size-limits.ts";
 
@@ -25,6 +42,7 @@ const allReferencesResolve: TranslationLookups = {
  * @throws TypeError for a resource that is not a custom resource of Sluice.
  */
 export function validateResource(resource: Resource, homeNamespace: string) {
+  if (isParameters(resource)) return { violations: parametersViolations(resource), warnings: [] };
   const kind = sluiceKindOf(resource);
   const excess = kind && sizeViolation(kinds[kind].spec, resource.spec);
   if (excess) return { violations: [{ ...excess, condition: "Accepted", reason: "Invalid" }] as const, warnings: [] };
@@ -37,6 +55,17 @@ export function validateResource(resource: Resource, homeNamespace: string) {
   const refused = violations.filter(({ path }) => !unknown.some((one) => isDeepStrictEqual(one.path, path)));
   if (refused.length > 0) return { violations: refused, warnings: [] };
   return { violations: [], warnings: [...unknown.map(({ warning }) => warning), ...ineffectiveMembers(resource)] };
+}
+
+/** Whether the resource is a GatewayParameters, which is validated without a translation. */
+export const isParameters = (resource: Pick<Resource, "apiVersion" | "kind">): boolean =>
+  resource.apiVersion === apiVersion && Object.hasOwn(parameterKinds, resource.kind);
+
+function parametersViolations({ spec }: Resource): readonly Violation[] {
+  const checked = checkParameters(spec);
+  return "value" in checked
+    ? []
+    : checked.violations.map(({ path, message }) => ({ path: ["spec", ...path], message }));
 }
 
 /** The places where the resource names plugins that the operator does not have, each with a warning. */

@@ -76,11 +76,17 @@ export function createDerivedGateways(options: DerivedGatewaysOptions): DerivedG
       const gateway = clusterState.Gateway.get(key);
       if (!gateway || !isOwnGateway(gateway, className, lookups.gatewayClass)) return undefined;
       if (gateway.metadata.deletionTimestamp !== undefined) return undefined;
-      const nodePortOf = (port: number) => network.nodePortOf(gateway, port);
+      const before = gateways.get(key);
+      // Another Gateway of the same name does not get the parameters of the former.
+      const isSame = before?.gateway.metadata.uid === gateway.metadata.uid;
       return deriveGateway(gateway, {
         ...lookups,
         class: className,
-        nodePortOf,
+        nodePortOf: (port) => network.nodePortOf(gateway, port),
+        readParameters: (namespace, name) => lookups.read("GatewayParameters", namespace, name),
+        dedicatedFault: network.dedicatedFault,
+        lastParameters: isSame ? before?.parameters : undefined,
+        fleetsOf: (parameters) => network.fleetsOf(gateway, parameters),
         overlapOf: overlaps.overlapOf,
         listenerSets: setsOf.of(key),
         readNamed(kind, namespace, name) {

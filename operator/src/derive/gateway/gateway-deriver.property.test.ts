@@ -15,6 +15,7 @@ const {
   certificate,
   grant,
   gatewayClass,
+  gatewayParameters,
   namespace,
   plugin,
   attachedPlugin,
@@ -40,6 +41,7 @@ const step = fc.record({
           { namespaces: { from: "Selector", selector: { matchLabels: { a: "b" } } } },
           {},
         ),
+        parameters: fc.constantFrom(undefined, "own"),
       })
       .map(({ name, ...options }) => gateway(name, options)),
     fc
@@ -70,6 +72,7 @@ const step = fc.record({
       certificate,
       gatewayClass("web", "sluice.dev/gateway-controller"),
       gatewayClass("web", "example.com/other"),
+      gatewayClass("web", "sluice.dev/gateway-controller", "class"),
       namespace("team", { a: "b" }),
       namespace("team", {}),
       plugin({}),
@@ -94,10 +97,31 @@ const step = fc.record({
   gone: fc.boolean(),
 });
 
+/**
+ * Parameters that Gateways and GatewayClasses name. They always exist and are valid: a Gateway whose parameters become
+ * invalid keeps the former ones, so that its result depends on the order of changes.
+ */
+const parameters = fc.record({
+  resource: fc
+    .record({
+      name: fc.constantFrom("own", "class"),
+      spec: fc.constantFrom(
+        {},
+        { nodes: "Dedicated" },
+        { nodes: "Dedicated", deployment: { replicas: 3 } },
+        { nodes: "Dedicated", autoscaling: { maxReplicas: 4 } },
+        { nodes: "Shared", service: { type: "NodePort" } },
+      ),
+    })
+    .map(({ name, spec }) => gatewayParameters(name, spec)),
+  gone: fc.constant(false),
+});
+
 test("after any changes, the result is that of a stage that reads everything at once", () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+    fc.property(fc.array(fc.oneof(step, parameters), { maxLength: 25 }), (steps) => {
       const { apply, derive, clusterState } = deriveScene();
+      apply([gatewayParameters("own", {}), gatewayParameters("class", {})]);
       for (const { resource, gone } of steps) apply([resource], { gone });
       const fresh = deriveScene();
       fresh.apply(watchedKinds.flatMap((kind) => [...clusterState[kind].values()]));
@@ -121,6 +145,7 @@ function resultOf(derive: ReturnType<typeof deriveScene>["derive"]) {
     listeners: new Map(gateway.listeners()),
     policies: ["p", "q"].map((name) => policyStatus(derive, name)),
     gateways: new Map([...gateways].map(([key, derived]) => [key, gatewayStatus(derived, progress)])),
+    parameters: new Map([...gateways].map(([key, { parameters: of }]) => [key, of])),
     listenerSets: new Map([...listenerSets].map(([key, derived]) => [key, listenerSetStatus(derived, progress)])),
     routes: new Map(
       [...routes].map(([key, derived]) => [

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, it, test } from "node:test";
 import type { DerivedResource, Resource } from "@sluice/crds";
 import { deriveScene } from "../testing-derive-stage.ts";
 import { gatewayApiObjects } from "./testing-gateway-api.ts";
 
 const { resource, gateway, gatewayRoute, coreService, certificate, grant, namespace, plugin, attachedPlugin } =
   gatewayApiObjects;
+const { gatewayClass, gatewayParameters } = gatewayApiObjects;
 
 /** The Routes to which the Plugins with the name are attached. */
 const routesWith = ({ clusterState }: ReturnType<typeof deriveScene>["derive"], name: string) =>
@@ -207,3 +208,72 @@ for (const listeners of ["none", [null], [{ name: "a", port: 1, protocol: "HTTP"
     ]);
     assert.deepEqual([...derive.gateway.gateways.keys()], ["shop/one"]);
   });
+
+describe("parameters of Gateways", () => {
+  const dedicated = { nodes: "Dedicated", deployment: { replicas: 3 } };
+  const broken = { nodes: "Dedicated", autoscaling: {} };
+  const conditionsOf = ({ derive }: ReturnType<typeof deriveScene>, key = "shop/one") =>
+    derive.gateway.gateways.get(key)?.accepted.reason;
+  const servedBy = ({ derive }: ReturnType<typeof deriveScene>, key = "shop/one") =>
+    derive.gateway.gateways.get(key)?.listeners.map(({ served }) => served && (served.fleets ?? ["shared"]));
+
+  it("choose the fleet that serves a Gateway, when they appear and whenever they change", () => {
+    const scene = deriveScene();
+    scene.apply([gateway("one", { parameters: "own" })]);
+    assert.deepEqual([conditionsOf(scene), servedBy(scene)], ["InvalidParameters", [undefined]]);
+    scene.apply([gatewayParameters("own", {})]);
+    assert.deepEqual([conditionsOf(scene), servedBy(scene)], ["Accepted", [["shared"]]]);
+    scene.apply([gatewayParameters("own", dedicated)]);
+    assert.deepEqual(servedBy(scene), [["fleet-one"]]);
+    assert.deepEqual(scene.derive.gateway.listeners().get("shop/one/web")?.fleets, ["fleet-one"]);
+    assert.deepEqual(scene.reported(), ["Gateway/shop/one", "GatewayParameters/shop/own"]);
+  });
+
+  it("of a class apply to its Gateways, and are reported as a change of the class and its Gateways", () => {
+    const scene = deriveScene();
+    scene.apply([gatewayClass("web", "sluice.dev/gateway-controller", "class"), gateway("one", { className: "web" })]);
+    const faultOf = () => scene.derive.gateway.gatewayClasses().map(scene.derive.gateway.gatewayClassFault);
+    const missing = "there is no GatewayParameters shop/class: create it, or remove the reference";
+    assert.deepEqual(faultOf(), [`spec.parametersRef: ${missing}`]);
+    assert.equal(conditionsOf(scene), "InvalidParameters");
+    scene.apply([gatewayParameters("class", dedicated)]);
+    assert.deepEqual([faultOf(), conditionsOf(scene), servedBy(scene)], [[undefined], "Accepted", [["fleet-one"]]]);
+    assert.ok(scene.reported()?.some((ref) => ref.startsWith("GatewayClass/")));
+  });
+
+  it("that become invalid leave a Gateway that is served as it was, with a condition", () => {
+    const scene = deriveScene();
+    scene.apply([gateway("one", { parameters: "own" }), gatewayParameters("own", dedicated)]);
+    for (const change of [
+      () => scene.apply([gatewayParameters("own", broken)]),
+      () => scene.apply([gatewayParameters("own", broken)], { gone: true }),
+      () => scene.apply([gateway("one", { parameters: "other" })]),
+    ]) {
+      change();
+      const { parameters, accepted } = scene.derive.gateway.gateways.get("shop/one") ?? {};
+      assert.deepEqual([accepted?.status, accepted?.reason], ["False", "InvalidParameters"]);
+      assert.match(accepted?.message ?? "", /GatewayParameters .*\. The Gateway is still served as before$/);
+      assert.deepEqual([parameters?.deployment.replicas, servedBy(scene)], [3, [["fleet-one"]]]);
+    }
+    scene.apply([gateway("one")]);
+    assert.deepEqual([conditionsOf(scene), servedBy(scene)], ["Accepted", [["shared"]]]);
+  });
+
+  it("of a deleted Gateway do not apply to a later one of the same name", () => {
+    const scene = deriveScene();
+    scene.apply([gateway("one", { parameters: "own" }), gatewayParameters("own", dedicated)]);
+    scene.apply([gatewayParameters("own", broken)]);
+    const later = gateway("one", { parameters: "own" });
+    scene.apply([{ ...later, metadata: { ...later.metadata, uid: "later" } }]);
+    assert.deepEqual(servedBy(scene), [undefined]);
+  });
+
+  it("that are invalid since the start leave a Gateway with the fleets that serve it already", () => {
+    const scene = deriveScene();
+    const { fleetsOf } = scene.network;
+    scene.network.fleetsOf = (one, parameters) => (parameters ? fleetsOf(one, parameters) : ["fleet-before"]);
+    scene.apply([gateway("one", { parameters: "own" }), gatewayParameters("own", broken)]);
+    assert.deepEqual([conditionsOf(scene), servedBy(scene)], ["InvalidParameters", [["fleet-before"]]]);
+    assert.equal(scene.derive.gateway.gateways.get("shop/one")?.parameters, undefined);
+  });
+});

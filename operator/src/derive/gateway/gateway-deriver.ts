@@ -4,15 +4,19 @@
  */
 import {
   type BackendTlsFacts,
+  classParametersFault,
   type DerivedGateway,
   type DerivedListenerSet,
   type DerivedRoute,
   isOwnGatewayClass,
   type ListenerOwnerKind,
+  namespacedName,
+  parametersOfClass,
   parseRefKey,
   type Resource,
   type ResourceClient,
   type RouteKind,
+  resourceKey,
   routeKinds,
 } from "@sluice/crds";
 import type { BucketMap, DocumentListener } from "@sluice/model";
@@ -31,6 +35,8 @@ import { createTrackedDerivations } from "./tracked-derivations.ts";
 export interface GatewayDeriver extends Deriver {
   /** The GatewayClasses of this installation, by name. */
   gatewayClasses(): readonly Resource[];
+  /** What is wrong with the parameters of a GatewayClass, and what to change; undefined: they are valid. */
+  gatewayClassFault(gatewayClass: Resource): string | undefined;
   /** The Gateways of this installation, by `namespace/name`. */
   readonly gateways: ReadonlyMap<string, DerivedGateway>;
   /** The ListenerSets of these Gateways, by `namespace/name`. */
@@ -66,7 +72,7 @@ export interface GatewayDeriverOptions {
 const isRouteKind = (kind: WatchedKind): kind is RouteKind => routeKinds.some((known) => known === kind);
 
 export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDeriver {
-  const { watch, class: className } = options;
+  const { watch, class: className, network } = options;
   const { clusterState } = watch;
   const setsOf = createListenerSetIndex(clusterState);
   const attached = createAttachedRoutes();
@@ -78,6 +84,11 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
   const { routes } = derivedRoutes;
   /** Whether everything was read once. Afterwards, an object that is not read yet delays only its user. */
   let isStarted = false;
+
+  /** GatewayClasses whose parameters have changed. */
+  const changedClasses = new Set<string>();
+  const gatewayClasses = () =>
+    [...clusterState.GatewayClass.values()].filter((one) => isOwnGatewayClass(one, className));
 
   function gatewaysUsing(services: readonly string[]): BackendTlsFacts["gateways"] {
     const keys = services.flatMap((service) =>
@@ -104,13 +115,20 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
       isStarted ||= missing.length === 0 && watch.unsynced().length === 0;
       return missing;
     },
-    gatewayClasses: () => [...clusterState.GatewayClass.values()].filter((one) => isOwnGatewayClass(one, className)),
+    gatewayClasses,
+    gatewayClassFault: (gatewayClass) =>
+      classParametersFault(gatewayClass, {
+        readParameters: (namespace, name) => clusterState.GatewayParameters.get(namespacedName(namespace, name)),
+        dedicatedFault: network.dedicatedFault,
+      }),
     attachedRoutes: attached.countOf,
     listeners: owners.listeners,
     observe(changed: ChangedResource) {
       const { kind, key, isMeaningful } = changed;
       if (!isMeaningful) return;
       policies.observe(changed);
+      if (kind === "GatewayParameters")
+        for (const one of gatewayClasses()) if (parametersOfClass(one) === key) changedClasses.add(resourceKey(one));
       if (kind === "Gateway") tracking.markGateway(key);
       else if (kind === "ListenerSet") for (const gateway of setsOf.update(key)) tracking.markGateway(gateway);
       else if (isRouteKind(kind)) tracking.markRoute(`${kind}/${key}`);
@@ -128,9 +146,12 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
         for (const owner of attached.set(key, ids)) if (!changedOwners.has(owner)) changedOwners.set(owner, false);
       }
       const changedPolicies = new Set([...changedServices].flatMap((service) => [...policies.policiesOf(service)]));
+      const classes = [...changedClasses];
+      changedClasses.clear();
       return {
         changes,
         sources: [
+          ...classes.map((key) => ({ kind: "GatewayClass", key, isMeaningful: false }) as const),
           ...[...changedOwners].map(([ref, isMeaningful]) => {
             const { kind, key } = parseRefKey(ref);
             return { kind: kind as ListenerOwnerKind, key, isMeaningful };

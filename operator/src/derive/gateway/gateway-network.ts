@@ -1,8 +1,9 @@
 /** How clients reach Gateways: the ports that nodes open for them, and their addresses. */
 import { isDeepStrictEqual } from "node:util";
-import type { GatewayAddressStatus, Resource } from "@sluice/crds";
+import type { GatewayAddressStatus, GatewayParameters, Resource } from "@sluice/crds";
+import { SHARED_FLEET } from "@sluice/model";
 import { createEmitter, type Output } from "../../emitter.ts";
-import type { OperatorSettings } from "../../settings.ts";
+import { type OperatorSettings, operatorSettings } from "../../settings.ts";
 import { gatewayAddresses } from "../../status/gateway-addresses.ts";
 import type { WatchStage } from "../../watch/watch-stage.ts";
 
@@ -11,7 +12,16 @@ export interface GatewayNetwork {
   nodePortOf(gateway: Resource, port: number): number | undefined;
   /** The addresses by which clients reach a Gateway; empty: there are none yet. */
   addressesOf(gateway: Resource): readonly GatewayAddressStatus[];
-  /** Emits the Gateways (`namespace/name`) whose ports or addresses may have changed. */
+  /** Why no Gateway can have nodes of its own, with what to change; undefined: it can. */
+  readonly dedicatedFault: string | undefined;
+  /**
+   * The fleets whose nodes open the ports of a Gateway.
+   *
+   * @param parameters Undefined: they are invalid, and no valid ones are known. The result is then the fleets that serve
+   * the Gateway already; empty: there are none.
+   */
+  fleetsOf(gateway: Resource, parameters: GatewayParameters | undefined): readonly string[];
+  /** Emits the Gateways (`namespace/name`) whose ports, addresses or fleets may have changed. */
   readonly changes: Output<ReadonlySet<string>>;
 }
 
@@ -39,5 +49,11 @@ export function createSharedNetwork({ watch, settings }: SharedNetworkOptions): 
     ]);
   }
 
-  return { changes, nodePortOf: (_, port) => port, addressesOf: () => addresses };
+  return {
+    changes,
+    dedicatedFault: `the operator creates no Services for Gateways: set ${operatorSettings.nodeService.variable}`,
+    fleetsOf: (_, parameters) => (parameters ? [SHARED_FLEET] : []),
+    nodePortOf: (_, port) => port,
+    addressesOf: () => addresses,
+  };
 }

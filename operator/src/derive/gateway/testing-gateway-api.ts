@@ -31,11 +31,14 @@ interface GatewayOptions {
   readonly protocol?: string;
   readonly created?: string;
   readonly allowedListeners?: object;
+  /** The name of a GatewayParameters. */
+  readonly parameters?: string | undefined;
 }
 
 function gateway(name: string, options: GatewayOptions = {}): Resource {
   const { className = "sluice", hostname, from = { from: "Same" }, protocol = "HTTP", created } = options;
-  const { allowedListeners } = options;
+  const { allowedListeners, parameters } = options;
+  const parametersRef = { group: "sluice.dev", kind: "GatewayParameters", name: parameters };
   const certificateRefs = [{ name: "cert", namespace: "keys" }];
   const listener = {
     name: "web",
@@ -46,7 +49,12 @@ function gateway(name: string, options: GatewayOptions = {}): Resource {
     allowedRoutes: { namespaces: from },
   };
   const metadata = { name, namespace: "shop", ...(created !== undefined && { creationTimestamp: created }) };
-  const spec = { gatewayClassName: className, listeners: [listener], ...(allowedListeners && { allowedListeners }) };
+  const spec = {
+    gatewayClassName: className,
+    listeners: [listener],
+    ...(allowedListeners && { allowedListeners }),
+    ...(parameters !== undefined && { infrastructure: { parametersRef } }),
+  };
   return resource("Gateway", name, { metadata, spec });
 }
 
@@ -102,8 +110,18 @@ const grant = (kind: string, to: string): Resource =>
     spec: { from: [{ group: "gateway.networking.k8s.io", kind, namespace: "shop" }], to: [{ group: "", kind: to }] },
   });
 
-const gatewayClass = (name: string, controllerName: string): Resource =>
-  clusterScoped("GatewayClass", name, { spec: { controllerName } });
+const gatewayClass = (name: string, controllerName: string, parameters?: string): Resource =>
+  clusterScoped("GatewayClass", name, {
+    spec: {
+      controllerName,
+      ...(parameters !== undefined && {
+        parametersRef: { group: "sluice.dev", kind: "GatewayParameters", name: parameters, namespace: "shop" },
+      }),
+    },
+  });
+
+const gatewayParameters = (name: string, spec: object): Resource =>
+  resource("GatewayParameters", name, { apiVersion: "sluice.dev/v1alpha1", spec: { ...spec } });
 
 const namespace = (name: string, labels: Record<string, string>): Resource =>
   clusterScoped("Namespace", name, { apiVersion: "v1", metadata: { name, labels } as Resource["metadata"] });
@@ -126,6 +144,7 @@ export const gatewayApiObjects = {
   certificate,
   grant,
   gatewayClass,
+  gatewayParameters,
   namespace,
   plugin,
   attachedPlugin,
