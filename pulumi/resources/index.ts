@@ -8,6 +8,8 @@ export {
   type CertificateArgs,
   ConsumerGroup,
   type ConsumerGroupArgs,
+  GatewayParameters,
+  type GatewayParametersArgs,
   Plugin,
   type PluginArgs,
   type PluginChoice,

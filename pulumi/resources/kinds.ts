@@ -4,6 +4,7 @@ import type {
   CACertificateSpec,
   CertificateSpec,
   ConsumerGroupSpec,
+  GatewayParametersSpec,
   PluginConfigs,
   PluginFacts,
   PluginName,
@@ -89,6 +90,16 @@ export type VaultArgs = Placed & MembersOf<VaultSpec>;
 export class Vault extends SluiceResource<"Vault"> {
   constructor(name: string, { metadata, ...spec }: VaultArgs, options?: ComponentResourceOptions) {
     super("Vault", { name, metadata, spec: () => spec, options });
+  }
+}
+
+/** Members of the spec, in addition to `metadata`. */
+export type GatewayParametersArgs = Placed & MembersOf<GatewayParametersSpec>;
+
+/** How Gateways of the Gateway API are deployed; a Gateway or GatewayClass names it in its `parametersRef`. */
+export class GatewayParameters extends SluiceResource<"GatewayParameters"> {
+  constructor(name: string, { metadata, ...spec }: GatewayParametersArgs, options?: ComponentResourceOptions) {
+    super("GatewayParameters", { name, metadata, spec: () => spec, options });
   }
 }
 

@@ -1,7 +1,7 @@
 /** Base class of the components of all kinds: each creates a custom resource, to which other resources can refer. */
 import { apiextensions } from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type Input, type Output } from "@pulumi/pulumi";
-import { apiVersion, type ResourceKind } from "@sluice/model";
+import { apiVersion, type ParameterKind, type ResourceKind } from "@sluice/model";
 import { timeouts } from "../objects/create.ts";
 
 /** Metadata of the custom resource. */
@@ -29,7 +29,7 @@ interface Definition {
 }
 
 /** A component with one custom resource of group `sluice.dev`, by default named like the component. */
-export abstract class SluiceResource<Kind extends ResourceKind> extends ComponentResource {
+export abstract class SluiceResource<Kind extends ResourceKind | ParameterKind> extends ComponentResource {
   readonly kind: Kind;
   /** metadata.name. An output of the created resource, so that referring resources are created later. */
   readonly resourceName: Output<string>;

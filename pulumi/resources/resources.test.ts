@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { output } from "@pulumi/pulumi";
-import type { ResourceKind } from "@sluice/model";
+import type { ParameterKind, ResourceKind } from "@sluice/model";
 import { openingHoursFacts } from "../../test/plugins/opening-hours.ts";
 import { known, type Registered, registerInto } from "../testing.ts";
-import { Certificate, Consumer, Plugin, Route, Service, type SluiceResource, Upstream } from "./index.ts";
+import {
+  Certificate,
+  Consumer,
+  GatewayParameters,
+  Plugin,
+  Route,
+  Service,
+  type SluiceResource,
+  Upstream,
+} from "./index.ts";
 
 const metadata = { namespace: "shop" };
 const registered: Registered[] = [];
@@ -15,7 +24,7 @@ beforeEach(() => {
 });
 
 /** The inputs of the component's custom resource. */
-async function sent({ kind, resourceName }: SluiceResource<ResourceKind>) {
+async function sent({ kind, resourceName }: SluiceResource<ResourceKind | ParameterKind>) {
   await known(resourceName);
   return registered.find(({ type }) => type === `kubernetes:sluice.dev/v1alpha1:${kind}`)?.inputs;
 }
@@ -154,4 +163,13 @@ test("Upstream and Certificate create custom resources", async () => {
     new Certificate("shop", { metadata, secretRef: { name: "shop-tls" }, snis: [{ name: "a.example" }] }),
   );
   assert.deepEqual(certificate?.spec, { secretRef: { name: "shop-tls" }, snis: [{ name: "a.example" }] });
+});
+
+test("the arguments of GatewayParameters are the members of its spec", async () => {
+  const deployment = { replicas: output(3), tolerations: [{ key: "edge", operator: "Exists" }] };
+  const parameters = await sent(new GatewayParameters("edge", { metadata, nodes: "Dedicated", deployment }));
+  assert.deepEqual(parameters?.spec, {
+    nodes: "Dedicated",
+    deployment: { replicas: 3, tolerations: [{ key: "edge", operator: "Exists" }] },
+  });
 });

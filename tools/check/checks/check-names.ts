@@ -6,7 +6,10 @@ import type { CheckedFile } from "../source-files.ts";
 /** Exported names that may be declared in several files, with the reason. */
 const shared: readonly { readonly names: readonly string[]; readonly because: string }[] = [
   {
-    names: ["Certificate", "Consumer", "ConsumerGroup", "Plugin", "Route", "Service", "Upstream", "Vault"],
+    names: [
+      ...["Certificate", "Consumer", "ConsumerGroup", "GatewayParameters"],
+      ...["Plugin", "Route", "Service", "Upstream", "Vault"],
+    ],
     because: "a component of Pulumi has the name of the custom resource that it creates",
   },
   {
