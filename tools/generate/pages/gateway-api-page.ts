@@ -47,8 +47,8 @@ Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restric
 
 | resource | condition | meaning |
 |---|---|---|
-| GatewayClass | \`Accepted\` | the installation serves its Gateways; \`supportedFeatures\` lists what it serves |
-| Gateway | \`Accepted\` | at least one listener can be served |
+| GatewayClass | \`Accepted\` | the installation serves its Gateways; \`supportedFeatures\` lists what it serves. The parameters of the class are valid (otherwise \`InvalidParameters\`) |
+| Gateway | \`Accepted\` | at least one listener can be served, and the parameters of the Gateway and of its class are valid (otherwise \`InvalidParameters\`) |
 | ListenerSet | \`Accepted\` | the Gateway allows the ListenerSet (otherwise \`NotAllowed\`), and at least one listener can be served (otherwise \`ListenersNotValid\`). A listener in conflict is not accepted |
 | Gateway, ListenerSet, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |
 | listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol (\`HTTPS\` and \`TLS\` may share a port), or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), the condition is also true if an older Gateway has such a listener; the older Gateway's listener is served |
