@@ -2,6 +2,7 @@
 import {
   backendTlsStatus,
   type Condition,
+  gatewayClassStatus,
   gatewayStatus,
   isDerivedName,
   type Kind,
@@ -15,7 +16,7 @@ import {
   routeStatus,
   sourceOf,
 } from "@sluice/crds";
-import { type Document, registerPlugins, snapshotToDocument } from "@sluice/model";
+import { type Document, registerPlugins, SHARED_FLEET, snapshotToDocument } from "@sluice/model";
 import { parseAllDocuments } from "yaml";
 import { createDeriveStage, type DeriveStage } from "../../operator/src/derive/derive-stage.ts";
 import { createBatches, type HeldBack, withHeldBack } from "../../operator/src/document/batches.ts";
@@ -100,7 +101,16 @@ function deriveFrom(clusterState: ClusterState, named: readonly Resource[]): Der
         );
       },
     },
-    network: { nodePortOf: (_, port) => port, addressesOf: () => [], changes: createEmitter() },
+    network: {
+      nodePortOf: (_, port) => port,
+      addressesOf: () => [],
+      dedicatedFault: undefined,
+      fleetsOf({ metadata: { name } }, parameters) {
+        if (!parameters) return [];
+        return [parameters.nodes === "Dedicated" ? `fleet-of-${name}` : SHARED_FLEET];
+      },
+      changes: createEmitter(),
+    },
     signal: new AbortController().signal,
     log: { warn: () => undefined },
   });
@@ -134,7 +144,7 @@ function gatewayApiConditions(
   derive: DeriveStage,
   problems: Translation["problems"],
 ): readonly (readonly [string, readonly string[]])[] {
-  const { gateways, listenerSets, routes, attachedRoutes, backendTls } = derive.gateway;
+  const { gateways, listenerSets, routes, attachedRoutes, backendTls, ...classes } = derive.gateway;
   const lines = (conditions: readonly Condition[], prefix = "") =>
     conditions.map(
       ({ type, status, reason, message }) =>
@@ -148,6 +158,10 @@ function gatewayApiConditions(
       ...lines(of, `${name}: `),
     ]);
   return [
+    ...classes.gatewayClasses().map((one) => {
+      const { conditions } = gatewayClassStatus(one, classes.gatewayClassFault(one));
+      return [`GatewayClass ${one.metadata.name}`, lines(conditions)] as const;
+    }),
     ...[...gateways].map(([key, derived]) => {
       const { conditions, listeners, attachedListenerSets } = gatewayStatus(derived, progress);
       const sets = derived.listenerSets.length > 0 ? [`${attachedListenerSets} ListenerSets`] : [];

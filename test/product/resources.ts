@@ -1,6 +1,15 @@
 /** Custom resources and Secrets as objects, in the default namespace. */
 
-type Kind = "Certificate" | "CACertificate" | "Upstream" | "Service" | "Route" | "Plugin" | "Consumer" | "Vault";
+type Kind =
+  | "Certificate"
+  | "CACertificate"
+  | "Upstream"
+  | "Service"
+  | "Route"
+  | "Plugin"
+  | "Consumer"
+  | "Vault"
+  | "GatewayParameters";
 
 export function resource(kind: Kind, name: string, spec: object): object {
   return { apiVersion: "sluice.dev/v1alpha1", kind, metadata: { name, namespace: "default" }, spec };

@@ -1,5 +1,5 @@
 /** All operations of an operator and an admin listener in one namespace, one after the other. */
-import { crdNames } from "@sluice/model";
+import { crdNames, entityCrdNames } from "@sluice/model";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
@@ -163,7 +163,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
   const { namespace, kubectl } = place;
   const inPlace = (...args: readonly string[]) => kubectl(["-n", namespace, ...args]);
   await kubectl(["apply", "-f", "-"], list(resources(place)));
-  const good = crdNames.map((name) => `${name}/good`);
+  const good = entityCrdNames.map((name) => `${name}/good`);
   await inPlace("wait", "--for=condition=Programmed", "--timeout=60s", ...good);
   await kubectl(["apply", "-f", "-"], list(invalid(place)));
   const hasEvents = async () => {
@@ -173,7 +173,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
       "-o",
       "jsonpath={range .items[*]}{.regarding.kind} {.regarding.name}{'\\n'}{end}",
     );
-    return new Set(names.split("\n").filter((name) => name.endsWith(" invalid"))).size === crdNames.length;
+    return new Set(names.split("\n").filter((name) => name.endsWith(" invalid"))).size === entityCrdNames.length;
   };
   await waitFor(hasEvents, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
   await waitFor(

@@ -1,6 +1,7 @@
 /** Resources that the API server itself accepts and refuses, by the schemas and CEL rules of the CRDs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { kindNames } from "@sluice/crds";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -9,6 +10,7 @@ import { resource } from "../resources.ts";
 import { caCertificate } from "./crd-rows/ca-certificate.ts";
 import { certificate } from "./crd-rows/certificate.ts";
 import { consumer } from "./crd-rows/consumer.ts";
+import { gatewayParameters } from "./crd-rows/gateway-parameters.ts";
 import { plugin } from "./crd-rows/plugin.ts";
 import { route } from "./crd-rows/route.ts";
 import type { Row } from "./crd-rows/row.ts";
@@ -27,6 +29,7 @@ const tables: Readonly<Record<Kind, readonly Row[]>> = {
   Plugin: plugin,
   Consumer: consumer,
   Vault: vault,
+  GatewayParameters: gatewayParameters,
 };
 
 let plane: ControlPlane;
@@ -47,7 +50,7 @@ after(async () => {
 const create = (kind: Kind, spec: object) =>
   api.ask({
     method: "POST",
-    path: `/apis/sluice.dev/v1alpha1/namespaces/default/${kind.toLowerCase()}s?dryRun=All&fieldValidation=Strict`,
+    path: `/apis/sluice.dev/v1alpha1/namespaces/default/${kindNames[kind].plural}?dryRun=All&fieldValidation=Strict`,
     body: resource(kind, "tried", spec),
   });
 
@@ -80,9 +83,11 @@ test("the status in a resource that kubectl creates is ignored", async () => {
   assert.equal(await plane.kubectl(["get", "gwsvc", "made-up", "-o", "jsonpath={.status}"]), "");
 });
 
-/** An example of each kind: its spec, and its cells in the columns of `kubectl get` between Name and Accepted. */
+type EntityKind = Exclude<Kind, "GatewayParameters">;
+
+/** An example of each kind with a status: its spec, and its cells in the columns of `kubectl get` between Name and Accepted. */
 const shown: Readonly<
-  Record<Kind, { readonly spec: object; readonly cells: Readonly<Record<string, string | null>> }>
+  Record<EntityKind, { readonly spec: object; readonly cells: Readonly<Record<string, string | null>> }>
 > = {
   Service: { spec: { url: "http://users:4000" }, cells: { URL: "http://users:4000", Host: null, Backend: null } },
   Upstream: {
@@ -125,7 +130,7 @@ async function cellsOf(path: string): Promise<readonly (readonly [name: string, 
 }
 
 describe("kubectl get", () => {
-  for (const [kind, { spec, cells }] of Object.entries(shown) as [Kind, (typeof shown)[Kind]][])
+  for (const [kind, { spec, cells }] of Object.entries(shown) as [EntityKind, (typeof shown)[EntityKind]][])
     test(`shows the main members of a ${kind}, whether it is accepted and served, and its age`, async () => {
       const all = `/apis/sluice.dev/v1alpha1/namespaces/default/${kind.toLowerCase()}s`;
       assert.equal((await api.ask({ method: "POST", path: all, body: resource(kind, "shown", spec) })).status, 201);
@@ -157,8 +162,12 @@ describe("kubectl get", () => {
     });
 
   test("lists every kind by the category sluice, and shows errors with -o wide", async () => {
+    const deployment = { replicas: 3 };
+    const parameters = resource("GatewayParameters", "shown", { nodes: "Dedicated", deployment });
+    await plane.kubectl(["create", "-f", "-"], JSON.stringify(parameters));
+    assert.match(await plane.kubectl(["get", "gwp", "shown"]), /\nshown +Dedicated +3 +\d+s\n$/);
     const listed = await plane.kubectl(["get", "sluice", "-o", "name"]);
-    for (const kind of Object.keys(shown))
+    for (const kind of [...Object.keys(shown), "GatewayParameters"])
       assert.match(listed, new RegExp(`^${kind.toLowerCase()}\\.sluice\\.dev/shown$`, "m"));
     const table = await plane.kubectl(["get", "gwroute", "shown", "-o", "wide"]);
     assert.match(
