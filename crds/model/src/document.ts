@@ -199,6 +199,26 @@ export interface ServiceExtras {
   readonly timeouts?: UpstreamTimeouts;
 }
 
+/** Attributes of the cookie that clients get for hashing. */
+export interface UpstreamCookie {
+  /** Default Lax. */
+  readonly same_site?: "Strict" | "Lax" | "None";
+  /** Default: the cookie has the attribute Secure if the request has arrived over https. */
+  readonly secure?: boolean;
+  /** A host, with the hosts below it. Default: only the requested host. */
+  readonly domain?: string;
+  /** Seconds. Default: the cookie ends with the session of the browser. */
+  readonly max_age?: number;
+  /** Seconds until the time in the attribute Expires. Browsers use it only without `max_age`. */
+  readonly expires?: number;
+}
+
+/** Facts of the resource from which an upstream is derived, for which Kong's format has no member. */
+export interface UpstreamExtras {
+  /** Absent: the cookie has `SameSite=Lax` and none of the other attributes. */
+  readonly cookie?: UpstreamCookie;
+}
+
 export interface CertificateExtras {
   /**
    * The names of the document's listeners that present the certificate, for the server names that match their

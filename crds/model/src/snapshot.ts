@@ -9,6 +9,7 @@ import type {
   ServiceEndpoint,
   ServiceExtras,
   UpstreamEndpoint,
+  UpstreamExtras,
 } from "./document.ts";
 import type {
   CaCertificate,
@@ -18,11 +19,13 @@ import type {
   Plugin,
   Route,
   Service,
+  Upstream,
 } from "./entities/index.ts";
 
 export type SnapshotCaCertificate = CaCertificate & { readonly _sluice?: CaCertificateExtras };
 export type SnapshotCertificate = Certificate & { readonly _sluice?: CertificateExtras };
 export type SnapshotService = Service & { readonly _sluice?: ServiceExtras };
+export type SnapshotUpstream = Upstream & { readonly _sluice?: UpstreamExtras };
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
 export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
 /** A credential as a node stores it: secret lookup values and passwords of basic-auth are replaced by their hashes. */
@@ -32,11 +35,12 @@ export type SnapshotCredential<Name extends CredentialCollection = CredentialCol
 
 type SnapshotEntities = Omit<
   Entities,
-  "certificates" | "ca_certificates" | "services" | "routes" | "plugins" | CredentialCollection
+  "certificates" | "ca_certificates" | "services" | "upstreams" | "routes" | "plugins" | CredentialCollection
 > & {
   readonly certificates: SnapshotCertificate;
   readonly ca_certificates: SnapshotCaCertificate;
   readonly services: SnapshotService;
+  readonly upstreams: SnapshotUpstream;
   readonly routes: SnapshotRoute;
   readonly plugins: SnapshotPlugin;
 } & { readonly [Name in CredentialCollection]: SnapshotCredential<Name> };

@@ -45,6 +45,14 @@ const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = 
     "_sluice.tls.trusted_certificates: invalid certificate: expected certificates in PEM",
   ],
   [
+    "upstreams",
+    { name: "a.test", _sluice: { cookie: { same_site: "lax", domain: "a;b", max_age: 2 ** 31, path: "/" } } },
+    "_sluice.cookie.path: unknown field",
+    "_sluice.cookie.same_site: expected one of: Strict, Lax, None",
+    "_sluice.cookie.max_age: value should be between -2147483648 and 2147483647",
+    "_sluice.cookie.domain: invalid value: a;b",
+  ],
+  [
     "routes",
     { paths: ["/a"], _sluice: { refused_percentage: 101 } },
     "_sluice.refused_percentage: value should be between 0 and 100",

@@ -20,6 +20,7 @@ import {
   type PluginExtras,
   type RouteExtras,
   type ServiceExtras,
+  type UpstreamExtras,
 } from "../document.ts";
 import { MAX_TIMEOUT } from "../entities/common-members.ts";
 import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
@@ -31,6 +32,7 @@ export interface Extras extends Readonly<Record<CredentialCollection, Credential
   readonly certificates: CertificateExtras;
   readonly ca_certificates: CaCertificateExtras;
   readonly services: ServiceExtras;
+  readonly upstreams: UpstreamExtras;
   readonly routes: RouteExtras;
   readonly plugins: PluginExtras;
 }
@@ -139,6 +141,16 @@ const timeouts = optional({
   attempt: milliseconds("Maximum number of milliseconds for each attempt.", 1),
 });
 
+const seconds = (description: string) => integer({ description, minimum: -(2 ** 31), maximum: 2 ** 31 - 1 });
+
+const cookie = optional({
+  same_site: choice(["Strict", "Lax", "None"], { description: "The attribute SameSite." }),
+  secure: boolean({ description: "Whether the cookie has the attribute Secure." }),
+  domain: text({ description: "The attribute Domain.", rule: "host", maxLength: 253 }),
+  max_age: seconds("The attribute Max-Age in seconds."),
+  expires: seconds("The seconds until the time in the attribute Expires."),
+});
+
 const credential = optional({
   key_hash: text({ description: "SHA-256 of the secret.", rule: "sha256" }),
   namespaces: array(namespace, {
@@ -156,6 +168,7 @@ const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   certificates: optional({ listeners }),
   ca_certificates: optional({ namespace }),
   services: optional({ http2, tls: upstreamTls, retry, timeouts }),
+  upstreams: optional({ cookie }),
   routes: optional({ namespace, unavailable: reason, priority, listeners, match, refused_percentage }),
   plugins: optional({ unavailable: reason }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),
@@ -163,7 +176,9 @@ const schemas: { readonly [Name in Collection]?: SchemaNode } = {
 };
 
 export interface CheckedExtras {
-  readonly extras: (CredentialExtras & PluginExtras & RouteExtras & ServiceExtras & CertificateExtras) | undefined;
+  readonly extras:
+    | (CredentialExtras & PluginExtras & RouteExtras & ServiceExtras & UpstreamExtras & CertificateExtras)
+    | undefined;
   readonly violations: readonly Violation[];
 }
 
