@@ -4,8 +4,8 @@ import {
   type Certificate,
   ENDPOINT_WEIGHT_UNIT,
   hostAndPort,
+  type SnapshotUpstream,
   type Target,
-  type Upstream,
   type UpstreamEndpoint,
 } from "@sluice/model/serving";
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithms/algorithm.ts";
@@ -26,7 +26,7 @@ import {
 import { TargetState } from "./target-state.ts";
 
 export interface BalancerOptions {
-  readonly upstream: Upstream;
+  readonly upstream: SnapshotUpstream;
   /** The upstream's targets, in any order. */
   readonly targets: readonly Target[];
   /** The endpoints of the core Services behind the upstream, in any order. They are targets too. */
@@ -66,7 +66,7 @@ export interface HealthUpdate {
 }
 
 export class Balancer {
-  readonly upstream: Upstream;
+  readonly upstream: SnapshotUpstream;
   readonly certificate: Certificate | null;
   readonly authorities: readonly CaCertificate[] | null;
   readonly trustsMachine: boolean;

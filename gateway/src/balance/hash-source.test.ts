@@ -39,6 +39,25 @@ for (const [upstream, shown, value] of values) {
   });
 }
 
+const cookies: readonly (readonly [cookie: object, shown: TestRequestOptions, attributes: RegExp])[] = [
+  [{}, {}, /^; SameSite=Lax$/],
+  [{}, { scheme: "https" }, /^; SameSite=Lax; Secure$/],
+  [{ secure: true, same_site: "None" }, {}, /^; SameSite=None; Secure$/],
+  [
+    { domain: "example.com", max_age: 60, expires: 120 },
+    {},
+    /^; SameSite=Lax; Domain=example\.com; Max-Age=60; Expires=\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT$/,
+  ],
+];
+for (const [cookie, shown, attributes] of cookies) {
+  test(`the cookie ${JSON.stringify(cookie)} for ${JSON.stringify(shown)} has the attributes ${attributes}`, () => {
+    const view = request(shown);
+    hashInputOf(upstreamNamed("u", { hash_on: "cookie", hash_on_cookie: "sid", _sluice: { cookie } }), view);
+    const [, found = ""] = /^sid=[-0-9a-f]+; Path=\/; HttpOnly(.*)$/.exec(view.cookies[0] ?? "") ?? [];
+    assert.match(found, attributes);
+  });
+}
+
 test("a client without the cookie gets a cookie that gives its later requests the same hash input", () => {
   const upstream = upstreamNamed("u", { hash_on: "cookie", hash_on_cookie: "sid", hash_on_cookie_path: "/app" });
   const first = request({ headers: { cookie: "side=1" } });

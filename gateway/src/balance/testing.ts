@@ -1,18 +1,18 @@
 /** Upstreams, targets and requests for tests of balancing. */
-import { type Certificate, checkEntity, type Target, type Upstream } from "@sluice/model";
+import { type Certificate, checkEntity, type SnapshotUpstream, type Target } from "@sluice/model";
 import { Balancer, type BalancerOptions } from "./balancer.ts";
 import type { BalancingRequest } from "./hash-source.ts";
 import { BalancedAttempts } from "./target-attempts.ts";
 
 /** An upstream with the model's defaults; `healthchecks` may be partial. */
-export function upstreamNamed(name: string, members: object = {}): Upstream {
+export function upstreamNamed(name: string, members: object = {}): SnapshotUpstream {
   const { value, violations } = checkEntity("upstreams", { name, ...members });
   if (value === undefined) throw new Error(JSON.stringify(violations));
   return value;
 }
 
 /** @param target `host:port` */
-export function targetOf(upstream: Upstream, target: string, members: Partial<Target> = {}): Target {
+export function targetOf(upstream: SnapshotUpstream, target: string, members: Partial<Target> = {}): Target {
   const { value, violations } = checkEntity("targets", { upstream: { id: upstream.id }, target, ...members });
   if (value === undefined) throw new Error(JSON.stringify(violations));
   return value;
@@ -55,6 +55,7 @@ export interface TestRequestOptions {
   readonly path?: string;
   readonly query?: string;
   readonly address?: string;
+  readonly scheme?: "http" | "https";
   readonly consumer?: string;
   readonly captures?: Readonly<Record<string, string>>;
 }
@@ -62,9 +63,10 @@ export interface TestRequestOptions {
 /** A request; `cookies` lists the cookies that its response sets. */
 export function request(shown: TestRequestOptions = {}): BalancingRequest & { readonly cookies: readonly string[] } {
   const cookies: string[] = [];
-  const { headers = {}, path = "/", query = "", address = "10.9.9.9", consumer, captures = null } = shown;
+  const { headers = {}, path = "/", query = "", address = "10.9.9.9", scheme = "http" } = shown;
+  const { consumer, captures = null } = shown;
   return {
-    request: { clientAddress: address, path, query, header: (name) => headers[name] },
+    request: { clientAddress: address, scheme, path, query, header: (name) => headers[name] },
     match: { captures },
     consumer: consumer === undefined ? null : ({ id: consumer } as BalancingRequest["consumer"]),
     credential: null,

@@ -135,7 +135,7 @@ export class StreamConnection {
 
 /** A connection has nothing to hash but the client's address. */
 const balancingView = (clientAddress: string) => ({
-  request: { clientAddress, path: "", query: "", header: () => undefined },
+  request: { clientAddress, scheme: "https" as const, path: "", query: "", header: () => undefined },
   match: { captures: null },
   consumer: null,
   credential: null,
