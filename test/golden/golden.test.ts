@@ -50,7 +50,8 @@ if (process.argv.includes("--write")) {
         .filter(({ kind }) => kind === "Secret")
         .flatMap(({ data = {} }) => Object.values(data))
         .map((encoded) => Buffer.from(encoded, "base64").toString("utf8").trim())
-        .filter((value) => value !== "");
+        // Certificates are no secrets.
+        .filter((value) => value !== "" && !value.startsWith("-----BEGIN CERTIFICATE-----"));
       const { document, conditions } = outcomeOf(resources);
       // Nodes need private keys of certificates, shared secrets, configs of plugins and of their credentials, and
       // headers for upstreams, so the document may contain these.

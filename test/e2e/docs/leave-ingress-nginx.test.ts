@@ -56,7 +56,7 @@ const shop: readonly object[] = [
       name: "shop",
       annotations: {
         "nginx.ingress.kubernetes.io/proxy-body-size": "8m",
-        "nginx.ingress.kubernetes.io/mirror-target": "https://mirror.example",
+        "nginx.ingress.kubernetes.io/custom-http-errors": "503",
       },
     },
     spec: {

@@ -10,6 +10,7 @@ import {
   CREDENTIAL_LABEL,
   type RouteExtras,
   type ServiceExtras,
+  type UpstreamExtras,
   type Violation,
 } from "@sluice/model";
 import type { Kind, Ref, Resource, SluiceKind } from "../resource.ts";
@@ -17,8 +18,8 @@ import type { CrossNamespaceReference } from "../translate/translation.ts";
 
 export interface DerivedResource extends Resource {
   readonly derived: {
-    /** Members of the `_sluice` of a route, a service or a certificate. */
-    readonly extras?: RouteExtras & ServiceExtras & CertificateExtras;
+    /** Members of the `_sluice` of a route, a service, an upstream or a certificate. */
+    readonly extras?: RouteExtras & ServiceExtras & UpstreamExtras & CertificateExtras;
     /**
      * The kinds for which the references of this resource into other namespaces need no ReferenceGrant any more: they
      * were checked when the resource was derived, because ReferenceGrants name the kind of the source. Default: none.
@@ -117,15 +118,21 @@ export function derivedResource(source: Resource, { kind, name, spec, derived }:
   return { apiVersion, kind, metadata, spec, derived: { ...derived, source: origin } };
 }
 
-/** A Secret with one value, for a derived resource that refers to it. */
-export function derivedSecret(source: Resource, name: string, [key, value]: readonly [string, string]): Resource {
+/** A Secret for a derived resource that refers to it. */
+export function derivedSecret(
+  source: Resource,
+  name: string,
+  { entries, type = "Opaque" }: { readonly entries: Readonly<Record<string, string>>; readonly type?: string },
+): Resource {
   const { namespace, uid, creationTimestamp } = source.metadata;
   return {
     apiVersion: "v1",
     kind: "Secret",
     metadata: { name, namespace, uid, creationTimestamp, labels: { [CREDENTIAL_LABEL]: "" } } as Resource["metadata"],
-    type: "Opaque",
-    data: { [key]: Buffer.from(value, "utf8").toString("base64") },
+    type,
+    data: Object.fromEntries(
+      Object.entries(entries).map(([key, value]) => [key, Buffer.from(value, "utf8").toString("base64")]),
+    ),
   };
 }
 

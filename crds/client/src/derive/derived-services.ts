@@ -1,5 +1,5 @@
 /** The Services, and Upstreams where requests are not simply distributed in turn, for backends of other APIs. */
-import type { ServiceExtras } from "@sluice/model";
+import type { ServiceExtras, UpstreamExtras } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import type { DerivedContent } from "./derived-resource.ts";
 
@@ -22,6 +22,8 @@ export interface ServiceRequest {
   readonly serviceExtras?: ServiceExtras;
   /** Members of the Upstream; null: requests are distributed in turn. */
   readonly upstream: object | null;
+  /** Default: none. */
+  readonly upstreamExtras?: UpstreamExtras;
   /** Whether requests go to the cluster address of the only core Service instead of its endpoints. */
   readonly toClusterAddress?: boolean;
   /** The path of the backends in the source. */
@@ -30,16 +32,22 @@ export interface ServiceRequest {
 
 export function serviceContents(
   { metadata: { namespace } }: Resource,
-  { name, backends, service: members, serviceExtras, upstream, toClusterAddress = false, source }: ServiceRequest,
+  request: ServiceRequest,
   more: Omit<DerivedContent["derived"], "sourcePaths" | "extras"> = {},
 ): readonly DerivedContent[] {
+  const { name, backends, service: members, serviceExtras, upstream, upstreamExtras, source } = request;
+  const { toClusterAddress = false } = request;
   const [{ weight: _, ...first }, ...others] = backends;
-  const derived = { ...more, sourcePaths: { spec: source } };
+  const derivedWith = (extras: object = {}): DerivedContent["derived"] => ({
+    ...more,
+    sourcePaths: { spec: source },
+    ...(Object.keys(extras).length > 0 && { extras }),
+  });
   const service = (address: object): DerivedContent => ({
     kind: "Service",
     name,
     spec: { ...members, ...address },
-    derived: { ...derived, ...(Object.keys(serviceExtras ?? {}).length > 0 && { extras: serviceExtras }) },
+    derived: derivedWith(serviceExtras),
   });
   if (toClusterAddress && others.length === 0)
     return [service({ host: `${first.name}.${namespace}.svc`, port: first.port })];
@@ -47,5 +55,5 @@ export function serviceContents(
   // A Service refers to an Upstream by its host.
   const host = `${namespace}.${name.replaceAll("~", ".")}`;
   const spec = { name: host, ...upstream, backendRefs: backends };
-  return [{ kind: "Upstream", name, spec, derived }, service({ host })];
+  return [{ kind: "Upstream", name, spec, derived: derivedWith(upstreamExtras) }, service({ host })];
 }

@@ -2,6 +2,7 @@
  * Derives Sluice resources from an Ingress: a Route for each of its paths, a Service for each of its backends, and
  * Plugins for its annotations. Pure.
  */
+import { TLS_SECRET_TYPE, tlsEntries } from "@sluice/model";
 import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
 import { type DerivedContent, derivedName, derivedResource, derivedSecret, shortHash } from "../derived-resource.ts";
@@ -112,7 +113,8 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     };
     const spec = matchSpec(entry.host, match, certificates);
     const { redirect } = effects;
-    const plugins = [verification, ...effects.plugins.flatMap((effect) => effectOnPath(effect, match.path))].flat();
+    const own = effects.plugins.flatMap((effect) => effectOnPath(effect, match.path));
+    const plugins = [verification, own, mirrorPlugin() ?? []].flat();
     if (match.fault !== undefined) {
       const message = `${source}.path: ${match.fault}; requests that may match it are answered with 503`;
       problems.push({ reason: "InvalidPath", message });
@@ -128,13 +130,13 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
       return;
     }
     const canary = usableCanary(entry);
-    const own = () => addService(entry, port);
-    const service = canary && canary.rules.weight > 0 ? addService(entry, port, canary) : own();
+    const stable = () => addService(entry, port);
+    const service = canary && canary.rules.weight > 0 ? addService(entry, port, canary) : stable();
     addRoute({ ...request, spec: { ...spec, serviceRef: { name: service } }, plugins });
     if (!canary) return;
     const { conditions } = canary.rules;
     for (const [index, { headers, isCanary: isForCanary }] of conditions.entries()) {
-      const target = isForCanary ? addService(entry, canary.port) : own();
+      const target = isForCanary ? addService(entry, canary.port) : stable();
       // The first condition decides.
       const priority = match.priority + conditions.length - index;
       const conditional = { ...spec, headers, serviceRef: { name: target } };
@@ -166,7 +168,9 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     const { weight, total } = canary?.rules ?? { weight: 0, total: 1 };
     if (canary) parts.push("canary", canary.ingress.metadata.name, canary.port.name, `${canary.port.port}`);
     const service = derivedName("ingress", name, ...parts);
-    const request = { ...effects, name: service, source: `${backendSource}.service` };
+    const certificate = certificateName();
+    const members = { ...effects.service, ...(certificate && { clientCertificateRef: { name: certificate } }) };
+    const request = { ...effects, service: members, name: service, source: `${backendSource}.service` };
     const backends = canary
       ? ([
           { ...port, weight: total - weight },
@@ -175,6 +179,36 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
       : ([port] as const);
     for (const content of serviceContents(ingress, { ...request, backends })) add(content);
     return service;
+  }
+
+  /** The plugin that copies requests, and the Service of the copies; undefined: requests are not copied. */
+  function mirrorPlugin(): PluginEffect | undefined {
+    const { mirror, redirect } = effects;
+    if (!mirror || redirect) return undefined;
+    const { namespace } = ingress.metadata;
+    const { protocol, hostHeader } = mirror;
+    const of = derivedName("ingress", name, "mirror");
+    const host = `${namespace}.${of.replaceAll("~", ".")}`;
+    const derived = { sourcePaths: { spec: annotationPath("mirror-target") } };
+    const targets = [{ target: `${mirror.host}:${mirror.port}` }];
+    add({ kind: "Upstream", name: of, spec: { name: host, hostHeader, targets }, derived });
+    // The plugin refers to the Service by the name of the entity, which must not depend on the home namespace.
+    const entity = `${namespace}.${of}`;
+    add({ kind: "Service", name: of, spec: { name: entity, host, protocol }, derived });
+    const config = { mirrors: [{ service: entity, percentage: 100 }] };
+    return { plugin: "request-mirror", config, requiredServices: [of], annotation: "mirror-target" };
+  }
+
+  /** The name of the Certificate that upstreams get; undefined: they get none. */
+  function certificateName(): string | undefined {
+    const { upstreamCertificate: pair } = effects;
+    if (!pair) return undefined;
+    const of = derivedName("ingress", name, "upstream-certificate");
+    const entries = { [tlsEntries.cert]: pair.certificate, [tlsEntries.key]: pair.key };
+    secrets.set(of, derivedSecret(ingress, of, { entries, type: TLS_SECRET_TYPE }));
+    const derived = { sourcePaths: { spec: annotationPath("proxy-ssl-secret") } };
+    add({ kind: "Certificate", name: of, spec: { secretRef: { name: of } }, derived });
+    return of;
   }
 
   function matchSpec(
@@ -243,10 +277,13 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
     for (const effect of plugins) addPlugin(route, effect);
   }
 
-  function addPlugin(route: string, { plugin, config, secret, annotation }: PluginEffect): void {
+  function addPlugin(route: string, { plugin, config, requiredServices, secret, annotation }: PluginEffect): void {
     const secretRef = secret && { name: derivedName("ingress", name, plugin), key: secret.member };
     if (secret && secretRef)
-      secrets.set(secretRef.name, derivedSecret(ingress, secretRef.name, [secretRef.key, secret.value]));
+      secrets.set(
+        secretRef.name,
+        derivedSecret(ingress, secretRef.name, { entries: { [secretRef.key]: secret.value } }),
+      );
     add({
       kind: "Plugin",
       name: `${route}~${plugin}`,
@@ -256,7 +293,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
         ...(secretRef && { configFrom: [{ path: secretRef.key, secretRef }] }),
         targetRefs: [{ kind: "Route", name: route }],
       },
-      derived: { sourcePaths: { spec: annotationPath(annotation) } },
+      derived: { sourcePaths: { spec: annotationPath(annotation) }, ...(requiredServices && { requiredServices }) },
     });
   }
 

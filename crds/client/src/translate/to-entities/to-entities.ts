@@ -18,7 +18,7 @@ import { backendTargets, upstreamParts } from "./upstream.ts";
 const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readonly EntityPart[]>> = {
   Certificate: certificateParts,
   CACertificate: namespaceParts,
-  Upstream: upstreamParts,
+  Upstream: (input) => [...upstreamParts(input), ...extrasParts(input)],
   Service: serviceAndExtrasParts,
   Route: routeParts,
   Plugin: pluginAndRequiredParts,

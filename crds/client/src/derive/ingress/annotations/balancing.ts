@@ -1,14 +1,20 @@
 /** Annotations that choose how requests are distributed among the endpoints of a core Service. */
+import type { UpstreamCookie } from "@sluice/model";
 import type { Annotations } from "./annotations.ts";
 import type { IngressEffects } from "./effects.ts";
 
 const DEFAULT_COOKIE = "INGRESSCOOKIE";
 
 /** A cookie of affinity takes precedence over a hash, and a hash over the algorithm, as in ingress-nginx. */
-export function balancingEffects(annotations: Annotations): Pick<IngressEffects, "upstream"> {
+export function balancingEffects(annotations: Annotations): Pick<IngressEffects, "upstream" | "upstreamExtras"> {
   const algorithm = annotations.word("load-balance", ["round_robin", "ewma"]);
   const hash = hashOf(annotations);
-  return { upstream: affinityOf(annotations) ?? hash ?? (algorithm === "ewma" ? { algorithm: "latency" } : null) };
+  const affinity = affinityOf(annotations);
+  const cookie = cookieOf(annotations);
+  return {
+    upstream: affinity ?? hash ?? (algorithm === "ewma" ? { algorithm: "latency" } : null),
+    upstreamExtras: affinity === null ? {} : { cookie },
+  };
 }
 
 const hashing = { algorithm: "consistent-hashing" } as const;
@@ -18,6 +24,33 @@ function affinityOf(annotations: Annotations): IngressEffects["upstream"] {
   const name = annotations.text("session-cookie-name") ?? DEFAULT_COOKIE;
   const path = annotations.text("session-cookie-path") ?? "/";
   return affinity === undefined ? null : { ...hashing, hashOn: "cookie", hashOnCookie: name, hashOnCookiePath: path };
+}
+
+const seconds = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 } as const;
+
+/** Each character of a label, as ingress-nginx allows them. A dot at the start has no meaning (RFC 6265, section 5.2.3). */
+const DOMAIN = /^\.?((?:[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?\.)*[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?)$/i;
+
+function cookieOf(annotations: Annotations): UpstreamCookie {
+  const sameSite = annotations.word("session-cookie-samesite", ["None", "Lax", "Strict"]);
+  const maxAge = annotations.integer("session-cookie-max-age", seconds);
+  const expires = annotations.integer("session-cookie-expires", seconds);
+  return {
+    ...(sameSite !== undefined && { same_site: sameSite }),
+    // Without the attribute Secure, browsers refuse a cookie with SameSite=None.
+    ...((annotations.flag("session-cookie-secure") || sameSite === "None") && { secure: true }),
+    ...domainOf(annotations),
+    ...(maxAge !== undefined && { max_age: maxAge }),
+    ...(expires !== undefined && { expires }),
+  };
+}
+
+function domainOf(annotations: Annotations): Pick<UpstreamCookie, "domain"> {
+  const name = "session-cookie-domain";
+  const value = annotations.text(name);
+  const [, domain] = DOMAIN.exec(value ?? "") ?? [];
+  if (value !== undefined && domain === undefined) annotations.reject(name, `expected a host, not '${value}'`);
+  return domain === undefined ? {} : { domain };
 }
 
 const ADDRESSES: ReadonlySet<string> = new Set(["$remote_addr", "$binary_remote_addr"]);

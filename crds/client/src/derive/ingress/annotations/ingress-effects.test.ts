@@ -15,7 +15,16 @@ const objects: readonly Resource[] = [
     metadata: { name: "users", namespace: "shop" },
     data: { alice: Buffer.from("{SHA}x\n").toString("base64"), bob: Buffer.from("{SHA}y").toString("base64") },
   },
+  secretWith("authorities", "ca.crt"),
+  secretWith("half", "ca.crt", "tls.crt"),
+  secretWith("client", "ca.crt", "tls.crt", "tls.key"),
 ];
+
+/** A Secret whose entries have their own names as values. */
+function secretWith(name: string, ...entries: readonly string[]): Resource {
+  const data = Object.fromEntries(entries.map((entry) => [entry, Buffer.from(entry).toString("base64")]));
+  return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: "shop" }, data };
+}
 
 function translated(annotations: Named) {
   const named = Object.entries(annotations).map(([name, value]) => [`nginx.ingress.kubernetes.io/${name}`, value]);
@@ -46,6 +55,37 @@ const effects: readonly (readonly [annotations: Named, of: (effects: IngressEffe
       { "backend-protocol": "grpcs" },
       ({ grpc, service }) => [grpc, service.protocol, service.tlsVerify],
       [true, "grpcs", false],
+    ],
+    [
+      { "backend-protocol": "HTTPS", "proxy-ssl-name": "Up.test", "proxy-ssl-server-name": "on" },
+      ({ service, serviceExtras, upstreamCertificate }) => [service.tlsVerify, serviceExtras, upstreamCertificate],
+      [false, { tls: { server_name: "up.test" } }, null],
+    ],
+    [
+      {
+        "backend-protocol": "HTTPS",
+        "proxy-ssl-name": "up.test",
+        "proxy-ssl-secret": "shop/client",
+        "proxy-ssl-verify": "on",
+        "proxy-ssl-verify-depth": "0",
+      },
+      ({ service, serviceExtras, upstreamCertificate }) => [service.tlsVerifyDepth, serviceExtras, upstreamCertificate],
+      [
+        1,
+        { tls: { server_name: "up.test", trusted_certificates: "ca.crt" } },
+        { certificate: "tls.crt", key: "tls.key" },
+      ],
+    ],
+    [{ "proxy-ssl-name": "up.test", "proxy-ssl-verify": "off" }, ({ serviceExtras }) => serviceExtras, {}],
+    [
+      { "mirror-target": "https://a.test/$request_uri" },
+      ({ mirror }) => mirror,
+      { protocol: "https", host: "a.test", port: 443, hostHeader: "a.test" },
+    ],
+    [
+      { "mirror-target": "http://a.test:8080$request_uri", "mirror-host": "b.test" },
+      ({ mirror }) => mirror,
+      { protocol: "http", host: "a.test", port: 8080, hostHeader: "b.test" },
     ],
     [
       { "proxy-body-size": "8M" },
@@ -105,6 +145,25 @@ const effects: readonly (readonly [annotations: Named, of: (effects: IngressEffe
       ({ upstream }) => upstream,
       { ...hash("cookie"), hashOnCookie: "INGRESSCOOKIE", hashOnCookiePath: "/" },
     ],
+    [
+      {
+        affinity: "cookie",
+        "session-cookie-name": "sid",
+        "session-cookie-path": "/shop",
+        "session-cookie-samesite": "none",
+        "session-cookie-domain": ".shop.test",
+        "session-cookie-max-age": "172800",
+        "session-cookie-expires": "3600",
+      },
+      ({ upstream, upstreamExtras }) => [upstream?.hashOnCookie, upstream?.hashOnCookiePath, upstreamExtras.cookie],
+      ["sid", "/shop", { same_site: "None", secure: true, domain: "shop.test", max_age: 172_800, expires: 3_600 }],
+    ],
+    [
+      { affinity: "cookie", "session-cookie-secure": "true" },
+      ({ upstreamExtras }) => upstreamExtras.cookie,
+      { secure: true },
+    ],
+    [{ "session-cookie-max-age": "60" }, ({ upstreamExtras }) => upstreamExtras, {}],
     [{ "upstream-hash-by": "$binary_remote_addr" }, ({ upstream }) => upstream, hash("ip")],
     [{ "upstream-hash-by": "$http_x_user" }, ({ upstream }) => upstream, { ...hash("header"), hashOnHeader: "x-user" }],
     [
@@ -163,6 +222,11 @@ const closing: readonly Named[] = [
   { "auth-tls-secret": "shop/ca" },
   { "custom-headers": "shop/absent" },
   { satisfy: "any" },
+  { "proxy-ssl-secret": "shop/authorities" },
+  { "proxy-ssl-secret": "shop/half", "backend-protocol": "HTTPS" },
+  { "proxy-ssl-verify": "on", "proxy-ssl-name": "up.test", "backend-protocol": "HTTPS" },
+  { "proxy-ssl-verify": "on", "proxy-ssl-secret": "authorities", "backend-protocol": "HTTPS" },
+  { "proxy-ssl-name": "$host", "backend-protocol": "HTTPS" },
   { "configuration-snippet": "deny all;" },
   { "enable-modsecurity": "true" },
   { "global-rate-limit": "5" },
@@ -185,7 +249,11 @@ for (const [annotations, message] of [
   [{ "app-root": "app" }, /expected a path, not 'app'/],
   [{ "upstream-vhost": "$host" }, /variables of nginx are not supported/],
   [{ "upstream-hash-by": "$host$uri" }, /expected one of/],
-  [{ "mirror-target": "https://a.test" }, /not supported: requests are not copied; it has no effect/],
+  [{ "session-cookie-domain": "a.test; Path=/" }, /expected a host, not 'a.test; Path=\/'; it has no effect/],
+  [{ "mirror-target": "https://a.test/copies$request_uri" }, /expected https:\/\/HOST\$request_uri, not/],
+  [{ "mirror-target": "http://a.test$request_uri", "mirror-host": "$host" }, /expected a host, not '\$host'/],
+  [{ "mirror-request-body": "off" }, /copies always have the body of the request; it has no effect/],
+  [{ "custom-http-errors": "404" }, /not supported: errors of the upstream are passed to the client; it has no effect/],
   [{ "server-allias": "a.test" }, /no such annotation/],
 ] as const)
   test(`the annotations ${JSON.stringify(annotations)} are reported, and the Ingress is served`, () => {

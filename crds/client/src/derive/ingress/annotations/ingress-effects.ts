@@ -10,6 +10,7 @@ import { corsEffects } from "./cors.ts";
 import type { IngressEffects } from "./effects.ts";
 import { limitEffects } from "./limits.ts";
 import type { AnnotationLookups } from "./lookups.ts";
+import { mirrorEffectOf } from "./mirror.ts";
 import { redirectEffects } from "./redirects.ts";
 import { responseHeaderEffects } from "./response-headers.ts";
 import { annotationMayProtect, unreadMessage } from "./table.ts";
@@ -49,10 +50,11 @@ export function translateAnnotations(ingress: Resource, read: AnnotationLookups[
 }
 
 const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): IngressEffects => ({
-  ...backendEffects(annotations),
+  ...backendEffects(annotations, lookups),
   ...balancingEffects(annotations),
   ...redirectEffects(annotations),
   aliases: aliasesOf(annotations),
+  mirror: mirrorEffectOf(annotations),
   plugins: [
     ...limitEffects(annotations, lookups.scope),
     ...accessEffects(annotations),

@@ -29,13 +29,7 @@ const unsupported = (what: string, protects = false): AnnotationFacts => ({
   effect: `Not supported: ${what}.`,
   protects,
 });
-const upstreamCertificates = unsupported(
-  "the upstream's certificate is not verified, and no client certificate is sent to it; use a Service with CA " +
-    "certificates",
-  true,
-);
 const rewrites = unsupported("responses are not rewritten");
-const mirroring = unsupported("requests are not copied");
 const firewall = unsupported("there is no web application firewall", true);
 
 export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
@@ -137,7 +131,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
     protects: true,
   },
   "backend-protocol": {
-    effect: "`HTTP`, `HTTPS`, `GRPC` or `GRPCS`. The upstream's certificate is not verified.",
+    effect: "`HTTP`, `HTTPS`, `GRPC` or `GRPCS`. The upstream's certificate is only verified with `proxy-ssl-verify`.",
   },
   canary: {
     effect:
@@ -234,9 +228,14 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "load-balance": {
     effect: "`round_robin`, or `ewma`, for which Sluice uses the algorithm `latency` of its Upstreams.",
   },
-  "mirror-host": mirroring,
-  "mirror-request-body": mirroring,
-  "mirror-target": mirroring,
+  "mirror-host": { effect: "The header Host of the copies. Default: the host of `mirror-target`, without its port." },
+  "mirror-request-body": { effect: "`on` is accepted, `off` is refused: copies always have the body." },
+  "mirror-target": {
+    effect:
+      "Requests are copied to this server (plugin request-mirror): `https://HOST$request_uri`, with an optional port " +
+      "and `/`. The copies are those of the forwarded requests, with a rewritten path. Requests with a body of more " +
+      "than 1 MiB are not copied. The certificate of the server is verified.",
+  },
   "modsecurity-snippet": snippet,
   "modsecurity-transaction-id": firewall,
   "opentelemetry-operation-name": logging,
@@ -272,12 +271,34 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "proxy-request-buffering": streamed,
   "proxy-send-timeout": { effect: "Maximum seconds between two writes to the upstream. Default 60." },
   "proxy-ssl-ciphers": tuning,
-  "proxy-ssl-name": upstreamCertificates,
+  "proxy-ssl-name": {
+    effect:
+      "The name that the upstream's certificate must have if it is verified. With `proxy-ssl-server-name`, or if the " +
+      "certificate is verified, it is also the server name (SNI) of the handshake.",
+    protects: true,
+  },
   "proxy-ssl-protocols": tuning,
-  "proxy-ssl-secret": upstreamCertificates,
-  "proxy-ssl-server-name": upstreamCertificates,
-  "proxy-ssl-verify": upstreamCertificates,
-  "proxy-ssl-verify-depth": upstreamCertificates,
+  "proxy-ssl-secret": {
+    effect:
+      "The Secret, in the namespace of the Ingress, with CA certificates for the upstream in the entry `ca.crt`, and a " +
+      "client certificate in `tls.crt` and `tls.key`. Either may be absent.",
+    protects: true,
+  },
+  "proxy-ssl-server-name": {
+    effect: "`on`: `proxy-ssl-name` is sent as the server name (SNI). It needs no `proxy-ssl-secret`.",
+    protects: true,
+  },
+  "proxy-ssl-verify": {
+    effect:
+      "`on`: the upstream's certificate is verified by the CA certificates of `proxy-ssl-secret`, and must be valid for " +
+      "`proxy-ssl-name`. Both are required, and so is `backend-protocol: HTTPS` or `GRPCS`. If the certificate is " +
+      "invalid, requests are answered with 502.",
+    protects: true,
+  },
+  "proxy-ssl-verify-depth": {
+    effect: "Maximum number of intermediate certificates, up to 64. Default 1.",
+    protects: true,
+  },
   "relative-redirects": tuning,
   "rewrite-target": {
     effect:
@@ -292,14 +313,24 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "server-snippet": snippet,
   "service-upstream": { effect: "Requests are sent to the Service's cluster address instead of its endpoints." },
   "session-cookie-change-on-failure": { effect: "A client moves when its endpoint fails.", ignored: true },
-  "session-cookie-conditional-samesite-none": unsupported("the cookie has SameSite=Lax"),
-  "session-cookie-domain": unsupported("the cookie has no attribute Domain"),
-  "session-cookie-expires": unsupported("the cookie ends with the session of the browser"),
-  "session-cookie-max-age": unsupported("the cookie ends with the session of the browser"),
+  "session-cookie-conditional-samesite-none": unsupported("all browsers get the same attribute SameSite"),
+  "session-cookie-domain": { effect: "The attribute Domain of the cookie. Default: only the requested host." },
+  "session-cookie-expires": {
+    effect: "Seconds until the time in the attribute Expires of the cookie. Browsers use it only without Max-Age.",
+  },
+  "session-cookie-max-age": {
+    effect: "The attribute Max-Age of the cookie. Default: the cookie ends with the session of the browser.",
+  },
   "session-cookie-name": { effect: "Name of the cookie. Default INGRESSCOOKIE." },
   "session-cookie-path": { effect: "The attribute Path of the cookie. Default `/`." },
-  "session-cookie-samesite": unsupported("the cookie has SameSite=Lax"),
-  "session-cookie-secure": unsupported("the cookie has no attribute Secure"),
+  "session-cookie-samesite": {
+    effect: "`None`, `Lax` or `Strict`: the attribute SameSite of the cookie. Default `Lax`. `None` implies Secure.",
+  },
+  "session-cookie-secure": {
+    effect:
+      "`true`: the cookie always has the attribute Secure. Otherwise it has this attribute if the request has arrived " +
+      "over https.",
+  },
   "ssl-ciphers": tuning,
   "ssl-passthrough": unsupported("TLS is not passed through", true),
   "ssl-prefer-server-ciphers": tuning,
