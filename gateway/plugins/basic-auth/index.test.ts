@@ -47,6 +47,17 @@ async function send(headers: FakeExchangeOptions["headers"], config: object = {}
 }
 
 describe("basic-auth", () => {
+  it("admits exempt clients without a password, and hides what they send", async () => {
+    const headers = { authorization: basic("nobody:wrong") };
+    const config = { exempt: ["10.0.0.0/8"], hide_credentials: true };
+    const inside = await send(headers, config, { clientAddress: "10.1.2.3" });
+    assert.equal(inside.answer, undefined);
+    assert.equal(inside.exchange.consumer, null);
+    assert.deepEqual(inside.exchange.upstreamHeaderValues("authorization"), []);
+    const outside = await send(headers, config, { clientAddress: "192.0.2.1" });
+    assert.equal(outside.answer?.status, 401);
+  });
+
   for (const [what, headers] of [
     ["a password that Kong has hashed", { authorization: basic(`kong:${PASSWORD}`) }],
     ["a password from a declarative file", { authorization: basic(`file:${PASSWORD}`) }],

@@ -4,6 +4,7 @@
  */
 import {
   type AuthenticationResult,
+  addressList,
   authenticationPhase,
   challengeOf,
   type DirectResponse,
@@ -48,7 +49,8 @@ function loginOf(value: string | undefined): Login | undefined {
 
 export const basicAuth = definePlugin({
   ...basicAuthFacts,
-  phases({ anonymous, hide_credentials, realm, htpasswd, htpasswd_only: isOnly }, { log, scope }) {
+  phases({ anonymous, hide_credentials, realm, htpasswd, htpasswd_only: isOnly, exempt }, { log, scope }) {
+    const isExempt = addressList(exempt);
     const users = htpasswd === null ? null : new HtpasswdUsers(htpasswd, scope.id);
     const refusal: DirectResponse = {
       status: 401,
@@ -108,7 +110,11 @@ export const basicAuth = definePlugin({
     });
 
     return {
-      access,
+      access(exchange) {
+        if (isExempt?.(exchange.request.clientAddress) !== true) return access(exchange);
+        if (hide_credentials) for (const name of HEADERS) exchange.upstreamHeaders.remove(name);
+        return undefined;
+      },
       start() {
         if (users === null || users.withoutLogin.length === 0) return;
         log.warn(

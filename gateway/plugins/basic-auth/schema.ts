@@ -1,5 +1,6 @@
 /** Config of basic-auth: requests need the user name and password of a consumer, or of an htpasswd file. */
 import {
+  addressListMember,
   boolean,
   definePluginFacts,
   nullable,
@@ -39,6 +40,9 @@ const schema = record(
       description: "Admit only the users of `htpasswd`, and no consumers. Needs `htpasswd`.",
       default: false,
     }),
+    exempt: addressListMember(
+      "Addresses and CIDR blocks of clients that need no password. Their requests get no consumer. Kong has no such field.",
+    ),
   },
   { description: "Requires the user name and password of a consumer, or of an htpasswd file (RFC 7617)." },
 );

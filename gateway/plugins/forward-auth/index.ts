@@ -4,6 +4,7 @@
  */
 import {
   type AuthenticationResult,
+  addressList,
   authenticationPhase,
   type DirectResponse,
   definePlugin,
@@ -34,6 +35,7 @@ export const forwardAuth = definePlugin({
   phases(config, { network }) {
     const { consumer_header: consumerHeader } = config;
     const isNginx = config.request_style === "nginx";
+    const isExempt = addressList(config.exempt);
     const requestOf = authRequests(config);
     const cookies = isNginx ? new AuthCookies(config) : null;
 
@@ -98,7 +100,7 @@ export const forwardAuth = definePlugin({
     return {
       access(exchange) {
         // `access` collects the client's headers synchronously, so they can be removed as soon as it returns.
-        const result = access(exchange);
+        const result = isExempt?.(exchange.request.clientAddress) === true ? undefined : access(exchange);
         removeAuthHeaders(exchange, config);
         return result;
       },

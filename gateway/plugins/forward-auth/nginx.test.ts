@@ -92,6 +92,14 @@ test("the authorization server gets the client's X-Request-ID, and the path on w
   assert.equal(asked[1]?.headers["x-request-id"], "from-client");
 });
 
+test("exempt clients are admitted without asking the authorization server, and cannot send its headers", async (test) => {
+  const config = { auth_response_headers: ["X-User"], exempt: ["127.0.0.0/8"] };
+  const { asked, gateway } = await start(test, config, { path: "/401" });
+  const headers = await echoed(await fetch(`${gateway.url}/401`, { headers: { "X-User": "forged" } }));
+  assert.equal(headers["x-user"], undefined);
+  assert.equal(asked.length, 0);
+});
+
 test("auth_response_headers are removed from the request if the authorization server does not send them", async (test) => {
   const { gateway } = await start(test, { auth_response_headers: ["X-User"] });
   const forged = { "X-User": "admin", x_user: "admin" };

@@ -3,6 +3,7 @@
  * members for `request_style: nginx` correspond to annotations of ingress-nginx.
  */
 import {
+  addressListMember,
   array,
   boolean,
   choice,
@@ -148,6 +149,10 @@ const schema = record(
       maximum: MAX_TIME,
     }),
     ssl_verify: boolean({ description: "Verify the certificate of the server.", default: true }),
+    exempt: addressListMember(
+      "Addresses and CIDR blocks of clients whose requests are admitted without asking the authorization server. They " +
+        "get no consumer, and `auth_response_headers` are removed from them.",
+    ),
   },
   {
     description:
