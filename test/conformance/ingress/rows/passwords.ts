@@ -56,6 +56,30 @@ export const passwordRows: readonly Row[] = [
     ],
   },
   {
+    title: "satisfy any: clients with an allowed address need no password, and others need one",
+    ingresses: [
+      {
+        annotations: { ...secret, satisfy: "any", "whitelist-source-range": "127.0.0.0/8" },
+        paths: ["Prefix /in up"],
+      },
+      {
+        annotations: { ...secret, satisfy: "any", "whitelist-source-range": "10.0.0.0/8" },
+        paths: ["Prefix /out up"],
+      },
+    ],
+    nginx: `
+      auth_basic "Authentication Required"; auth_basic_user_file FOLDER/users; satisfy any;
+      location "/in" { allow 127.0.0.0/8; deny all; ${headers} proxy_set_header Authorization ""; proxy_pass http://up; }
+      location "/out" { allow 10.0.0.0/8; deny all; ${headers} proxy_set_header Authorization ""; proxy_pass http://up; }`,
+    exchanges: [
+      { send: "GET /in", is: "200 up /in" },
+      { send: "GET /in", with: basic("x", "x"), is: "200 up /in", received: { up: { authorization: null } } },
+      { send: "GET /out", is: "401", headers: { "www-authenticate": 'Basic realm="Authentication Required"' } },
+      { send: "GET /out", with: basic("alice", "wrong"), is: "401" },
+      { send: "GET /out", with: basic("alice", "secret"), is: "200 up /out" },
+    ],
+  },
+  {
     title: "auth-secret: a password is compared with a hash of crypt(3), or of {SHA} or {SSHA}",
     ingresses: [{ annotations: { "auth-type": "basic", "auth-secret": "hashes" }, paths: ["Prefix / up"] }],
     nginx: 'location "/" { auth_basic "r"; auth_basic_user_file FOLDER/hashes; proxy_pass http://up; }',

@@ -9,8 +9,6 @@ export const authenticationEffects = (
   annotations: Annotations,
   lookups: AnnotationLookups,
 ): readonly PluginEffect[] => {
-  const satisfy = annotations.word("satisfy", ["all", "any"]);
-  if (satisfy === "any") annotations.reject("satisfy", "only 'all' is supported");
   // The plugin for certificates belongs to the host (client-certificates.ts).
   checkClientCertificates(annotations, lookups);
   return [...passwordEffects(annotations, lookups), ...forwardEffects(annotations, lookups)];

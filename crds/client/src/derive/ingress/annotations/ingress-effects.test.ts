@@ -182,6 +182,21 @@ const effects: readonly (readonly [annotations: Named, of: (effects: IngressEffe
     ],
     [{ "auth-url": "http://$http_host/verify" }, (all) => plugin(all, "forward-auth")?.address, "http://$host/verify"],
     [
+      { satisfy: "any", "auth-url": "https://auth.test", "whitelist-source-range": "10.0.0.0/8" },
+      (all) => [plugin(all, "forward-auth")?.exempt, plugin(all, "ip-restriction")],
+      [["10.0.0.0/8"], undefined],
+    ],
+    [
+      { satisfy: "any", "whitelist-source-range": "10.0.0.0/8" },
+      (all) => plugin(all, "ip-restriction"),
+      { allow: ["10.0.0.0/8"] },
+    ],
+    [
+      { satisfy: "all", "auth-url": "https://auth.test", "whitelist-source-range": "10.0.0.0/8" },
+      (all) => [plugin(all, "forward-auth")?.exempt, plugin(all, "ip-restriction")],
+      [undefined, { allow: ["10.0.0.0/8"] }],
+    ],
+    [
       { "auth-url": "https://auth.test", "auth-method": "POST" },
       (all) => plugin(all, "forward-auth")?.request_method,
       "POST",
@@ -221,7 +236,15 @@ const closing: readonly Named[] = [
   { "auth-proxy-set-headers": "absent", "auth-url": "https://auth.test" },
   { "auth-tls-secret": "shop/ca" },
   { "custom-headers": "shop/absent" },
-  { satisfy: "any" },
+  { satisfy: "some" },
+  { satisfy: "any", "auth-url": "https://auth.test", "denylist-source-range": "10.0.0.0/8" },
+  {
+    satisfy: "any",
+    "auth-url": "https://auth.test",
+    "auth-type": "basic",
+    "auth-secret": "users",
+    "auth-secret-type": "auth-map",
+  },
   { "proxy-ssl-secret": "shop/authorities" },
   { "proxy-ssl-secret": "shop/half", "backend-protocol": "HTTPS" },
   { "proxy-ssl-verify": "on", "proxy-ssl-name": "up.test", "backend-protocol": "HTTPS" },

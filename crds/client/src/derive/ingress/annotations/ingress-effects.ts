@@ -13,6 +13,7 @@ import type { AnnotationLookups } from "./lookups.ts";
 import { mirrorEffectOf } from "./mirror.ts";
 import { redirectEffects } from "./redirects.ts";
 import { responseHeaderEffects } from "./response-headers.ts";
+import { satisfyingEffects } from "./satisfy.ts";
 import { annotationMayProtect, unreadMessage } from "./table.ts";
 import { transformEffects } from "./transforms.ts";
 
@@ -57,8 +58,7 @@ const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): Ingres
   mirror: mirrorEffectOf(annotations),
   plugins: [
     ...limitEffects(annotations, lookups.scope),
-    ...accessEffects(annotations),
-    ...authenticationEffects(annotations, lookups),
+    ...satisfyingEffects(annotations, accessEffects(annotations), authenticationEffects(annotations, lookups)),
     ...corsEffects(annotations),
     ...transformEffects(annotations),
     ...responseHeaderEffects(annotations, lookups),

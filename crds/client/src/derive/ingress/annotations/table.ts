@@ -305,7 +305,13 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "Replaces the path. `$1` to `$9` are the captured groups of the path. The path, like all paths of the host, is " +
       "then a regular expression (plugin request-transformer).",
   },
-  satisfy: { effect: "`all` is accepted, `any` is refused.", protects: true },
+  satisfy: {
+    effect:
+      "`any`: clients with an address of `allowlist-source-range` need no password, and are not subject to `auth-url`; " +
+      "other clients are admitted if their login is accepted. It is refused with `denylist-source-range`, and with " +
+      "`auth-type` and `auth-url` together. Default `all`.",
+    protects: true,
+  },
   "server-alias": {
     effect:
       "Further hosts of all rules, as names or wildcards. A host that another Ingress has a rule for is not used.",
