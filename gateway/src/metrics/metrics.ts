@@ -250,7 +250,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     ),
     gauge(
       "sluice_certificate_expiry_timestamp_seconds",
-      "Unix time at which the certificate of a server name expires",
+      "Unix time at which the certificate of a server name, or of a Gateway's listener, expires",
       ["certificate", "server_name"],
       function* () {
         for (const { certificate, serverName, expires } of now.certificates?.() ?? [])

@@ -36,3 +36,18 @@ test("expiries are reported for each certificate that is served now, and for no 
   await expiries.read();
   assert.deepEqual(samplesOf(expiries), []);
 });
+
+test("the expiry of a certificate is reported for the hostnames of the listeners that present it", async () => {
+  const { certificates } = await snapshotWith(["a.test", 2_000_000_000]);
+  const listeners = [
+    { name: "team/web/https", port: 9001, public_port: 443, protocol: "https", hostname: "a.test" },
+    { name: "team/web/other-port", port: 9002, public_port: 8443, protocol: "https", hostname: "a.test" },
+    { name: "team/web/all", port: 9003, public_port: 444, protocol: "https" },
+  ] as const;
+  const expiries = new CertificateExpiries();
+  const names = [...listeners.map(({ name }) => name), "team/web/gone"];
+  const certificate = [...certificates.values()].map((one) => ({ ...one, _sluice: { listeners: names } }));
+  expiries.follow(snapshotOf({ certificates: certificate, listeners }));
+  await expiries.read();
+  assert.deepEqual(samplesOf(expiries), ["* 2000000000", "a.test 2000000000"]);
+});

@@ -1,10 +1,16 @@
 /** Expiry times of the served certificates. They are parsed in batches between requests, because each takes 0.1 ms. */
 import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Certificate, differences, emptySnapshot, type Snapshot } from "@sluice/model/serving";
+import {
+  type Certificate,
+  differences,
+  emptySnapshot,
+  type Snapshot,
+  type SnapshotCertificate,
+} from "@sluice/model/serving";
 import type { ServedCertificate } from "../metrics/metrics.ts";
 
-type Sections = Pick<Snapshot, "certificates" | "snis">;
+type Sections = Pick<Snapshot, "certificates" | "snis" | "listeners">;
 
 const BATCH_SIZE = 10;
 const MAX_NAMES = 10_000;
@@ -17,13 +23,13 @@ export class CertificateExpiries {
   #reading: Promise<void> | null = null;
 
   /** Reports the certificates of this snapshot from now on, each as soon as it is parsed. */
-  follow({ certificates, snis }: Sections): void {
+  follow({ certificates, snis, listeners }: Sections): void {
     for (const { key, after } of differences(this.#sections.certificates, certificates)) {
       this.#expiries.delete(key);
       if (after === undefined) this.#unread.delete(key);
       else this.#unread.set(key, after);
     }
-    this.#sections = { certificates, snis };
+    this.#sections = { certificates, snis, listeners };
     if (this.#unread.size > 0) this.#reading ??= this.#read();
   }
 
@@ -32,11 +38,26 @@ export class CertificateExpiries {
     await this.#reading;
   }
 
+  /** Certificates of a listener of the document have its hostname as their name, or `*` if it serves all hosts. */
   *served(): Generator<ServedCertificate> {
-    for (const { name, certificate } of this.#sections.snis.values().take(MAX_NAMES)) {
-      const expires = this.#expiries.get(certificate?.id ?? "");
-      if (expires !== undefined) yield { certificate: certificate?.id ?? "", serverName: name, expires };
+    for (const [serverName, id] of this.#names().take(MAX_NAMES)) {
+      const expires = this.#expiries.get(id);
+      if (expires !== undefined) yield { certificate: id, serverName, expires };
     }
+  }
+
+  /** The names for which certificates are presented, with the ids of the certificates. */
+  *#names(): Generator<readonly [serverName: string, certificate: string]> {
+    const { certificates, snis } = this.#sections;
+    for (const { name, certificate } of snis.values()) yield [name, certificate?.id ?? ""];
+    for (const certificate of certificates.values())
+      for (const name of this.#listenerNames(certificate)) yield [name, certificate.id];
+  }
+
+  /** Listeners with the same hostname, such as on different ports, have one entry. */
+  #listenerNames({ _sluice }: SnapshotCertificate): ReadonlySet<string> {
+    const served = (_sluice?.listeners ?? []).flatMap((name) => this.#sections.listeners.get(name) ?? []);
+    return new Set(served.map(({ hostname = "*" }) => hostname));
   }
 
   async #read(): Promise<void> {
