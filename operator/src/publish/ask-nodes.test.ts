@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PluginEndpointCall, PluginEndpointResult } from "@sluice/model";
-import { type AskedNode, askNodes } from "./ask-nodes.ts";
+import { NODE, nodePaths, type PluginEndpointCall, type PluginEndpointResult, SHARED_FLEET } from "@sluice/model";
+import { type AskedNode, askNodes, nodesToAsk } from "./ask-nodes.ts";
 
 type Reaction = PluginEndpointResult["response"] | Error | "never";
 
@@ -58,3 +58,28 @@ test("a GET request ends with the first node that has the resource", async () =>
 test("without nodes there are no results", async () => {
   assert.deepEqual(await ask("DELETE", {}), { answered: [], unanswered: [], ended: [] });
 });
+
+const explain = (port: number | null) =>
+  ({
+    plugin: NODE,
+    request: { method: "GET", path: [nodePaths.explain], query: {}, body: { url: "/", port } },
+  }) as const;
+const purge = { plugin: "p", request: { method: "DELETE", path: ["cache"], query: {} } } as const;
+
+for (const [what, call, expected] of [
+  ["a request to the nodes' own listeners is explained by nodes of the shared fleet", explain(null), ["a", "b"]],
+  ["a request to a Gateway's listener is explained by nodes of any fleet", explain(80), ["a", "b", "own"]],
+  ["an endpoint of a plugin is called on nodes of all fleets", purge, ["a", "b", "own"]],
+] as const)
+  test(`${what}, and silent nodes are named with the last error`, () => {
+    const nodes = [
+      { address: "a", fleet: SHARED_FLEET, lastError: null },
+      { address: "b", fleet: SHARED_FLEET, lastError: "connection refused" },
+      { address: "own", fleet: "gateway-web-0123456789", lastError: null },
+    ];
+    const asked = nodesToAsk(nodes, { call: call as PluginEndpointCall, silent: new Set(["b"]) });
+    assert.deepEqual(
+      asked.map(({ address, reason }) => [address, reason]),
+      expected.map((address) => [address, address === "b" ? "connection refused" : null]),
+    );
+  });

@@ -1,13 +1,5 @@
 /** Third stage: publishes documents to the nodes while this operator leads, and saves the acknowledged state. */
-import {
-  type ExplainRequest,
-  NODE,
-  nodePaths,
-  type PluginEndpointCall,
-  type PluginEndpointResults,
-  pluginSetHash,
-  SHARED_FLEET,
-} from "@sluice/model";
+import { type PluginEndpointCall, type PluginEndpointResults, pluginSetHash } from "@sluice/model";
 import type { Logger } from "pino";
 import type { TranslatedDocument, TranslateStage } from "../document/translate-stage.ts";
 import { createEmitter, type Output } from "../emitter.ts";
@@ -20,7 +12,7 @@ import { createStateSaver } from "../saved-state/state-saver.ts";
 import type { AcknowledgedState, StateStore } from "../saved-state/state-store.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
-import { askNodes } from "./ask-nodes.ts";
+import { askNodes, nodesToAsk } from "./ask-nodes.ts";
 import type { NodeConnector } from "./node-client.ts";
 import { createNodeDiscovery, type NodeService } from "./node-discovery.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
@@ -139,12 +131,8 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   });
 
   function askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults> {
-    const silent = new Set(publisher.acknowledgement(publisher.revision()).silent);
-    const asked = publisher.nodes().filter(({ fleet }) => fleet === SHARED_FLEET || !concernsSharedFleet(call));
-    const nodes = asked.map(({ address, lastError }) => ({
-      address,
-      reason: silent.has(address) ? (lastError ?? "it does not answer") : null,
-    }));
+    const { silent } = publisher.acknowledgement(publisher.revision());
+    const nodes = nodesToAsk(publisher.nodes(), { call, silent: new Set(silent) });
     return askNodes(nodes, call, connector.askPlugin);
   }
 
@@ -166,10 +154,3 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
     },
   };
 }
-
-/**
- * Whether only nodes of the shared fleet can answer: a described request without the port of a listener goes to the
- * listeners that each node has by its settings, and other fleets have no Routes for these.
- */
-const concernsSharedFleet = ({ plugin, request: { path, body } }: PluginEndpointCall): boolean =>
-  plugin === NODE && path[0] === nodePaths.explain && ((body as ExplainRequest | undefined)?.port ?? null) === null;
