@@ -1,5 +1,6 @@
 /** The commands that talk to the admin API, with a node and an admin listener in this process. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -265,6 +266,31 @@ test("status and describe name a certificate by its subject, and the SNI that it
   } finally {
     writeFileSync(rig.file, valid);
     await waitFor(async () => !(await run(["status"]))[1].includes("attention"), { what: "the former file" });
+  }
+});
+
+test("status names the fleet of each node, if nodes get different documents", async () => {
+  const node = { revision: 3, hash: "0123456789abcdef", version: "0.1.0", trouble: null };
+  const nodes = [
+    { address: "https://10.0.0.1:8005", fleet: "shared", ...node },
+    { address: "https://10.0.0.2:8005", fleet: "gateway-web-0123456789", ...node },
+  ];
+  const fleet = { reachable: true, revision: 3, nodes };
+  const bodies: Readonly<Record<string, object>> = {
+    "/status": { sluice: { store: "cluster", version: "0.1.0", unread: [], fleet } },
+    "/problems": { data: [], total: 0 },
+  };
+  const admin = createServer((request, response) => {
+    response.end(JSON.stringify(bodies[request.url ?? ""] ?? { data: [], next: null }));
+  });
+  await once(admin.listen(0, "127.0.0.1"), "listening");
+  try {
+    const url = `http://127.0.0.1:${(admin.address() as AddressInfo).port}`;
+    const [code, printed] = await run(["status"], { SLUICE_ADMIN_URL: url });
+    assert.match(printed, /\nNODE +FLEET +REVISION .*\n.*:8005 +shared +3 .*\n.*:8005 +gateway-web-0123456789 +3 /);
+    assert.equal(code, 0);
+  } finally {
+    admin.close();
   }
 });
 
