@@ -44,16 +44,35 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   Ingress: { apiVersion: "networking.k8s.io/v1", kind: "Ingress", plural: "ingresses" },
   IngressClass: { apiVersion: "networking.k8s.io/v1", kind: "IngressClass", plural: "ingressclasses" },
   EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },
+  Deployment: { apiVersion: "apps/v1", kind: "Deployment", plural: "deployments" },
+  ServiceAccount: { apiVersion: "v1", kind: "ServiceAccount", plural: "serviceaccounts" },
+  PodDisruptionBudget: { apiVersion: "policy/v1", kind: "PodDisruptionBudget", plural: "poddisruptionbudgets" },
+  HorizontalPodAutoscaler: {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    plural: "horizontalpodautoscalers",
+  },
 };
 
 /** Whether resources of this kind represent entities. */
 export const isSluiceKind = (kind: Kind): kind is SluiceKind => Object.hasOwn(kinds, kind);
 
-const byNames = new Map(
-  (Object.keys(kindNames) as Kind[]).map((kind) => [`${kindNames[kind].apiVersion} ${kindNames[kind].kind}`, kind]),
+/** The kinds of the nodes that the operator creates. A directory has none of them. */
+const nodeKinds: ReadonlySet<Kind> = new Set([
+  "Deployment",
+  "ServiceAccount",
+  "PodDisruptionBudget",
+  "HorizontalPodAutoscaler",
+]);
+
+/** The kinds that a directory may contain. */
+export const directoryKinds: readonly Kind[] = (Object.keys(kindNames) as Kind[]).filter(
+  (kind) => !nodeKinds.has(kind),
 );
 
-/** The kind of an object by its apiVersion and kind; undefined for kinds that are not read. */
+const byNames = new Map(directoryKinds.map((kind) => [`${kindNames[kind].apiVersion} ${kindNames[kind].kind}`, kind]));
+
+/** The kind of an object in a directory by its apiVersion and kind; undefined for kinds that are not read. */
 export function kindOf(apiVersion: string, kind: string): Kind | undefined {
   return byNames.get(`${apiVersion} ${kind}`);
 }

@@ -16,7 +16,7 @@ export type SluiceKind =
   | "Consumer"
   | "Vault";
 /**
- * Foreign kinds that are read or, like Secret, written. `CoreService` is v1 Service. Namespaces, IngressClasses and
+ * Foreign kinds that are read or, like Secret and Deployment, written. `CoreService` is v1 Service. Namespaces, IngressClasses and
  * GatewayClasses have no namespace; of a Namespace, only the name and the labels are read.
  */
 export type CoreKind =
@@ -28,6 +28,10 @@ export type CoreKind =
   | "IngressClass"
   | "Lease"
   | "Namespace"
+  | "Deployment"
+  | "ServiceAccount"
+  | "PodDisruptionBudget"
+  | "HorizontalPodAutoscaler"
   | GatewayApiKind;
 /** The kinds of the Gateway API (group gateway.networking.k8s.io) that are read. Their CRDs may be absent. */
 export type GatewayApiKind =
@@ -52,6 +56,13 @@ export interface Metadata {
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
   readonly finalizers?: readonly string[];
+  /** The objects in the same namespace with which Kubernetes deletes this one. */
+  readonly ownerReferences?: readonly {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly uid: string;
+  }[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly managedFields?: readonly {

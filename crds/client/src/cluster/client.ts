@@ -211,7 +211,8 @@ export function clusterClientOver(
 /** The members that a manager may apply: all except the status and the metadata that the API server sets itself. */
 function applyBody(kind: Kind, resource: Resource, expected: { uid?: string; resourceVersion?: string } = {}): object {
   const { status: _, metadata, ...members } = resource;
-  const { name, namespace, labels, annotations } = metadata;
+  const { name, namespace, labels, annotations, ownerReferences } = metadata;
   const { apiVersion, kind: named } = kindNames[kind];
-  return { ...members, apiVersion, kind: named, metadata: { name, namespace, labels, annotations, ...expected } };
+  const applied = { name, namespace, labels, annotations, ownerReferences, ...expected };
+  return { ...members, apiVersion, kind: named, metadata: applied };
 }

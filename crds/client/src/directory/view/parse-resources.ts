@@ -1,7 +1,7 @@
 /** Parses the text of a file into its resources. Pure. */
 import { syntaxFaults } from "@sluice/model";
 import { type Document, isMap, LineCounter, parseAllDocuments } from "yaml";
-import { kindNames, kindOf } from "../../kinds.ts";
+import { directoryKinds, kindNames, kindOf } from "../../kinds.ts";
 import type { Kind, Resource } from "../../resource.ts";
 import { metadataProblem, normalizeContent } from "./content.ts";
 
@@ -81,6 +81,4 @@ function readDocument(document: Document.Parsed): Pick<ParsedResource, "kind" | 
   return metadataProblem(kind, raw) ?? { kind, content: normalizeContent(kind, raw) };
 }
 
-const known = Object.values(kindNames)
-  .map(({ apiVersion, kind }) => `${kind} of ${apiVersion}`)
-  .join(", ");
+const known = directoryKinds.map((name) => `${kindNames[name].kind} of ${kindNames[name].apiVersion}`).join(", ");
