@@ -6,8 +6,9 @@ import type { Registry } from "prom-client";
 import { createDeriveStage } from "./derive/derive-stage.ts";
 import { createSharedNetwork } from "./derive/gateway/gateway-network.ts";
 import { createTranslateStage } from "./document/translate-stage.ts";
+import { createFleetDeployments, nodeDeploymentOf } from "./gateway-services/fleet-deployments.ts";
+import { createObjectWriter } from "./gateway-services/object-writer.ts";
 import { createServiceNetwork } from "./gateway-services/service-network.ts";
-import { createServiceWriter } from "./gateway-services/service-writer.ts";
 import {
   createLeadership,
   type Leadership,
@@ -59,6 +60,7 @@ export interface OperatorOptions {
 export async function startOperator(options: OperatorOptions) {
   const { settings, client, pushCredentials, privateSecrets = privateSecretsOf(settings), log } = options;
   const nodeService = nodeServiceOf(settings);
+  const nodeDeployment = nodeDeploymentOf(settings, nodeService);
   const abort = new AbortController();
   const { signal } = abort;
   const metrics = createOperatorMetrics(options.registry);
@@ -71,7 +73,8 @@ export async function startOperator(options: OperatorOptions) {
   const gate = createPublishGate(leadership, savedState);
 
   const watch = createWatchStage({ client, settings, signal, log });
-  const services = nodeService && createServiceNetwork({ watch, settings, nodeService });
+  const services =
+    nodeService && createServiceNetwork({ watch, settings, nodeService, createsNodes: nodeDeployment !== null });
   const network = services ?? createSharedNetwork({ watch, settings });
   const derive = createDeriveStage({ watch, settings, client, network, signal, log });
   const derived = {
@@ -104,16 +107,20 @@ export async function startOperator(options: OperatorOptions) {
     metrics,
     log,
   });
-  const serviceWriter =
+  const deployments =
+    nodeDeployment && createFleetDeployments({ client, settings, template: nodeDeployment, signal, log });
+  const objectWriter =
     services &&
-    createServiceWriter({
+    createObjectWriter({
       derive,
       unsynced: derived.unsynced,
       network: services,
+      deployments,
+      translate,
+      publish,
       nodeService,
       ...reporting,
       settings,
-      log,
     });
   const ingressStatus = createIngressStatus({ derive, translate, publish, ...reporting, settings, metrics, log });
   const gatewayApiStatus = createGatewayApiStatus({
@@ -151,7 +158,7 @@ export async function startOperator(options: OperatorOptions) {
     ingressStatus.close();
     gatewayApiStatus.close();
     try {
-      await Promise.all([server.close(), publish.close(), status.close(), serviceWriter?.close(), recorder?.close()]);
+      await Promise.all([server.close(), publish.close(), status.close(), objectWriter?.close(), recorder?.close()]);
     } finally {
       // Leadership is given up only now: this operator's pushes and writes must not compete with the next leader's.
       await leadership.close();

@@ -101,6 +101,15 @@ export const operatorSettings = defineSettings({
     default: null,
     description: "Headless Service of the gateway nodes, as namespace/name. An alternative to SLUICE_NODES.",
   },
+  nodeDeployment: {
+    variable: "SLUICE_NODE_DEPLOYMENT",
+    kind: "text",
+    default: null,
+    description:
+      "Deployment of the gateway nodes that SLUICE_NODE_SERVICE selects, as namespace/name. For each Gateway whose " +
+      "GatewayParameters have `nodes: Dedicated`, the operator creates a copy of this Deployment in the same namespace. " +
+      "Unset: the operator creates no nodes, and refuses such Gateways.",
+  },
   ingressControllers: {
     variable: "SLUICE_INGRESS_CONTROLLERS",
     kind: "list",

@@ -1,24 +1,23 @@
 /** The core Service through which clients reach a Gateway. Pure. */
-import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import { allListeners, type DerivedGateway, type Resource, requestedAddresses, resourceKey } from "@sluice/crds";
-import { type DocumentListener, SHARED_FLEET } from "@sluice/model";
+import {
+  allListeners,
+  type DerivedGateway,
+  type GatewayParameters,
+  type Resource,
+  requestedAddresses,
+} from "@sluice/crds";
+import type { DocumentListener } from "@sluice/model";
 import type { OperatorSettings } from "../settings.ts";
-
-/** The label of the Gateway API for resources that were made for a Gateway (GEP-1762). */
-const GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name";
-/** Label with the class of the installation. */
-const CLASS = "sluice.dev/gateway-class";
-/** Label of the nodes of a Gateway's own, with the name of their fleet. */
-const FLEET = "sluice.dev/fleet";
-/** Annotation with the Gateway as `namespace/name`. */
-const GATEWAY = "sluice.dev/gateway";
+import { gatewayObjectMetadata, gatewayObjectName } from "./object-names.ts";
 
 export interface GatewayServiceOptions {
   readonly settings: Pick<OperatorSettings, "class" | "gatewayServiceType" | "gatewayTrafficPolicy">;
-  /** The headless Service of the nodes: the new Service selects the same pods, and is deleted with it. */
+  /** The headless Service of the release's nodes: the new Service is deleted with it. */
   readonly nodes: Resource;
+  /** Selects the pods that serve the Gateway. Default: the nodes of the release. */
+  readonly selector?: Readonly<Record<string, string>>;
 }
 
 interface ServicePort {
@@ -28,44 +27,47 @@ interface ServicePort {
   readonly targetPort: number;
 }
 
-/** The Service of a Gateway; undefined: none of its listeners can be served. */
+/** The Service of a Gateway; undefined: none of its listeners can be served, or no valid parameters are known. */
 export function gatewayService(
   derived: DerivedGateway,
-  { settings, nodes }: GatewayServiceOptions,
+  { settings, nodes, selector }: GatewayServiceOptions,
 ): Resource | undefined {
   const ports = portsOf(derived);
-  if (ports.length === 0) return undefined;
+  const { parameters } = derived;
+  if (!parameters || ports.length === 0) return undefined;
   const { gateway } = derived;
-  const { name } = gateway.metadata;
-  const { labels = {}, annotations = {} } = (gateway.spec?.infrastructure ?? {}) as {
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly annotations?: Readonly<Record<string, string>>;
-  };
-  const { gatewayServiceType: type, gatewayTrafficPolicy: externalTrafficPolicy } = settings;
+  const { class: className } = settings;
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: {
-      namespace: nodes.metadata.namespace,
-      name: serviceName(gateway, settings.class),
-      labels: {
-        ...labels,
-        // A longer value is no valid label.
-        ...(name.length <= 63 && { [GATEWAY_NAME]: name }),
-        "app.kubernetes.io/managed-by": "sluice-operator",
-        [CLASS]: settings.class,
-      },
-      annotations: { ...annotations, [GATEWAY]: resourceKey(gateway) },
-      ownerReferences: [{ apiVersion: "v1", kind: "Service", name: nodes.metadata.name, uid: nodes.metadata.uid }],
-    },
+    metadata: gatewayObjectMetadata(gateway, { name: gatewayObjectName(gateway, className), className, nodes }),
     spec: {
-      type,
-      ...(type !== "ClusterIP" && { externalTrafficPolicy }),
-      ...(type === "LoadBalancer" && loadBalancerIp(gateway)),
-      selector: nodes.spec?.selector,
+      ...typeOf(gateway, settings, parameters.service),
+      selector: selector ?? nodes.spec?.selector,
       ports,
     },
-  } as Resource;
+  };
+}
+
+/** The members that depend on the type. Kubernetes refuses them for other types. */
+function typeOf(
+  gateway: Resource,
+  settings: GatewayServiceOptions["settings"],
+  parameters: GatewayParameters["service"],
+): object {
+  const {
+    type = settings.gatewayServiceType,
+    externalTrafficPolicy = settings.gatewayTrafficPolicy,
+    loadBalancerClass,
+  } = parameters;
+  return {
+    type,
+    ...(type !== "ClusterIP" && { externalTrafficPolicy }),
+    ...(type === "LoadBalancer" && {
+      ...loadBalancerIp(gateway),
+      ...(loadBalancerClass !== undefined && { loadBalancerClass }),
+    }),
+  };
 }
 
 /** The first part of the names of ports, which may have at most 15 characters, and none but letters, digits and `-`. */
@@ -93,30 +95,6 @@ function portsOf(derived: DerivedGateway): readonly ServicePort[] {
   return [...ports.values()];
 }
 
-/**
- * The name of a Gateway's Service, and of the fleet that its own nodes form. Unique, and a valid name of a Service: a
- * Gateway's name may be longer, and may contain dots.
- */
-export function serviceName(gateway: Resource, className: string): string {
-  const hash = createHash("sha256")
-    .update(`${className}/${resourceKey(gateway)}`)
-    .digest("hex")
-    .slice(0, 10);
-  const readable = gateway.metadata.name.replaceAll(".", "-").slice(0, 44).replace(/-+$/, "");
-  return `gateway-${readable}-${hash}`;
-}
-
-/** The Gateway (`namespace/name`) for which a Service was made; undefined: it is another Service. */
-export function gatewayOf({ metadata }: Resource, className: string): string | undefined {
-  return metadata.labels?.[CLASS] === className ? metadata.annotations?.[GATEWAY] : undefined;
-}
-
-/** The fleet whose nodes a Service selects. */
-export function fleetIn({ spec }: Resource): string {
-  const { [FLEET]: fleet = SHARED_FLEET } = (spec?.selector ?? {}) as Readonly<Record<string, string>>;
-  return fleet;
-}
-
 /** The ports of the nodes in a Service, by the port of the Gateway. */
 export function nodePortsIn({ spec = {} }: Resource): ReadonlyMap<number, number> {
   const ports = (spec.ports ?? []) as readonly { readonly port: number; readonly targetPort?: unknown }[];
@@ -125,11 +103,11 @@ export function nodePortsIn({ spec = {} }: Resource): ReadonlyMap<number, number
   );
 }
 
-/** Whether a Service has everything that the given one has; its API server adds further members. */
+/** Whether an object has everything that the given one has; its API server adds further members. */
 export const isUpToDate = (present: Resource, wanted: Resource): boolean =>
   contains(present.metadata, wanted.metadata) && contains(present.spec, wanted.spec);
 
-function contains(present: unknown, wanted: unknown): boolean {
+export function contains(present: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted))
     return (
       Array.isArray(present) &&
@@ -139,5 +117,5 @@ function contains(present: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return isDeepStrictEqual(present, wanted);
   if (typeof present !== "object" || present === null) return false;
   const members = present as Readonly<Record<string, unknown>>;
-  return Object.entries(wanted).every(([name, value]) => contains(members[name], value));
+  return Object.entries(wanted).every(([name, value]) => value === undefined || contains(members[name], value));
 }

@@ -47,6 +47,7 @@ function networkScene() {
     watch: { clusterState, changes },
     settings: { class: "sluice", gatewayFirstPort: 10_000, gatewayLastPort: 10_000 },
     nodeService: { namespace: "sluice" },
+    createsNodes: true,
   });
   const reported: string[] = [];
   network.changes.subscribe((gateways) => void reported.push(...gateways));

@@ -6,7 +6,7 @@ import { ApiServerError, type CoreKind, type Ref, type Resource, type ResourceCl
 import type { Logger } from "pino";
 
 export interface NamedObjectRef extends Ref {
-  readonly kind: Extract<CoreKind, "Secret" | "ConfigMap">;
+  readonly kind: Extract<CoreKind, "Secret" | "ConfigMap" | "Deployment">;
 }
 
 export interface NamedObjectsOptions {
