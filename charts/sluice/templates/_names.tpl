@@ -14,6 +14,24 @@ app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
+{{- /*
+  The selector of all nodes, for policies and monitoring: those of the release, and those that the operator creates for
+  single Gateways.
+*/}}
+{{- define "sluice.nodeSelector" -}}
+{{- if .Values.gatewayApi.dedicatedNodes.enabled -}}
+matchLabels:
+  {{- omit (include "sluice.selector" (dict "root" . "component" "gateway") | fromYaml) "app.kubernetes.io/component" | toYaml | nindent 2 }}
+matchExpressions:
+  - key: app.kubernetes.io/component
+    operator: In
+    values: [gateway, gateway-fleet]
+{{- else -}}
+matchLabels:
+  {{- include "sluice.selector" (dict "root" . "component" "gateway") | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "sluice.labels" -}}
 {{ include "sluice.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
@@ -90,6 +108,12 @@ labels:
 {{- if include "sluice.hasGatewayClass" . }}{{ .Values.gatewayClass.name | default .Values.class }}
 {{- else }}{{ .Values.class }}
 {{- end }}
+{{- end }}
+
+{{- /* The class of Gateways with nodes of their own; empty: the chart does not create it. */}}
+{{- define "sluice.dedicatedClass" -}}
+{{- $dedicated := .Values.gatewayApi.dedicatedNodes }}
+{{- if and $dedicated.enabled $dedicated.gatewayClass (include "sluice.hasGatewayClass" .) }}{{ include "sluice.gatewayClass" . }}-dedicated{{ end }}
 {{- end }}
 
 {{- /* Whether there is a webhook: not with Roles only, because it is cluster-scoped and requires a ClusterRole. */}}
