@@ -94,6 +94,12 @@ export interface Values {
     readonly firstPort: number;
     /** Last of the ports that the gateway nodes (pods) open for Gateways. */
     readonly lastPort: number;
+    readonly dedicatedNodes: {
+      /** Whether a Gateway may have nodes of its own, which the operator creates in the release's namespace as copies of the release's nodes (docs/how-to/give-a-gateway-its-own-nodes.md). The operator then has the rights to create, change and delete Deployments, ServiceAccounts, PodDisruptionBudgets and HorizontalPodAutoscalers in this namespace. Before you set it to false, let all Gateways use the release's nodes again. */
+      readonly enabled: boolean;
+      /** Whether to create a second GatewayClass, whose Gateways have nodes of their own. Its name is that of the GatewayClass with the suffix -dedicated. Has no effect without the first GatewayClass (`gatewayClass.create`). */
+      readonly gatewayClass: boolean;
+    };
   };
   readonly gateway: {
     readonly image: {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { KubernetesObject } from "./create.ts";
-import { metadataOf, type Release, selectorOf } from "./names.ts";
+import { metadataOf, nodeSelectorOf, type Release, selectorOf } from "./names.ts";
 
 /** By part: the name of the port of its Service that serves metrics. */
 const ports = { gateway: "status", operator: "http", "user-api": "http" } as const;
@@ -24,7 +24,7 @@ function serviceMonitor(release: Release, component: keyof typeof ports): Kubern
     kind: "ServiceMonitor",
     metadata: { ...metadata, labels: { ...metadata.labels, ...labels } },
     spec: {
-      selector: { matchLabels: selectorOf(release, component) },
+      selector: component === "gateway" ? nodeSelectorOf(release) : { matchLabels: selectorOf(release, component) },
       endpoints: [
         {
           port: ports[component],

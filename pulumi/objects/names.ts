@@ -43,6 +43,17 @@ export const selectorOf = ({ name }: Release, component: string) => ({
   "app.kubernetes.io/component": component,
 });
 
+/**
+ * The selector of all nodes, for policies and monitoring: those of the release, and those that the operator creates for
+ * single Gateways.
+ */
+export function nodeSelectorOf(release: Release): object {
+  const { "app.kubernetes.io/component": component, ...matchLabels } = selectorOf(release, "gateway");
+  if (!release.values.gatewayApi.dedicatedNodes.enabled) return { matchLabels: selectorOf(release, "gateway") };
+  const values = [component, "gateway-fleet"];
+  return { matchLabels, matchExpressions: [{ key: "app.kubernetes.io/component", operator: "In", values }] };
+}
+
 export const labelsOf = (release: Release, component: string): Readonly<Record<string, string>> => ({
   ...selectorOf(release, component),
   "app.kubernetes.io/version": release.version,

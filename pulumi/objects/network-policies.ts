@@ -1,7 +1,7 @@
 /** NetworkPolicies of each part, equal to the chart's. A rule without peers allows all peers. */
 
 import type { KubernetesObject } from "./create.ts";
-import { type Component, hasWebhook, metadataOf, type Release, selectorOf } from "./names.ts";
+import { type Component, hasWebhook, metadataOf, nodeSelectorOf, type Release, selectorOf } from "./names.ts";
 
 type Rules = Readonly<Record<"ingress" | "egress", readonly object[]>>;
 
@@ -11,7 +11,7 @@ export function networkPolicy(release: Release, component: Component): Kubernete
     kind: "NetworkPolicy",
     metadata: metadataOf(release, component),
     spec: {
-      podSelector: { matchLabels: selectorOf(release, component) },
+      ...pods(release, component),
       policyTypes: ["Ingress", "Egress"],
       ...rules[component](release),
     },
@@ -28,7 +28,7 @@ const tcp = (...ports: readonly number[]) => ports.map((port) => ({ protocol: "T
 
 /** Pods of a part; `test` is the chart's test pod. */
 const pods = (release: Release, component: Component | "test") => ({
-  podSelector: { matchLabels: selectorOf(release, component) },
+  podSelector: component === "gateway" ? nodeSelectorOf(release) : { matchLabels: selectorOf(release, component) },
 });
 
 const rules: Readonly<Record<Component, (release: Release) => Rules>> = {

@@ -20,8 +20,17 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** The last five sections occur only in the operator's role file. */
-type Section = "cluster" | "clusterOnly" | "home" | "webhook" | "push" | "private" | "privatePush" | "moved";
+/** The last six sections occur only in the operator's role file. */
+type Section =
+  | "cluster"
+  | "clusterOnly"
+  | "home"
+  | "webhook"
+  | "push"
+  | "private"
+  | "privatePush"
+  | "moved"
+  | "dedicatedNodes";
 
 const apiGroup = "rbac.authorization.k8s.io";
 const apiVersion = `${apiGroup}/v1`;
@@ -45,6 +54,7 @@ export function rightsOf(
   const everywhere = [...rules("cluster"), ...clusterScoped.flatMap(rules)];
   const makesPush = values.push.existingSecret === "";
   const push = makesPush ? rules("push") : [];
+  const nodes = values.gatewayApi.dedicatedNodes.enabled ? rules("dedicatedNodes") : [];
   const own = [...rules("private"), ...(makesPush ? rules("privatePush") : [])];
   const isApart = privateNamespace(release) !== namespace;
   return [
@@ -54,7 +64,11 @@ export function rightsOf(
       : namespacesOf(release).flatMap((place) =>
           granted("Role", { metadata: { ...wide, namespace: place }, rules: rules("cluster"), account }),
         )),
-    ...granted("Role", { metadata, rules: [...rules("home"), ...push, ...(isApart ? rules("moved") : own)], account }),
+    ...granted("Role", {
+      metadata,
+      rules: [...rules("home"), ...nodes, ...push, ...(isApart ? rules("moved") : own)],
+      account,
+    }),
     ...(own.length > 0 && isApart
       ? granted("Role", { metadata: { ...wide, namespace: privateNamespace(release) }, rules: own, account })
       : []),

@@ -28,7 +28,7 @@ export function operatorObjects(release: Release): readonly KubernetesObject[] {
     ...rightsOf(release, component, ["clusterOnly", ...(webhook ? ["webhook" as const] : [])]),
     ...(webhook ? webhookObjects(release) : []),
     ...ingressClass(release),
-    ...gatewayClass(release),
+    ...gatewayClasses(release),
     ...classLeases(release),
     serviceOf(release, { component, ports: { http: 8080 } }),
     deployment(release),
@@ -89,6 +89,9 @@ function settings(release: Release): readonly object[] {
       ? []
       : [{ name: "SLUICE_NAMESPACE_SELECTOR", value: values.namespaceSelector }]),
     { name: "SLUICE_NODE_SERVICE", value: `${namespace}/${name}-gateway-push` },
+    ...(values.gatewayApi.dedicatedNodes.enabled
+      ? [{ name: "SLUICE_NODE_DEPLOYMENT", value: `${namespace}/${objectName(release, "gateway")}` }]
+      : []),
     { name: "SLUICE_GATEWAY_SERVICE_TYPE", value: values.gatewayApi.serviceType },
     { name: "SLUICE_GATEWAY_TRAFFIC_POLICY", value: values.gatewayApi.externalTrafficPolicy },
     { name: "SLUICE_GATEWAY_FIRST_PORT", value: `${values.gatewayApi.firstPort}` },
@@ -158,13 +161,35 @@ function ingressClass(release: Release): readonly KubernetesObject[] {
   return [{ apiVersion: "networking.k8s.io/v1", kind: "IngressClass", metadata, spec }];
 }
 
-/** None in a release that is limited to some namespaces, because a GatewayClass is cluster-scoped. */
-function gatewayClass(release: Release): readonly KubernetesObject[] {
-  const { gatewayClass, namespaces, class: className } = release.values;
+/**
+ * The GatewayClass, and the one whose Gateways have nodes of their own, with its parameters. None in a release that is
+ * limited to some namespaces, because a GatewayClass is cluster-scoped.
+ */
+function gatewayClasses(release: Release): readonly KubernetesObject[] {
+  const { gatewayClass, gatewayApi, namespaces, class: className } = release.values;
   if (!gatewayClass.create || namespaces.length > 0 || !release.hasGatewayApi) return [];
-  const metadata = { name: gatewayClass.name || className, labels: labelsOf(release, component) };
-  const spec = { controllerName: gatewayController(className) };
-  return [{ apiVersion: "gateway.networking.k8s.io/v1", kind: "GatewayClass", metadata, spec }];
+  const { enabled, gatewayClass: hasDedicatedClass } = gatewayApi.dedicatedNodes;
+  const name = gatewayClass.name || className;
+  const labels = labelsOf(release, component);
+  const classOf = (name: string, spec: object): KubernetesObject => ({
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "GatewayClass",
+    metadata: { name, labels },
+    spec: { controllerName: gatewayController(className), ...spec },
+  });
+  if (!enabled || !hasDedicatedClass) return [classOf(name, {})];
+  const parameters = { namespace: release.namespace, name: `${release.name}-dedicated` };
+  const parametersRef = { group: "sluice.dev", kind: "GatewayParameters", ...parameters };
+  return [
+    classOf(name, {}),
+    classOf(`${name}-dedicated`, { parametersRef }),
+    {
+      apiVersion: "sluice.dev/v1alpha1",
+      kind: "GatewayParameters",
+      metadata: { ...parameters, labels },
+      spec: { nodes: "Dedicated" },
+    },
+  ];
 }
 
 /**

@@ -17,6 +17,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     webhook: { enabled: false },
     ingressClass: { create: false },
     gatewayClass: { create: false },
+    gatewayApi: { dedicatedNodes: { enabled: false } },
     publishService: { enabled: false },
     disruptionBudgets: { enabled: false },
     push: { existingSecret: "own-push" },
@@ -55,7 +56,13 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     ingressClass: { name: "public.example", default: true },
     gatewayClass: { name: "public.example" },
     publishService: { pathOverride: "edge/balancer" },
-    gatewayApi: { serviceType: "NodePort", externalTrafficPolicy: "Local", firstPort: 2000, lastPort: 2999 },
+    gatewayApi: {
+      serviceType: "NodePort",
+      externalTrafficPolicy: "Local",
+      firstPort: 2000,
+      lastPort: 2999,
+      dedicatedNodes: { gatewayClass: false },
+    },
     logLevel: "debug",
     image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
     operator: {
