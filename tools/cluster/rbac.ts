@@ -16,6 +16,7 @@ interface Role {
   readonly private?: readonly object[];
   readonly privatePush?: readonly object[];
   readonly moved?: readonly object[];
+  readonly dedicatedNodes?: readonly object[];
   readonly home: readonly object[];
 }
 
@@ -25,7 +26,7 @@ const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: 
 
 /**
  * A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart, except those of
- * `pushManifests`.
+ * `pushManifests` and `dedicatedNodesManifests`.
  *
  * @param privateNamespace Namespace of the Secrets that only the operator reads. Default: the home namespace.
  */
@@ -52,6 +53,14 @@ export function pushManifests(homeNamespace: string, privateNamespace = homeName
     ...granted({ ...grant, name: `${users.operator}-push`, rules: push, namespace: homeNamespace }),
     ...granted({ ...grant, name: `${users.operator}-authority`, rules: privatePush, namespace: privateNamespace }),
   ]);
+}
+
+/** The operator's rules for nodes of single Gateways, in addition to those of `roleManifests`. */
+export function dedicatedNodesManifests(homeNamespace: string): string {
+  const { dedicatedNodes = [] } = roleOf("operator");
+  const name = `${users.operator}-dedicated-nodes`;
+  const subject = userNamed(users.operator);
+  return list(granted({ name, subject, rules: dedicatedNodes, kind: "Role", namespace: homeNamespace }));
 }
 
 export interface NamespacedOptions {

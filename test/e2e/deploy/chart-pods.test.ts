@@ -6,6 +6,7 @@ import { after, before, describe } from "node:test";
 import { adminTests } from "./chart-admin.ts";
 import { badInput } from "./chart-bad-input.ts";
 import { awayFromEverybody, killedNode } from "./chart-crashes.ts";
+import { dedicatedNodes } from "./chart-dedicated-nodes.ts";
 import { installation, removal } from "./chart-install.ts";
 import { metricsTests } from "./chart-metrics.ts";
 import { pastedBlocks } from "./chart-pages.ts";
@@ -43,5 +44,7 @@ describe("Helm on a cluster with pods", () => {
   pluginImages(scene);
   rightsTests(scene);
   removal(scene);
+  // The chart creates GatewayClasses only if the cluster has the CRDs of the Gateway API, which `rightsTests` installs.
+  dedicatedNodes(scene);
   awayFromEverybody(scene);
 });

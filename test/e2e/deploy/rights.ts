@@ -12,6 +12,7 @@ import {
   runAllRevisionOperations,
 } from "../operator/all-operations.ts";
 import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/compare-rights.ts";
+import { runAllDedicatedNodesOperations } from "../operator/dedicated-nodes-operations.ts";
 import { minutes, namespace, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 
@@ -108,6 +109,7 @@ export function rightsTests(scene: () => Scene): void {
       await runAllOperatorOperations(here);
       await runAllAdminOperations(here);
       await runAllRevisionOperations(here);
+      await runAllDedicatedNodesOperations(here);
       await kubectl("delete", "gateway/incomplete");
       const label = "gateway.networking.k8s.io/gateway-name=incomplete";
       await waitFor(async () => (await kubectl("get", "services", "-l", label, "-o", "name")) === "", {
