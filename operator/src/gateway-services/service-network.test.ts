@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Resource, resourceKey } from "@sluice/crds";
+import { type GatewayParameters, type Resource, resourceKey } from "@sluice/crds";
 import { createEmitter } from "../emitter.ts";
 import { type WatchedKind, watchedKinds } from "../watch/cluster-state.ts";
 import type { ClusterChange } from "../watch/watch-stage.ts";
+import { gatewayObjectName } from "./object-names.ts";
 import { createServiceNetwork } from "./service-network.ts";
 
 const gateway = (name: string, port = 80): Resource => ({
@@ -66,6 +67,8 @@ function networkScene() {
     /** Puts the resources as one change. */
     put: (...resources: readonly Resource[]) => apply(resources),
     remove: (resource: Resource) => apply([resource], true),
+    fleetsOf: (nodes?: GatewayParameters["nodes"]) =>
+      network.fleetsOf(gateway("web"), nodes && ({ nodes } as GatewayParameters)),
     portOf: (name: string) => network.nodePortOf(gateway(name), 80),
     /** The Gateways reported since the last call. */
     reported: () => reported.splice(0),
@@ -133,5 +136,49 @@ describe("ports of the nodes", () => {
     const reads = context.mock.method(clusterState.ListenerSet, "get").mock;
     put(gateway("old"), ...Array.from({ length: 100 }, (_, index) => listenerSet(`set-${index}`, "old")));
     assert.equal(reads.callCount(), 200, "each is read when it changes, and once for the ports of its Gateway");
+  });
+});
+
+describe("the fleets of a Gateway", () => {
+  const own = gatewayObjectName(gateway("web"), "sluice");
+  const leadingTo = (fleet: string): Resource => {
+    const selector = fleet === "shared" ? { app: "nodes" } : { "sluice.dev/fleet": fleet };
+    const found = service("web", 10_000);
+    return { ...found, spec: { ...found.spec, selector } };
+  };
+  const pushService: Resource = {
+    ...service("push", 0),
+    metadata: {
+      ...service("push", 0).metadata,
+      labels: { "sluice.dev/gateway-class": "sluice", "sluice.dev/fleet": own },
+      annotations: { "sluice.dev/gateway": "shop/web" },
+    },
+  };
+
+  it("are both the former and the next one, until no connection reaches the former one any more", (context) => {
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const { put, remove, fleetsOf, reported } = networkScene();
+    assert.deepEqual([fleetsOf("Shared"), fleetsOf("Dedicated"), fleetsOf()], [["shared"], [own], []]);
+    put(gateway("web"), leadingTo("shared"));
+    assert.deepEqual([fleetsOf("Dedicated"), fleetsOf()], [[own, "shared"], ["shared"]]);
+    put(pushService);
+    put(leadingTo(own));
+    assert.deepEqual(fleetsOf("Dedicated"), [own, "shared"], "machines learn of the change at different times");
+    reported();
+    context.mock.timers.tick(15_000);
+    assert.deepEqual(reported(), ["shop/web"]);
+    assert.deepEqual([fleetsOf("Dedicated"), fleetsOf("Shared"), fleetsOf()], [[own], ["shared", own], [own]]);
+    put(leadingTo("shared"));
+    context.mock.timers.tick(15_000);
+    assert.deepEqual(fleetsOf("Shared"), ["shared", own], "its nodes still exist");
+    reported();
+    remove(pushService);
+    assert.deepEqual([reported(), fleetsOf("Shared")], [["shop/web"], ["shared"]]);
+  });
+
+  it("are known after a restart by the Service", () => {
+    const { put, fleetsOf } = networkScene();
+    put(gateway("web"), leadingTo(own));
+    assert.deepEqual([fleetsOf("Dedicated"), fleetsOf()], [[own], [own]]);
   });
 });
