@@ -30,7 +30,7 @@ const kindFor = ({ kind }: Resource): Kind => (kind === "Service" ? "CoreService
 export function createAppliedObjects({ client, events, manager, present, isClosed }: AppliedObjectsOptions) {
   /** By `refKey`: labels that are no longer wanted show up only here. */
   const applied = new Map<string, AppliedObject>();
-  /** By `refKey`: the last reported failure, so that a repeated one is not reported again. */
+  /** By Gateway and object: the last reported failure, so that a repeated one is not reported again. */
   const failures = new Map<string, string>();
 
   function isApplied(wanted: Resource, key: string): boolean {
@@ -47,7 +47,7 @@ export function createAppliedObjects({ client, events, manager, present, isClose
   async function attempt(gateway: string, key: string, write: () => Promise<unknown>): Promise<boolean> {
     try {
       await write();
-      failures.delete(key);
+      failures.delete(`${gateway} ${key}`);
       return true;
     } catch (error) {
       return fail(gateway, key, (error as Error).message);
@@ -55,10 +55,11 @@ export function createAppliedObjects({ client, events, manager, present, isClose
   }
 
   function fail(gateway: string, object: string, reason: string): false {
-    if (isClosed() || failures.get(object) === reason) return false;
-    failures.set(object, reason);
+    const failure = `${gateway} ${object}`;
+    if (isClosed() || failures.get(failure) === reason) return false;
+    failures.set(failure, reason);
     const [namespace = "", name = ""] = gateway.split("/");
-    const message = `cannot write ${object}: ${reason}`;
+    const message = `cannot write or delete ${object}: ${reason}`;
     events.record({ kind: "Gateway", namespace, name }, { reason: "ObjectNotWritten", message });
     return false;
   }
@@ -97,7 +98,12 @@ export function createAppliedObjects({ client, events, manager, present, isClose
         applied.delete(refKey(ref));
       });
     },
-    /** Reports what prevents a write. */
+    /**
+     * Reports what prevents the write or the deletion of an object of a Gateway (`namespace/name`), by an Event and in
+     * the log.
+     *
+     * @param object The `refKey` of the object.
+     */
     fail,
     /** Applies all objects again when they are next needed. */
     forgetAll: () => applied.clear(),

@@ -9,6 +9,7 @@ import {
   namespacedName,
   type Resource,
   type ResourceClient,
+  refKey,
 } from "@sluice/crds";
 import { SHARED_FLEET } from "@sluice/model";
 import type { DeriveStage } from "../derive/derive-stage.ts";
@@ -16,6 +17,7 @@ import type { NodeService } from "../publish/node-discovery.ts";
 import type { PublishStage } from "../publish/publish-stage.ts";
 import { createConcurrencyLimiter } from "../publish/push-limiter.ts";
 import type { PublishGate } from "../saved-state/publish-gate.ts";
+import { operatorSettings } from "../settings.ts";
 import { type AppliedObjectsOptions, createAppliedObjects } from "./applied-objects.ts";
 import { fleetSelector, isAutoscaled } from "./fleet-deployment.ts";
 import type { FleetDeployments } from "./fleet-deployments.ts";
@@ -154,10 +156,14 @@ export function createObjectWriter(options: ObjectWriterOptions) {
 
   async function writeFleet(key: string, { derived, parameters, nodes }: FleetToWrite): Promise<boolean> {
     const { gateway } = derived;
-    const template = deployments?.template();
     if (!deployments?.isSynced()) return false;
-    if (!template) return objects.fail(key, "Deployment", "the Deployment of SLUICE_NODE_DEPLOYMENT does not exist");
-    const deployment = deployments.get(gatewayObjectName(gateway, settings.class));
+    const name = gatewayObjectName(gateway, settings.class);
+    const template = deployments.template();
+    if (!template) {
+      const missing = refKey({ kind: "Deployment", namespace: nodeService.namespace, name });
+      return objects.fail(key, missing, `the Deployment of ${operatorSettings.nodeDeployment.variable} does not exist`);
+    }
+    const deployment = deployments.get(name);
     const options = { className: settings.class, nodes, template, present: deployment };
     let isComplete = true;
     if (deployment && isAutoscaled(deployment) && !parameters.autoscaling)
@@ -203,7 +209,7 @@ export function createObjectWriter(options: ObjectWriterOptions) {
       const isKnown = clusterState.Gateway.has(key);
       if (!isKnown && (await client.get({ kind: "Gateway", namespace, name })) !== null) return true;
     } catch (error) {
-      return objects.fail(key, "Gateway", (error as Error).message);
+      return objects.fail(key, `Gateway/${key}`, (error as Error).message);
     }
     return (!service || (await objects.remove(key, service.metadata, "CoreService"))) && removeFleet(key);
   }
