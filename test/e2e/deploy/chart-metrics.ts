@@ -14,7 +14,11 @@ const metrics: Readonly<Record<string, RegExp>> = {
 /** A ServiceMonitor of the chart. */
 interface Monitor extends Rendered {
   readonly spec: {
-    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly selector: {
+      readonly matchLabels: Readonly<Record<string, string>>;
+      /** All with the operator In. */
+      readonly matchExpressions?: readonly { readonly key: string; readonly values: readonly string[] }[];
+    };
     readonly endpoints: readonly { readonly port: string; readonly path: string }[];
   };
 }
@@ -37,7 +41,11 @@ export function metricsTests(scene: () => Scene): void {
     for (const { metadata, spec } of monitors) {
       const part = metadata.name.replace(`${release}-`, "");
       // EndpointSlices carry the labels of their Service.
-      const labels = Object.entries(spec.selector.matchLabels).map(([name, value]) => `${name}=${value}`);
+      const { matchLabels, matchExpressions = [] } = spec.selector;
+      const labels = [
+        ...Object.entries(matchLabels).map(([name, value]) => `${name}=${value}`),
+        ...matchExpressions.map(({ key, values }) => `${key} in (${values})`),
+      ];
       const found = JSON.parse(await kubectl("get", "endpointslices", "-l", labels.join(","), "-o", "json"));
       const slices: readonly Slice[] = found.items;
       const [endpoint] = spec.endpoints;
