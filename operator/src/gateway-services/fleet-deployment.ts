@@ -46,6 +46,7 @@ export function fleetDeployment(
   { metadata, template, podLabels, present }: FleetDeploymentOptions,
 ): Resource {
   const { replicas: _, selector: __, paused: ___, template: pods, ...others } = specOf(template);
+  const { annotations } = pods.metadata ?? {};
   const name = metadata.name;
   const matchLabels = fleetSelector(name);
   // Only an existing Deployment can leave its number of nodes to an autoscaler: without a number, it gets one node.
@@ -63,7 +64,7 @@ export function fleetDeployment(
       ...(!isAutoscaled && { replicas }),
       selector: { matchLabels },
       template: {
-        metadata: { labels: { ...podLabels, ...matchLabels }, annotations: pods.metadata?.annotations ?? {} },
+        metadata: { labels: { ...podLabels, ...matchLabels }, ...(annotations && { annotations }) },
         spec: podSpec(pods.spec, { deployment, serviceAccountName: name, matchLabels }),
       },
     },
@@ -104,7 +105,7 @@ interface PodSpecOptions {
 
 function podSpec(
   // The API server fills in `serviceAccount`, the older name of `serviceAccountName`.
-  { serviceAccount: _, containers, topologySpreadConstraints = [], ...others }: PodSpec,
+  { serviceAccount: _, containers, topologySpreadConstraints: constraints, ...others }: PodSpec,
   { deployment, serviceAccountName, matchLabels }: PodSpecOptions,
 ): object {
   const { resources, nodeSelector, tolerations, affinity, priorityClassName } = deployment;
@@ -116,6 +117,8 @@ function podSpec(
     serviceAccountName,
     automountServiceAccountToken: false,
     containers: containers.map((one) => (resources && one === gateway ? { ...one, resources } : one)),
-    topologySpreadConstraints: topologySpreadConstraints.map((one) => ({ ...one, labelSelector: { matchLabels } })),
+    ...(constraints && {
+      topologySpreadConstraints: constraints.map((one) => ({ ...one, labelSelector: { matchLabels } })),
+    }),
   };
 }
