@@ -67,3 +67,26 @@ test("an excluded route keeps its other listeners, excludes no others, and is se
   apply([older], { gone: true });
   assert.deepEqual(counts(), [1, 1]);
 });
+
+test("a route whose hosts are unchanged is not compared with the other routes of its listener", () => {
+  const conflicts = createRouteConflicts();
+  let reads = 0;
+  const claim = (kind: string, at: number) => {
+    const route = resource(kind, `${at}`, {});
+    const counted = {
+      ...route,
+      get metadata() {
+        reads++;
+        return route.metadata;
+      },
+    };
+    const attaching = [{ id: "shop/one/web", port: 80, stream: undefined, hosts: [undefined] }];
+    conflicts.set(`${kind}/shop/${at}`, { route: counted, attaching });
+  };
+  for (let at = 0; at < 200; at++) for (const kind of ["HTTPRoute", "GRPCRoute"]) claim(kind, at);
+  assert.equal(conflicts.resolve().size, 200);
+  reads = 0;
+  claim("HTTPRoute", 7);
+  assert.equal(conflicts.resolve().size, 0);
+  assert.ok(reads < 10, `${reads} reads of metadata`);
+});

@@ -2,6 +2,7 @@
  * HTTPRoutes and GRPCRoutes with a common hostname on a listener exclude each other: the older route is accepted there
  * (Gateway API, GRPCRoute `spec.hostnames`).
  */
+import { isDeepStrictEqual } from "node:util";
 import { type AttachedListener, byAge, type DerivedRoute, MultiMap, Relation, type Resource } from "@sluice/crds";
 
 /** A route that attaches to a listener. */
@@ -24,14 +25,14 @@ export function createRouteConflicts() {
     set(key: string, derived: Pick<DerivedRoute, "route" | "attaching"> | undefined): void {
       const attaching = derived?.attaching ?? [];
       const after = new Set(attaching.map(({ id }) => id));
-      for (const id of attached.set(key, after)) {
+      for (const id of attached.set(key, after).difference(after)) {
         listeners.get(id)?.remove(key);
         changedListeners.add(id);
       }
       if (!derived) return;
       for (const { id, hosts } of attaching) {
-        listeners.getOrInsertComputed(id, () => new ListenerRoutes()).add(key, { route: derived.route, hosts });
-        changedListeners.add(id);
+        const ofListener = listeners.getOrInsertComputed(id, () => new ListenerRoutes());
+        if (ofListener.put(key, { route: derived.route, hosts })) changedListeners.add(id);
       }
     },
 
@@ -59,15 +60,23 @@ class ListenerRoutes {
   /** By kind and the domains above the hosts. */
   readonly #byDomain = new MultiMap<string, string>();
   #undecided = new Set<string>();
+  /** The removed claims whose rivals have to be decided again. */
+  #removed: RouteClaim[] = [];
 
   get isEmpty(): boolean {
     return this.#claims.size === 0;
   }
 
-  add(key: string, claim: RouteClaim): void {
+  /** Returns false if nothing has changed on which a decision depends. */
+  put(key: string, claim: RouteClaim): boolean {
+    const known = this.#claims.get(key);
+    const isSame = known && byAge(known.route, claim.route) === 0 && isDeepStrictEqual(known.hosts, claim.hosts);
+    if (known && !isSame) this.remove(key);
     this.#claims.set(key, claim);
+    if (isSame) return false;
     this.#index(key, claim, "add");
     this.#undecided.add(key);
+    return true;
   }
 
   remove(key: string): void {
@@ -76,17 +85,27 @@ class ListenerRoutes {
     this.#claims.delete(key);
     this.#index(key, claim, "delete");
     this.#undecided.add(key);
-    for (const rival of this.#rivalsOf(claim)) this.#undecided.add(rival);
+    this.#removed.push(claim);
   }
 
   /** Returns the routes that have other conflicts than before. */
   resolve(): readonly string[] {
-    const connected = this.#undecided;
-    this.#undecided = new Set();
+    const [connected, removed] = [this.#undecided, this.#removed];
+    [this.#undecided, this.#removed] = [new Set(), []];
+    // Thousands of routes may have the same rivals: each set of them is added once.
+    const added = new Set<ReadonlySet<string>>();
+    const addRivalsOf = (claim: RouteClaim) => {
+      for (const rivals of this.#rivalsOf(claim)) {
+        if (added.has(rivals)) continue;
+        added.add(rivals);
+        for (const rival of rivals) connected.add(rival);
+      }
+    };
+    for (const claim of removed) addRivalsOf(claim);
     // The set grows during the iteration.
     for (const key of connected) {
       const claim = this.#claims.get(key);
-      for (const rival of claim ? this.#rivalsOf(claim) : []) connected.add(rival);
+      if (claim) addRivalsOf(claim);
     }
     const after = refusedOf(
       [...connected].flatMap((key) => {
@@ -111,16 +130,16 @@ class ListenerRoutes {
     }
   }
 
-  /** The routes of other kinds with a common host. */
-  *#rivalsOf({ route, hosts }: RouteClaim): Generator<string> {
+  /** The routes of other kinds with a common host, in several sets. */
+  *#rivalsOf({ route, hosts }: RouteClaim): Generator<ReadonlySet<string>> {
     for (const kind of this.#byKind.keys()) {
       if (kind === route.kind) continue;
       for (const host of hosts) {
-        if (host === undefined) yield* this.#byKind.get(kind);
+        if (host === undefined) yield this.#byKind.get(kind);
         else {
           for (const other of ["", host, ...domainsAbove(host).map((domain) => `*.${domain}`)])
-            yield* this.#byHost.get(`${kind} ${other}`);
-          if (host.startsWith("*.")) yield* this.#byDomain.get(`${kind} ${host.slice(2)}`);
+            yield this.#byHost.get(`${kind} ${other}`);
+          if (host.startsWith("*.")) yield this.#byDomain.get(`${kind} ${host.slice(2)}`);
         }
       }
     }
