@@ -99,7 +99,7 @@ export { rejectOnAbort } from "./reject-on-abort.ts";
 export * from "./resource.ts";
 export * from "./revisions.ts";
 export { classOf, identityOf, sluiceKindOf } from "./translate/identity.ts";
-export { byAge, createAgeOrder } from "./translate/incremental/age-order.ts";
+export { type Aged, byAge, createAgeOrder } from "./translate/incremental/age-order.ts";
 export { DependencyIndex, isFewChanges } from "./translate/incremental/dependency-index.ts";
 export { MultiMap, Relation } from "./translate/incremental/relation.ts";
 export * from "./translate/incremental/resource-lookups.ts";

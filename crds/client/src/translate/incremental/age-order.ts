@@ -1,11 +1,16 @@
 /** The order of resources by age. */
 import type { Metadata, Resource } from "../../resource.ts";
 
+/** The members that decide the order. */
+export interface Aged {
+  readonly metadata: Pick<Metadata, "name" | "namespace" | "creationTimestamp">;
+}
+
 /**
  * Sorts older resources first. Resources of the same second are sorted by namespace and name, so that every replica
  * agrees.
  */
-export function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {
+export function byAge({ metadata: one }: Aged, { metadata: other }: Aged): number {
   return (
     compare(one.creationTimestamp ?? "", other.creationTimestamp ?? "") ||
     compare(one.namespace, other.namespace) ||
