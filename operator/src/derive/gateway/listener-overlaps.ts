@@ -1,6 +1,7 @@
 /** Listeners of different Gateways that exclude each other, because they share a port of the nodes. */
 import { isDeepStrictEqual } from "node:util";
 import {
+  type Aged,
   byAge,
   type DerivedGateway,
   type Finding,
@@ -11,20 +12,38 @@ import {
 } from "@sluice/crds";
 import type { DocumentListener } from "@sluice/model";
 
+/** The Gateway or the ListenerSet that has a listener. */
+type ClaimOwner = Aged & Pick<Resource, "kind">;
+
 interface Claim {
-  /** The Gateway or the ListenerSet that has the listener. */
-  readonly owner: Resource;
+  readonly owner: ClaimOwner;
   readonly listener: DocumentListener;
 }
 
 type Overlaps = ReadonlyMap<string, Finding>;
 
 export function createListenerOverlaps() {
-  /** By the port of the nodes, and by the name in the document. */
-  const claims = new Map<number, Map<string, Claim>>();
+  /** By the port of the nodes; the claims of the oldest owner first. */
+  const claims = new Map<number, Claim[]>();
   const findings = new Map<number, Overlaps>();
-  const wantedBy = new Map<string, readonly DocumentListener[]>();
+  const claimsBy = new Map<string, readonly Claim[]>();
   let changedPorts = new Set<number>();
+
+  function remove(claim: Claim): void {
+    const { port } = claim.listener;
+    const ofPort = claims.get(port) ?? [];
+    const at = ofPort.indexOf(claim);
+    if (at >= 0) ofPort.splice(at, 1);
+    changedPorts.add(port);
+  }
+
+  function add(claim: Claim): void {
+    const { port } = claim.listener;
+    const ofPort = claims.getOrInsertComputed(port, () => []);
+    const at = ofPort.findLastIndex(({ owner }) => byPrecedence(owner, claim.owner) <= 0);
+    ofPort.splice(at + 1, 0, claim);
+    changedPorts.add(port);
+  }
 
   return {
     /** The condition Conflicted of a listener that has to give way; undefined: it has not. */
@@ -32,33 +51,20 @@ export function createListenerOverlaps() {
 
     /** Replaces the listeners that a Gateway (`namespace/name`) and its ListenerSets want to have served. */
     set(key: string, derived: DerivedGateway | undefined): void {
-      for (const { port, name } of wantedBy.get(key) ?? []) {
-        claims.get(port)?.delete(name);
-        changedPorts.add(port);
-      }
-      wantedBy.delete(key);
-      if (!derived) return;
-      const wanted: DocumentListener[] = [];
-      claim(derived.gateway, derived.listeners);
-      for (const { listenerSet, listeners } of derived.listenerSets) claim(listenerSet, listeners);
-      wantedBy.set(key, wanted);
-
-      function claim(owner: Resource, listeners: readonly GatewayListener[]): void {
-        for (const { wanted: listener } of listeners) {
-          if (!listener) continue;
-          const { port, name } = listener;
-          claims.set(port, (claims.get(port) ?? new Map()).set(name, { owner, listener }));
-          changedPorts.add(port);
-          wanted.push(listener);
-        }
-      }
+      const before = claimsBy.get(key) ?? [];
+      const after = derived ? claimsOf(derived) : [];
+      if (isDeepStrictEqual(before, after)) return;
+      for (const claim of before) remove(claim);
+      for (const claim of after) add(claim);
+      if (after.length > 0) claimsBy.set(key, after);
+      else claimsBy.delete(key);
     },
 
     /** Decides about the changed listeners. Returns the Gateways that have other conflicts than before. */
     resolve(): ReadonlySet<string> {
       const changed = new Set<string>();
       for (const port of changedPorts) {
-        const ofPort = [...(claims.get(port)?.values() ?? [])];
+        const ofPort = claims.get(port) ?? [];
         const before: Overlaps = findings.get(port) ?? new Map();
         const after = overlapsOf(ofPort);
         if (ofPort.length === 0) claims.delete(port);
@@ -77,12 +83,13 @@ export function createListenerOverlaps() {
  * Of the listeners of one port that exclude each other, the one of the oldest Gateway or ListenerSet is served: one that
  * is added never takes the requests of another. A listener that is not served excludes no others.
  *
+ * @param claims Those of the oldest owner first.
  * @returns the conflicts, by the name in the document.
  */
 function overlapsOf(claims: readonly Claim[]): Overlaps {
   const overlaps = new Map<string, Finding>();
   const served = new Map<string, DocumentListener>();
-  const [oldest, ...others] = claims.toSorted((one, other) => byAge(one.owner, other.owner));
+  const [oldest, ...others] = claims;
   if (!oldest) return overlaps;
   const { protocol, public_port: port } = oldest.listener;
   const first = describe(oldest.listener);
@@ -100,6 +107,24 @@ function overlapsOf(claims: readonly Claim[]): Overlaps {
   }
   return overlaps;
 }
+
+function claimsOf({ gateway, listeners, listenerSets }: DerivedGateway): readonly Claim[] {
+  const claimed = (owner: Resource, wanted: readonly GatewayListener[]): readonly Claim[] =>
+    wanted.flatMap(({ wanted: listener }) => (listener ? [{ owner: claimOwner(owner), listener }] : []));
+  return [
+    ...claimed(gateway, listeners),
+    ...listenerSets.flatMap(({ listenerSet, listeners: ofSet }) => claimed(listenerSet, ofSet)),
+  ];
+}
+
+/** Without the members that change without effect on the order. */
+function claimOwner({ kind, metadata: { name, namespace, creationTimestamp } }: Resource): ClaimOwner {
+  return { kind, metadata: { name, namespace, ...(creationTimestamp !== undefined && { creationTimestamp }) } };
+}
+
+/** A Gateway and a ListenerSet may have the same age and name. */
+const byPrecedence = (one: ClaimOwner, other: ClaimOwner): number =>
+  byAge(one, other) || one.kind.localeCompare(other.kind);
 
 /** A ListenerSet is not named, because it may be one of another team. */
 function describe({ name }: DocumentListener): string {
