@@ -21,7 +21,7 @@ export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export { seconds } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
-export type { AttachedListener, ListenerOwner } from "./derive/gateway/attachment.ts";
+export { type AttachedListener, attachmentFactsOf, type ListenerOwner } from "./derive/gateway/attachment.ts";
 export { portsOf } from "./derive/gateway/backends.ts";
 export {
   allListeners,

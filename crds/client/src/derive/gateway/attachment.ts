@@ -6,6 +6,7 @@ import {
   type Finding,
   fails,
   GATEWAY_API,
+  type Listener,
   type ParentReference,
   type RouteKind,
   streamOf,
@@ -38,6 +39,19 @@ export interface AttachingRoute extends NamespaceFacts {
   readonly hostnames: readonly string[];
 }
 
+/** The parts of a listener that decide which routes attach to it, and for which hosts. */
+export interface AttachableListener extends Pick<GatewayListener, "id" | "kinds"> {
+  readonly listener: Pick<Listener, "name" | "port" | "hostname" | "protocol" | "allowedRoutes"> & {
+    readonly tls?: Pick<NonNullable<Listener["tls"]>, "mode">;
+  };
+}
+
+/** Values that are deeply equal if the same routes attach to both listeners, for the same hosts. */
+export const attachmentFactsOf = ({ id, kinds, listener }: AttachableListener): readonly unknown[] => {
+  const { name, port, hostname, protocol, allowedRoutes, tls } = listener;
+  return [id, kinds, name, port, hostname, protocol, allowedRoutes, tls?.mode];
+};
+
 /** A Gateway or ListenerSet to which routes may attach. */
 export interface ListenerOwner {
   readonly owner: Resource;
@@ -45,7 +59,7 @@ export interface ListenerOwner {
   readonly gateway: string;
   /** The client certificate for backends with TLS; undefined: none. */
   readonly certificate?: CertificateName | undefined;
-  readonly listeners: readonly GatewayListener[];
+  readonly listeners: readonly AttachableListener[];
   /** Why it has no listeners that can be served; undefined: it has, or they have reasons of their own. */
   readonly refused?: Finding | undefined;
 }
@@ -90,12 +104,13 @@ const describe = ({ sectionName, port }: Pick<ParentReference, "sectionName" | "
     .filter((part) => part !== false)
     .join(" and ");
 
-const namesOf = (listeners: readonly GatewayListener[]): string =>
+const namesOf = (listeners: readonly AttachableListener[]): string =>
   `the ${listeners.length === 1 ? "listener" : "listeners"} ${listeners.map(({ listener }) => listener.name).join(", ")}`;
 
-const needsLabels = ({ listener }: GatewayListener): boolean => listener.allowedRoutes?.namespaces?.from === "Selector";
+const needsLabels = ({ listener }: AttachableListener): boolean =>
+  listener.allowedRoutes?.namespaces?.from === "Selector";
 
-function allowsRoute({ listener }: GatewayListener, owner: Resource, route: AttachingRoute): boolean {
+function allowsRoute({ listener }: AttachableListener, owner: Resource, route: AttachingRoute): boolean {
   const { from = "Same", selector } = listener.allowedRoutes?.namespaces ?? {};
   return allowsNamespace({ from, ...(selector && { selector }) }, owner.metadata.namespace, route);
 }
