@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   allListeners,
+  attachmentFactsOf,
   type DerivedGateway,
   type DerivedListenerSet,
   deriveGateway,
@@ -126,7 +127,7 @@ export function createDerivedGateways(options: DerivedGatewaysOptions): DerivedG
       recordReplacement(changes, before?.resources ?? [], after?.resources ?? []);
       const hasOtherCertificate = !isDeepStrictEqual(before?.backendCertificate, after?.backendCertificate);
       const differs = !isDeepStrictEqual(before?.listeners, after?.listeners);
-      if (differs || hasOtherCertificate) tracking.markUsers(`Gateway/${key}`);
+      if (hasOtherCertificate || !isSameForRoutes(before, after)) tracking.markUsers(`Gateway/${key}`);
       if (hasOtherCertificate)
         for (const { listenerSet } of after?.listenerSets ?? [])
           tracking.markUsers(`ListenerSet/${resourceKey(listenerSet)}`);
@@ -148,7 +149,9 @@ export function createDerivedGateways(options: DerivedGatewaysOptions): DerivedG
         recordReplacement(changes, old?.resources ?? [], listenerSets.get(key)?.resources ?? []);
         if (old && one && isDeepStrictEqual([old.accepted, old.listeners], [one.accepted, one.listeners])) continue;
         record(`ListenerSet/${key}`, true);
-        tracking.markUsers(`ListenerSet/${key}`);
+        const [refusedBefore, refused] = [old, one].map((set) => (set?.isAttached ? undefined : set?.accepted));
+        if (!isSameForRoutes(old, one) || !isDeepStrictEqual(refusedBefore, refused))
+          tracking.markUsers(`ListenerSet/${key}`);
         isDifferent = true;
       }
       return isDifferent;
@@ -167,3 +170,9 @@ export function createDerivedGateways(options: DerivedGatewaysOptions): DerivedG
 
   return { gateways, listenerSets, listeners: () => listeners, unsettled: named.unsettled, derive };
 }
+
+type Listeners = Pick<DerivedGateway, "listeners">;
+
+/** Whether the same routes attach to the listeners before and after a change, for the same hosts. */
+const isSameForRoutes = (before: Listeners | undefined, after: Listeners | undefined): boolean =>
+  isDeepStrictEqual(before?.listeners.map(attachmentFactsOf), after?.listeners.map(attachmentFactsOf));

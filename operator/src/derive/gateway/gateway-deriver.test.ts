@@ -168,9 +168,9 @@ test("a route for which too many Plugins would be attached is closed while they 
   assert.deepEqual(counts("p3"), [0, 1025]);
 });
 
-test("a Gateway whose ports have changed is a change of the document", () => {
+test("a Gateway whose ports have changed is a change of the document, and its routes are not derived again", () => {
   const { apply, derive, reported, network } = deriveScene();
-  apply([gateway("one")]);
+  apply([gateway("one"), gatewayRoute("a")]);
   network.nodePortOf = () => undefined;
   network.changes.emit(new Set(["shop/one"]));
   assert.deepEqual(reported(), ["Gateway/shop/one"]);
