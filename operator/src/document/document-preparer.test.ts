@@ -43,11 +43,39 @@ test("a change during a full translation is in the next document only", () => {
   assert.equal(second.built.snapshot.services.size, 299);
 });
 
-test("a few changes are translated in one step, however many resources exist", () => {
-  const { make, put } = scene();
+test("a change during the translation of some changes is in the next document only", () => {
+  const { make, put, remove } = scene();
   runToCompletion(make(null));
-  put("Service", "s1", { spec: { url: "http://changed.test" } });
-  const { done, value } = make(new Set(["Service/default/s1"])).next();
-  assert.ok(done && value);
-  assert.deepEqual(value.changed, new Set(["Service/default/s1"]));
+  const changed = new Set<string>();
+  for (let at = 0; at < 60; at++) {
+    put("Service", `s${at}`, { spec: { url: `http://changed-${at}.test` } });
+    changed.add(`Service/default/s${at}`);
+  }
+  const steps = make(changed);
+  for (let step = 0; step < 30; step++) assert.ok(!steps.next().done, "the translation ended within 30 steps");
+  put("Service", "s59", { spec: { url: "http://late.test" } });
+  remove("Service", "s299");
+  const first = runToCompletion(steps);
+  assert.equal(names(first).filter((name) => `${name}`.startsWith("changed-")).length, 60);
+  assert.equal(first.built.snapshot.services.size, 300);
+
+  const second = runToCompletion(make(new Set(["Service/default/s59", "Service/default/s299"])));
+  assert.equal(names(second).filter((name) => `${name}`.startsWith("changed-")).length, 59);
+  assert.ok(names(second).includes("late.test"));
+  assert.equal(second.built.snapshot.services.size, 299);
 });
+
+for (const [count, most] of [
+  [1, 5],
+  [70, 300],
+] as const)
+  test(`${count} of 300 resources are translated again in at most ${most} steps`, () => {
+    const { make, put } = scene();
+    runToCompletion(make(null));
+    const changed = Array.from({ length: count }, (_, at) => `s${at}`);
+    for (const name of changed) put("Service", name, { spec: { url: `http://${name}.changed.test` } });
+    let steps = 0;
+    for (const preparing = make(new Set(changed.map((name) => `Service/default/${name}`))); ; steps++)
+      if (preparing.next().done) break;
+    assert.ok(steps <= most, `${steps} steps`);
+  });

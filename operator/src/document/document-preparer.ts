@@ -12,7 +12,7 @@ import { buildSnapshotSliced, emptyBuild, type SnapshotBuild, type SnapshotBuild
 export interface PreparedDocument extends Pick<Translation, "problems" | "owners"> {
   readonly built: SnapshotBuild;
   readonly invalidListeners: SnapshotBuildResult["invalidListeners"];
-  /** All resources as of the start of a full translation; after an incremental one, the current resources. */
+  /** All resources as of the start of the translation. */
   readonly resources: ClusterState;
   /** `refKey`s of all resources that may differ from the last result; null: all of them. */
   readonly changed: ReadonlySet<string> | null;
@@ -40,17 +40,14 @@ export function createDocumentPreparer({ clusterState, batches, translator, list
    * preparation was started; null: unknown.
    */
   return function* prepare(changed: ReadonlySet<string> | null): TimeSliced<PreparedDocument> {
-    let resources = clusterState;
+    // A translation may take several turns of the event loop, during which resources may change.
+    const resources = copyClusterState(clusterState);
     const currentListeners = listeners();
-    let held = batches.holdBack(resources);
+    const held = batches.holdBack(resources);
     const mayDiffer = changed?.union(inBatches).union(keysOf(held)) ?? null;
-    let translated = mayDiffer && translator.translateIncremental(held.clusterState, mayDiffer);
-    if (!translated) {
-      // A full translation takes several turns of the event loop, during which resources may change.
-      resources = copyClusterState(clusterState);
-      held = batches.holdBack(resources);
-      translated = yield* translator.translateAll(held.clusterState);
-    }
+    const translated =
+      (mayDiffer && (yield* translator.translateIncremental(held.clusterState, mayDiffer))) ??
+      (yield* translator.translateAll(held.clusterState));
     const translation = withHeldBack(translated, held);
     const result = yield* buildSnapshotSliced(built, { ...translation, listeners: currentListeners });
     built = result.built;

@@ -22,6 +22,7 @@ import {
   perEndpointSection,
 } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
+import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { outcomeOf, withOutcome } from "./fallback/outcome.ts";
 import { backendEndpoints } from "./references/backend-endpoints.ts";
@@ -86,8 +87,14 @@ export function createTranslateIncremental(
     return { cached, createdAt: resource.metadata.creationTimestamp, isPlain: true };
   }
 
-  /** Returns undefined when everything has to be translated again. */
-  return (clusterState: ClusterState, changed: ReadonlySet<string>): Translation | undefined => {
+  /**
+   * Translates the changes in steps. The result is undefined when everything has to be translated again. The cluster
+   * state must not change before the last step.
+   */
+  return function* translateIncremental(
+    clusterState: ClusterState,
+    changed: ReadonlySet<string>,
+  ): TimeSliced<Translation | undefined> {
     const items = perCollection(() => new Map<string, Item | undefined>());
     const endpoints = perEndpointSection(() => new Map<string, EndpointLists[EndpointSection] | undefined>());
     const problems = new Map<string, readonly Problem[] | undefined>();
@@ -154,6 +161,7 @@ export function createTranslateIncremental(
     const byKind = Map.groupBy(affectedBy(changed, clusterState), (key) => parseRefKey(key).kind);
     for (const kind of kindOrder) {
       for (const key of byKind.get(kind) ?? []) {
+        yield;
         const before = resources.get(key);
         const after = translateNow(clusterState[kind].get(parseRefKey(key).key), clusterState);
         if (before && !before.isPlain) return undefined;
@@ -164,8 +172,14 @@ export function createTranslateIncremental(
       }
     }
     // Removals come first: an added entity may have the name of a removed one.
-    for (const { key, before } of pending) if (before && !removeResource(key, before)) return undefined;
-    for (const { key, after } of pending) if (after && !addResource(key, after)) return undefined;
+    for (const { key, before } of pending) {
+      yield;
+      if (before && !removeResource(key, before)) return undefined;
+    }
+    for (const { key, after } of pending) {
+      yield;
+      if (after && !addResource(key, after)) return undefined;
+    }
     for (const { key, after } of pending) if (!after) cache.forget(key);
     translation = {
       items: perCollection((collection) => translation.items[collection].with(items[collection])),

@@ -4,7 +4,7 @@
  */
 import { classOf as byItself, createResourceLookups, isFewChanges, type Resource } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
-import { runToCompletion } from "../time-slicing.ts";
+import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { createTranslateAll, type FullTranslation } from "./translate-all.ts";
 import { createTranslateIncremental } from "./translate-incremental.ts";
@@ -21,9 +21,6 @@ export interface TranslatorOptions {
   readonly lastValid?: LastValidVersions;
 }
 
-/** More changes than this would take too long for one turn of the event loop. A full translation is sliced. */
-const MAX_CHANGED_LIMIT = 1000;
-
 export function createTranslator(options: TranslatorOptions) {
   const cache = createResourceTranslations(options.homeNamespace, options.lastValid);
   const { homeNamespace, classOf = byItself } = options;
@@ -35,18 +32,21 @@ export function createTranslator(options: TranslatorOptions) {
 
   return {
     /**
-     * Continues the last translation; undefined: everything has to be translated.
+     * Continues the last translation in steps; undefined: everything has to be translated. Until the last step, the
+     * state must not change and no other translation may run.
      *
      * @param changed `refKey`s of all resources that were deleted, or in which more than status and bookkeeping
      * changed, since the last translated state.
      */
-    translateIncremental(clusterState: ClusterState, changed: ReadonlySet<string>) {
-      if (!last || changed.size > MAX_CHANGED_LIMIT || !isFewChanges(changed.size, last.resources.size))
-        return undefined;
+    *translateIncremental(
+      clusterState: ClusterState,
+      changed: ReadonlySet<string>,
+    ): TimeSliced<Translation | undefined> {
+      if (!last || !isFewChanges(changed.size, last.resources.size)) return undefined;
       const translate = translateIncremental ?? createTranslateIncremental(last, cache, lookups);
       // An incremental translation that failed midway must not be continued.
       translateIncremental = undefined;
-      const translation = translate(clusterState, changed);
+      const translation = yield* translate(clusterState, changed);
       if (translation) translateIncremental = translate;
       return translation;
     },
@@ -68,6 +68,6 @@ export type Translator = ReturnType<typeof createTranslator>;
 export function createTranslate(options: TranslatorOptions) {
   const translator = createTranslator(options);
   return (clusterState: ClusterState, changed: ReadonlySet<string> | null = null): Translation =>
-    (changed && translator.translateIncremental(clusterState, changed)) ??
+    (changed && runToCompletion(translator.translateIncremental(clusterState, changed))) ??
     runToCompletion(translator.translateAll(clusterState));
 }
