@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createEmitter } from "../emitter.ts";
 import type { PublishedDocument } from "../publish/publish-stage.ts";
 import type { Publisher } from "../publish/publisher.ts";
@@ -24,6 +25,8 @@ function syncScene(t: { after(end: () => void): void }) {
   });
   t.after(sync.close);
   return {
+    /** The calls since the last change of the state. */
+    called,
     /** Marks the source, and syncs. */
     mark(key: string): void {
       sync.mark([key]);
@@ -59,4 +62,26 @@ test("a source that changes again is not programmed by the revision before the c
   assert.deepEqual(after({ served: 1 }), ["programmed two"]);
   assert.deepEqual(after({ upToDate: true, revision: 2 }), ["translated one"]);
   assert.deepEqual(after({ served: 2 }), ["programmed one"]);
+});
+
+test("the calls for very many sources take several turns of the event loop, and none is lost", async (t) => {
+  const { mark, after, called } = syncScene(t);
+  after({ upToDate: false });
+  for (let at = 0; at < 250; at++) mark(`source ${at}`);
+  const first = after({ upToDate: true, revision: 2, served: 2 });
+  assert.ok(first.length < 250, `${first.length} calls in the first turn`);
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  assert.equal(new Set(called).size, 500);
+});
+
+test("a source that changes again before its call is called after the document with the change", async (t) => {
+  const { mark, after } = syncScene(t);
+  after({ upToDate: false });
+  for (let at = 0; at < 150; at++) mark(`source ${at}`);
+  const first = after({ upToDate: true, revision: 2 });
+  assert.ok(!first.includes("translated source 149"));
+  after({ upToDate: false });
+  mark("source 149");
+  for (let turn = 0; turn < 3; turn++) assert.ok(!after({}).includes("translated source 149"));
+  assert.ok(after({ upToDate: true, revision: 3 }).includes("translated source 149"));
 });

@@ -23,6 +23,8 @@ export interface SourceSyncOptions {
 
 /** Milliseconds between syncs of sources whose status could not be written. */
 const RESYNC_INTERVAL = 5000;
+/** The maximum number of calls in one turn of the event loop, so that the push of a large change need not wait for them. */
+const MAX_PER_TURN = 100;
 
 const noRevision: ReadonlySet<number> = new Set();
 
@@ -32,7 +34,10 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
   let untranslated = new Set<string>();
   /** The other sources that nodes may not serve yet, and the revision that has them: there are few revisions at a time. */
   const unserved = new Relation<string, number>();
+  /** The sources for which the callbacks are due. */
+  const [dueTranslated, dueProgrammed] = [new Set<string>(), new Set<string>()];
   const resync = setInterval(sync, RESYNC_INTERVAL).unref();
+  let nextTurn: NodeJS.Immediate | undefined;
   let closed = false;
 
   publish.progress.subscribe(sync);
@@ -45,11 +50,15 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
   function mark(keys: Iterable<string>): void {
     for (const key of keys) {
       unserved.set(key, noRevision);
+      dueTranslated.delete(key);
+      dueProgrammed.delete(key);
       untranslated.add(key);
     }
   }
 
   function sync(): void {
+    clearImmediate(nextTurn);
+    nextTurn = undefined;
     if (closed || gate.term() === null) return;
     if (untranslated.size > 0) {
       const revision = revisionNow();
@@ -60,9 +69,26 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
       for (const key of [...unserved.leftsOf(revision)]) {
         if (!isProgrammed(callbacks.fleetsOf?.(key))) continue;
         unserved.set(key, noRevision);
-        callbacks.onProgrammed(key);
+        dueProgrammed.add(key);
       }
     }
+    callDue();
+  }
+
+  function callDue(): void {
+    let left = MAX_PER_TURN;
+    for (const [keys, call] of [
+      [dueTranslated, callbacks.onTranslated],
+      [dueProgrammed, callbacks.onProgrammed],
+    ] as const)
+      for (const key of keys) {
+        if (left-- === 0) {
+          nextTurn = setImmediate(sync);
+          return;
+        }
+        keys.delete(key);
+        call(key);
+      }
   }
 
   /** Whether fleets serve a revision. Each combination of fleets is looked up once, because many sources share it. */
@@ -78,7 +104,7 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
     const reached = new Set([revision]);
     for (const key of translated) {
       unserved.set(key, reached);
-      callbacks.onTranslated(key);
+      dueTranslated.add(key);
     }
   }
 
@@ -91,6 +117,7 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
     close() {
       closed = true;
       clearInterval(resync);
+      clearImmediate(nextTurn);
     },
   };
 }
