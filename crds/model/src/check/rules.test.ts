@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
 import { test } from "node:test";
+import { compileRegex } from "@sluice/plugin-sdk";
+import fc from "fast-check";
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { withPort } from "./rules/hosts.ts";
 import { textRules } from "./rules.ts";
@@ -342,6 +344,9 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
   ],
   regex: [
     ["^bot|spider", undefined],
+    [String.raw`/v1\.0\-a\$/%41_~$`, undefined],
+    [String.raw`/a\1$`, "not a valid regex: /a\\1$ (invalid escape sequence: `\\1`)"],
+    ["/a$b+)", "not a valid regex: /a$b+) (unexpected ): `/a$b+)`)"],
     ["*", "not a valid regex: * (missing argument to repetition operator: `*`)"],
   ],
   "plugin-name": [
@@ -370,6 +375,16 @@ for (const [rule, rows] of Object.entries(cases)) {
     });
   }
 }
+
+test("every expression that is accepted without being compiled can be compiled", () => {
+  const part = fc.oneof(fc.constantFrom("\\", "$", "{", "(", "-", "|"), fc.string({ maxLength: 3 }));
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
+      const source = parts.join("");
+      assert.equal(textRules.regex?.(source) === undefined, compileRegex(source).violations === undefined, source);
+    }),
+  );
+});
 
 test("every text rule has test cases", () => {
   assert.deepEqual(Object.keys(cases).sort(), Object.keys(textRules).sort());
