@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { tool } from "../../../tools/programs/tool.ts";
-import { type RequestTarget, untilServed } from "../operator/proxy-requests.ts";
+import { type RequestTarget, type UntilOptions, untilServed } from "../operator/proxy-requests.ts";
 import { type BenchNode, createOperatorStage, type OperatorStage } from "../operator/stage.ts";
 import { type GatewaySize, populateGateways, servicesOf } from "./population.ts";
 
@@ -57,6 +57,7 @@ export async function createGatewayStage(size: GatewaySize): Promise<GatewayStag
 export async function untilAllServe(
   nodes: readonly BenchNode[],
   target: Omit<RequestTarget, "address">,
+  options?: UntilOptions,
 ): Promise<number> {
-  return Math.max(...(await Promise.all(nodes.map(({ address }) => untilServed({ address, ...target })))));
+  return Math.max(...(await Promise.all(nodes.map(({ address }) => untilServed({ address, ...target }, options)))));
 }
