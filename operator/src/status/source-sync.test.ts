@@ -6,14 +6,20 @@ import type { PublishedDocument } from "../publish/publish-stage.ts";
 import type { Publisher } from "../publish/publisher.ts";
 import { createSourceSync } from "./source-sync.ts";
 
-/** A leading operator with one node. `served` is the revision that the node has acknowledged. */
+/**
+ * A leading operator with one node, and one node of the fleet `own`, to which the sources whose key begins with `own`
+ * belong. `served` and `servedByOwn` are the revisions that the nodes have acknowledged.
+ */
 function syncScene(t: { after(end: () => void): void }) {
   const progress = createEmitter<PublishedDocument | null>();
-  const state = { upToDate: true, revision: 1, served: 0 };
+  const state = { upToDate: true, revision: 1, served: 0, servedByOwn: 0, lookups: 0 };
   const called: string[] = [];
   const publisher = {
     revision: () => state.revision,
-    acknowledgement: (revision: number) => ({ programmed: state.served >= revision }),
+    acknowledgement(revision: number, fleets?: readonly string[]) {
+      state.lookups++;
+      return { programmed: (fleets ? state.servedByOwn : state.served) >= revision };
+    },
   } as Publisher;
   const sync = createSourceSync({
     translate: { upToDate: () => state.upToDate },
@@ -22,9 +28,12 @@ function syncScene(t: { after(end: () => void): void }) {
     all: () => [],
     onTranslated: (key) => called.push(`translated ${key}`),
     onProgrammed: (key) => called.push(`programmed ${key}`),
+    fleetsOf: (key) => (key.startsWith("own") ? ["own"] : undefined),
   });
   t.after(sync.close);
   return {
+    /** How often an acknowledgement was looked up. */
+    lookups: () => state.lookups,
     /** The calls since the last change of the state. */
     called,
     /** Marks the source, and syncs. */
@@ -62,6 +71,19 @@ test("a source that changes again is not programmed by the revision before the c
   assert.deepEqual(after({ served: 1 }), ["programmed two"]);
   assert.deepEqual(after({ upToDate: true, revision: 2 }), ["translated one"]);
   assert.deepEqual(after({ served: 2 }), ["programmed one"]);
+});
+
+test("many sources wait together for the nodes of their fleet", (t) => {
+  const { mark, after, lookups } = syncScene(t);
+  after({ upToDate: false });
+  for (let at = 0; at < 40; at++) for (const name of ["one", "own"]) mark(`${name} ${at}`);
+  after({ upToDate: true, revision: 2 });
+  const before = lookups();
+  const programmed = after({ servedByOwn: 2 });
+  assert.equal(programmed.length, 40);
+  assert.ok(programmed.every((call) => call.startsWith("programmed own")));
+  assert.equal(lookups() - before, 2);
+  assert.equal(after({ served: 2 }).length, 40);
 });
 
 test("the calls for very many sources take several turns of the event loop, and none is lost", async (t) => {

@@ -26,21 +26,30 @@ const RESYNC_INTERVAL = 5000;
 /** The maximum number of calls in one turn of the event loop, so that the push of a large change need not wait for them. */
 const MAX_PER_TURN = 100;
 
-const noRevision: ReadonlySet<number> = new Set();
+const none: ReadonlySet<string> = new Set();
+
+interface FleetWait {
+  readonly revision: number;
+  readonly fleets: readonly string[] | undefined;
+}
 
 export function createSourceSync({ translate, publish, gate, all, ...callbacks }: SourceSyncOptions) {
   const { publisher } = publish;
   /** The sources whose current version may not be in a document yet. */
   let untranslated = new Set<string>();
-  /** The other sources that nodes may not serve yet, and the revision that has them: there are few revisions at a time. */
-  const unserved = new Relation<string, number>();
+  /** The other sources that nodes may not serve yet, and what they wait for. */
+  const unserved = new Relation<string, string>();
+  /** What sources wait for, by name. There are few at a time, because many sources have the same fleets. */
+  const waits = new Map<string, FleetWait>();
+  /** Whether nodes may serve more than at the last sync. */
+  let isProgressNew = true;
   /** The sources for which the callbacks are due. */
   const [dueTranslated, dueProgrammed] = [new Set<string>(), new Set<string>()];
-  const resync = setInterval(sync, RESYNC_INTERVAL).unref();
+  const resync = setInterval(onProgress, RESYNC_INTERVAL).unref();
   let nextTurn: NodeJS.Immediate | undefined;
   let closed = false;
 
-  publish.progress.subscribe(sync);
+  publish.progress.subscribe(onProgress);
   gate.terms.subscribe((term) => {
     if (term === null) return;
     mark(all());
@@ -49,11 +58,16 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
 
   function mark(keys: Iterable<string>): void {
     for (const key of keys) {
-      unserved.set(key, noRevision);
+      unserved.set(key, none);
       dueTranslated.delete(key);
       dueProgrammed.delete(key);
       untranslated.add(key);
     }
+  }
+
+  function onProgress(): void {
+    isProgressNew = true;
+    sync();
   }
 
   function sync(): void {
@@ -64,15 +78,21 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
       const revision = revisionNow();
       if (revision !== null) reachRevision(revision);
     }
-    for (const revision of [...unserved.rights()]) {
-      const isProgrammed = programmedIn(revision);
-      for (const key of [...unserved.leftsOf(revision)]) {
-        if (!isProgrammed(callbacks.fleetsOf?.(key))) continue;
-        unserved.set(key, noRevision);
+    if (isProgressNew) endWaits();
+    callDue();
+  }
+
+  function endWaits(): void {
+    isProgressNew = false;
+    for (const [name, { revision, fleets }] of waits) {
+      const waiting = unserved.leftsOf(name);
+      if (waiting.size > 0 && !publisher.acknowledgement(revision, fleets).programmed) continue;
+      waits.delete(name);
+      for (const key of [...waiting]) {
+        unserved.set(key, none);
         dueProgrammed.add(key);
       }
     }
-    callDue();
   }
 
   function callDue(): void {
@@ -91,19 +111,19 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
       }
   }
 
-  /** Whether fleets serve a revision. Each combination of fleets is looked up once, because many sources share it. */
-  function programmedIn(revision: number): (fleets: readonly string[] | undefined) => boolean {
-    const results = new Map<string, boolean>();
-    return (fleets) =>
-      results.getOrInsertComputed(fleets?.join() ?? "", () => publisher.acknowledgement(revision, fleets).programmed);
-  }
-
   function reachRevision(revision: number): void {
     const translated = untranslated;
     untranslated = new Set();
-    const reached = new Set([revision]);
+    isProgressNew = true;
+    const names = new Map<string, ReadonlySet<string>>();
     for (const key of translated) {
-      unserved.set(key, reached);
+      const fleets = callbacks.fleetsOf?.(key);
+      const name = [revision, ...(fleets ?? [])].join(" ");
+      waits.set(name, { revision, fleets });
+      unserved.set(
+        key,
+        names.getOrInsertComputed(name, () => new Set([name])),
+      );
       dueTranslated.add(key);
     }
   }
