@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createEmitter } from "../emitter.ts";
 import type { PublishedDocument } from "../publish/publish-stage.ts";
@@ -96,11 +96,27 @@ test("the calls for very many sources take several turns of the event loop, and 
   assert.equal(new Set(called).size, 500);
 });
 
-test("a source that changes again before its call is called after the document with the change", async (t) => {
+for (const [end, run] of [
+  ["the nodes serve the document", ({ after }) => void after({ served: 2 })],
+  ["a second has passed", () => mock.timers.tick(1000)],
+] satisfies readonly [string, (scene: ReturnType<typeof syncScene>) => void][])
+  test(`the calls for very many sources begin when ${end}`, (t) => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    t.after(() => mock.timers.reset());
+    const scene = syncScene(t);
+    const { mark, after, called } = scene;
+    after({ upToDate: false });
+    for (let at = 0; at < 150; at++) mark(`source ${at}`);
+    assert.deepEqual(after({ upToDate: true, revision: 2 }), []);
+    run(scene);
+    assert.ok(called.includes("translated source 0"));
+  });
+
+test("a source that changes again before its call is called after the document with the change", (t) => {
   const { mark, after } = syncScene(t);
   after({ upToDate: false });
   for (let at = 0; at < 150; at++) mark(`source ${at}`);
-  const first = after({ upToDate: true, revision: 2 });
+  const first = after({ upToDate: true, revision: 2, served: 2 });
   assert.ok(!first.includes("translated source 149"));
   after({ upToDate: false });
   mark("source 149");

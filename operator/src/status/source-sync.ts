@@ -25,6 +25,11 @@ export interface SourceSyncOptions {
 const RESYNC_INTERVAL = 5000;
 /** The maximum number of calls in one turn of the event loop, so that the push of a large change need not wait for them. */
 const MAX_PER_TURN = 100;
+/**
+ * Milliseconds for which the calls for more sources than that wait for the nodes to serve the document: the writes of
+ * statuses take CPU time of the API server, which may run on the same machines as the nodes.
+ */
+const MAX_HOLD = 1000;
 
 const none: ReadonlySet<string> = new Set();
 
@@ -47,6 +52,8 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
   const [dueTranslated, dueProgrammed] = [new Set<string>(), new Set<string>()];
   const resync = setInterval(onProgress, RESYNC_INTERVAL).unref();
   let nextTurn: NodeJS.Immediate | undefined;
+  /** While the calls for translated sources wait: for which revision, and the timer that ends the wait. */
+  let hold: { readonly revision: number; readonly timer: NodeJS.Timeout } | undefined;
   let closed = false;
 
   publish.progress.subscribe(onProgress);
@@ -79,7 +86,13 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
       if (revision !== null) reachRevision(revision);
     }
     if (isProgressNew) endWaits();
+    if (hold && publisher.acknowledgement(hold.revision).programmed) endHold();
     callDue();
+  }
+
+  function endHold(): void {
+    clearTimeout(hold?.timer);
+    hold = undefined;
   }
 
   function endWaits(): void {
@@ -97,18 +110,17 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
 
   function callDue(): void {
     let left = MAX_PER_TURN;
-    for (const [keys, call] of [
-      [dueTranslated, callbacks.onTranslated],
-      [dueProgrammed, callbacks.onProgrammed],
-    ] as const)
+    const callAll = (keys: Set<string>, call: (key: string) => void): boolean => {
       for (const key of keys) {
-        if (left-- === 0) {
-          nextTurn = setImmediate(sync);
-          return;
-        }
+        if (left-- === 0) return false;
         keys.delete(key);
         call(key);
       }
+      return true;
+    };
+    const isDone =
+      (hold || callAll(dueTranslated, callbacks.onTranslated)) && callAll(dueProgrammed, callbacks.onProgrammed);
+    if (!isDone) nextTurn = setImmediate(sync);
   }
 
   function reachRevision(revision: number): void {
@@ -126,6 +138,12 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
       );
       dueTranslated.add(key);
     }
+    if (translated.size <= MAX_PER_TURN) return;
+    const release = () => {
+      endHold();
+      sync();
+    };
+    hold ??= { revision, timer: setTimeout(release, MAX_HOLD).unref() };
   }
 
   /** The revision that has all sources; null: a change was not translated yet. */
@@ -138,6 +156,7 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
       closed = true;
       clearInterval(resync);
       clearImmediate(nextTurn);
+      endHold();
     },
   };
 }
