@@ -117,7 +117,11 @@ class CompiledRuntime implements Runtime {
     const { services } = this.snapshot;
     return (this.#routerFor(request) ?? Router.empty).explain(request, {
       size,
-      isServed: ({ service }) => service === null || services.get(service.id)?.enabled === true,
+      disabledService({ service }) {
+        if (service === null) return null;
+        const { enabled = false, name = null } = services.get(service.id) ?? {};
+        return enabled ? null : (name ?? service.id);
+      },
     });
   }
 

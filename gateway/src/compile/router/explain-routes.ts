@@ -9,8 +9,8 @@ import { acceptsHeader, acceptsServerName, type HeaderRule, type RouteEntry } fr
 export interface ExplainEntriesOptions {
   /** Maximum number of entries in the result. */
   readonly size: number;
-  /** Whether the route's service is enabled, or the route has none. */
-  readonly isServed: (route: SnapshotRoute) => boolean;
+  /** The name or id of the route's service if it is disabled; null: it is enabled, or the route has no service. */
+  readonly disabledService: (route: SnapshotRoute) => string | null;
 }
 
 /**
@@ -23,9 +23,9 @@ export interface ExplainEntriesOptions {
 export function* explainEntries(
   entries: Iterable<readonly RouteEntry[]>,
   request: RoutableRequest,
-  { size, isServed }: ExplainEntriesOptions,
+  { size, disabledService }: ExplainEntriesOptions,
 ): Generator<undefined, ExplainedRoutes> {
-  const lookup: Lookup = { request, hosts: hostKeysOf(request), isServed };
+  const lookup: Lookup = { request, hosts: hostKeysOf(request), disabledService };
   const nearest: RankedEntry[] = [];
   let count = 0;
   for (const ofRoute of entries) {
@@ -60,10 +60,12 @@ const ranks: readonly (RouteAttribute | null)[] = [
 function rankedEntry(entry: RouteEntry, lookup: Lookup): RankedEntry {
   const other = mismatchBesidesHost(entry, lookup);
   if (hasHost(entry, lookup)) return { entry, attribute: other, nearness: ranks.indexOf(other) };
-  // With many hosts, nearly all entries differ in the host. These are ranked by their other attributes, and an entry
-  // whose host the request probably misspells ranks first. All of them rank below the entries that match the host.
+  // With many hosts, nearly all entries differ in the host. These are ranked by their other attributes, below the
+  // entries that match the host. An entry whose host is probably misspelt ranks above the entries of other paths, which
+  // may be many.
   const isMisspelt = other === null && suggestionFor(lookup.request.host, entry.hosts) !== "";
-  return { entry, attribute: "host", nearness: (ranks.indexOf(other) + (isMisspelt ? 0.5 : 0)) / ranks.length };
+  const nearness = isMisspelt ? ranks.indexOf("path") + 0.5 : ranks.indexOf(other) / ranks.length;
+  return { entry, attribute: "host", nearness };
 }
 
 const compareRanked = (one: RankedEntry, other: RankedEntry): number =>
@@ -90,7 +92,7 @@ function hostKeysOf(request: RoutableRequest): ReadonlySet<string> {
   return keys;
 }
 
-interface Lookup extends Pick<ExplainEntriesOptions, "isServed"> {
+interface Lookup extends Pick<ExplainEntriesOptions, "disabledService"> {
   readonly request: RoutableRequest;
   readonly hosts: ReadonlySet<string>;
 }
@@ -99,7 +101,7 @@ const hasHost = (entry: RouteEntry, { hosts }: Lookup): boolean =>
   entry.hosts.length === 0 || entry.hosts.some((host) => hosts.has(host));
 
 /** The first attribute after the host by which the entry does not match; null: all of them match. */
-function mismatchBesidesHost(entry: RouteEntry, { request, isServed }: Lookup): RouteAttribute | null {
+function mismatchBesidesHost(entry: RouteEntry, { request, disabledService }: Lookup): RouteAttribute | null {
   const { route, methods, headers, conditions, prefix, isExact, pattern } = entry;
   if (prefix !== null && !(isExact ? request.path === prefix : request.path.startsWith(prefix))) return "path";
   if (pattern !== null && pattern.matchPrefix(request.path) === undefined) return "path";
@@ -108,7 +110,7 @@ function mismatchBesidesHost(entry: RouteEntry, { request, isServed }: Lookup): 
   for (const on of ["header", "query", "share"] as const)
     if (conditions?.some((condition) => condition.on === on && !conditionHolds(condition, request))) return on;
   if (!acceptsServerName(entry, request)) return "sni";
-  return isServed(route) ? null : "service";
+  return disabledService(route) === null ? null : "service";
 }
 
 interface DescribeOptions extends Lookup {
@@ -116,13 +118,17 @@ interface DescribeOptions extends Lookup {
   readonly chosen: RouteEntry | null;
 }
 
-function described({ entry, attribute }: RankedEntry, { request, chosen }: DescribeOptions): ExplainedRoute {
-  const mismatch = attribute && { attribute, reason: reasonOf(entry, attribute, request) };
+function described({ entry, attribute }: RankedEntry, { chosen, ...lookup }: DescribeOptions): ExplainedRoute {
+  const mismatch = attribute && { attribute, reason: reasonOf(entry, attribute, lookup) };
   const lostBecause = mismatch || !chosen || chosen === entry ? null : precedenceReason(chosen, entry);
   return { route: entry.route, path: entry.path, mismatch, lostBecause };
 }
 
-function reasonOf(entry: RouteEntry, attribute: RouteAttribute, request: RoutableRequest): string {
+function reasonOf(
+  entry: RouteEntry,
+  attribute: RouteAttribute,
+  { request, disabledService }: Pick<Lookup, "request" | "disabledService">,
+): string {
   const { route, hosts, path, methods, headers, conditions, serverNames } = entry;
   switch (attribute) {
     case "host":
@@ -142,7 +148,7 @@ function reasonOf(entry: RouteEntry, attribute: RouteAttribute, request: Routabl
     case "sni":
       return `${named("TLS server name", request.serverName)} is not ${oneOf(serverNames ?? [])}`;
     case "service":
-      return `the service ${route.service?.id ?? ""} is disabled`;
+      return `the service ${disabledService(route)} is disabled`;
   }
 }
 

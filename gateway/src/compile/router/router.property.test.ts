@@ -122,7 +122,7 @@ function expected(table: readonly SnapshotRoute[], request: RoutableRequest): re
 
 /** The first route that matches, by the explanation of all routes. */
 function explained(router: Router, request: RoutableRequest): string | null {
-  const steps = router.explain(request, { size: 1000, isServed: () => true });
+  const steps = router.explain(request, { size: 1000, disabledService: () => null });
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value.nearest.find(({ mismatch }) => mismatch === null)?.route.name ?? null;
