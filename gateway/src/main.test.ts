@@ -23,7 +23,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ["help gateway", 0, /^Usage: sluice gateway \[options\]\n/],
   ["version", 0, version],
   ["--version", 0, version],
-  ["version --help", 0, /^Usage: sluice version /],
+  ["version --help", 0, /^Usage: sluice version [\s\S]*\nExamples:\n {2}sluice version\n/],
   [
     "version now",
     2,
@@ -83,6 +83,12 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
     1,
     /\nSLUICE_ENGINE +reply-from +--engine\n[\s\S]*\nsluice: --settings: the settings file none\.yml cannot be read: ENOENT/,
   ],
+  [
+    "get rotes",
+    2,
+    /^sluice get: [^\n]*'rotes' is invalid[^\n]*\n\(Did you mean routes\?\)\nTry 'sluice get --help'\.\n$/,
+  ],
+  ["get routes -o jsn", 2, /^sluice get: [^\n]*'jsn' is invalid[^\n]*\n\(Did you mean json\?\)\n/],
   ["settings gatewy", 2, /^sluice settings: unknown command 'gatewy'\n\(Did you mean gateway\?\)\n/],
   ["start", 1, /^sluice: SLUICE_FILE must be set: the declarative file\n$/, { SLUICE_STORE: "file" }],
   ["start", 1, /^sluice: SLUICE_STORE: expected one of: database, file, not 'cluster'\n$/, { SLUICE_STORE: "cluster" }],

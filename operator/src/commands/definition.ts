@@ -64,6 +64,7 @@ export const operatorProgram: CommandDefinition<OperatorCommand> = {
     {
       name: "version",
       summary: "prints the version",
+      examples: [{ line: "sluice-operator version", effect: "the version, as `sluice-operator --version` prints it" }],
       async load() {
         const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
         return { settings: {}, run: async () => console.log(manifest.version) };

@@ -41,7 +41,7 @@ export interface CommandDefinition<Loaded extends LoadedCommand = LoadedCommand>
   readonly arguments?: readonly ArgumentDefinition[];
   /** By long name. */
   readonly options?: Readonly<Record<string, OptionDefinition>>;
-  readonly examples?: readonly CommandExample[];
+  readonly examples: readonly [CommandExample, ...CommandExample[]];
   /** Exit codes other than 0, 1 and 2, and those of the three that have another meaning in this command. */
   readonly exitCodes?: Readonly<Record<number, string>>;
   readonly subcommands?: readonly CommandDefinition<Loaded>[];

@@ -10,7 +10,7 @@ export function describeCommands(program: CommandDefinition): string {
 export const describeExitCodes = (): string => codeList(exitCodes);
 
 function sectionsOf(definition: CommandDefinition, names: readonly string[]): readonly string[] {
-  const { summary, description, aliases = [], examples = [], exitCodes: codes, subcommands = [] } = definition;
+  const { summary, description, aliases = [], examples, exitCodes: codes, subcommands = [] } = definition;
   const name = names.join(" ");
   const parts = [
     `## ${name}`,
@@ -33,8 +33,7 @@ function sectionsOf(definition: CommandDefinition, names: readonly string[]): re
         ...Object.entries(definition.options ?? {}).map(optionRow),
       ],
     ),
-    examples.length > 0 &&
-      `\`\`\`sh\n${examples.map(({ line, effect }) => `# ${effect}\n${line}`).join("\n\n")}\n\`\`\``,
+    `\`\`\`sh\n${examples.map(({ line, effect }) => `# ${effect}\n${line}`).join("\n\n")}\n\`\`\``,
     codes && `Exit codes that differ from the common ones:\n\n${codeList(codes)}`,
   ];
   const section = `${parts.filter(Boolean).join("\n\n")}\n`;

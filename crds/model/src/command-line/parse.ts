@@ -84,7 +84,7 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
       writeErr: parts.write,
       outputError: (text, write) => write(text.replace(/^error: /, `${name}: `)),
     });
-  const { examples = [], exitCodes: codes = {} } = definition;
+  const { examples, exitCodes: codes = {} } = definition;
   const { arguments: positionals = [] } = definition;
   const shown = positionals.map(({ name: word, optional }) => (optional ? `[${word}]` : `<${word}>`));
   if (positionals.length > 0) command.usage(["[options]", ...shown].join(" "));
@@ -94,22 +94,16 @@ function programOf(definition: CommandDefinition, parts: ProgramParts, parents: 
     const mayLack = firstOptional !== -1 && at >= firstOptional;
     const added = new Argument(mayLack ? `[${argument.name}]` : `<${argument.name}>`, argument.description);
     const { choices, synonyms } = argument;
-    if (choices) added.choices([...choices]);
-    if (choices && synonyms)
-      added.argParser((word: string) => {
-        if (choices.includes(word) || synonyms.has(word)) return word;
-        throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.`);
-      });
+    if (choices) added.choices([...choices]).argParser(choiceParser(choices, synonyms));
     command.addArgument(added);
   }
   for (const [long, option] of Object.entries(definition.options ?? {})) command.addOption(optionOf(long, option));
   if (parts.named.at(-1) === definition && definition.load) addSettings(command, parts.settings);
   for (const subcommand of definition.subcommands ?? []) command.addCommand(programOf(subcommand, parts, names));
-  if (examples.length > 0)
-    command.addHelpText(
-      "after",
-      `\nExamples:\n${examples.map(({ line, effect }) => `  ${line}\n      ${effect}\n`).join("")}`,
-    );
+  command.addHelpText(
+    "after",
+    `\nExamples:\n${examples.map(({ line, effect }) => `  ${line}\n      ${effect}\n`).join("")}`,
+  );
   // Options after the name of a subcommand belong to it, even if this command has options of the same names.
   if (definition.subcommands) command.enablePositionalOptions();
   // The subcommands of a command whose words can only be their names.
@@ -136,13 +130,25 @@ const sentence = (summary: string): string => `${summary[0]?.toUpperCase()}${sum
 function optionOf(long: string, { short, value, description, ...definition }: OptionDefinition): Option {
   const flags = [...(short === undefined ? [] : [`-${short}`]), `--${long}`].join(", ");
   const option = new Option(value === undefined ? flags : `${flags} <${value}>`, description);
-  if (definition.choices) option.choices([...definition.choices]);
+  if (definition.choices) option.choices([...definition.choices]).argParser(choiceParser(definition.choices));
   if (definition.default !== undefined) option.default(definition.default);
   if (definition.required) option.makeOptionMandatory();
   if (definition.shortFor) option.conflicts(new Option(`--${definition.shortFor[0]}`).attributeName());
   if (definition.repeatable) option.argParser((text: string, earlier: readonly string[] = []) => [...earlier, text]);
   return option;
 }
+
+/** Unlike the parser that commander adds for choices, it accepts synonyms and suggests the closest choice. */
+const choiceParser =
+  (choices: readonly string[], synonyms: ReadonlyMap<string, string> = new Map()) =>
+  (word: string): string => {
+    if (choices.includes(word) || synonyms.has(word)) return word;
+    const found = closest(word, [...choices, ...synonyms.keys()]);
+    throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.${didYouMean(found)}`);
+  };
+
+/** As commander writes suggestions. */
+const didYouMean = (found: string | undefined): string => (found === undefined ? "" : `\n(Did you mean ${found}?)`);
 
 /** Adds the flags of settings. commander throws if a flag has the name of one of the command's options. */
 function addSettings(command: Command, settings: Declarations): void {
@@ -192,7 +198,7 @@ function refuseSubcommand(command: Command, subcommands: readonly CommandDefinit
     given,
     subcommands.map(({ name }) => name),
   );
-  command.error(`error: unknown command '${given}'${found === undefined ? "" : `\n(Did you mean ${found}?)`}`);
+  command.error(`error: unknown command '${given}'${didYouMean(found)}`);
 }
 
 function givenBy(

@@ -56,6 +56,7 @@ const completion: SluiceCommand = {
 const printVersion: SluiceCommand = {
   name: "version",
   summary: "prints the version",
+  examples: [{ line: "sluice version", effect: "the version of this command, as `sluice --version` prints it" }],
   async load() {
     const { version } = await import("../../settings/version.ts");
     return defineCommand({
