@@ -6,6 +6,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
+import type { Page } from "playwright-core";
 import { waitFor } from "../../../tools/process/index.ts";
 import { headingOf, KEY_OF_ANN, shopDocument, startConsole, violationsOf } from "../../product/console-pages.ts";
 
@@ -29,11 +30,25 @@ const pages: readonly (readonly [at: string, title: string | RegExp, shows: read
   ["#/traffic", "Traffic", ["Requests", "Latency"]],
   ["#/nowhere", "Page not found", []],
 ];
+/** The visible controls that Tab does not reach. Tab reaches one radio button of each group, so most are left out. */
+async function controlsWithoutTab(page: Page): Promise<readonly string[]> {
+  const count = await page.evaluate<number>(`
+    globalThis.reached = new Set();
+    document.addEventListener("focusin", ({ target }) => reached.add(target));
+    globalThis.controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary")].filter(
+      (one) => one.checkVisibility() && !one.matches(":disabled, [type=radio]:not(:checked)"));
+    controls.length`);
+  assert.ok(count > 0);
+  for (let pressed = 0; pressed < count + 10; pressed++) await page.keyboard.press("Tab");
+  return page.evaluate("controls.filter((one) => one.isConnected && !reached.has(one)).map((one) => one.outerHTML)");
+}
+
 for (const [at, title, shows] of pages) {
-  test(`the page ${at} shows the configuration, without a violation of axe's rules`, async () => {
+  test(`the page ${at} shows the configuration; Tab reaches every control, and axe's rules find no violation`, async () => {
     const page = await rig.open({ at });
     await headingOf(page, title);
     for (const text of shows) await page.locator("main").getByText(text).filter({ visible: true }).first().waitFor();
+    assert.deepEqual(await controlsWithoutTab(page), []);
     for (const width of [1280, 400]) {
       await page.setViewportSize({ width, height: 800 });
       for (const colorScheme of ["light", "dark"] as const) {
@@ -227,7 +242,31 @@ test("a read-only console shows everything and offers no change", async () => {
   await page.close();
 });
 
-test("of 10,000 routes the topology draws only those in view, and finds each one", async () => {
+/** Scrolls the topology in a hundred frames. Returns the milliseconds of CPU that the page needs for a frame. */
+async function scrollCost(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  // CPU time, which other processes of the machine do not change.
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const used = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+  };
+  const before = await used();
+  await page.evaluate(`new Promise((resolve) => {
+    const area = document.querySelector(".topology");
+    let left = 100;
+    const step = () => {
+      area.scrollBy(0, 400);
+      left--;
+      if (left > 0) requestAnimationFrame(step);
+      else resolve();
+    };
+    requestAnimationFrame(step);
+  })`);
+  return ((await used()) - before) * 10;
+}
+
+test("of 10,000 routes the topology draws only those in view, scrolls smoothly, and finds each one", async () => {
   const services = Array.from({ length: 1000 }, (_, service) => ({
     name: `service-${service}`,
     url: "http://127.0.0.1:9",
@@ -245,6 +284,8 @@ test("of 10,000 routes the topology draws only those in view, and finds each one
   await page.evaluate("document.querySelector('.topology').scrollTo(0, 168_012)");
   await page.getByText("service-500", { exact: true }).waitFor();
   assert.ok((await drawn()) < 30);
+  const cost = await scrollCost(page);
+  assert.ok(cost < 16, `a frame needs ${cost} ms of CPU, too much for 60 frames per second`);
   await page.getByRole("searchbox").fill("/999/7");
   await page.getByText("1 service, 1 route").waitFor();
   await page.getByRole("link", { name: "route-999-7" }).waitFor();
