@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { createDirectoryClient } from "@sluice/crds";
+import { setImmediate } from "node:timers/promises";
+import { createDirectoryClient, type ResourceClient, UnknownKind } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { operatorSettings } from "../settings.ts";
+import { watchedKinds } from "./cluster-state.ts";
 import { type ClusterChange, createWatchStage } from "./watch-stage.ts";
 
 /** A watch stage on a directory of resources. */
@@ -91,4 +93,32 @@ test("a status write is reported as a change that is not meaningful", async (t) 
   });
   const { resources, isMeaningful } = await next();
   assert.deepEqual([resources, isMeaningful], [[{ ...resource, isMeaningful: false }], false]);
+});
+
+test("a cluster may lack the CRDs of the Gateway API, and that of GatewayParameters before the CRDs are upgraded", async (t) => {
+  const abort = new AbortController();
+  t.after(() => abort.abort());
+  const { value: settings } = readSettings(operatorSettings, {});
+  assert.ok(settings);
+  const log = pino({ level: "silent" });
+  /** The kinds for which the operator waits if the cluster does not serve the kind. */
+  const unsyncedWithout = async (absent: string) => {
+    const client: Pick<ResourceClient, "watch"> = {
+      watch: (kind, observer) =>
+        queueMicrotask(() =>
+          kind === absent ? observer.lost?.(new UnknownKind("its CRD is missing")) : observer.replaced([]),
+        ),
+    };
+    const watch = createWatchStage({ client: client as ResourceClient, settings, signal: abort.signal, log });
+    await setImmediate();
+    return watch.unsynced();
+  };
+  const unsynced = await Promise.all(watchedKinds.map(unsyncedWithout));
+  assert.deepEqual(
+    watchedKinds.filter((kind, index) => kind !== "Namespace" && unsynced[index]?.length === 0),
+    [
+      ...["ReferenceGrant", "GatewayClass", "Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute", "TLSRoute"],
+      ...["BackendTLSPolicy", "GatewayParameters"],
+    ],
+  );
 });
