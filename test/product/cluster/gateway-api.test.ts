@@ -141,6 +141,40 @@ test("a Gateway and an HTTPRoute that were created with their CRDs are served, a
   ]);
 });
 
+test("parameters of a GatewayClass that cannot be used are in the statuses of the class and of its Gateways, of which those that are served stay so", async () => {
+  const parametersRef = { group: "sluice.dev", kind: "GatewayParameters", name: "edge", namespace: "default" };
+  const parameters = (spec: object) =>
+    suite.apply({ apiVersion: "sluice.dev/v1alpha1", kind: "GatewayParameters", metadata: { name: "edge" }, spec });
+  const accepted = async (resource: string, expected: string) =>
+    waitFor(async () => (await conditionsOf(resource))[0] === expected, { what: `${resource} with ${expected}` });
+  const listeners = [{ name: "http", port, protocol: "HTTP", hostname: "edge.test" }];
+  await suite.apply(
+    {
+      apiVersion,
+      kind: "GatewayClass",
+      metadata: { name: "edge" },
+      spec: { controllerName: "sluice.dev/gateway-controller", parametersRef },
+    },
+    gateway("edge", listeners, { gatewayClassName: "edge" }),
+    httpRoute("edge", {
+      parentRefs: [{ name: "edge" }],
+      rules: [{ matches: [{ path: { value: "/edge" } }], backendRefs: [{ name: "red", port: 80 }] }],
+    }),
+  );
+  for (const resource of ["gatewayclass/edge", "gateway/edge"])
+    await accepted(resource, "Accepted=False InvalidParameters");
+  assert.equal(await ask("edge.test", "/edge"), "404");
+  await parameters({ service: { type: "ClusterIP" } });
+  for (const resource of ["gatewayclass/edge", "gateway/edge"]) await accepted(resource, "Accepted=True Accepted");
+  await served("edge.test", "/edge", "red");
+  // The operator of this suite creates no Services, and therefore no nodes.
+  await parameters({ nodes: "Dedicated" });
+  for (const resource of ["gatewayclass/edge", "gateway/edge"])
+    await accepted(resource, "Accepted=False InvalidParameters");
+  assert.equal(await ask("edge.test", "/edge"), "red");
+  await kubectl(["delete", "gateway/edge", "httproute/edge", "gatewayclass/edge"]);
+});
+
 test("a route whose core Service does not exist is answered with 500, until the Service exists", async () => {
   await suite.apply(
     httpRoute("absent", { hostnames: ["absent.test"], rules: [{ backendRefs: [{ name: "absent", port: 80 }] }] }),
