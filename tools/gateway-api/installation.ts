@@ -25,15 +25,23 @@ const values = [
   "userApi.enabled=false",
 ].flatMap((value) => ["--set", value]);
 
+export interface InstallationOptions {
+  /** Paths of archives of images that pods use, besides Sluice's own. Default: the image of the suite's echo servers. */
+  readonly images?: readonly string[];
+  /** More values of the chart, such as `gateway.tls.enabled=true`. */
+  readonly values?: readonly string[];
+}
+
 /**
  * Starts a cluster and installs Sluice on it. Resolves when every pod is Ready.
  *
  * @throws CannotRun on a machine that cannot run a cluster; Error when something cannot be installed.
  */
-export async function startInstallation(): Promise<Cluster> {
-  const [{ tar }, echo] = [await images(), programImage(await tool("gateway-api-echo"), echoImage)];
+export async function startInstallation(options: InstallationOptions = {}): Promise<Cluster> {
+  const { images: others = [programImage(await tool("gateway-api-echo"), echoImage)], values: more = [] } = options;
+  const { tar } = await images();
   const [helm, crds] = [await tool("helm"), await tool("gateway-api-crds")];
-  const cluster = await startCluster({ images: [tar, echo] });
+  const cluster = await startCluster({ images: [tar, ...others] });
   const install = async (name: string, ...more: readonly string[]) => {
     const args = ["upgrade", "--install", name, join(charts, name), "--namespace", namespace, "--create-namespace"];
     const { code, stdout, stderr } = await cluster.run(helm, [...args, "--wait", "--timeout=5m", ...more], {
@@ -45,7 +53,7 @@ export async function startInstallation(): Promise<Cluster> {
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], manifestsIn(crds));
     await cluster.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
     await install("sluice-crds");
-    await install("sluice", ...values);
+    await install("sluice", ...values, ...more.flatMap((value) => ["--set", value]));
     return cluster;
   } catch (error) {
     await cluster.down();

@@ -60,3 +60,48 @@ export const jsonSchemaSuite7 = fromModule({
   path: "testdata",
   size: "about 1 MB",
 });
+
+export const CERT_MANAGER_VERSION = "v1.21.2";
+
+const certManagerModule = join(clients, "cert-manager");
+
+/** cert-manager's controllers and its server for HTTP-01 challenges, see its main.go. */
+export const certManager = fromGo({
+  name: "cert-manager",
+  module: certManagerModule,
+  what: `cert-manager ${CERT_MANAGER_VERSION}, about 5 minutes the first time (two cores)`,
+});
+
+/** A folder with the CRDs of cert-manager. */
+export const certManagerCrds = fromModule({
+  name: "cert-manager-crds",
+  folder: certManagerModule,
+  module: "github.com/cert-manager/cert-manager",
+  path: "deploy/crds",
+  size: "about 5 MB",
+});
+
+/** Let's Encrypt's ACME server for tests. */
+export const pebble = fromGo({
+  name: "pebble",
+  module: certManagerModule,
+  package: "github.com/letsencrypt/pebble/v2/cmd/pebble",
+  what: "the ACME server Pebble, about 20 seconds",
+});
+
+/** The name server of Pebble's project, whose names an HTTP API sets. */
+export const pebbleNames = fromGo({
+  name: "pebble-names",
+  module: certManagerModule,
+  package: "github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv",
+  what: "the name server of Pebble's project, about 20 seconds",
+});
+
+export const EXTERNAL_DNS_VERSION = "v0.21.0";
+
+export const externalDns = fromGo({
+  name: "external-dns",
+  module: join(clients, "external-dns"),
+  package: "sigs.k8s.io/external-dns",
+  what: `external-dns ${EXTERNAL_DNS_VERSION}, about 8 minutes the first time (two cores)`,
+});

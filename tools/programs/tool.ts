@@ -5,7 +5,18 @@ import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kuber
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { fromApt } from "./obtain/apt.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
-import { jsonSchemaSuite7, jsonSchemaSuite2020, keycloak, prometheusServer, promtool } from "./public.ts";
+import {
+  certManager,
+  certManagerCrds,
+  externalDns,
+  jsonSchemaSuite7,
+  jsonSchemaSuite2020,
+  keycloak,
+  pebble,
+  pebbleNames,
+  prometheusServer,
+  promtool,
+} from "./public.ts";
 import { pulumi } from "./pulumi.ts";
 
 /** Prints a line of progress to stderr, separate from the output of a command. */
@@ -35,6 +46,11 @@ const tools = {
   "json-schema-suite-7": jsonSchemaSuite7,
   prometheus: prometheusServer,
   promtool,
+  "cert-manager": certManager,
+  "cert-manager-crds": certManagerCrds,
+  pebble,
+  "pebble-names": pebbleNames,
+  "external-dns": externalDns,
   envoy,
   "reverse-proxy": goReverseProxy,
   kube,

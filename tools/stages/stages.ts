@@ -1,4 +1,9 @@
-import { KEYCLOAK_VERSION, PROMETHEUS_VERSION } from "../programs/public.ts";
+import {
+  CERT_MANAGER_VERSION,
+  EXTERNAL_DNS_VERSION,
+  KEYCLOAK_VERSION,
+  PROMETHEUS_VERSION,
+} from "../programs/public.ts";
 import type { ToolName } from "../programs/tool.ts";
 
 /** A stage of `npm test` that runs test files. */
@@ -131,6 +136,12 @@ export const suites: readonly Suites[] = [
       "test/public/keycloak": ["redis-server", "java", "keycloak"],
       "test/public/prometheus": ["prometheus", "promtool"],
       "test/public/json-schema": ["json-schema-suite-2020-12", "json-schema-suite-7"],
+      "test/public/cert-manager": [
+        ...(["kube", "cert-manager", "cert-manager-crds", "pebble", "pebble-names"] as const),
+        ...(["redis-server", "gateway-api-crds", "helm"] as const),
+        ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
+      ],
+      "test/public/external-dns": ["kube", "external-dns", "gateway-api-crds"],
     },
     onlyByName: true,
     subjects: {
@@ -138,6 +149,8 @@ export const suites: readonly Suites[] = [
       "test/public/prometheus": `the alert rules in Prometheus ${PROMETHEUS_VERSION}`,
       "test/public/json-schema":
         "the plugin request-validator with the required tests of the JSON Schema Test Suite for the drafts 4, 7 and 2020-12",
+      "test/public/cert-manager": `certificates of cert-manager ${CERT_MANAGER_VERSION} and the ACME server Pebble for Ingresses and Gateways`,
+      "test/public/external-dns": `the names and addresses that external-dns ${EXTERNAL_DNS_VERSION} reads from Ingresses and Gateways`,
     },
   },
 ];

@@ -22,12 +22,13 @@ export function systemImages(): Promise<readonly string[]> {
  * archive is created.
  *
  * @param path A statically linked program, such as those that Go builds.
+ * @param args The program's first arguments.
  */
-export function programImage(path: string, name: string): string {
+export function programImage(path: string, name: string, args: readonly string[] = []): string {
   const place = `${path}.tar`;
   if (existsSync(place)) return place;
   const partial = `${place}.${process.pid}`;
-  const runAs = { User: "65532", Env: [], Entrypoint: ["/program"], Cmd: [], WorkingDir: "/", Labels: {} };
+  const runAs = { User: "65532", Env: [], Entrypoint: ["/program", ...args], Cmd: [], WorkingDir: "/", Labels: {} };
   writeArchive(partial, [image(name, { layers: [layer("program", [copied("program", path, 0o755)])], runAs })]);
   renameSync(partial, place);
   return place;
