@@ -56,6 +56,12 @@ after(() => externalDns?.stop());
 
 before(async () => {
   await kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
+  // external-dns 0.21 reads TLSRoutes in this version, which only CRDs of the experimental channel serve.
+  const crd = "tlsroutes.gateway.networking.k8s.io";
+  const { spec } = JSON.parse(await kubectl(["get", "crd", crd, "-o", "json"]));
+  const at = spec.versions.findIndex(({ name }: { readonly name: string }) => name === "v1alpha2");
+  const patch = [{ op: "replace", path: `/spec/versions/${at}/served`, value: true }];
+  await kubectl(["patch", "crd", crd, "--type=json", "-p", JSON.stringify(patch)]);
   await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => kubectl(["get", "gateways,tlsroutes"]), { what: "the new kinds to be served" });
   await suite.apply(
