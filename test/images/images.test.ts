@@ -105,6 +105,12 @@ for (const { name, workspace, title, console: hasConsole, standalone } of Object
     assert.deepEqual(files.toSorted(), libraries.toSorted());
   });
 
+  for (const file of ["LICENSE", "THIRD_PARTY_LICENSES.md"]) {
+    test(`${name} contains ${file}`, () => {
+      assert.equal(textIn(all[name], `sluice/${file}`), readFileSync(join(root, file), "utf8"));
+    });
+  }
+
   test(`${name} contains ${hasConsole ? "the built console with its licence" : "no console"}`, () => {
     const files = [...all[name].list.keys()].filter((path) => path.startsWith("sluice/gateway/console/"));
     const wanted = ["index.html", "index.html.br", "licenses.txt"].map(
@@ -175,7 +181,7 @@ test("sluice has defaults for docker run: listeners on all addresses, a token fo
       "SLUICE_ADMIN_LISTEN=0.0.0.0:8001",
       "SLUICE_ADMIN_TOKEN_FILE=/var/lib/sluice/admin-token",
       "SLUICE_DATABASE_DIR=/var/lib/sluice/database",
-      "SLUICE_DATABASE_BOOTSTRAP=on",
+      "SLUICE_DATABASE_BOOTSTRAP=true",
     ],
   );
   assert.deepEqual(

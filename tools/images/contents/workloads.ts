@@ -93,7 +93,7 @@ export const workloads: Readonly<Record<WorkloadName, ImageWorkload>> = {
         SLUICE_ADMIN_LISTEN: "0.0.0.0:8001",
         SLUICE_ADMIN_TOKEN_FILE: `${imageDataFolder}/admin-token`,
         SLUICE_DATABASE_DIR: `${imageDataFolder}/database`,
-        SLUICE_DATABASE_BOOTSTRAP: "on",
+        SLUICE_DATABASE_BOOTSTRAP: "true",
       },
       ports: [8000, 8001],
       volume: imageDataFolder,
