@@ -51,6 +51,16 @@ interface Sent {
 /** Number of byte values with which a connection fills its successive reads. */
 const READS = 40;
 
+/** Bytes that must stay as they are, and a copy of them. */
+interface Kept {
+  readonly piece: Buffer;
+  readonly copy: Buffer;
+}
+
+const uses = ["write", "hold", "keep", "drop"] as const;
+/** What happens to a view: it is written to the peer, now or later, kept by a plugin, or ignored. */
+type Use = (typeof uses)[number];
+
 /** One client connection: the bytes that it reads go to its own slow peer, to a plugin that keeps them, or nowhere. */
 class Connection {
   /** The first byte value of this connection. */
@@ -61,18 +71,23 @@ class Connection {
   #room: Uint8Array;
   #peer: SlowPeer;
   #held: Sent[] = [];
-  #kept: { readonly piece: Buffer; readonly copy: Buffer }[] = [];
+  #kept: Kept[] = [];
+  /** The consumed head of a request, which stays valid until the next head. */
+  #head: Kept | null = null;
 
   constructor(number: number, isTls: boolean) {
     this.#base = number * READS;
     this.#inlet = new ReadBuffer({ isTls });
-    this.#inlet.read = (view) => this.#input.add(view);
     this.#room = this.#inlet.first;
     this.#peer = new SlowPeer();
   }
 
-  /** Node's part: writes into the buffer, reports the size, and asks for the next buffer. */
-  read(size: number, isLong: boolean): void {
+  /**
+   * Node's part: writes into the buffer, reports the size, and asks for the next buffer. The bytes wait in the input, as
+   * those of clients do, or are used at once, as those of upstreams are.
+   */
+  read(size: number, isLong: boolean, use: Use | "wait"): void {
+    this.#inlet.read = (view) => (use === "wait" ? this.#input.add(view) : this.#use(view, use));
     const { buffer, callback } = this.#inlet.onread;
     const read = Math.min(size, this.#room.length);
     this.#room.fill(this.#base + (this.#reads++ % READS), 0, read);
@@ -81,22 +96,28 @@ class Connection {
     this.#room = buffer instanceof Uint8Array ? buffer : buffer();
   }
 
-  consume(share: number, how: "write" | "hold" | "keep" | "drop"): void {
+  consume(share: number, use: Use): void {
     const size = Math.ceil(this.#input.length * share);
-    if (size === 0) return;
-    const take = (view: ByteView) => {
-      const copy = Buffer.from(view.bytes.subarray(view.start, view.end));
-      assert.ok(this.#owns(copy), "a view shows the bytes of another connection");
-      if (how === "write") this.#peer.send({ held: view.hold(), copy });
-      else if (how === "hold") this.#held.push({ held: view.hold(), copy });
-      else if (how === "keep") this.#kept.push({ piece: view.keep(), copy });
-    };
-    this.#input.pass({ take }, 0, size);
+    if (size > 0) this.#input.pass({ take: (view) => this.#use(view, use) }, 0, size);
+  }
+
+  #use(view: ByteView, use: Use): void {
+    if (view.length === 0) return;
+    const copy = Buffer.from(view.bytes.subarray(view.start, view.end));
+    assert.ok(this.#owns(copy), "a view shows the bytes of another connection");
+    if (use === "write") this.#peer.send({ held: view.hold(), copy });
+    else if (use === "hold") this.#held.push({ held: view.hold(), copy });
+    else if (use === "keep") this.#kept.push({ piece: view.keep(), copy });
   }
 
   head(size: number): void {
     this.#input.releaseHead();
-    if (this.#input.length > 0) this.#input.skipHead(Math.min(size, this.#input.length));
+    this.#head = null;
+    const used = Math.min(size, this.#input.length);
+    if (used === 0) return;
+    const piece = this.#input.bytes.subarray(0, used);
+    this.#head = { piece, copy: Buffer.from(piece) };
+    this.#input.skipHead(used);
   }
 
   flush(): void {
@@ -126,6 +147,7 @@ class Connection {
 
   check(): void {
     for (const { piece, copy } of this.#kept) assert.ok(piece.equals(copy), "kept bytes have changed");
+    if (this.#head) assert.ok(this.#head.piece.equals(this.#head.copy), "the head of a request has changed");
     assert.ok(this.#owns(this.#input.bytes), "unconsumed bytes have changed");
   }
 }
@@ -140,6 +162,7 @@ test("no connection ever gets the bytes of another connection, however reads, st
         connection,
         size: fc.nat(131_072),
         isLong: fc.boolean(),
+        use: fc.oneof(fc.constant("wait" as const), fc.constantFrom(...uses)),
       }),
     },
     {
@@ -147,8 +170,9 @@ test("no connection ever gets the bytes of another connection, however reads, st
       arbitrary: fc.record({
         what: fc.constant("consume" as const),
         connection,
-        share: fc.double({ min: 0, max: 1, noNaN: true }),
-        how: fc.constantFrom("write" as const, "hold" as const, "keep" as const, "drop" as const),
+        // Memory is released, and used again, only once all of its bytes have been consumed.
+        share: fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
+        use: fc.constantFrom(...uses),
       }),
     },
     fc.record({ what: fc.constant("head" as const), connection, size: fc.integer({ min: 1, max: 2000 }) }),
@@ -163,8 +187,8 @@ test("no connection ever gets the bytes of another connection, however reads, st
       for (const each of steps) {
         const chosen = connections[each.connection];
         assert.ok(chosen);
-        if (each.what === "read") chosen.read(each.size, each.isLong);
-        else if (each.what === "consume") chosen.consume(each.share, each.how);
+        if (each.what === "read") chosen.read(each.size, each.isLong, each.use);
+        else if (each.what === "consume") chosen.consume(each.share, each.use);
         else if (each.what === "head") chosen.head(each.size);
         else if (each.what === "turn") await new Promise(setImmediate);
         else chosen[each.what]();
