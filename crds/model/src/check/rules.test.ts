@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { compileRegex } from "@sluice/plugin-sdk";
 import fc from "fast-check";
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
-import { withPort } from "./rules/hosts.ts";
 import { textRules } from "./rules.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
@@ -389,18 +388,3 @@ test("every expression that is accepted without being compiled can be compiled",
 test("every text rule has test cases", () => {
   assert.deepEqual(Object.keys(cases).sort(), Object.keys(textRules).sort());
 });
-
-const ports = [
-  ["users", "users:8000"],
-  ["users:80", "users:80"],
-  ["10.0.0.1", "10.0.0.1:8000"],
-  ["::1", "[::1]:8000"],
-  ["[::1]", "[::1]:8000"],
-  ["[::1]:80", "[::1]:80"],
-  ["a b", "a b"],
-] as const;
-for (const [value, expected] of ports) {
-  test(`withPort turns '${value}' into '${expected}'`, () => {
-    assert.equal(withPort(value), expected);
-  });
-}
