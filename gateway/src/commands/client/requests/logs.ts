@@ -34,6 +34,7 @@ interface AccessLogRecord extends WatchedRequest {
   readonly status: number;
   readonly latencies: { readonly request: number };
   readonly method?: string;
+  readonly host?: string;
   readonly path?: string;
   readonly route?: string;
   readonly consumer?: string;
@@ -104,13 +105,26 @@ async function follow({ given, log, print }: ClientCall, admin: AdminConnection,
   }
 }
 
-const followedTitles = ["TIME", "NODE", "STATUS", "METHOD", "PATH", "ROUTE", "CONSUMER", "TARGET", "MS", "PLUGIN"];
+const followedTitles = [
+  "TIME",
+  "NODE",
+  "STATUS",
+  "METHOD",
+  "HOST",
+  "PATH",
+  "ROUTE",
+  "CONSUMER",
+  "TARGET",
+  "MS",
+  "PLUGIN",
+];
 
 const followedCells = (request: WatchPage["data"][number]): readonly string[] => [
   request.time,
   request.node,
   String(request.status),
   request.method ?? "-",
+  request.host ?? "-",
   request.path ?? "-",
   request.route ?? "-",
   request.consumer ?? "-",
@@ -120,7 +134,7 @@ const followedCells = (request: WatchPage["data"][number]): readonly string[] =>
 ];
 
 /** When a request is printed, those after it are not known yet, so the columns have minimum widths. */
-const widths = [24, 15, 6, 7, 30, 16, 12, 15, 9, 0];
+const widths = [24, 15, 6, 7, 20, 30, 16, 12, 15, 9, 0];
 
 const columns = (cells: readonly string[]): string =>
   `${cells
@@ -151,6 +165,7 @@ async function list({ given, log, print }: ClientCall, admin: AdminConnection, s
     request.node,
     String(request.status),
     request.method ?? "-",
+    request.host ?? "-",
     request.path ?? "-",
     nameOf(request.route),
     nameOf(request.consumer),
