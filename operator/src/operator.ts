@@ -15,18 +15,23 @@ import {
   type StartLeaderElection,
   soleLeader,
 } from "./leader-election/leader-election.ts";
-import { createOperatorMetrics, type RecordCertificate, registerOperatorGauges } from "./metrics.ts";
+import {
+  createOperatorMetrics,
+  type OperatorMetrics,
+  type RecordCertificate,
+  registerOperatorGauges,
+} from "./metrics.ts";
 import { type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
 import { createNodeConnector, type NodeConnector } from "./publish/node-client.ts";
-import { nodeServiceOf } from "./publish/node-discovery.ts";
+import { type NodeService, nodeServiceOf } from "./publish/node-discovery.ts";
 import { createPublishStage } from "./publish/publish-stage.ts";
 import type { PushCredentials } from "./publish/push-credentials.ts";
 import { createRevisionAuthors } from "./revisions/authors.ts";
 import { createRevisionRecorder } from "./revisions/revision-recorder.ts";
 import { createLastValidVersions } from "./saved-state/last-valid-versions.ts";
 import { createPublishGate } from "./saved-state/publish-gate.ts";
-import { createStateReader } from "./saved-state/state-reader.ts";
-import { createStateStore } from "./saved-state/state-store.ts";
+import { createStateReader, type StateReader } from "./saved-state/state-reader.ts";
+import { createStateStore, type StateStore } from "./saved-state/state-store.ts";
 import { createServer } from "./server.ts";
 import type { OperatorSettings } from "./settings.ts";
 import { ownObjectName } from "./start-checks.ts";
@@ -67,79 +72,17 @@ export async function startOperator(options: OperatorOptions) {
   const events = createEventRecorder({ client, reporter: MANAGER, log });
   const connector = createNodeConnector(pushCredentials.credentials);
   const store = createStateStore({ store: options.store, log });
-  const lastValid = createLastValidVersions();
   const leadership = createLeadership(signal);
   const savedState = createStateReader({ store, leadership, signal, log });
-  const gate = createPublishGate(leadership, savedState);
-
-  const watch = createWatchStage({ client, settings, signal, log });
-  const services =
-    nodeService && createServiceNetwork({ watch, settings, nodeService, createsNodes: nodeDeployment !== null });
-  const network = services ?? createSharedNetwork({ watch, settings });
-  const derive = createDeriveStage({ watch, settings, client, network, signal, log });
-  const derived = {
-    ...watch,
-    clusterState: derive.clusterState,
-    changes: derive.changes,
-    unsynced: () => [...watch.unsynced(), ...derive.unsynced()],
-  };
-  const { listeners } = derive.gateway;
-  const translate = createTranslateStage({
-    watch: derived,
-    savedState,
-    gate,
-    lastValid,
-    listeners,
-    settings,
-    metrics,
-    log,
-  });
-  const publishing = { leadership, gate, savedState, store, lastValid, connector, nodeService };
-  const publish = createPublishStage({ watch, translate, ...publishing, settings, metrics, log });
-  const reporting = { leadership, gate, client, events, manager: MANAGER };
-  const status = createStatusStage({
-    watch: derived,
-    derive,
-    translate,
-    publish,
-    ...reporting,
-    settings,
-    metrics,
-    log,
-  });
-  const deployments =
-    nodeDeployment && createFleetDeployments({ client, settings, template: nodeDeployment, signal, log });
-  const objectWriter =
-    services &&
-    createObjectWriter({
-      derive,
-      unsynced: derived.unsynced,
-      network: services,
-      deployments,
-      translate,
-      publish,
-      nodeService,
-      ...reporting,
-      settings,
-    });
-  const ingressStatus = createIngressStatus({ derive, translate, publish, ...reporting, settings, metrics, log });
-  const gatewayApiStatus = createGatewayApiStatus({
-    derive,
-    network,
-    translate,
-    publish,
-    ...reporting,
-    class: settings.class,
-    metrics,
-    log,
-  });
+  const shared = { settings, client, leadership, metrics, signal, log };
+  const stages = createStages({ ...shared, connector, events, savedState, store, nodeService, nodeDeployment });
+  const { watch, translate, publish, status } = stages;
 
   const authors = createRevisionAuthors();
-  const recording = { watch, leadership, authorOf: authors.authorOf, settings, metrics, log };
+  const recording = { ...shared, watch, authorOf: authors.authorOf };
   const recorder = options.revisions && createRevisionRecorder({ storage: options.revisions, ...recording });
 
-  const gauges = { ...watch.gauges, ...translate.gauges, ...publish.gauges, ...status.gauges };
-  registerOperatorGauges(metrics.registry, { ...gauges, lease: ownObjectName(settings), term: leadership.term });
+  registerOperatorGauges(metrics.registry, { ...stages.gauges, lease: ownObjectName(settings), term: leadership.term });
   const server = createServer({
     publisher: publish.publisher,
     waiters: status.waiters,
@@ -154,11 +97,8 @@ export async function startOperator(options: OperatorOptions) {
   let closing: Promise<void> | undefined;
   async function closeAll(): Promise<void> {
     abort.abort();
-    translate.close();
-    ingressStatus.close();
-    gatewayApiStatus.close();
     try {
-      await Promise.all([server.close(), publish.close(), status.close(), objectWriter?.close(), recorder?.close()]);
+      await Promise.all([stages.close(), server.close(), recorder?.close()]);
     } finally {
       // Leadership is given up only now: this operator's pushes and writes must not compete with the next leader's.
       await leadership.close();
@@ -180,6 +120,67 @@ export async function startOperator(options: OperatorOptions) {
 }
 
 export type Operator = Awaited<ReturnType<typeof startOperator>>;
+
+interface StagesOptions extends Pick<OperatorOptions, "settings" | "client" | "log"> {
+  readonly leadership: Leadership;
+  readonly connector: NodeConnector;
+  readonly events: EventRecorder;
+  readonly savedState: StateReader;
+  readonly store: StateStore;
+  /** The core Service of the nodes; null: the nodes are those of the settings. */
+  readonly nodeService: NodeService | null;
+  /** The Deployment of the nodes; null: the operator creates no nodes. */
+  readonly nodeDeployment: NodeService | null;
+  readonly metrics: OperatorMetrics;
+  readonly signal: AbortSignal;
+}
+
+/** Connects the stages: each gets the outputs of the stages before it. */
+function createStages(options: StagesOptions) {
+  const { connector, events, savedState, store, nodeService, nodeDeployment, ...shared } = options;
+  const { settings, leadership } = shared;
+  const lastValid = createLastValidVersions();
+  const gate = createPublishGate(leadership, savedState);
+
+  const watch = createWatchStage(shared);
+  const services =
+    nodeService && createServiceNetwork({ watch, settings, nodeService, createsNodes: nodeDeployment !== null });
+  const network = services ?? createSharedNetwork({ watch, settings });
+  const derive = createDeriveStage({ ...shared, watch, network });
+  const derived = {
+    ...watch,
+    clusterState: derive.clusterState,
+    changes: derive.changes,
+    unsynced: () => [...watch.unsynced(), ...derive.unsynced()],
+  };
+  const { listeners } = derive.gateway;
+  const translate = createTranslateStage({ ...shared, watch: derived, savedState, gate, lastValid, listeners });
+  const publishing = { watch, translate, gate, savedState, store, lastValid, connector, nodeService };
+  const publish = createPublishStage({ ...shared, ...publishing });
+
+  const reporting = { ...shared, derive, translate, publish, gate, events, manager: MANAGER };
+  const status = createStatusStage({ ...reporting, watch: derived });
+  const deployments = nodeDeployment && createFleetDeployments({ ...shared, template: nodeDeployment });
+  const objectWriter =
+    services &&
+    createObjectWriter({ ...reporting, unsynced: derived.unsynced, network: services, deployments, nodeService });
+  const ingressStatus = createIngressStatus(reporting);
+  const gatewayApiStatus = createGatewayApiStatus({ ...reporting, network, class: settings.class });
+
+  return {
+    watch,
+    translate,
+    publish,
+    status,
+    gauges: { ...watch.gauges, ...translate.gauges, ...publish.gauges, ...status.gauges },
+    async close(): Promise<void> {
+      translate.close();
+      ingressStatus.close();
+      gatewayApiStatus.close();
+      await Promise.all([publish.close(), status.close(), objectWriter?.close()]);
+    },
+  };
+}
 
 interface SecretMaintenance {
   readonly privateSecrets: PrivateSecrets;
