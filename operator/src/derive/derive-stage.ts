@@ -1,5 +1,5 @@
 /**
- * Stage between watch and translate: derives Sluice resources from Ingresses and from resources of the Gateway API, and
+ * Second stage: derives Sluice resources from Ingresses and from resources of the Gateway API, and
  * adds them to the cluster state. The next stages treat derived resources like those of the cluster.
  */
 import { isDeepStrictEqual } from "node:util";

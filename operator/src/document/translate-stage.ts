@@ -1,5 +1,5 @@
 /**
- * Second stage: translates the cluster state into a checked document. It is level-triggered: it translates the current
+ * Third stage: translates the cluster state into a checked document. It is level-triggered: it translates the current
  * state, whatever the events were, so that a restart gives the same result.
  */
 import { isSluiceKind, parseRefKey } from "@sluice/crds";

@@ -1,4 +1,4 @@
-/** Third stage: publishes documents to the nodes while this operator leads, and saves the acknowledged state. */
+/** Fourth stage: publishes documents to the nodes while this operator leads, and saves the acknowledged state. */
 import { type PluginEndpointCall, type PluginEndpointResults, pluginSetHash } from "@sluice/model";
 import type { Logger } from "pino";
 import type { TranslatedDocument, TranslateStage } from "../document/translate-stage.ts";
