@@ -7,14 +7,16 @@ import {
   definePlugin,
   type Exchange,
   type ExchangeCredentials,
+  type ExchangeRequest,
+  headerValuesOf,
   hmacVerifier,
   LruCache,
   ownMember,
+  pairValues,
   publicKeyVerifier,
   readToken,
   type TokenVerifier,
 } from "@sluice/plugin-sdk";
-import { findTokens } from "./find-tokens.ts";
 import { type JwtConfig, jwtFacts } from "./schema.ts";
 
 type Credential = ExchangeCredentials["jwt_secrets"];
@@ -142,4 +144,28 @@ function claimFaults(
   return typeof exp === "number" && exp - now <= maximum_expiration
     ? null
     : { exp: "exceeds maximum allowed expiration" };
+}
+
+/** The distinct tokens in the configured query parameters, cookies and headers. */
+function findTokens({ request }: Exchange, config: JwtConfig): ReadonlySet<string> {
+  const tokens = new Set<string>();
+  const query = request.query.slice(1);
+  for (const name of query === "" ? [] : config.uri_param_names) {
+    for (const token of pairValues(query, name)) tokens.add(token);
+  }
+  for (const name of config.cookie_names) tokens.add(cookieOf(request, name));
+  for (const name of config.header_names) {
+    const [value = ""] = headerValuesOf(request, name);
+    tokens.add(/[Bb]earer\s+(.+)/.exec(value)?.[1] ?? "");
+  }
+  tokens.delete("");
+  return tokens;
+}
+
+function cookieOf(request: ExchangeRequest, name: string): string {
+  for (const pair of request.header("cookie")?.split(";") ?? []) {
+    const [key = "", ...value] = pair.split("=");
+    if (key.trim().toLowerCase() === name.toLowerCase()) return value.join("=").trim();
+  }
+  return "";
 }

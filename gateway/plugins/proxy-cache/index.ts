@@ -2,12 +2,11 @@
 import { hash } from "node:crypto";
 import { type BodyObserver, type DirectResponse, definePlugin, type Exchange, HeaderName } from "@sluice/plugin-sdk";
 import { createKeyOf, variantKey } from "./cache-key.ts";
-import { type Directives, directivesOf } from "./directives.ts";
+import { type Directives, directivesOf, secondsIn } from "./directives.ts";
 import { answerEndpoint } from "./endpoints.ts";
-import { ageOf, isUsable } from "./freshness.ts";
 import { bodyOf, forbidsCache, isPersonal, mayUseCache } from "./requests.ts";
 import { createStorableOf, MAX_STORED_BODY, type Storable } from "./responses.ts";
-import { proxyCacheFacts } from "./schema.ts";
+import { type ProxyCacheConfig, proxyCacheFacts } from "./schema.ts";
 import { type CacheEntry, entryCodec, type StoredResponse } from "./stored-response.ts";
 
 const CACHE_STATUS = new HeaderName("X-Cache-Status");
@@ -201,3 +200,27 @@ export const proxyCache = definePlugin({
     };
   },
 });
+
+/** The age of the response in seconds. */
+const ageOf = ({ timestamp }: StoredResponse, now: number): number => Math.max(0, (now - timestamp) / 1000);
+
+/** Whether a stored response may be used for a request (RFC 9111 sections 4.2 and 5.2.1). */
+function isUsable(
+  stored: StoredResponse,
+  { cache_control, cache_ttl }: ProxyCacheConfig,
+  { directives, now }: { readonly directives: Directives; readonly now: number },
+): boolean {
+  const age = ageOf(stored, now);
+  if (!cache_control) return age <= cache_ttl;
+  if (age > (secondsIn(directives, "max-age") ?? Number.POSITIVE_INFINITY)) return false;
+  const left = stored.ttl - age;
+  if (left < (secondsIn(directives, "min-fresh") ?? 0)) return acceptsStale(stored, directives, -left);
+  return true;
+}
+
+/** Whether a stale response may be used. `max-stale` without a number accepts a stale response of any age. */
+function acceptsStale({ mustRevalidate }: StoredResponse, directives: Directives, staleness: number): boolean {
+  const argument = directives.get("max-stale");
+  if (argument === undefined || mustRevalidate || directives.has("min-fresh")) return false;
+  return argument === "" || staleness <= (secondsIn(directives, "max-stale") ?? 0);
+}

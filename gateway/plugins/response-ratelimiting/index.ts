@@ -13,7 +13,6 @@ import {
   unexpectedError,
   windowOf,
 } from "@sluice/plugin-sdk";
-import { reportedAmounts } from "./amounts.ts";
 import { responseRatelimitingFacts } from "./schema.ts";
 
 const exceeded = (name: string): DirectResponse => ({
@@ -164,3 +163,19 @@ export const responseRatelimiting = definePlugin({
     };
   },
 });
+
+/** Longer numbers could make the sum of a counter inexact. */
+const AMOUNT = /^\d{1,9}$/;
+
+/**
+ * The amount of each limit that the service reports in a header, such as `videos=2, images=1`. Other names and invalid
+ * amounts are ignored.
+ */
+function reportedAmounts(values: readonly string[], names: ReadonlySet<string>): ReadonlyMap<string, number> {
+  const amounts = new Map<string, number>();
+  for (const part of values.flatMap((value) => value.split(","))) {
+    const [name = "", amount = "", ...others] = part.split("=").map((text) => text.trim());
+    if (others.length === 0 && names.has(name) && AMOUNT.test(amount)) amounts.set(name, Number(amount));
+  }
+  return amounts;
+}

@@ -1,6 +1,16 @@
 /** Config of response-transformer: changes of responses before they are sent to the client. */
-import { array, choice, definePluginFacts, record, type Static, text } from "@sluice/plugin-sdk";
-import { checkResponseTransformer } from "./entries.ts";
+import {
+  array,
+  checkEntries,
+  choice,
+  definePluginFacts,
+  isEntryHeaderName,
+  namedValueOf,
+  type RecordRule,
+  record,
+  type Static,
+  text,
+} from "@sluice/plugin-sdk";
 
 const MAX_ENTRIES = 128;
 
@@ -56,6 +66,25 @@ const schema = record(
 );
 
 export type ResponseTransformerConfig = Static<typeof schema>;
+
+/**
+ * Kong's message for an invalid entry; undefined: the entry is valid. Unlike Kong, checks the name of every header that
+ * an action may set, because an invalid name would break the head of the response.
+ */
+function faultIn(entry: string, action: string, list: string): string | undefined {
+  const { name, value } = namedValueOf(entry);
+  if (name === "" || !entry.includes(":")) return `invalid value: ${entry}`;
+  if (list === "json") return undefined;
+  const names = action === "rename" ? [name, value] : [name];
+  return names.filter((each) => !isEntryHeaderName(each)).map((each) => `'${each}' is not a valid header`)[0];
+}
+
+const checkResponseTransformer: RecordRule = (config) =>
+  ["rename", "replace", "add", "append"].flatMap((action) =>
+    ["json", "headers"].flatMap((list) =>
+      checkEntries(config, [action, list], (entry) => faultIn(entry, action, list)),
+    ),
+  );
 
 export const responseTransformerFacts = definePluginFacts({
   name: "response-transformer",

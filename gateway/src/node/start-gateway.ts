@@ -5,13 +5,17 @@ import {
   collections,
   emptySnapshot,
   isTextLog,
+  LOG_LEVEL_PATH,
   type LoadedPlugin,
+  type LogLevelReport,
+  MAX_LOG_LEVEL_SECONDS,
   NODE,
   type NodeReport,
+  readLogLevelChange,
   type Snapshot,
   TemporaryLogLevel,
 } from "@sluice/model/serving";
-import type { WindowCounters } from "@sluice/plugin-sdk";
+import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
@@ -35,7 +39,6 @@ import { mergeNodeResponses } from "../workers/endpoints/node-endpoints.ts";
 import { mergeMetrics } from "../workers/merge-metrics.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "../workers/workers.ts";
 import { CertificateExpiries, certificateExpiry } from "./certificate-expiries.ts";
-import { asksForLogLevel, logLevelResponse } from "./log-level-endpoint.ts";
 import { logUnavailable } from "./log-unavailable.ts";
 import { MissingPlugins } from "./missing-plugins.ts";
 import { openSource } from "./open-source.ts";
@@ -276,4 +279,23 @@ const showsTargets = ({ plugins }: Snapshot): boolean =>
 async function createClusterCounters(query: DatabaseQuery, log: Logger): Promise<WindowCounters> {
   const { DatabaseCounters } = await import("../counters/database-counters.ts");
   return new DatabaseCounters({ query, warn: (message, facts) => log.warn(facts, message) });
+}
+
+const asksForLogLevel = (plugin: string, { path }: EndpointRequest): boolean =>
+  plugin === NODE && path.join("/") === LOG_LEVEL_PATH;
+
+/**
+ * Changes the level if the request has a body, and returns the level. The control thread answers, and not a worker,
+ * because the level applies to all threads of the node.
+ */
+function logLevelResponse({ body }: EndpointRequest, logLevel: TemporaryLogLevel): EndpointResponse {
+  if (body !== undefined) {
+    const change = readLogLevelChange(body);
+    if (change === null) {
+      const message = `the body must have a level, and seconds from 0 to ${MAX_LOG_LEVEL_SECONDS}`;
+      return { status: 400, body: { message } };
+    }
+    logLevel.change(change);
+  }
+  return { status: 200, body: { level: logLevel.level } satisfies LogLevelReport };
 }

@@ -7,7 +7,6 @@ import { Link, usePlace } from "./navigation.tsx";
 import { sectionAt, sections, shownPage } from "./pages.tsx";
 import { type ConsoleSession, ConsoleSessionContext, loadSession } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
-import { ThemeSwitch } from "./theme.tsx";
 
 type State = "starting" | "signed out" | { readonly session: ConsoleSession } | { readonly failure: string };
 
@@ -125,3 +124,27 @@ const Mark = () => (
     <path d="M7 10h18M7 16h11M7 22h18M21 6v7M21 19v7" />
   </svg>
 );
+
+const KEY = "sluice-console-theme";
+const themes = ["system", "light", "dark"] as const;
+type Theme = (typeof themes)[number];
+
+const stored = (): Theme => themes.find((theme) => theme === localStorage.getItem(KEY)) ?? "system";
+
+function ThemeSwitch() {
+  const [theme, setTheme] = useState<Theme>(stored);
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+    localStorage.setItem(KEY, theme);
+  }, [theme]);
+  return (
+    <label class="theme">
+      <span class="sr-only">Colours</span>
+      <select value={theme} onChange={({ currentTarget }) => setTheme(currentTarget.value as Theme)}>
+        <option value="system">System colours</option>
+        <option value="light">Light</option>
+        <option value="dark">Dark</option>
+      </select>
+    </label>
+  );
+}

@@ -5,7 +5,7 @@
 import { HeaderEditList, type MirroredRequest } from "@sluice/plugin-sdk";
 import type { Runtime, ServiceUpstream, UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
+import type { AttemptObserver, ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { isGrpc } from "../exchange/protocols.ts";
 import { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
 import { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
@@ -14,7 +14,6 @@ import { ByteView } from "../sockets/byte-view.ts";
 import { Http1MirrorCall, Http2MirrorCall, type MirrorCallListener } from "./mirror-calls.ts";
 import { MirrorCopy, type MirrorWorker } from "./mirror-copy.ts";
 import { type MirrorMessage, mirroredHead } from "./mirror-message.ts";
-import { MirroredAttempt } from "./mirrored-attempt.ts";
 
 export interface MirrorsOptions {
   readonly connect: Connect;
@@ -173,4 +172,28 @@ function sendHttp2(
     giveUp();
     call.abort();
   };
+}
+
+/** Begins the copy of a request when its first attempt begins: its head is then complete, and its body has not begun. */
+class MirroredAttempt implements AttemptObserver {
+  /** The observer that saw the attempts before. */
+  readonly #observer: AttemptObserver | null;
+  #begin: ((forward: ForwardPlan) => void) | null;
+
+  constructor(observer: AttemptObserver | null, begin: (forward: ForwardPlan) => void) {
+    this.#observer = observer;
+    this.#begin = begin;
+  }
+
+  tried(exchange: LiveExchange, forward: ForwardPlan): void {
+    // The observer may set headers, such as that of the trace.
+    this.#observer?.tried?.(exchange, forward);
+    const begin = this.#begin;
+    this.#begin = null;
+    begin?.(forward);
+  }
+
+  failed(exchange: LiveExchange, error: Error): void {
+    this.#observer?.failed?.(exchange, error);
+  }
 }

@@ -1,6 +1,7 @@
 /** The connections of a listener that are not HTTP (TLSRoutes of the Gateway API). */
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
+import { mayProtect } from "@sluice/model/serving";
 import type { CompiledRoute, ListenerStream, Runtime } from "../../compile/runtime.ts";
 import { type GatewayErrorName, gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { Connect } from "../../outbound/connect.ts";
@@ -12,7 +13,6 @@ import { LogLimiter } from "../observability/log-limiter.ts";
 import type { RequestObserver } from "../observability/observer.ts";
 import { TlsSessionCache } from "../upstream/dial.ts";
 import { StreamConnection, type StreamResult } from "./stream-connection.ts";
-import { missingProtection } from "./stream-protection.ts";
 
 export interface StreamsOptions {
   readonly runtime: () => Runtime;
@@ -159,4 +159,23 @@ function refusalOf({ route }: ListenerStream, compiled: CompiledRoute | null, ru
   if (refused > 0 && Math.random() * PERCENT < refused)
     return { fault: "noService", reason: `${refused} % of the connections are for backends that cannot be used` };
   return null;
+}
+
+/**
+ * Why a route that serves no HTTP has to be closed; null: it need not. Plugins act on HTTP only. A plugin counts if it
+ * may protect and is attached to the route or its service, or if its `protocols` name the protocol of the route. Other
+ * plugins without a route are for HTTP only, as in Kong.
+ */
+function missingProtection({ route, chains }: CompiledRoute, { snapshot }: Runtime): string | null {
+  const [protocol = "tls"] = route.protocols;
+  const plugin = chains.candidates(null).find(({ id, name, protocols }) => {
+    const entity = snapshot.plugins.get(id);
+    const isAttached = entity !== undefined && (entity.route !== null || entity.service !== null);
+    return (
+      (isAttached || protocols.includes(protocol)) && (mayProtect(name) || entity?._sluice?.unavailable !== undefined)
+    );
+  });
+  return plugin === undefined
+    ? null
+    : `the plugin ${plugin.name} protects the route, but acts on HTTP only: remove the plugin from the route or Gateway`;
 }

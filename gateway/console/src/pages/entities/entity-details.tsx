@@ -9,12 +9,13 @@ import { goTo, Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
 import type { FormDraft } from "../../forms/draft-changes.ts";
 import { initialRecord, kindMemberOf, loadFields, loadKinds, type NamedField } from "../../forms/schema-fields.ts";
+import { CopyField } from "../../parts/copy-field.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { PlannedButton } from "../../plans/planned-button.tsx";
 import type { WriteResult } from "../../plans/write.ts";
 import { EntitiesBelow } from "./entities-below.tsx";
 import { EntityForm } from "./entity-form.tsx";
-import { NewSecrets } from "./new-secrets.tsx";
 import { ShownCertificate } from "./shown-certificate.tsx";
 import { WrittenIn } from "./written-in.tsx";
 
@@ -255,5 +256,27 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
         </>
       )}
     </>
+  );
+}
+
+interface NewSecretsProps {
+  readonly secrets: readonly (readonly [member: string, value: string])[];
+  readonly singular: string;
+  readonly onClose: () => void;
+}
+
+function NewSecrets({ secrets, singular, onClose }: NewSecretsProps) {
+  return (
+    <Dialog title={`The ${singular} has been created`} onClose={onClose}>
+      <p>Copy it now: the console does not show it again.</p>
+      {secrets.map(([member, value]) => (
+        <CopyField key={member} id={`secret-${member}`} label={member} value={value} />
+      ))}
+      <p class="actions">
+        <button type="button" class="primary" onClick={onClose}>
+          Done
+        </button>
+      </p>
+    </Dialog>
   );
 }

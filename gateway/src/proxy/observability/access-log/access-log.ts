@@ -7,9 +7,9 @@ import { open } from "node:fs/promises";
 import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import type { ProxyLog } from "../../engine.ts";
+import { keyNamesOf, withoutKeys } from "../key-parameters.ts";
 import type { RequestObserver } from "../observer.ts";
-import { exchangeRecord, refusalRecord, streamRecord, withoutQuery } from "../request-records.ts";
-import { withQuery } from "./paths.ts";
+import { exchangeRecord, type PathFormatter, refusalRecord, streamRecord, withoutQuery } from "../request-records.ts";
 
 export interface AccessLogPlan {
   /** File to append to; null: standard output. */
@@ -84,3 +84,11 @@ export async function openAccessLog({ plan, snapshot, log }: AccessLogOptions): 
     },
   };
 }
+
+const HIDDEN = "[redacted]";
+
+/** Includes the query, but hides the values of all parameters from which any plugin reads keys or tokens. */
+const withQuery =
+  (snapshot: () => Snapshot): PathFormatter =>
+  ({ path, query }) =>
+    query.length < 2 ? path : path + withoutKeys(query, keyNamesOf(snapshot()), HIDDEN);

@@ -4,6 +4,7 @@
  * only if tracing is enabled.
  */
 import {
+  type Attributes,
   type Context,
   DiagLogLevel,
   diag,
@@ -17,19 +18,21 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, BatchSpanProcessor, RandomIdGenerator, TracerProvider } from "@opentelemetry/sdk-trace";
+import { hostAndPort } from "@sluice/model/serving";
 import {
   formatTraceParent,
+  httpMethodAttributes,
   httpMethodInName,
   parseTraceParent,
+  serverSpanAttributes,
   serverSpanName,
   type TraceParent,
 } from "@sluice/plugin-sdk";
 import type { ProxyLog } from "../../engine.ts";
-import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
 import { isServerFault } from "../../exchange/protocols.ts";
 import { errorCodeOf } from "../../upstream/failure.ts";
 import type { RequestObserver } from "../observer.ts";
-import { clientAttributes, serverAttributes } from "./attributes.ts";
 
 export interface TracingPlan {
   /**
@@ -175,4 +178,21 @@ function settleCall(span: Span, status: number | null, isFault: (status: number)
   if (status === null) return;
   span.setAttribute("rpc.system", "grpc").setAttribute("rpc.grpc.status_code", status);
   if (isFault(status)) span.setAttribute("error.type", String(status)).setStatus({ code: SpanStatusCode.ERROR });
+}
+
+const serverAttributes = (exchange: LiveExchange): Attributes => ({
+  ...serverSpanAttributes(exchange),
+  "network.peer.address": exchange.request.peerAddress,
+});
+
+function clientAttributes({ target, tries }: LiveExchange, { method, path }: ForwardPlan): Attributes {
+  if (target === null) return {};
+  const [plainPath = ""] = path.split("?", 1);
+  return {
+    ...httpMethodAttributes(method),
+    "server.address": target.host,
+    "server.port": target.port,
+    "url.full": `${target.scheme}://${hostAndPort(target)}${plainPath}`,
+    ...(tries > 1 && { "http.request.resend_count": tries - 1 }),
+  };
 }
