@@ -1,7 +1,7 @@
 /** The counters of a worker, by the policy of each rate-limiting config. */
 import type { CounterOptions, Counters, Warn, WindowCounters } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
-import { RedisCounters } from "./redis-counters.ts";
+import { RedisCounters } from "./redis/redis-counters.ts";
 import { ThreadCounters } from "./thread-counters.ts";
 
 export interface CountersOptions {

@@ -257,7 +257,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
 async function startWorkers(count: number, options: StartWorkersOptions): Promise<Workers> {
   const startSingle = async () => (await import("../workers/single-worker.ts")).startSingleWorker(options);
   if (count === 1 && options.plan.plugins.length === 0) return startSingle();
-  const { CannotShareAddress, startWorkerPool } = await import("../workers/worker-pool.ts");
+  const { CannotShareAddress, startWorkerPool } = await import("../workers/threads/worker-pool.ts");
   try {
     return await startWorkerPool(count, options);
   } catch (error) {

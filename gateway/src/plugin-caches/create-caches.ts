@@ -1,6 +1,6 @@
 /** The caches of a worker's plugin instances, in memory or in Redis, as the strategy of each cache says. */
 import type { CacheOptions, PluginCache, Warn } from "@sluice/plugin-sdk";
-import { RedisConnections } from "../counters/redis-connections.ts";
+import { RedisConnections } from "../counters/redis/redis-connections.ts";
 import type { Connect } from "../outbound/connect.ts";
 import { MemoryCaches } from "./memory-caches.ts";
 import { RedisCache } from "./redis-cache.ts";

@@ -1,6 +1,6 @@
 /** The cache of a plugin instance in Redis: all nodes share it, and Redis limits its size and expires its values. */
 import type { CacheCodec, CacheOptions, PluginCache } from "@sluice/plugin-sdk";
-import type { RedisConnections } from "../counters/redis-connections.ts";
+import type { RedisConnections } from "../counters/redis/redis-connections.ts";
 
 /** Number of keys that Redis examines in one step of `clear`. */
 const SCANNED = 1000;

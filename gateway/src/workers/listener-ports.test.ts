@@ -7,7 +7,7 @@ import { closedPort, listen, portOf } from "../../../test/conformance/engine/pro
 import { waitFor } from "../../../tools/process/index.ts";
 import type { DocumentPort, PortFailure } from "../proxy/listener/document-ports.ts";
 import { ListenerPorts } from "./listener-ports.ts";
-import { snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
+import { snapshotOf, startTestPool, startUpstream } from "./threads/testing-worker-pool.ts";
 
 const listener = (name: string, port: number, members: Partial<DocumentListener> = {}): DocumentListener => ({
   name,

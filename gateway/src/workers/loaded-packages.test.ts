@@ -33,7 +33,7 @@ const cases: readonly [what: string, modules: readonly string[], packages: reado
   ["a worker", ["workers/worker.ts", "proxy/http1/listener.ts", "../plugins/index.ts", "metrics/metrics.ts"], plugins],
   [
     "a node",
-    ["node/start-gateway.ts", "workers/single-worker.ts", "workers/worker-pool.ts", "proxy/http1/listener.ts"],
+    ["node/start-gateway.ts", "workers/single-worker.ts", "workers/threads/worker-pool.ts", "proxy/http1/listener.ts"],
     [...metrics, ...plugins],
   ],
   // commander is loaded only for command lines with flags or arguments.

@@ -5,7 +5,7 @@ import { fakeServices, pluginsWithPhases } from "../../../test/plugins/fake-exch
 import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
 import { PluginLifecycle } from "./plugin-lifecycle.ts";
-import { snapshotOf } from "./testing-worker-pool.ts";
+import { snapshotOf } from "./threads/testing-worker-pool.ts";
 
 /** The lifecycle of instances that record their starts and stops. */
 function startLifecycle() {

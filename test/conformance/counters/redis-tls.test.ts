@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { readSettings } from "@sluice/model";
 import type { CounterOptions } from "@sluice/plugin-sdk";
 import { pino } from "pino";
-import { RedisCounters } from "../../../gateway/src/counters/redis-counters.ts";
+import { RedisCounters } from "../../../gateway/src/counters/redis/redis-counters.ts";
 import { startGateway } from "../../../gateway/src/node/start-gateway.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";

@@ -13,7 +13,7 @@ import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { pushManifests, roleManifests, users } from "../../../tools/cluster/rbac.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { mountFiles } from "../../../tools/programs/mounted-secret.ts";
+import { mountFiles } from "../../../tools/programs/kubernetes/mounted-secret.ts";
 import {
   nodeOf,
   operatorOf,

@@ -43,7 +43,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "src/proxy/upstream/probe.ts": `its requests use connections from ${guardedConnect}`,
   "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${guardedConnect}`,
   "src/proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${guardedConnect}`,
-  "src/counters/redis-connections.ts": `ioredis gets its connections from ${guardedConnect}`,
+  "src/counters/redis/redis-connections.ts": `ioredis gets its connections from ${guardedConnect}`,
   "src/proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
   "src/proxy/observability/tracing/tracing.ts": settings,
   "src/database/": settings,

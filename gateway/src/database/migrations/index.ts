@@ -1,8 +1,8 @@
 /** All migrations in order of execution. */
-import { baseChanges } from "./base-changes.ts";
-import { baseCounters } from "./base-counters.ts";
-import { baseTables } from "./base-tables.ts";
-import { baseWrite, writeAllFunction } from "./base-write.ts";
+import { baseChanges } from "./base/base-changes.ts";
+import { baseCounters } from "./base/base-counters.ts";
+import { baseTables } from "./base/base-tables.ts";
+import { baseWrite, writeAllFunction } from "./base/base-write.ts";
 import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, send } from "../../../test/conformance/engine/client.ts";
-import { waitFor } from "../../../tools/process/index.ts";
+import { dial, send } from "../../../../test/conformance/engine/client.ts";
+import { waitFor } from "../../../../tools/process/index.ts";
 import { sharedTestPool, snapshotOf, startUpstream } from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 

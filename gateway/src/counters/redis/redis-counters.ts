@@ -5,8 +5,8 @@
  * with the amount 0 it returns the values in memory if there are any.
  */
 import type { Bucket, Counter, CounterOptions, Counters, Filled, Taken, Warn } from "@sluice/plugin-sdk";
-import type { Connect } from "../outbound/connect.ts";
-import { filled, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
+import type { Connect } from "../../outbound/connect.ts";
+import { filled, levelOf, UNITS_PER_REQUEST, unitsAt } from "../bucket-levels.ts";
 import { RedisConnections } from "./redis-connections.ts";
 import { addScript, bucketKey, counterKey, fillScript, lifetime, runScript } from "./redis-scripts.ts";
 import { SyncedCounters } from "./redis-synced-counters.ts";

@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { describe, it, test } from "node:test";
 import { adoptChange, emptySnapshot } from "@sluice/model";
 import type { Counter } from "@sluice/plugin-sdk";
-import { dial, send } from "../../../test/conformance/engine/client.ts";
-import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { dial, send } from "../../../../test/conformance/engine/client.ts";
+import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
 import { blockOneThread, sharedTestPool, snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 

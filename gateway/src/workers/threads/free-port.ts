@@ -1,7 +1,7 @@
 /** Checks whether an address is free, because several sockets with `reusePort` may listen on one address. */
 import { createServer } from "node:net";
-import type { PortFailure } from "../proxy/listener/document-ports.ts";
-import type { ListenAddress } from "../proxy/settings.ts";
+import type { PortFailure } from "../../proxy/listener/document-ports.ts";
+import type { ListenAddress } from "../../proxy/settings.ts";
 
 /** Null: the port is free. */
 export const portFailureOf = (address: ListenAddress): Promise<PortFailure | null> =>

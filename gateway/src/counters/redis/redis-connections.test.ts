@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { filledRateLimiting } from "../../../test/plugins/filled-configs.ts";
+import { filledRateLimiting } from "../../../../test/plugins/filled-configs.ts";
 import { destinationOf, type RedisConfig, redisOptions } from "./redis-connections.ts";
 
 const variants: readonly [string, Partial<RedisConfig>, Readonly<Record<string, unknown>>][] = [

@@ -1,15 +1,15 @@
 /** Messages between the control thread and a worker thread. All of them are plain data. */
 import type { Change } from "@sluice/model";
 import type { Counters, EndpointRequest, EndpointResponse, Taken } from "@sluice/plugin-sdk";
-import type { HealthUpdate } from "../balance/balancer.ts";
-import type { MetricsPart } from "../metrics/slices.ts";
-import type { CloseOptions } from "../proxy/engine.ts";
-import type { DocumentPort, PortFailure } from "../proxy/listener/document-ports.ts";
-import type { ListenAddress } from "../proxy/settings.ts";
-import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
+import type { HealthUpdate } from "../../balance/balancer.ts";
+import type { MetricsPart } from "../../metrics/slices.ts";
+import type { CloseOptions } from "../../proxy/engine.ts";
+import type { DocumentPort, PortFailure } from "../../proxy/listener/document-ports.ts";
+import type { ListenAddress } from "../../proxy/settings.ts";
+import type { HeartbeatOptions } from "../../shared-memory/heartbeat.ts";
+import type { WorkerPlan } from "../worker.ts";
+import type { StartWorkersOptions, WorkerReport } from "../workers.ts";
 import type { NodeMemory } from "./node-memory.ts";
-import type { WorkerPlan } from "./worker.ts";
-import type { StartWorkersOptions, WorkerReport } from "./workers.ts";
 
 export interface WorkerThreadData {
   /** The number of the thread, from 1; 0 is the control thread. */

@@ -1,12 +1,16 @@
 /** The memory that the workers of a node share, apart from their heartbeats. Sent to workers in a message. */
-import { type ConcurrencyMemory, createConcurrencyMemory, releaseWorkerConcurrency } from "../counters/concurrency.ts";
-import { type CountersMemory, createCountersMemory } from "../counters/shared-counters.ts";
+import {
+  type ConcurrencyMemory,
+  createConcurrencyMemory,
+  releaseWorkerConcurrency,
+} from "../../counters/concurrency.ts";
+import { type CountersMemory, createCountersMemory } from "../../counters/shared-counters.ts";
 import {
   type ConnectionLimits,
   type ConnectionLimitsMemory,
   createConnectionLimitsMemory,
   releaseWorkerConnections,
-} from "../shared-memory/connection-limits.ts";
+} from "../../shared-memory/connection-limits.ts";
 
 export interface NodeMemory {
   /** Counters and buckets of plugins with policy `local`. */

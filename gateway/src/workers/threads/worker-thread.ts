@@ -3,11 +3,12 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
 import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
-import type { HealthUpdate } from "../balance/balancer.ts";
-import type { MetricsPart } from "../metrics/slices.ts";
-import { instanceLimits } from "../plugin-services/plugin-instance.ts";
-import type { CloseOptions } from "../proxy/engine.ts";
-import type { DocumentPort, PortFailure } from "../proxy/listener/document-ports.ts";
+import type { HealthUpdate } from "../../balance/balancer.ts";
+import type { MetricsPart } from "../../metrics/slices.ts";
+import { instanceLimits } from "../../plugin-services/plugin-instance.ts";
+import type { CloseOptions } from "../../proxy/engine.ts";
+import type { DocumentPort, PortFailure } from "../../proxy/listener/document-ports.ts";
+import type { WorkerReport } from "../workers.ts";
 import type {
   ControlFunctions,
   ListenAddresses,
@@ -16,7 +17,6 @@ import type {
   WorkerThreadData,
 } from "./messages.ts";
 import { inTime, ThreadCalls } from "./thread-calls.ts";
-import type { WorkerReport } from "./workers.ts";
 
 export interface WorkerThreadOptions {
   readonly start: WorkerThreadData;

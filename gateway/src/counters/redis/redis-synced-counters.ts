@@ -6,7 +6,7 @@
 
 import type { Counter, Taken } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
-import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
+import { BoundedGroups, CounterGroup } from "../counter-groups.ts";
 import { addScript, counterKey, isOfSeveralSlots, lifetime, runScript } from "./redis-scripts.ts";
 
 export interface SyncedCountersOptions {

@@ -2,7 +2,7 @@
 import { isIP, type Socket } from "node:net";
 import type { CounterOptions, Warn } from "@sluice/plugin-sdk";
 import type { Redis, RedisOptions } from "ioredis";
-import type { Connect, OutboundConnectOptions } from "../outbound/connect.ts";
+import type { Connect, OutboundConnectOptions } from "../../outbound/connect.ts";
 import { RedisBatch } from "./redis-batch.ts";
 
 export type RedisConfig = CounterOptions["redis"];

@@ -1,6 +1,6 @@
-import type { Connections } from "../metrics/metrics.ts";
-import { type MetricsPart, partsOf, Sum } from "../metrics/slices.ts";
-import type { WorkerReport } from "./workers.ts";
+import type { Connections } from "../../metrics/metrics.ts";
+import { type MetricsPart, partsOf, Sum } from "../../metrics/slices.ts";
+import type { WorkerReport } from "../workers.ts";
 
 /** Totals of threads that have ended, from their last reports: totals of a node must never decrease. */
 export class RetiredThreads {

@@ -6,8 +6,8 @@ import { after, before, type TestContext } from "node:test";
 import { emptySnapshot, loadText, type Snapshot } from "@sluice/model";
 import type { WindowCounters } from "@sluice/plugin-sdk";
 import { pino } from "pino";
-import { createMetrics } from "../metrics/metrics.ts";
-import { defaultProxySettings, type ProxySettings } from "../proxy/settings.ts";
+import { createMetrics } from "../../metrics/metrics.ts";
+import { defaultProxySettings, type ProxySettings } from "../../proxy/settings.ts";
 import { startWorkerPool, type WorkerPool } from "./worker-pool.ts";
 
 /** The snapshot of a declarative document. */

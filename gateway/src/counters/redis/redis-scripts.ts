@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Bucket, Counter } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
-import { CLOCK_TOLERANCE, UNITS_PER_REQUEST } from "./bucket-levels.ts";
+import { CLOCK_TOLERANCE, UNITS_PER_REQUEST } from "../bucket-levels.ts";
 
 /**
  * Milliseconds that a counter outlives its window, for nodes whose clocks differ. This does not prolong the window:

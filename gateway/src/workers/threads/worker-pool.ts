@@ -6,27 +6,27 @@
  */
 import { changeBetween, emptySnapshot, NODE, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
-import type { HealthUpdate } from "../balance/balancer.ts";
-import { healthy } from "../balance/health.ts";
-import { Balancers } from "../compile/balancers.ts";
-import type { MetricsPart } from "../metrics/slices.ts";
-import { mergeRefused } from "../outbound/refused-destinations.ts";
-import { pluginNumbered } from "../plugin-services/phase-meter.ts";
-import { gatewaySettings as names } from "../settings/commands/gateway.ts";
+import type { HealthUpdate } from "../../balance/balancer.ts";
+import { healthy } from "../../balance/health.ts";
+import { Balancers } from "../../compile/balancers.ts";
+import type { MetricsPart } from "../../metrics/slices.ts";
+import { mergeRefused } from "../../outbound/refused-destinations.ts";
+import { pluginNumbered } from "../../plugin-services/phase-meter.ts";
+import { gatewaySettings as names } from "../../settings/commands/gateway.ts";
 import {
   createHeartbeatMemory,
   HeartbeatMonitor,
   type HeartbeatOptions,
   pluginWordsOf,
-} from "../shared-memory/heartbeat.ts";
-import { isAnsweredByOne } from "./endpoints/node-endpoints.ts";
+} from "../../shared-memory/heartbeat.ts";
+import { isAnsweredByOne } from "../endpoints/node-endpoints.ts";
+import { ListenerPorts, ownPorts } from "../listener-ports.ts";
+import type { StartWorkersOptions, Workers, WorkersReport } from "../workers.ts";
 import { portFailureOf, requireFreePort } from "./free-port.ts";
-import { ListenerPorts, ownPorts } from "./listener-ports.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
 import { createNodeMemory, type NodeMemory, releaseWorkerMemory } from "./node-memory.ts";
 import { addConnections, RetiredThreads } from "./retired-threads.ts";
 import { WorkerThread } from "./worker-thread.ts";
-import type { StartWorkersOptions, Workers, WorkersReport } from "./workers.ts";
 
 /** Milliseconds. A thread that ends after running this long is restarted at once; its earlier failures do not count. */
 const HEALTHY_LIFETIME = 10_000;
