@@ -21,15 +21,13 @@ export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export { seconds } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
-export { type AttachedListener, attachmentFactsOf, type ListenerOwner } from "./derive/gateway/attachment.ts";
-export { portsOf } from "./derive/gateway/backends.ts";
+export { portsOf } from "./derive/gateway/backends/backends.ts";
 export {
   allListeners,
   type DerivedGateway,
   deriveGateway,
   parentOfListenerSet,
 } from "./derive/gateway/derive-gateway.ts";
-export { type DerivedRoute, deriveRoute, type RouteParent } from "./derive/gateway/derive-route.ts";
 export {
   type Finding,
   type ListenerOwnerKind,
@@ -74,6 +72,8 @@ export {
   invalidBackendTls,
 } from "./derive/gateway/policies/backend-tls.ts";
 export { type BackendTlsFacts, backendTlsStatus } from "./derive/gateway/policies/backend-tls-status.ts";
+export { type AttachedListener, attachmentFactsOf, type ListenerOwner } from "./derive/gateway/routes/attachment.ts";
+export { type DerivedRoute, deriveRoute, type RouteParent } from "./derive/gateway/routes/derive-route.ts";
 export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";
 export { clientCertificatesOf, requiresCertificates } from "./derive/ingress/annotations/client-certificates.ts";
 export { type AnnotationFacts, annotationTable } from "./derive/ingress/annotations/table.ts";

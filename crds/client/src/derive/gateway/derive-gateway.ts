@@ -5,8 +5,7 @@
 import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
 import { byAge } from "../../translate/incremental/age-order.ts";
-import { ownerKindOf } from "./attachment.ts";
-import { type BackendCertificate, backendCertificateOf } from "./backend-certificate.ts";
+import { type BackendCertificate, backendCertificateOf } from "./backends/backend-certificate.ts";
 import { type Finding, fails, gatewaySpecOf, listenerSetSpecOf, succeeds } from "./gateway-api.ts";
 import {
   type ClientValidationLookups,
@@ -22,6 +21,7 @@ import { deriveListeners, type GatewayListener } from "./listeners/derive-listen
 import { conflictOf, isConflict, precedenceConflicts } from "./listeners/listener-conflicts.ts";
 import type { GatewayParameters } from "./parameters/merge-parameters.ts";
 import { type ParametersLookups, resolveParameters } from "./parameters/resolve-parameters.ts";
+import { ownerKindOf } from "./routes/attachment.ts";
 
 /** Facts about other resources. */
 export interface DeriveGatewayOptions

@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from "node:util";
 import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
-import type { DerivedRoute } from "./derive-route.ts";
 import { type Finding, fails, GATEWAY_API, type ParentReference, requestedAddresses, succeeds } from "./gateway-api.ts";
 import { isInsecure } from "./listeners/client-validation.ts";
 import type { DerivedListenerSet } from "./listeners/derive-listener-set.ts";
 import type { GatewayListener } from "./listeners/derive-listeners.ts";
+import type { DerivedRoute } from "./routes/derive-route.ts";
 
 export interface GatewayAddressStatus {
   readonly type: "IPAddress" | "Hostname";

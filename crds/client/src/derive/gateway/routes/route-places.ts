@@ -1,8 +1,8 @@
 /** Where a route is served: its hosts, each with the listeners that have it. */
-import { MAX_DERIVED } from "../derived-resource.ts";
+import { MAX_DERIVED } from "../../derived-resource.ts";
+import type { CertificateName } from "../backends/backend-certificate.ts";
+import { type Finding, fails, type RouteRule } from "../gateway-api.ts";
 import type { AttachedListener } from "./attachment.ts";
-import type { CertificateName } from "./backend-certificate.ts";
-import { type Finding, fails, type RouteRule } from "./gateway-api.ts";
 
 export interface RoutePlace {
   /** Undefined: any host. */

@@ -1,11 +1,11 @@
 /** The backends of a rule: core Services, each with its part of the requests. */
 import type { UpstreamTls } from "@sluice/model";
-import type { Resource } from "../../resource.ts";
-import type { TranslateOptions } from "../../translate/translation.ts";
-import type { DerivedBackend } from "../derived-services.ts";
-import { type BackendReference, type Finding, fails, type RouteKind, withArticle } from "./gateway-api.ts";
-import type { DerivedBackendTls } from "./policies/backend-tls.ts";
-import { type LocatedFilter, located } from "./rule-effects.ts";
+import type { Resource } from "../../../resource.ts";
+import type { TranslateOptions } from "../../../translate/translation.ts";
+import type { DerivedBackend } from "../../derived-services.ts";
+import { type BackendReference, type Finding, fails, type RouteKind, withArticle } from "../gateway-api.ts";
+import type { DerivedBackendTls } from "../policies/backend-tls.ts";
+import { type LocatedFilter, located } from "../routes/rule-effects.ts";
 
 export interface BackendLookups extends Pick<TranslateOptions, "read" | "isReferenceAllowed"> {
   /**

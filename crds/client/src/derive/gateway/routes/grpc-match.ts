@@ -1,7 +1,7 @@
 /** The matches of a GRPCRoute as members of a Route, and their order of precedence. */
 import { compileRegex, escapeRegex } from "@sluice/model";
-import { exactPaths } from "../derived-paths.ts";
-import type { GrpcMethodMatch, GrpcRouteMatch } from "./gateway-api.ts";
+import { exactPaths } from "../../derived-paths.ts";
+import type { GrpcMethodMatch, GrpcRouteMatch } from "../gateway-api.ts";
 import { type MatchFault, type TranslatedMatch, valueMatches } from "./http-match.ts";
 
 /** The model allows 1024 characters for a path. */

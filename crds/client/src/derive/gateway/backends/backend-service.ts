@@ -1,12 +1,12 @@
 /** The Service for the backends of a rule, with TLS if they have a BackendTLSPolicy. */
 import { isDeepStrictEqual } from "node:util";
 import type { ServiceExtras, UpstreamTls } from "@sluice/model";
-import type { Resource } from "../../resource.ts";
-import type { DerivedContent } from "../derived-resource.ts";
-import { type DerivedBackend, serviceContents } from "../derived-services.ts";
+import type { Resource } from "../../../resource.ts";
+import type { DerivedContent } from "../../derived-resource.ts";
+import { type DerivedBackend, serviceContents } from "../../derived-services.ts";
+import { type Finding, fails } from "../gateway-api.ts";
 import type { CertificateName } from "./backend-certificate.ts";
 import type { UsableBackend } from "./backends.ts";
-import { type Finding, fails } from "./gateway-api.ts";
 
 export interface BackendServiceRequest {
   /** The name of the Service. */

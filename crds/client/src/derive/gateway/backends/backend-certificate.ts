@@ -1,10 +1,10 @@
 /** The client certificate with which the nodes connect to the backends of a Gateway (`spec.tls.backend`). */
 import type { NameRef } from "@sluice/model";
-import type { Resource } from "../../resource.ts";
-import { readCertificate } from "../../translate/tls-secrets.ts";
-import type { TranslateOptions } from "../../translate/translation.ts";
-import { type DerivedResource, derivedName, derivedResource } from "../derived-resource.ts";
-import { type Finding, fails, gatewaySpecOf, succeeds } from "./gateway-api.ts";
+import type { Resource } from "../../../resource.ts";
+import { readCertificate } from "../../../translate/tls-secrets.ts";
+import type { TranslateOptions } from "../../../translate/translation.ts";
+import { type DerivedResource, derivedName, derivedResource } from "../../derived-resource.ts";
+import { type Finding, fails, gatewaySpecOf, succeeds } from "../gateway-api.ts";
 
 export interface BackendCertificate {
   readonly resolvedRefs: Finding;

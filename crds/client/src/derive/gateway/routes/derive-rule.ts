@@ -1,13 +1,11 @@
 /** Derives the resources of one rule of a route: a Route for each match and host, their Plugins, and a Service. */
 import type { RequestShare, RouteExtras } from "@sluice/model";
-import type { Resource } from "../../resource.ts";
-import { type DerivedContent, derivedName } from "../derived-resource.ts";
-import type { AttachedListener } from "./attachment.ts";
-import type { CertificateName } from "./backend-certificate.ts";
-import { type BackendGroup, groupsOf } from "./backend-groups.ts";
-import { backendService, certificateParts } from "./backend-service.ts";
-import { type BackendLookups, backendsOf } from "./backends.ts";
-import { type DerivedMirrors, deriveMirrors } from "./derive-mirrors.ts";
+import type { Resource } from "../../../resource.ts";
+import { type DerivedContent, derivedName } from "../../derived-resource.ts";
+import type { CertificateName } from "../backends/backend-certificate.ts";
+import { type BackendGroup, groupsOf } from "../backends/backend-groups.ts";
+import { backendService, certificateParts } from "../backends/backend-service.ts";
+import { type BackendLookups, backendsOf } from "../backends/backends.ts";
 import {
   type Finding,
   fails,
@@ -15,7 +13,9 @@ import {
   type HttpRouteMatch,
   type RouteKind,
   type RouteRule,
-} from "./gateway-api.ts";
+} from "../gateway-api.ts";
+import type { AttachedListener } from "./attachment.ts";
+import { type DerivedMirrors, deriveMirrors } from "./derive-mirrors.ts";
 import { translateGrpcMatch } from "./grpc-match.ts";
 import { type TranslatedMatch, translateMatch } from "./http-match.ts";
 import { placesOf, type RoutePlace } from "./route-places.ts";

@@ -1,11 +1,11 @@
 /** What the filters, timeouts and retries of a rule do: plugins for its Routes, and members of its Routes and Service. */
 import type { ServiceExtras } from "@sluice/model";
-import { corsConfig } from "./filters/cors.ts";
-import { createHeaderEdits, literal } from "./filters/header-modifiers.ts";
-import { type MirrorFilter, mirrorOf } from "./filters/mirror.ts";
-import { type RedirectFilter, redirectOf } from "./filters/redirect.ts";
-import { rewriteOf } from "./filters/rewrite.ts";
-import { type Finding, fails, type RouteFilter, type RouteRule } from "./gateway-api.ts";
+import { corsConfig } from "../filters/cors.ts";
+import { createHeaderEdits, literal } from "../filters/header-modifiers.ts";
+import { type MirrorFilter, mirrorOf } from "../filters/mirror.ts";
+import { type RedirectFilter, redirectOf } from "../filters/redirect.ts";
+import { rewriteOf } from "../filters/rewrite.ts";
+import { type Finding, fails, type RouteFilter, type RouteRule } from "../gateway-api.ts";
 import { attemptMembers } from "./timeouts.ts";
 
 export interface RulePlugin {

@@ -1,7 +1,7 @@
 /** The matches of an HTTPRoute as members of a Route, and their order of precedence. */
 import { compileRegex, escapeRegex, literalPrefix, type RequestMatch, type ValueMatch } from "@sluice/model";
-import { type DerivedPaths, exactPaths, prefixPaths } from "../derived-paths.ts";
-import type { HttpPathMatch, HttpRouteMatch, NamedValueMatch } from "./gateway-api.ts";
+import { type DerivedPaths, exactPaths, prefixPaths } from "../../derived-paths.ts";
+import type { HttpPathMatch, HttpRouteMatch, NamedValueMatch } from "../gateway-api.ts";
 
 export interface TranslatedMatch {
   readonly paths: readonly string[];

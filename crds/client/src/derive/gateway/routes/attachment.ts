@@ -1,7 +1,7 @@
 /** Decides to which listeners a route attaches, and for which hosts (Gateway API, "AllowedRoutes" and "Hostname"). */
 import type { StreamProtocol } from "@sluice/model";
-import type { Resource } from "../../resource.ts";
-import type { CertificateName } from "./backend-certificate.ts";
+import type { Resource } from "../../../resource.ts";
+import type { CertificateName } from "../backends/backend-certificate.ts";
 import {
   type Finding,
   fails,
@@ -12,9 +12,9 @@ import {
   streamOf,
   succeeds,
   withArticle,
-} from "./gateway-api.ts";
-import { allowsNamespace, type NamespaceFacts, UNKNOWN_LABELS } from "./listeners/allowed-namespaces.ts";
-import type { GatewayListener } from "./listeners/derive-listeners.ts";
+} from "../gateway-api.ts";
+import { allowsNamespace, type NamespaceFacts, UNKNOWN_LABELS } from "../listeners/allowed-namespaces.ts";
+import type { GatewayListener } from "../listeners/derive-listeners.ts";
 
 export interface AttachedListener {
   /** The name in the document. */

@@ -1,10 +1,10 @@
 /** Derives the Services that receive copies of a rule's requests, and the config of request-mirror. */
-import type { Resource } from "../../resource.ts";
-import type { DerivedContent } from "../derived-resource.ts";
-import { backendService } from "./backend-service.ts";
-import { type BackendLookups, resolveBackend } from "./backends.ts";
-import type { MirrorFilter } from "./filters/mirror.ts";
-import type { Finding, RouteKind } from "./gateway-api.ts";
+import type { Resource } from "../../../resource.ts";
+import type { DerivedContent } from "../../derived-resource.ts";
+import { backendService } from "../backends/backend-service.ts";
+import { type BackendLookups, resolveBackend } from "../backends/backends.ts";
+import type { MirrorFilter } from "../filters/mirror.ts";
+import type { Finding, RouteKind } from "../gateway-api.ts";
 import type { RulePlugin } from "./rule-effects.ts";
 
 export interface DerivedMirrors {

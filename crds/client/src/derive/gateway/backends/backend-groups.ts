@@ -1,8 +1,8 @@
 /** Divides the backends of a rule into groups that are served alike. */
 import { isDeepStrictEqual } from "node:util";
 import type { RequestShare } from "@sluice/model";
+import type { LocatedFilter } from "../routes/rule-effects.ts";
 import { type RuleBackend, totalWeight, type UsableBackend } from "./backends.ts";
-import type { LocatedFilter } from "./rule-effects.ts";
 
 export interface BackendGroup {
   /** At least one, unless no backend of the rule can be used. */

@@ -1,6 +1,6 @@
 /** The timeouts and retries of a rule as members of its Service. */
 import type { ServiceExtras } from "@sluice/model";
-import { type Finding, fails, type RouteRule } from "./gateway-api.ts";
+import { type Finding, fails, type RouteRule } from "../gateway-api.ts";
 
 /** Milliseconds of each unit of a duration (GEP-2257). */
 const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };

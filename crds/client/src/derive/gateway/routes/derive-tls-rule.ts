@@ -1,11 +1,11 @@
 /** Derives the resources of the rule of a TLSRoute: a Route for each protocol and host, and a Service. */
 import type { StreamProtocol } from "@sluice/model";
-import type { Resource } from "../../resource.ts";
-import { type DerivedContent, derivedName } from "../derived-resource.ts";
-import type { CertificateName } from "./backend-certificate.ts";
-import { mergedBackends } from "./backend-groups.ts";
-import { backendService, certificateParts, commonTls } from "./backend-service.ts";
-import { backendsOf } from "./backends.ts";
+import type { Resource } from "../../../resource.ts";
+import { type DerivedContent, derivedName } from "../../derived-resource.ts";
+import type { CertificateName } from "../backends/backend-certificate.ts";
+import { mergedBackends } from "../backends/backend-groups.ts";
+import { backendService, certificateParts, commonTls } from "../backends/backend-service.ts";
+import { backendsOf } from "../backends/backends.ts";
 import { type DerivedRule, hostPart, padded, type RuleLookups, type RuleRequest } from "./derive-rule.ts";
 import { placesOf, type RoutePlace } from "./route-places.ts";
 

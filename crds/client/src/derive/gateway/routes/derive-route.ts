@@ -1,11 +1,8 @@
 /** Derives Sluice resources from a route, and the result for each of its parents. Pure. */
-import { namespacedName } from "../../keys.ts";
-import type { Resource } from "../../resource.ts";
-import { derivedResource } from "../derived-resource.ts";
-import { type AttachedListener, type Attachment, attach, type ListenerOwner, ownerKindOf } from "./attachment.ts";
-import { deriveRule, type RuleLookups } from "./derive-rule.ts";
-import { deriveTlsRule } from "./derive-tls-rule.ts";
-import { mirrorOf } from "./filters/mirror.ts";
+import { namespacedName } from "../../../keys.ts";
+import type { Resource } from "../../../resource.ts";
+import { derivedResource } from "../../derived-resource.ts";
+import { mirrorOf } from "../filters/mirror.ts";
 import {
   type Finding,
   fails,
@@ -15,7 +12,10 @@ import {
   type RouteRule,
   routeSpecOf,
   succeeds,
-} from "./gateway-api.ts";
+} from "../gateway-api.ts";
+import { type AttachedListener, type Attachment, attach, type ListenerOwner, ownerKindOf } from "./attachment.ts";
+import { deriveRule, type RuleLookups } from "./derive-rule.ts";
+import { deriveTlsRule } from "./derive-tls-rule.ts";
 import { sizeFault } from "./route-places.ts";
 
 /** Facts about other resources. */
