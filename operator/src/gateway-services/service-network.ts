@@ -4,10 +4,10 @@ import { type GatewayAddressStatus, type Resource, resourceKey } from "@sluice/c
 import { SettingsError, SHARED_FLEET } from "@sluice/model";
 import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
 import { createListenerSetIndex } from "../derive/gateway/listener-set-index.ts";
+import { serviceAddresses } from "../derive/gateway-addresses.ts";
 import { createEmitter } from "../emitter.ts";
 import type { NodeService } from "../publish/node-discovery.ts";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
-import { serviceAddresses } from "../status/gateway-addresses.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
 import { createFleetMoves, type FleetMovesOptions } from "./fleet-moves.ts";
 import { nodePortsIn } from "./gateway-service.ts";

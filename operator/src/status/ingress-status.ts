@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from "node:util";
 import { namespacedName, type Resource, type ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
+import { gatewayAddresses } from "../derive/gateway-addresses.ts";
 import type { OperatorMetrics } from "../metrics.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { EventRecorder } from "./event-recorder.ts";
-import { gatewayAddresses } from "./gateway-addresses.ts";
 import { createSourceStatusWriter } from "./source-status-writer.ts";
 import { createSourceSync, type SourceSyncOptions } from "./source-sync.ts";
 

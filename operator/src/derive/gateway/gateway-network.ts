@@ -4,8 +4,8 @@ import type { GatewayAddressStatus, GatewayParameters, Resource } from "@sluice/
 import { SHARED_FLEET } from "@sluice/model";
 import { createEmitter, type Output } from "../../emitter.ts";
 import { type OperatorSettings, operatorSettings } from "../../settings.ts";
-import { gatewayAddresses } from "../../status/gateway-addresses.ts";
 import type { WatchStage } from "../../watch/watch-stage.ts";
+import { gatewayAddresses } from "../gateway-addresses.ts";
 
 export interface GatewayNetwork {
   /** The port that nodes open for a port of a Gateway's listeners; undefined: none is allotted yet. */
