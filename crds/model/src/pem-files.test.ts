@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { mountFiles } from "../../../tools/programs/mounted-secret.ts";
+import { mountFiles } from "../../../tools/programs/kubernetes/mounted-secret.ts";
 import { followPemFiles, PemError, type PemTexts, readPemFiles } from "./pem-files.ts";
 
 const authority = await makeAuthority();

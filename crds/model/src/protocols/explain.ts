@@ -19,7 +19,7 @@ import {
   type Violation,
 } from "@sluice/plugin-sdk";
 import type { CertificateDetails } from "../certificate-details.ts";
-import { checkValue } from "../check/check-value.ts";
+import { checkValue } from "./check-value.ts";
 
 export const explainRequestSchema = record(
   {

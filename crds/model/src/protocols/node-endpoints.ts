@@ -3,7 +3,7 @@
  * `nodePaths` (plugin-endpoint.ts).
  */
 import { type Checked, choice, integer, nullable, record, type Static, text } from "@sluice/plugin-sdk";
-import { checkValue } from "../check/check-value.ts";
+import { checkValue } from "./check-value.ts";
 import type { EntityName } from "./explain.ts";
 
 const recentRequestKinds = ["refused", "failed", "slow"] as const;

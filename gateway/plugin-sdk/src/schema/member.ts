@@ -24,7 +24,7 @@ export interface MemberOptions {
   /** The description in `kubectl explain`, the reference pages and GET /schemas. */
   readonly description: string;
   readonly default?: unknown;
-  /** The name of a check with its own message (crds/model/src/check/rules/index.ts). */
+  /** The name of a check with its own message (crds/model/src/check/rules.ts). */
   readonly rule?: string;
   /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;

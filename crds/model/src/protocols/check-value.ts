@@ -1,7 +1,7 @@
 /** Checks a value that is not an entity, such as a request to a node. */
 import type { Checked, Static, TypedSchema } from "@sluice/plugin-sdk";
-import { fillDefaults } from "./fill-defaults.ts";
-import { validate } from "./validate.ts";
+import { fillDefaults } from "../check/fill-defaults.ts";
+import { validate } from "../check/validate.ts";
 
 /** The value with defaults, or all violations. */
 export function checkValue<Schema extends TypedSchema>(schema: Schema, given: unknown): Checked<Static<Schema>> {
