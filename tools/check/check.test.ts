@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkConnections } from "./checks/check-connections.ts";
 import { checkDependencies } from "./checks/check-dependencies.ts";
-import { checkImports, roomOf } from "./checks/check-imports.ts";
+import { checkImports, importRuleOf } from "./checks/check-imports.ts";
 import { checkRegexes } from "./checks/check-regexes.ts";
-import { checkLength, checkWords } from "./checks/check-text.ts";
+import { checkFolders, checkLength, checkWords } from "./checks/check-text.ts";
 import { show } from "./fault.ts";
 import { findImports, packageOf } from "./find-imports.ts";
-import { rooms } from "./imports.ts";
+import { importRules } from "./imports.ts";
 
 const workspaces = ["crds/model", "crds/client", "gateway", "operator", "user-api", "pulumi"];
 
@@ -51,16 +51,16 @@ test("packageOf returns the package of a specifier, and undefined for modules of
 });
 
 test("of the rules whose folder contains a file, the rule with the longest folder path applies", () => {
-  assert.equal(roomOf("gateway/src/counters/redis-counters.ts")?.folder, "gateway/src/counters");
-  assert.equal(roomOf("gateway/plugins/cors/index.ts")?.folder, "gateway/plugins");
-  assert.equal(roomOf("gateway/src/main.ts")?.folder, "gateway");
-  assert.equal(roomOf("gateways/main.ts"), undefined);
+  assert.equal(importRuleOf("gateway/src/counters/redis/redis-counters.ts")?.folder, "gateway/src/counters");
+  assert.equal(importRuleOf("gateway/plugins/cors/index.ts")?.folder, "gateway/plugins");
+  assert.equal(importRuleOf("gateway/src/main.ts")?.folder, "gateway");
+  assert.equal(importRuleOf("gateways/main.ts"), undefined);
 });
 
 test("every workspace has an import rule", () => {
   for (const folder of workspaces)
     assert.ok(
-      rooms.some((room) => room.folder === folder),
+      importRules.some((rule) => rule.folder === folder),
       folder,
     );
 });
@@ -112,7 +112,7 @@ const taken: readonly [file: string, specifier: string][] = [
   ["operator/src/a.ts", "./b/c.ts"],
   ["gateway/src/stores/cluster.ts", "@sluice/crds"],
   ["gateway/src/admin/routes.ts", "@sluice/crds"],
-  ["gateway/src/counters/redis-counters.ts", "ioredis"],
+  ["gateway/src/counters/redis/redis-counters.ts", "ioredis"],
   ["gateway/src/counters/redis-counters.test.ts", "../../../tools/programs/servers/redis.ts"],
   ["gateway/plugins/index.ts", "./cors/index.ts"],
   ["gateway/plugins/cors/index.ts", "@sluice/plugin-sdk"],
@@ -160,6 +160,21 @@ test("a long source file is an error, but a long generated file or YAML file is 
     { path: "d.ts", text: "line\n".repeat(400) },
   ];
   assert.deepEqual(checkLength(files).map(show), ["a.ts: has 401 lines, more than 400: split it by subject"]);
+});
+
+test("a folder with more than twelve source files is an error; suites and tests do not count", () => {
+  const filesIn = (folder: string, names: readonly string[]) =>
+    names.map((name) => ({ path: `${folder}/${name}.ts`, text: "" }));
+  const many = Array.from({ length: 13 }, (_, at) => `file-${at}`);
+  const files = [
+    ...filesIn("gateway/src/a", many),
+    ...filesIn("gateway/src/a/b", [...many.slice(1), "a.test", "testing-a"]),
+    ...filesIn("tools/a", many),
+    ...filesIn("tools/b", [...many.slice(1), "a.test"]),
+    ...filesIn("test/a", many),
+  ];
+  const message = "has 13 source files, more than 12: move those of one subject to a folder of their own";
+  assert.deepEqual(checkFolders(files).map(show), [`gateway/src/a: ${message}`, `tools/a: ${message}`]);
 });
 
 /** An interpolation in a template literal. */

@@ -1,5 +1,5 @@
 /** The import rules of the files below one folder. If a file is below several, the longest of these paths counts. */
-export interface Room {
+export interface ImportRule {
   /** Path from the root. */
   readonly folder: string;
   /** Packages of this repository that the folder's files may import. The files import each other by relative paths. */
@@ -25,7 +25,7 @@ export const harmless: Readonly<Record<string, readonly string[]>> = {
  * The import rules that ARCHITECTURE.md describes. Test files (see `isTest`) may also import the folders `test` and
  * `tools` and the root's devDependencies; no other file may import those folders.
  */
-export const rooms: readonly Room[] = [
+export const importRules: readonly ImportRule[] = [
   {
     folder: "gateway/plugin-sdk",
     internal: [],

@@ -12,7 +12,7 @@ import { checkLinks } from "./checks/check-links.ts";
 import { checkNames } from "./checks/check-names.ts";
 import { checkCycles, checkOrder, stagesOf } from "./checks/check-order.ts";
 import { checkRegexes } from "./checks/check-regexes.ts";
-import { checkLength, checkWords } from "./checks/check-text.ts";
+import { checkFolders, checkLength, checkWords } from "./checks/check-text.ts";
 import { type Fault, show } from "./fault.ts";
 import { findImports } from "./find-imports.ts";
 import { root, sourceFiles, sourcePaths } from "./source-files.ts";
@@ -54,6 +54,7 @@ function checks(): Readonly<Record<string, Check>> {
     "regular expressions": () => lines(checkRegexes(files)),
     "exported names": () => lines(checkNames(files)),
     "length of files": () => lines(checkLength(files)),
+    "size of folders": () => lines(checkFolders(files)),
     "hosts and paths": () => lines(checkWords(files)),
     "links of pages": () => lines(checkLinks(files, sourcePaths())),
     "code blocks of pages": () => lines(checkCodeBlocks(files)),

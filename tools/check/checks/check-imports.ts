@@ -1,14 +1,14 @@
 import { posix } from "node:path";
 import type { Fault } from "../fault.ts";
 import { type Import, packageOf } from "../find-imports.ts";
-import { harmless, isDevelopment, isTest, type Room, rooms } from "../imports.ts";
+import { harmless, type ImportRule, importRules, isDevelopment, isTest } from "../imports.ts";
 
 /** The folder of one plugin. */
 const pluginFolder = /^gateway\/plugins\/[^/]+\//;
 const pluginLists = ["gateway/plugins/index.ts", "gateway/plugins/schemas.ts"];
 
 /** The rule that applies to a file, or undefined when none does. */
-export function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
+export function importRuleOf(path: string, table: readonly ImportRule[] = importRules): ImportRule | undefined {
   return table
     .filter(({ folder }) => path.startsWith(`${folder}/`))
     .toSorted((a, b) => b.folder.length - a.folder.length)[0];
@@ -23,14 +23,14 @@ export function roomOf(path: string, table: readonly Room[] = rooms): Room | und
 export function checkImports(
   imports: readonly Import[],
   workspaces: readonly string[],
-  table: readonly Room[] = rooms,
+  table: readonly ImportRule[] = importRules,
 ): readonly Fault[] {
   const workspaceOf = (path: string) =>
     [...workspaces, "test", "tools"].find((folder) => path.startsWith(`${folder}/`));
   return imports.flatMap(({ file, line, specifier, names }): Fault[] => {
     const fault = (message: string) => [{ file, line, message }];
-    const room = roomOf(file, table);
-    if (room === undefined) return fault("no rule of tools/check/imports.ts covers this file");
+    const rule = importRuleOf(file, table);
+    if (rule === undefined) return fault("no rule of tools/check/imports.ts covers this file");
     if (specifier.startsWith(".")) {
       const target = posix.join(posix.dirname(file), specifier);
       const plugin = pluginFolder.exec(target)?.[0];
@@ -46,15 +46,15 @@ export function checkImports(
       return fault(`must not import ${target} by a path: name its package`);
     }
     const name = packageOf(specifier) ?? specifier;
-    if (isAllowed({ file, name, names, room })) return [];
-    return fault(`must not import ${name}: ${room.because}`);
+    if (isAllowed({ file, name, names, rule })) return [];
+    return fault(`must not import ${name}: ${rule.because}`);
   });
 }
 
-function isAllowed(found: { file: string; name: string; names: Import["names"]; room: Room }): boolean {
-  const { file, name, names, room } = found;
-  if (name.startsWith("@sluice/")) return room.internal.includes(name);
+function isAllowed(found: { file: string; name: string; names: Import["names"]; rule: ImportRule }): boolean {
+  const { file, name, names, rule } = found;
+  if (name.startsWith("@sluice/")) return rule.internal.includes(name);
   // A suite starts real servers, so it may import the modules in `not`.
-  if (isTest(file) || !room.not.includes(name)) return true;
+  if (isTest(file) || !rule.not.includes(name)) return true;
   return name.startsWith("node:") && (names?.every((taken) => harmless[name]?.includes(taken)) ?? false);
 }

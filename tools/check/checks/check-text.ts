@@ -1,4 +1,6 @@
+import { posix } from "node:path";
 import type { Fault } from "../fault.ts";
+import { isTest } from "../imports.ts";
 import type { CheckedFile } from "../source-files.ts";
 
 const longest = 400;
@@ -12,6 +14,25 @@ export function checkLength(files: readonly CheckedFile[]): readonly Fault[] {
     .map(({ path, lines }) => ({
       file: path,
       message: `has ${lines} lines, more than ${longest}: split it by subject`,
+    }));
+}
+
+const mostFiles = 12;
+
+/** Folders with too many source files for one subject. Suites, tests and their helpers do not count; tools do. */
+export function checkFolders(files: readonly CheckedFile[]): readonly Fault[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const isSource = path.startsWith("tools/") ? !path.endsWith(".test.ts") : !isTest(path);
+    if (!/\.tsx?$/.test(path) || !isSource) continue;
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > mostFiles)
+    .map(([folder, count]) => ({
+      file: folder,
+      message: `has ${count} source files, more than ${mostFiles}: move those of one subject to a folder of their own`,
     }));
 }
 
