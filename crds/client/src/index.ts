@@ -75,7 +75,10 @@ export { type BackendTlsFacts, backendTlsStatus } from "./derive/gateway/policie
 export { type AttachedListener, attachmentFactsOf, type ListenerOwner } from "./derive/gateway/routes/attachment.ts";
 export { type DerivedRoute, deriveRoute, type RouteParent } from "./derive/gateway/routes/derive-route.ts";
 export { ingressAliasesOf } from "./derive/ingress/annotations/aliases.ts";
-export { clientCertificatesOf, requiresCertificates } from "./derive/ingress/annotations/client-certificates.ts";
+export {
+  clientCertificatesOf,
+  requiresCertificates,
+} from "./derive/ingress/annotations/protection/client-certificates.ts";
 export { type AnnotationFacts, annotationTable } from "./derive/ingress/annotations/table.ts";
 export { usesRegexPaths } from "./derive/ingress/annotations/transforms.ts";
 export { isCanary } from "./derive/ingress/canary.ts";

@@ -1,21 +1,21 @@
 /** Translates all annotations of an Ingress. */
 import type { Resource } from "../../../resource.ts";
-import { accessEffects } from "./access.ts";
 import { aliasesOf } from "./aliases.ts";
 import { type Annotations, annotationPath, annotationsOf } from "./annotations.ts";
-import { authenticationEffects } from "./authentication.ts";
-import { backendEffects } from "./backend.ts";
-import { balancingEffects } from "./balancing.ts";
-import { corsEffects } from "./cors.ts";
 import type { IngressEffects } from "./effects.ts";
-import { limitEffects } from "./limits.ts";
 import type { AnnotationLookups } from "./lookups.ts";
-import { mirrorEffectOf } from "./mirror.ts";
+import { accessEffects } from "./protection/access.ts";
+import { authenticationEffects } from "./protection/authentication.ts";
+import { corsEffects } from "./protection/cors.ts";
+import { limitEffects } from "./protection/limits.ts";
+import { satisfyingEffects } from "./protection/satisfy.ts";
 import { redirectEffects } from "./redirects.ts";
 import { responseHeaderEffects } from "./response-headers.ts";
-import { satisfyingEffects } from "./satisfy.ts";
 import { annotationMayProtect, unreadMessage } from "./table.ts";
 import { transformEffects } from "./transforms.ts";
+import { backendEffects } from "./upstream/backend.ts";
+import { balancingEffects } from "./upstream/balancing.ts";
+import { mirrorEffectOf } from "./upstream/mirror.ts";
 
 export interface TranslatedAnnotations {
   readonly effects: IngressEffects;

@@ -1,6 +1,6 @@
 /** Annotations that limit the requests of each client address. All routes of an Ingress count together. */
-import type { Annotations } from "./annotations.ts";
-import type { PluginEffect } from "./effects.ts";
+import type { Annotations } from "../annotations.ts";
+import type { PluginEffect } from "../effects.ts";
 
 const MAX_LIMIT = 1_000_000;
 const DEFAULT_MULTIPLIER = 5;

@@ -2,12 +2,12 @@
  * Annotations that require certificates of clients. In ingress-nginx they belong to a host: they apply to
  * the paths of all Ingresses with the host. If several Ingresses have them, those of the oldest Ingress are used.
  */
-import { namespacedName } from "../../../keys.ts";
-import type { Resource } from "../../../resource.ts";
-import { entryOf } from "../../../translate/secrets.ts";
-import { type Annotations, annotationPath, annotationsOf } from "./annotations.ts";
-import type { PluginEffect } from "./effects.ts";
-import { type AnnotationLookups, namedObject } from "./lookups.ts";
+import { namespacedName } from "../../../../keys.ts";
+import type { Resource } from "../../../../resource.ts";
+import { entryOf } from "../../../../translate/secrets.ts";
+import { type Annotations, annotationPath, annotationsOf } from "../annotations.ts";
+import type { PluginEffect } from "../effects.ts";
+import { type AnnotationLookups, namedObject } from "../lookups.ts";
 
 /** What the annotations of an Ingress require for all requests of its hosts. */
 export interface ClientCertificates {

@@ -1,6 +1,6 @@
 /** `satisfy: any`: a request needs an allowed address or an accepted login, as with nginx' directive of this name. */
-import type { Annotations } from "./annotations.ts";
-import type { PluginEffect } from "./effects.ts";
+import type { Annotations } from "../annotations.ts";
+import type { PluginEffect } from "../effects.ts";
 
 const NAME = "satisfy";
 

@@ -1,7 +1,7 @@
 /** Annotations about the connection to the upstream. */
-import type { Annotations } from "./annotations.ts";
-import type { IngressEffects } from "./effects.ts";
-import type { AnnotationLookups } from "./lookups.ts";
+import type { Annotations } from "../annotations.ts";
+import type { IngressEffects } from "../effects.ts";
+import type { AnnotationLookups } from "../lookups.ts";
 import { upstreamTlsEffects } from "./upstream-tls.ts";
 
 const MAX_SECONDS = 2_147_483;

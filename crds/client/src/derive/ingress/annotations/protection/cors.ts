@@ -1,7 +1,7 @@
 /** Annotations for cross-origin resource sharing, with the defaults of ingress-nginx. */
 import { escapeRegex } from "@sluice/model";
-import type { Annotations } from "./annotations.ts";
-import type { PluginEffect } from "./effects.ts";
+import type { Annotations } from "../annotations.ts";
+import type { PluginEffect } from "../effects.ts";
 
 const DEFAULT_METHODS = ["GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"];
 const DEFAULT_HEADERS = [

@@ -1,6 +1,6 @@
 /** The annotations for copies of requests. */
-import type { Annotations } from "./annotations.ts";
-import type { MirrorEffect } from "./effects.ts";
+import type { Annotations } from "../annotations.ts";
+import type { MirrorEffect } from "../effects.ts";
 
 const TARGET = "mirror-target";
 const HOST = "mirror-host";

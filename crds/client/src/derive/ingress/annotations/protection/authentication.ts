@@ -1,9 +1,9 @@
 /** Annotations that authenticate clients: by a password, by asking another server, or by a certificate. */
-import { entryOf } from "../../../translate/secrets.ts";
-import type { Annotations } from "./annotations.ts";
+import { entryOf } from "../../../../translate/secrets.ts";
+import type { Annotations } from "../annotations.ts";
+import type { PluginEffect } from "../effects.ts";
+import { type AnnotationLookups, namedObject } from "../lookups.ts";
 import { checkClientCertificates } from "./client-certificates.ts";
-import type { PluginEffect } from "./effects.ts";
-import { type AnnotationLookups, namedObject } from "./lookups.ts";
 
 export const authenticationEffects = (
   annotations: Annotations,

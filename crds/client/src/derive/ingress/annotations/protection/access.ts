@@ -1,6 +1,6 @@
 /** Annotations that accept or refuse requests by the client's address, and by the size of the body. */
-import type { Annotations } from "./annotations.ts";
-import type { PluginEffect } from "./effects.ts";
+import type { Annotations } from "../annotations.ts";
+import type { PluginEffect } from "../effects.ts";
 
 export function accessEffects(annotations: Annotations): readonly PluginEffect[] {
   return [...addressEffects(annotations), ...bodySizeEffects(annotations)];

@@ -1,7 +1,7 @@
 /** Annotations that choose how requests are distributed among the endpoints of a core Service. */
 import type { UpstreamCookie } from "@sluice/model";
-import type { Annotations } from "./annotations.ts";
-import type { IngressEffects } from "./effects.ts";
+import type { Annotations } from "../annotations.ts";
+import type { IngressEffects } from "../effects.ts";
 
 const DEFAULT_COOKIE = "INGRESSCOOKIE";
 

@@ -3,11 +3,11 @@
  * here, an annotation that would verify the upstream closes the Ingress in this case.
  */
 import type { ServiceExtras } from "@sluice/model";
-import type { Resource } from "../../../resource.ts";
-import { entryOf } from "../../../translate/secrets.ts";
-import type { Annotations } from "./annotations.ts";
-import type { UpstreamCertificate } from "./effects.ts";
-import { type AnnotationLookups, namedObject } from "./lookups.ts";
+import type { Resource } from "../../../../resource.ts";
+import { entryOf } from "../../../../translate/secrets.ts";
+import type { Annotations } from "../annotations.ts";
+import type { UpstreamCertificate } from "../effects.ts";
+import { type AnnotationLookups, namedObject } from "../lookups.ts";
 
 export interface UpstreamTlsEffects {
   /** Members of the spec of each Service. */
