@@ -46,7 +46,7 @@ const rig = await startConsole({
         },
         { name: "shop", paths: ["/shop"], methods: ["GET"] },
       ],
-      plugins: [{ name: "key-auth" }, { name: "rate-limiting", config: { minute: 300, hour: 5000 } }],
+      plugins: [{ name: "key-auth" }, { name: "rate-limiting", config: { minute: 100, hour: 5000 } }],
     },
     {
       name: "legacy",
