@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
 import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
-import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
-import { startDirectoryProduct, usersIn } from "../../tools/start/directory-product.ts";
+import { startDirectoryProduct } from "../../tools/start/directory-product.ts";
 import { provesBadInput } from "./bad-input.ts";
 import { get, startUpstream } from "./client.ts";
 import { freeAddresses } from "./free-addresses.ts";
@@ -29,8 +28,13 @@ await put(service("echo", upstream.port), route("echo"));
 
 const chosen = await freeAddresses();
 const shown: string[] = [];
-await withUserDatabase(usersIn(work.path));
-const product = await startDirectoryProduct({ chosen, work: work.path, folder, show: (line) => shown.push(line) });
+const product = await startDirectoryProduct({
+  chosen,
+  work: work.path,
+  folder,
+  hasUserApi: false,
+  show: (line) => shown.push(line),
+});
 after(() => product.stop());
 const client = createDirectoryClient({ directory: folder, log: { info() {}, warn() {}, error() {} } });
 after(() => client.close());

@@ -30,11 +30,13 @@ export interface ClusterProductOptions {
   readonly show?: (line: string) => void;
   /** More environment variables of the operator. */
   readonly operatorEnv?: Env;
+  /** Whether the user API is one of the parts. Default true. */
+  readonly hasUserApi?: boolean;
 }
 
 /** Starts a control plane with the CRDs and roles of this project, and every part of the product on it. */
 export async function startClusterProduct(options: ClusterProductOptions): Promise<ClusterProduct> {
-  const { chosen, work, show, operatorEnv } = options;
+  const { chosen, work, show, operatorEnv, hasUserApi = true } = options;
   mkdirSync(work, { recursive: true });
   const plane = await startControlPlane({ controllers: true });
   try {
@@ -62,12 +64,12 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
         resources: { operator: { ...access(operator), ...operatorEnv }, admin: access(admin) },
         push,
         pushScheme: "https",
-        users: usersIn(work),
+        users: hasUserApi ? usersIn(work) : null,
       }),
       logs: join(work, "logs"),
       ...(show ? { show } : {}),
       what: "all parts to be ready",
-      ready: () => everyPartAnswers(chosen),
+      ready: () => everyPartAnswers(chosen, hasUserApi),
     });
     return {
       ...product,

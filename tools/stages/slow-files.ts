@@ -15,7 +15,7 @@ export const slowFiles: ReadonlySet<string> = new Set([
   "test/conformance/store/database-embedded.test.ts",
   "test/images/confined.test.ts",
   "test/product/browser.test.ts",
-  "test/product/cluster/backends.test.ts",
+  "test/product/cluster/product.test.ts",
   "test/product/console.test.ts",
   "tools/build/build.test.ts",
   "user-api/src/main.test.ts",

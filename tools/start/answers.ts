@@ -5,10 +5,13 @@ import type { ChosenAddresses } from "./processes.ts";
 /**
  * Resolves if every process responds that it is ready. Otherwise rejects with the response of a process that is not
  * ready, or with the failure of the request to a process. A node is ready once it serves a document.
+ *
+ * @param hasUserApi Whether the user API is one of the processes.
  */
-export async function everyPartAnswers({ userApi, status, status2, operator, admin }: ChosenAddresses): Promise<true> {
+export async function everyPartAnswers(chosen: ChosenAddresses, hasUserApi = true): Promise<true> {
+  const { userApi, status, status2, operator, admin } = chosen;
   const pages = [
-    `${userApi}/readyz`,
+    ...(hasUserApi ? [`${userApi}/readyz`] : []),
     `${status}/status/ready`,
     `${status2}/status/ready`,
     `${operator}/readyz`,

@@ -18,9 +18,12 @@ export interface DirectoryProductOptions {
   readonly folder: string;
   /** Called with warnings and errors of the processes, one line each. Default: ignored. */
   readonly show?: (line: string) => void;
+  /** Whether the user API is one of the parts. Default true. */
+  readonly hasUserApi?: boolean;
 }
 
-export function startDirectoryProduct({ chosen, work, folder, show }: DirectoryProductOptions): Promise<Product> {
+export function startDirectoryProduct(options: DirectoryProductOptions): Promise<Product> {
+  const { chosen, work, folder, show, hasUserApi = true } = options;
   const token = { SLUICE_PUSH_TOKEN: randomBytes(32).toString("hex") };
   const resources = { SLUICE_DIRECTORY: folder, SLUICE_STORE: "directory" };
   return runProduct({
@@ -30,11 +33,11 @@ export function startDirectoryProduct({ chosen, work, folder, show }: DirectoryP
       resources: { operator: resources, admin: resources },
       push: { node: token, operator: token },
       pushScheme: "http",
-      users: usersIn(work),
+      users: hasUserApi ? usersIn(work) : null,
     }),
     logs: join(work, "logs"),
     ...(show ? { show } : {}),
     what: "all parts to be ready",
-    ready: () => everyPartAnswers(chosen),
+    ready: () => everyPartAnswers(chosen, hasUserApi),
   });
 }

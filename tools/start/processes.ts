@@ -58,8 +58,11 @@ export interface ProductLayout {
   readonly push: Readonly<Record<"node" | "operator", Env>>;
   /** The scheme of the push listeners. */
   readonly pushScheme: "http" | "https";
-  /** The folder of the user API's data. Unset: according to the user API's own settings. */
-  readonly users?: string;
+  /**
+   * The folder of the user API's data; null: the product has no user API. Unset: according to the user API's own
+   * settings.
+   */
+  readonly users?: string | null;
 }
 
 /** All processes of the product. */
@@ -81,18 +84,19 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Prod
       ...push.node,
     },
   });
-  return [
-    {
-      name: "user-api",
-      args: [join(root, "user-api/src/main.ts")],
-      env: {
-        SLUICE_USER_API_LISTEN: chosen.userApi,
-        SLUICE_USER_API_DRAIN_TIMEOUT: "5s",
-        // Accepts requests from loopback without authentication, and serves GraphiQL at /graphiql.
-        SLUICE_USER_API_MODE: "development",
-        ...(users ? { SLUICE_USER_API_DATA: users } : {}),
-      },
+  const userApi: ProductPart = {
+    name: "user-api",
+    args: [join(root, "user-api/src/main.ts")],
+    env: {
+      SLUICE_USER_API_LISTEN: chosen.userApi,
+      SLUICE_USER_API_DRAIN_TIMEOUT: "5s",
+      // Accepts requests from loopback without authentication, and serves GraphiQL at /graphiql.
+      SLUICE_USER_API_MODE: "development",
+      ...(users ? { SLUICE_USER_API_DATA: users } : {}),
     },
+  };
+  return [
+    ...(users === null ? [] : [userApi]),
     node("gateway-1", chosen.proxy, chosen.push, chosen.status),
     node("gateway-2", chosen.proxy2, chosen.push2, chosen.status2),
     {

@@ -18,7 +18,7 @@ const configuration = (uid: string): ClusterObject => ({
 
 /**
  * Starts the rotation on a fake API server that has the configuration `found` and rejects the first writes of a Secret
- * with `refusals`. test/product/cluster/webhook.test.ts uses a real API server.
+ * with `refusals`. test/product/cluster/webhook.ts uses a real API server.
  */
 async function scene(found: ClusterObject | null, refusals: Error[] = []) {
   const abort = new AbortController();

@@ -5,7 +5,7 @@ import { startUpstream, type Upstream } from "../client.ts";
 import type { Suite } from "./suite.ts";
 
 /** The API server refuses loopback addresses in EndpointSlices, so the machine's own address is used. */
-function addressOfMachine(): string {
+export function addressOfMachine(): string {
   const found = Object.values(networkInterfaces())
     .flat()
     .find((address) => address?.family === "IPv4" && !address.internal)?.address;
