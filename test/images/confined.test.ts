@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chownSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { before, describe, type TestContext, test } from "node:test";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { findImports, packageOf } from "../../tools/check/find-imports.ts";
@@ -16,11 +16,9 @@ import type { ImageName } from "../../tools/images/images.ts";
 import { freePort, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 let all: Readonly<Record<ImageName, Unpacked>>;
-let remove = () => {};
 before(async () => {
-  ({ all, remove } = await unpackImages());
+  all = await unpackImages();
 });
-after(() => remove());
 
 interface Says extends Omit<Container, "name" | "ready" | "volumes"> {
   readonly image: ImageName;
@@ -101,22 +99,24 @@ describe("a container of the image", { concurrency: 2 }, () => {
   }
 
   for (const workload of Object.values(workloads)) {
-    test(`${workload.name} has every package that its programs import, and loads them`, async () => {
+    test(`${workload.name} has every package that its programs import, and loads them`, async (context) => {
       const imports = importsOf(workload);
       assert.ok(imports.size > 0);
+      const importing = (specifiers: readonly string[]) =>
+        specifiers.map((specifier) => `await import(${JSON.stringify(specifier)});\n`).join("");
+      // A module in each workspace folder, because Node looks for a package from the module that imports it. One process
+      // loads all, so that it loads a package that several folders import only once.
+      const modules = Object.fromEntries(
+        [...imports].map(([folder, specifiers]) => [`/sluice/${folder}/load.js`, importing(specifiers)]),
+      );
+      const entry = `/sluice/${workload.workspace}/load-all.js`;
       const [node = "", ...flags] = all[workload.name].runAs.Entrypoint.slice(0, -1);
-      for (const [folder, specifiers] of imports) {
-        const place = `/sluice/${folder}/load.js`;
-        const container = await startContainer(all[workload.name], {
-          name: workload.name,
-          entrypoint: [node, ...flags, place],
-          words: [],
-          files: { [place]: specifiers.map((specifier) => `await import(${JSON.stringify(specifier)});\n`).join("") },
-        });
-        const exit = await container.ended();
-        container.remove();
-        assert.equal(exit.code, 0, container.tail());
-      }
+      const container = await running(context, workload.name, {
+        entrypoint: [node, ...flags, entry],
+        words: [],
+        files: { ...modules, [entry]: importing(Object.keys(modules)) },
+      });
+      assert.equal((await container.ended()).code, 0, container.tail());
     });
   }
 });
@@ -124,17 +124,29 @@ describe("a container of the image", { concurrency: 2 }, () => {
 /** Images have only the parts of this package that Sluice loads. The tests without an API server load these parts. */
 const PARTIAL = "@kubernetes/client-node";
 
+const sources = sourceFiles().filter(({ path }) => !isTest(path));
+
+/** What the sources of a workspace folder import, for values; read once, because most workloads share their folders. */
+const importsBelow = new Map<string, readonly string[]>();
+function importedBelow(folder: string): readonly string[] {
+  const known = importsBelow.get(folder);
+  if (known !== undefined) return known;
+  const found = findImports(sources.filter(({ path }) => path.startsWith(`${folder}/src/`)));
+  const specifiers = found.filter(({ names }) => names?.length !== 0).map(({ specifier }) => specifier);
+  const distinct = [...new Set(specifiers)];
+  importsBelow.set(folder, distinct);
+  return distinct;
+}
+
 /** The packages that a workload's programs import, by workspace folder. Packages in `without` are left out. */
 function importsOf({ workspace, without }: ImageWorkload): ReadonlyMap<string, readonly string[]> {
-  const folders = closureOf(workspace, without).workspaces.map(({ path }) => path);
-  const wanted = (folder: string) => {
-    const sources = sourceFiles().filter(({ path }) => path.startsWith(`${folder}/src/`) && !isTest(path));
-    const values = findImports(sources).filter(({ names }) => names?.length !== 0);
-    const left = [...without, PARTIAL];
-    const packages = values.filter(({ specifier }) => !left.includes(packageOf(specifier) ?? specifier));
-    return [...new Set(packages.map(({ specifier }) => specifier))].filter((specifier) => packageOf(specifier));
+  const left: readonly string[] = [...without, PARTIAL];
+  const isLoaded = (specifier: string) => {
+    const name = packageOf(specifier);
+    return name !== undefined && !left.includes(name);
   };
-  return new Map(folders.map((folder) => [folder, wanted(folder)]));
+  const folders = closureOf(workspace, without).workspaces.map(({ path }) => path);
+  return new Map(folders.map((folder) => [folder, importedBelow(folder).filter(isLoaded)]));
 }
 
 /** Starts a container that is stopped at the end of the test. */

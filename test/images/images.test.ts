@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
 import { root } from "../../tools/check/source-files.ts";
 import { textIn, type Unpacked, unpackImages } from "../../tools/images/archive/unpack.ts";
@@ -11,11 +11,9 @@ import { workloads } from "../../tools/images/contents/workloads.ts";
 import type { ImageName } from "../../tools/images/images.ts";
 
 let all: Readonly<Record<ImageName, Unpacked>>;
-let remove = () => {};
 before(async () => {
-  ({ all, remove } = await unpackImages());
+  all = await unpackImages();
 });
-after(() => remove());
 
 const lock: Readonly<Record<string, { readonly dev?: true; readonly license?: string }>> = JSON.parse(
   readFileSync(join(root, "package-lock.json"), "utf8"),

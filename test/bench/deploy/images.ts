@@ -7,8 +7,7 @@ const BOUND = 200;
 const MB = 1e6;
 
 export async function imageSizes(): Promise<BenchReport> {
-  const { all, remove } = await unpackImages();
-  remove();
+  const all = await unpackImages();
   const rows = Object.values(workloads).map(({ name }) => {
     const { list } = all[name];
     const sum = (belongs: (path: string) => boolean) =>

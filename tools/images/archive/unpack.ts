@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { temporaryFolder } from "../../process/index.ts";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { oneAtATime } from "../../programs/obtain/one-at-a-time.ts";
 import { type ImageName, images } from "../images.ts";
 import type { RunAs } from "./oci.ts";
 
@@ -28,37 +28,54 @@ interface Described {
   readonly digest: string;
 }
 
-/** Unpacks all images from their archive, by standard tools instead of our code. `remove` deletes the files again. */
-export async function unpackImages(): Promise<{ all: Readonly<Record<ImageName, Unpacked>>; remove(): void }> {
+/**
+ * All images, unpacked from their archive by standard tools instead of our code. The files stay beside the archive in the
+ * cache, where other suites and later runs find them, so they must not be changed.
+ */
+export async function unpackImages(): Promise<Readonly<Record<ImageName, Unpacked>>> {
   const { tar, images: built } = await images();
-  const folder = temporaryFolder("images");
-  execFileSync("tar", ["-xf", tar, "-C", folder.path]);
-  const blob = ({ digest }: Described) => join(folder.path, "blobs", digest.replace(":", "/"));
-  const parsed = (described: Described) => JSON.parse(readFileSync(blob(described), "utf8"));
-  const layers = new Map<string, { folder: string; list: readonly (readonly [string, Listed])[] }>();
-  const layer = (described: Described) => {
-    const known = layers.get(described.digest);
-    if (known !== undefined) return known;
-    const to = join(folder.path, `layer-${layers.size}`);
-    mkdirSync(to);
-    execFileSync("tar", ["-xpf", blob(described), "-C", to]);
-    const made = { folder: to, list: listOf(blob(described)) };
-    layers.set(described.digest, made);
-    return made;
-  };
-  const unpacked = Object.entries(built).map(([name, { digest }]) => {
-    const { config, layers: described }: { config: Described; layers: Described[] } = parsed({ digest });
-    const own = described.map(layer);
-    const list = new Map(own.flatMap((one) => one.list));
-    return [name, { runAs: parsed(config).config, layers: own.map((one) => one.folder), list }];
+  const folder = join(dirname(tar), "unpacked");
+  const digests = Object.values(built).map(({ digest }) => digest);
+  if (!existsSync(folder)) {
+    await oneAtATime(folder, async () => {
+      if (!existsSync(folder)) unpack(tar, digests, folder);
+    });
+  }
+  const unpacked = Object.entries(built).map(([name, image]) => {
+    const { config, layers } = manifestOf(folder, image);
+    const list = new Map(layers.flatMap((layer) => listIn(readFileSync(`${layerFolder(folder, layer)}.list`, "utf8"))));
+    const { config: runAs }: { config: RunAs } = JSON.parse(readFileSync(blob(folder, config), "utf8"));
+    return [name, { runAs, layers: layers.map((layer) => layerFolder(folder, layer)), list }];
   });
-  return { all: Object.fromEntries(unpacked), remove: folder.remove };
+  return Object.fromEntries(unpacked);
 }
 
-function listOf(archive: string): readonly (readonly [string, Listed])[] {
-  const options = ["--numeric-owner", "--full-time", "--utc", "--quoting-style=literal"];
-  const lines = execFileSync("tar", ["-tvf", archive, ...options], { encoding: "utf8", maxBuffer: 2 ** 28 });
-  return [...lines.matchAll(/^(\S{10}) (\S+) +(\d+) (\S+ \S+) (.*?)\/?(?: -> .*)?$/gm)].map(
+const blob = (folder: string, { digest }: Described) => join(folder, "blobs", digest.replace(":", "/"));
+const layerFolder = (folder: string, { digest }: Described) => join(folder, digest.replace(":", "-"));
+
+const manifestOf = (folder: string, image: Described): { config: Described; layers: readonly Described[] } =>
+  JSON.parse(readFileSync(blob(folder, image), "utf8"));
+
+/** Unpacks the archive: its small files as they are; each layer as a folder, with the output of `tar -tv` beside it. */
+function unpack(tar: string, digests: readonly string[], folder: string): void {
+  const partial = `${folder}.${process.pid}`;
+  mkdirSync(partial);
+  execFileSync("tar", ["-xf", tar, "-C", partial]);
+  const layers = digests.flatMap((digest) => manifestOf(partial, { digest }).layers);
+  for (const layer of new Map(layers.map((one) => [one.digest, one])).values()) {
+    const archive = blob(partial, layer);
+    const to = layerFolder(partial, layer);
+    mkdirSync(to);
+    execFileSync("tar", ["-xpf", archive, "-C", to]);
+    const options = ["--numeric-owner", "--full-time", "--utc", "--quoting-style=literal"];
+    writeFileSync(`${to}.list`, execFileSync("tar", ["-tvf", archive, ...options], { maxBuffer: 2 ** 28 }));
+    rmSync(archive);
+  }
+  renameSync(partial, folder);
+}
+
+function listIn(text: string): readonly (readonly [string, Listed])[] {
+  return [...text.matchAll(/^(\S{10}) (\S+) +(\d+) (\S+ \S+) (.*?)\/?(?: -> .*)?$/gm)].map(
     ([, mode = "", owner = "", size = "", time = "", path = ""]) => [path, { mode, owner, size: Number(size), time }],
   );
 }
