@@ -7,6 +7,7 @@ import { adminSettings } from "../../gateway/src/settings/commands/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
 import { root } from "../../tools/check/source-files.ts";
+import { type Api, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { startProcess, waitFor } from "../../tools/process/index.ts";
 
@@ -14,13 +15,16 @@ const TOKEN = "token-of-the-test";
 const quiet = { info() {}, warn() {}, error() {} };
 
 let plane: ControlPlane;
+let api: Api;
 const started: { stop(): Promise<unknown> }[] = [];
 after(async () => {
   for (const one of started.reverse()) await one.stop();
+  api?.close();
   await plane?.stop();
 });
 before(async () => {
   plane = await startControlPlane();
+  api = connectApi(plane.kubeconfig);
   await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
@@ -67,12 +71,11 @@ const routesOf = ({ snapshot }: TestNode) => [...(snapshot?.routes.values() ?? [
 const serves = (node: TestNode, routes: readonly string[]) =>
   waitFor(() => `${routesOf(node)}` === `${routes}`, { what: `the node to have ${routes}`, timeout: 20_000 });
 
-function says(at: string, type: string, words: RegExp): Promise<unknown> {
-  const [namespace = "", name = ""] = at.split("/");
-  const path = `jsonpath={range .status.conditions[?(@.type=="${type}")]}{.status} {.reason} {.message}{end}`;
-  const read = () => plane.kubectl(["get", "gwroute", "-n", namespace, name, "-o", path]);
-  return waitFor(async () => words.test(await read()), { what: `${at} to report ${words}`, timeout: 30_000 });
-}
+const says = (at: string, type: string, words: RegExp) =>
+  waitFor(async () => words.test(await conditionOfRoute(api, at, type)), {
+    what: `${at} to report ${words}`,
+    timeout: 30_000,
+  });
 
 let dev: TestNode;
 let other: TestNode;

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { root } from "../../tools/check/source-files.ts";
+import { type Api, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { dedicatedNodesManifests, roleManifests, users } from "../../tools/cluster/rbac.ts";
 import { type Process, startProcess, waitFor } from "../../tools/process/index.ts";
@@ -13,14 +14,17 @@ import { tool } from "../../tools/programs/tool.ts";
 import { grantsOf, refused, unused } from "../e2e/operator/compare-rights.ts";
 
 let plane: ControlPlane;
+let api: Api;
 let operator: Process | undefined;
 after(async () => {
   await operator?.stop();
+  api?.close();
   await plane?.stop();
 });
 
 before(async () => {
   plane = await startControlPlane({ audit: true });
+  api = connectApi(plane.kubeconfig);
   await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
   await plane.kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
   for (const manifests of [roleManifests("default"), dedicatedNodesManifests("default")])
@@ -100,8 +104,9 @@ interface FoundService {
 /** The Service of a Gateway, not that of its own nodes; undefined: there is none. */
 async function serviceOf(name: string): Promise<FoundService | undefined> {
   const label = `gateway.networking.k8s.io/gateway-name=${name},!sluice.dev/fleet`;
-  const { items } = JSON.parse(await plane.kubectl(["get", "services", "-n", "default", "-l", label, "-o", "json"]));
-  return items[0];
+  const selector = encodeURIComponent(label);
+  const { body } = await api.ask({ path: `/api/v1/namespaces/default/services?labelSelector=${selector}` });
+  return (body as { readonly items: readonly FoundService[] }).items[0];
 }
 
 const portsOf = (service: FoundService | undefined) =>
@@ -199,8 +204,9 @@ interface FoundDeployment {
 /** The Deployment of the nodes of a Gateway; undefined: there is none. */
 async function nodesOf(name: string): Promise<FoundDeployment | undefined> {
   const label = `gateway.networking.k8s.io/gateway-name=${name}`;
-  const { items } = JSON.parse(await plane.kubectl(["get", "deployments", "-n", "default", "-l", label, "-o", "json"]));
-  return items[0];
+  const selector = encodeURIComponent(label);
+  const { body } = await api.ask({ path: `/apis/apps/v1/namespaces/default/deployments?labelSelector=${selector}` });
+  return (body as { readonly items: readonly FoundDeployment[] }).items[0];
 }
 
 const imageOf = ({ spec }: FoundDeployment): string | undefined => spec.template.spec.containers[0]?.image;

@@ -16,6 +16,7 @@ import { startOperator } from "../../operator/src/operator.ts";
 import { testStore } from "../../operator/src/saved-state/testing-store.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
+import { type Api, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { namespacedManifests, roleManifests, users } from "../../tools/cluster/rbac.ts";
 import { referenceGrant, referenceGrantCrd } from "../../tools/cluster/reference-grants.ts";
@@ -43,12 +44,14 @@ interface Running {
 
 describe("operators and admin listeners of different scopes", { concurrency: false }, () => {
   let plane: ControlPlane;
+  let api: Api;
   let operatorConfig: string;
   const folder = temporaryFolder("ownership");
   const running: Running[] = [];
 
   before(async () => {
     plane = await startControlPlane({ controllers: true });
+    api = connectApi(plane.kubeconfig);
     operatorConfig = await plane.kubeconfigFor(users.operator);
     const files = (await readdir(crds)).filter((name) => name.endsWith(".yaml"));
     await plane.kubectl(["apply", "--server-side", ...files.flatMap((name) => ["-f", new URL(name, crds).pathname])]);
@@ -59,6 +62,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     for (const one of running.splice(0)) await one.close();
   });
   after(async () => {
+    api?.close();
     await plane?.stop();
     folder.remove();
   });
@@ -125,13 +129,11 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
       what: `the node to have ${routes.join(", ") || "no route"}`,
       timeout,
     });
-  const condition = async (at: string, type: string) => {
-    const [within = "", name = ""] = at.split("/");
-    const path = `{range .status.conditions[?(@.type=="${type}")]}{.status} {.reason} {.message}{end}`;
-    return plane.kubectl(["get", "gwroute", "-n", within, name, "-o", `jsonpath=${path}`]);
-  };
   const says = (at: string, type: string, words: RegExp, timeout = 10_000) =>
-    waitFor(async () => words.test(await condition(at, type)), { what: `${at} to report ${words}`, timeout });
+    waitFor(async () => words.test(await conditionOfRoute(api, at, type)), {
+      what: `${at} to report ${words}`,
+      timeout,
+    });
 
   test("two installations with different classes never write a status or an Event of each other's resources, and a resource may move from one installation to the other", async () => {
     await namespace("classes");
@@ -328,7 +330,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
         "tenant.broken",
         "tenant.web",
       ]);
-      assert.equal(await condition("foreign/web", "Accepted"), "");
+      assert.equal(await conditionOfRoute(api, "foreign/web", "Accepted"), "");
       assert.doesNotMatch(started.tail(200), /forbidden/i);
     } finally {
       await started.stop();

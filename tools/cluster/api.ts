@@ -59,5 +59,21 @@ export function connectApi(kubeconfig: string): Api {
   };
 }
 
+/**
+ * A condition of a Route, as `status reason message`; empty when the Route does not have the condition.
+ *
+ * @param at `<namespace>/<name>`
+ * @throws Error when the API server does not return the Route.
+ */
+export async function conditionOfRoute(api: Api, at: string, type: string): Promise<string> {
+  const [namespace, name] = at.split("/");
+  const path = `/apis/sluice.dev/v1alpha1/namespaces/${namespace}/routes/${name}`;
+  const { status, body } = await api.ask({ path });
+  if (status !== 200) throw new Error(`GET ${path} was answered ${status}`);
+  const conditions: readonly Readonly<Record<string, string>>[] = Object(body).status?.conditions ?? [];
+  const found = conditions.find((condition) => condition.type === type);
+  return found === undefined ? "" : `${found.status} ${found.reason} ${found.message}`;
+}
+
 /** The text of the header `299 - "text"`, in which quotes and backslashes are escaped. */
 const warningText = (header: string): string => header.replace(/^299 \S+ "(.*)"$/s, "$1").replace(/\\(["\\])/g, "$1");
