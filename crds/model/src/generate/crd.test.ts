@@ -115,12 +115,13 @@ test("the chart sluice-crds has the same CRDs as the folder crds, and they stay 
   }
 });
 
-test("the chart sluice contains no CRD, and no custom resource except those for its own user API", () => {
+test("the chart sluice contains no CRD, and no custom resource except those for its own user API and its GatewayClass", () => {
   const folder = new URL("../../../../charts/sluice/", import.meta.url);
-  const ownRoute = "user-api-route.yaml";
-  for (const name of readdirSync(new URL("templates/", folder)).filter((name) => name !== ownRoute)) {
+  const own = ["user-api-route.yaml", "gateway-class.yaml"];
+  for (const name of readdirSync(new URL("templates/", folder))) {
     const template = readFileSync(new URL(`templates/${name}`, folder), "utf8");
-    assert.doesNotMatch(template, /kind: CustomResourceDefinition|^apiVersion: sluice\.dev/m, name);
+    assert.doesNotMatch(template, /kind: CustomResourceDefinition/, name);
+    assert.equal(/^apiVersion: sluice\.dev/m.test(template), own.includes(name), name);
   }
   assert.ok(!readdirSync(folder).includes("crds"));
 });
