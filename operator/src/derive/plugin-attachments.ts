@@ -124,7 +124,7 @@ export function createPluginAttachments({ plugins, isOwn, homeNamespace }: Plugi
     else ownScopes.delete(key);
   }
 
-  /** Decides about the changed Routes. Returns the Routes on which each changed Plugin is, or was before. */
+  /** Decides about the changed Routes. Returns the Routes to which each changed Plugin is attached, or was. */
   function updateAttachments(changes: DerivedChanges): ReadonlyMap<string, Set<string>> {
     const changed = new Map<string, Set<string>>();
     const routesFor = (plugin: string) => changed.getOrInsertComputed(plugin, () => new Set<string>());
@@ -219,7 +219,7 @@ const none: ReadonlySet<string> = new Set();
 
 const refsOf = ({ spec }: Resource): readonly unknown[] => (Array.isArray(spec?.targetRefs) ? spec.targetRefs : []);
 
-/** A Plugin for all requests that is disabled. In the home namespace, it may only be switched off for a while. */
+/** A disabled Plugin without targets. In the home namespace, it may be a global Plugin that is off for a while. */
 const isTemplate = (plugin: Resource | undefined, homeNamespace: string): boolean =>
   plugin?.spec?.enabled === false && refsOf(plugin).length === 0 && plugin.metadata.namespace !== homeNamespace;
 
@@ -281,7 +281,7 @@ function specFor({ metadata, spec }: Resource, route: string): Readonly<Record<s
   return { ...spec, targetRefs };
 }
 
-/** Which Routes a Gateway serves has been decided when they were derived, so that no ReferenceGrant is needed. */
+/** Which Routes a Gateway serves was decided when they were derived, so that no ReferenceGrant is needed. */
 const derivedFor = (route: string) => ({
   checkedReferences: ["Route"] as const,
   version: route,

@@ -99,7 +99,7 @@ export function createNodePorts({ first, last }: PortRange) {
     },
 
     /**
-     * Frees the ports of a Gateway, except those that belong to these ports of it.
+     * Keeps only the allotted ports that belong to these ports of a Gateway, and frees its others.
      *
      * @returns the Gateways that may get one now.
      */

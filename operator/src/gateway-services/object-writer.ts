@@ -204,7 +204,7 @@ export function createObjectWriter(options: ObjectWriterOptions) {
     readiness.forget(key);
     if (!service && !network.pushServices.has(key)) return true;
     const [namespace = "", name = ""] = key.split("/");
-    // A Gateway that this operator only cannot read keeps its objects, and with them its address.
+    // A Gateway that exists, although this operator does not see it, keeps its objects, and with them its address.
     try {
       const isKnown = clusterState.Gateway.has(key);
       if (!isKnown && (await client.get({ kind: "Gateway", namespace, name })) !== null) return true;

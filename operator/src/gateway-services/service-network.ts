@@ -65,7 +65,7 @@ export function createServiceNetwork(options: ServiceNetworkOptions): ServiceNet
   });
 
   /**
-   * A Service keeps its ports until it is gone: connections reach them through it, also after its Gateway is gone.
+   * A Service keeps its ports until it is deleted: clients can still connect to it after its Gateway is gone.
    * Returns the Gateways that may get a freed port.
    */
   function freeUnused(gateway: string): ReadonlySet<string> {

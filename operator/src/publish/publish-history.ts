@@ -24,7 +24,7 @@ export function createPublishHistory(size = 32) {
     },
     byHash: (hash: string) => published.get(hash),
     latest: () => latest,
-    /** The snapshot that was published after the one with this hash; undefined: that is the last one, or not kept. */
+    /** The snapshot that was published after the one with this hash; undefined: this one is the last, or not kept. */
     after(hash: string) {
       let isNext = false;
       for (const [other, entry] of published) {

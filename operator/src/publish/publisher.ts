@@ -82,7 +82,7 @@ export function createPublisher(options: PublisherOptions) {
   /** The random factor spreads the polls. */
   const pollDelay = () =>
     pollInterval ?? Math.max(MIN_POLL_INTERVAL, ((nodes.size * 1000) / MAX_POLLS_PER_SECOND) * (0.5 + Math.random()));
-  /** What a node lacks, as a text to compare. */
+  /** What a node lacks, as a string to compare. */
   const lackingIn = ({ state }: NodeStatus) => JSON.stringify([state?.missingPlugins, state?.failedListeners]);
   function reportPluginSet({ state: before }: NodeStatus, { address, state }: NodeStatus): void {
     if (state?.pluginSet !== undefined && (state.node !== before?.node || state.pluginSet !== before.pluginSet))

@@ -61,8 +61,8 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   const { gateways, listenerSets, routes, gatewayClasses, gatewayClassFault, attachedRoutes, backendTls } =
     derive.gateway;
   /**
-   * The listeners of each Gateway and ListenerSet that every ready node serves, by their names in the document. They stay
-   * Programmed while the nodes receive a document in which only others have changed. By the `refKey` of the owner.
+   * By the `refKey` of a Gateway or ListenerSet: those of its listeners that every ready node serves, by their names in
+   * the document. They stay Programmed while the nodes receive a document in which only other listeners have changed.
    */
   const programmed = new Map<string, ReadonlyMap<string, DocumentListener>>();
   /** By the name of a listener in the document: the nodes that do not serve it, with their reasons. */

@@ -36,7 +36,7 @@ export interface DerivedGateways extends DerivedOwners {
   /** The objects that Gateways name and whose first read has not ended. */
   unsettled(): readonly string[];
   /**
-   * Derives the marked Gateways. Returns the `refKey` of each, and of each ListenerSet whose result differs, with
+   * Derives the marked Gateways. Returns, by the `refKey` of each of them and of each ListenerSet whose result differs,
    * whether its listeners in the document have changed.
    */
   derive(changes: DerivedChanges): Map<string, boolean>;
@@ -78,7 +78,7 @@ export function createDerivedGateways(options: DerivedGatewaysOptions): DerivedG
       if (!gateway || !isOwnGateway(gateway, className, lookups.gatewayClass)) return undefined;
       if (gateway.metadata.deletionTimestamp !== undefined) return undefined;
       const before = gateways.get(key);
-      // Another Gateway of the same name does not get the parameters of the former.
+      // Another Gateway of the same name does not get the parameters of the former one.
       const isSame = before?.gateway.metadata.uid === gateway.metadata.uid;
       return deriveGateway(gateway, {
         ...lookups,

@@ -97,7 +97,7 @@ export function createIngressDeriver({ watch, settings, onChange, ...reading }: 
     }, DELETED_CLASS_GRACE).unref();
   }
 
-  /** Decides again which Ingresses are own. */
+  /** Decides again which Ingresses belong to this installation. */
   function updateOwnership(): void {
     isOwn = ownIngresses({ ...ownership, ingressClasses: knownClasses.values() });
     mark(clusterState.Ingress.keys());

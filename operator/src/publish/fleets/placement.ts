@@ -27,7 +27,7 @@ import {
 } from "@sluice/model";
 import { createFleetCounts, type Fleets } from "./fleet-counts.ts";
 
-/** Stands for every fleet. No fleet has this name, because it is no name of a Kubernetes object. */
+/** Stands for every fleet. No fleet has this name, because it is not a valid name of a Kubernetes object. */
 const EVERY_FLEET = "*";
 const everywhere: Fleets = new Set([EVERY_FLEET]);
 const shared: Fleets = new Set([SHARED_FLEET]);

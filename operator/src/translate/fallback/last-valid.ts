@@ -4,8 +4,8 @@ import { mayProtect, type RouteExtras } from "@sluice/model";
 
 /**
  * The last valid version with the scope that the derive stage gives the current version: the Route of an attached
- * Plugin, and listeners. Otherwise a Route could lose a Plugin to the Route that it had before. Undefined: the current
- * version has no Route.
+ * Plugin, and listeners. Otherwise the Plugin could be attached to its former Route instead of the current one.
+ * Undefined: the current version has no Route.
  */
 export function withCurrentScope(last: Resource, current: Resource): Resource | undefined {
   const [before, now] = [last, current].map((one) => (one as Partial<DerivedResource>).derived);
