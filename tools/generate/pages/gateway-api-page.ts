@@ -47,7 +47,7 @@ Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restric
 
 | resource | condition | meaning |
 |---|---|---|
-| GatewayClass | \`Accepted\` | the installation serves its Gateways; \`supportedFeatures\` lists what it serves. The parameters of the class are valid (otherwise \`InvalidParameters\`) |
+| GatewayClass | \`Accepted\` | the installation serves its Gateways, and the parameters of the class are valid (otherwise \`InvalidParameters\`). \`supportedFeatures\` lists what the installation serves |
 | Gateway | \`Accepted\` | at least one listener can be served, and the parameters of the Gateway and of its class are valid (otherwise \`InvalidParameters\`) |
 | ListenerSet | \`Accepted\` | the Gateway allows the ListenerSet (otherwise \`NotAllowed\`), and at least one listener can be served (otherwise \`ListenersNotValid\`). A listener in conflict is not accepted |
 | Gateway, ListenerSet, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it |

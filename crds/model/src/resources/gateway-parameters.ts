@@ -92,17 +92,17 @@ const deployment = object("The Deployment of the Gateway's own nodes. Only with 
   }),
   nodeSelector: {
     type: "object",
-    description: "Labels of the cluster's nodes on which the pods may run. Default: as the release's nodes.",
+    description: "Labels of the cluster's nodes on which the pods may run. Default: those of the release's nodes.",
     maxProperties: 32,
     additionalProperties: labelValue("Value of the label."),
     keyRule: "qualified-name",
   },
   tolerations: {
     type: "array",
-    description: "Taints that the pods tolerate. Default: as the release's nodes.",
+    description: "Taints that the pods tolerate. Default: those that the release's nodes tolerate.",
     maxItems: 32,
     items: object("A toleration, as in the spec of a pod.", [], {
-      key: text("Key of the taint. If unset, all taints; then operator must be Exists.", 317),
+      key: text("Key of the taint. If unset, all keys match, and the member operator must be Exists.", 317),
       operator: {
         type: "string",
         description: "How the value of the taint is compared. Default: Equal.",
@@ -111,13 +111,16 @@ const deployment = object("The Deployment of the Gateway's own nodes. Only with 
       value: labelValue("Value of the taint."),
       effect: {
         type: "string",
-        description: "Effect of the taint. If unset, all effects.",
+        description: "Effect of the taint. If unset, all effects match.",
         enum: ["NoSchedule", "PreferNoSchedule", "NoExecute"],
       },
-      tolerationSeconds: { type: "integer", description: "Seconds for which a taint NoExecute is tolerated." },
+      tolerationSeconds: {
+        type: "integer",
+        description: "Seconds for which a taint with the effect NoExecute is tolerated.",
+      },
     }),
   },
-  affinity: object("Scheduling constraints, as in the spec of a pod. Default: as the release's nodes.", [], {
+  affinity: object("Scheduling constraints, as in the spec of a pod. Default: those of the release's nodes.", [], {
     nodeAffinity: open("Constraints on the cluster's nodes."),
     podAffinity: open("Pods next to which the pods run."),
     podAntiAffinity: open("Pods next to which the pods do not run."),
@@ -162,11 +165,13 @@ const service: SpecNode = {
     },
     externalTrafficPolicy: {
       type: "string",
-      description: "Local keeps the address of the client, and reaches only nodes where the traffic arrives.",
+      description:
+        "With Local, the nodes see the client's address, because a machine of the cluster passes traffic only to its " +
+        "own pods. With Cluster, to the pods of all machines.",
       enum: ["Cluster", "Local"],
     },
     loadBalancerClass: {
-      ...text("Implementation of the load balancer. Kubernetes does not allow to change it later.", 317),
+      ...text("Implementation of the load balancer. Kubernetes does not allow it to be changed later.", 317),
       minLength: 1,
       rule: "qualified-name",
     },
@@ -214,7 +219,7 @@ const members = {
   service,
 } as const satisfies Readonly<Record<keyof GatewayParametersSpec, SpecNode>>;
 
-/** The members that only nodes of the Gateway's own have. */
+/** The members that only the Gateway's own nodes have. */
 export const dedicatedMembers = ["deployment", "autoscaling", "disruptionBudget"] as const;
 
 export const gatewayParametersKind: ParameterKindFacts = {
@@ -231,7 +236,7 @@ export const gatewayParametersKind: ParameterKindFacts = {
     cel: [
       ...dedicatedMembers.map((member) => ({
         rule: `!has(self.nodes) || self.nodes == 'Dedicated' || !has(self.${member})`,
-        message: `${member} is only for nodes of the Gateway's own: set nodes to Dedicated, or remove ${member}`,
+        message: `${member} is only for the Gateway's own nodes: set nodes to Dedicated, or remove ${member}`,
         fieldPath: `.${member}`,
       })),
       {

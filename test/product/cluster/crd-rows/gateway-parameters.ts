@@ -29,7 +29,7 @@ export const gatewayParameters: readonly Row[] = [
     (member): Row => [
       `shared nodes and ${member}`,
       { nodes: "Shared", [member]: member === "autoscaling" ? { maxReplicas: 3 } : {} },
-      new RegExp(`${member} is only for nodes of the Gateway's own: set nodes to Dedicated, or remove ${member}`),
+      new RegExp(`${member} is only for the Gateway's own nodes: set nodes to Dedicated, or remove ${member}`),
     ],
   ),
   ...numbers("replicas", { from: 1, to: 1000 }, (replicas) => deployment({ replicas })),

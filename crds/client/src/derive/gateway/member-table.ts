@@ -14,9 +14,9 @@ export const gatewayClassMembers: MemberTable = {
   description: { effect: "No effect on requests: the field is documentation." },
   parametersRef: {
     effect:
-      "A GatewayParameters ([fields](resources.md#gatewayparameters)) of `namespace`, which is required. It has the " +
-      "defaults for the Gateways of the class. While it does not exist or is invalid, neither the GatewayClass nor its " +
-      "Gateways are accepted (`InvalidParameters`).",
+      "A GatewayParameters ([fields](resources.md#gatewayparameters)) with the defaults for the Gateways of the " +
+      "class. `namespace` is required. While the GatewayParameters does not exist or is invalid, neither the " +
+      "GatewayClass nor its Gateways are accepted (`InvalidParameters`).",
   },
 };
 

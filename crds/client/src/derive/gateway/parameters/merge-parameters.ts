@@ -73,7 +73,7 @@ function mergedMember<Name extends Member>(name: Name, base: GatewayParametersSp
   return before || after ? ({ [name]: { ...before, ...after } } as Pick<GatewayParametersSpec, Name>) : {};
 }
 
-/** The members of the class that the Gateway does not replace by others that exclude them. */
+/** The members of the class, except those that members of the Gateway exclude. */
 function withoutReplaced(ofClass: GatewayParametersSpec, own: GatewayParametersSpec): GatewayParametersSpec {
   const { deployment, autoscaling, service, ...others } = ofClass;
   const { replicas, ...ofDeployment } = deployment ?? {};
@@ -104,7 +104,7 @@ function contradictions(spec: GatewayParametersSpec): readonly Violation[] {
     ...dedicatedMembers
       .filter((member) => nodes === "Shared" && spec[member])
       .map((member) =>
-        violation([member], `only for nodes of the Gateway's own: set nodes to Dedicated, or remove ${member}`),
+        violation([member], `only for the Gateway's own nodes: set nodes to Dedicated, or remove ${member}`),
       ),
     ...(autoscaling && deployment.replicas !== undefined
       ? [violation(["deployment", "replicas"], "excludes autoscaling: remove one of them")]

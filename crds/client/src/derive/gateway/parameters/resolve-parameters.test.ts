@@ -194,7 +194,7 @@ describe("parameters are refused", () => {
     [
       "for nodes that the Gateway does not have",
       { own: { deployment: { replicas: 3 } } },
-      "GatewayParameters shop/own: spec.deployment: only for nodes of the Gateway's own: set nodes to Dedicated, or remove " +
+      "GatewayParameters shop/own: spec.deployment: only for the Gateway's own nodes: set nodes to Dedicated, or remove " +
         "deployment",
     ],
     [

@@ -28,7 +28,7 @@ export function resolveParameters(gateway: Resource, lookups: ParametersLookups)
   const { parametersRef } = infrastructure ?? {};
   const { namespace } = gateway.metadata;
   const path = "spec.infrastructure.parametersRef";
-  // The reference has no namespace. One that a directory's file has is not followed: it would need a grant.
+  // This reference has no namespace in the API. A namespace in a directory's file is ignored: it would need a grant.
   const own = parametersRef ? namedParameters({ ...parametersRef, namespace }, path, lookups.readParameters) : NONE;
   if ("fault" in own) return own;
   const merged = mergeParameters(ofClass.value, own.value);

@@ -232,9 +232,9 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "mirror-request-body": { effect: "`on` is accepted, `off` is refused: copies always have the body." },
   "mirror-target": {
     effect:
-      "Requests are copied to this server (plugin request-mirror): `https://HOST$request_uri`, with an optional port " +
-      "and `/`. The copies are those of the forwarded requests, with a rewritten path. Requests with a body of more " +
-      "than 1 MiB are not copied. The certificate of the server is verified.",
+      "Requests are copied to this server (plugin request-mirror): `https://HOST$request_uri`. A port and `/` may " +
+      "follow the host. The forwarded request is copied, so its path may have been rewritten. Requests with a body of " +
+      "more than 1 MiB are not copied. The certificate of the server is verified.",
   },
   "modsecurity-snippet": snippet,
   "modsecurity-transaction-id": firewall,
@@ -274,7 +274,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "proxy-ssl-name": {
     effect:
       "The name that the upstream's certificate must have if it is verified. With `proxy-ssl-server-name`, or if the " +
-      "certificate is verified, it is also the server name (SNI) of the handshake.",
+      "certificate is verified, the name is also sent as the server name (SNI).",
     protects: true,
   },
   "proxy-ssl-protocols": tuning,
@@ -307,8 +307,8 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   },
   satisfy: {
     effect:
-      "`any`: clients with an address of `allowlist-source-range` need no password, and are not subject to `auth-url`; " +
-      "other clients are admitted if their login is accepted. It is refused with `denylist-source-range`, and with " +
+      "`any`: clients with an address in `allowlist-source-range` need no password, and are not subject to `auth-url`; " +
+      "other clients are admitted if their login is accepted. `any` is refused with `denylist-source-range`, and with " +
       "`auth-type` and `auth-url` together. Default `all`.",
     protects: true,
   },
