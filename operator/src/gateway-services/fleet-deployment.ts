@@ -80,7 +80,7 @@ export const isAutoscaled = ({ metadata }: Resource): boolean => metadata.annota
 /** The number of nodes that a Deployment in the cluster asks for. */
 export const replicasOf = (deployment: Resource): number | undefined => specOf(deployment).replicas;
 
-/** The name of the part, for the selectors of a release: they select its other nodes by another name. */
+/** The label by which the selectors of a release tell these nodes from its other nodes. */
 export const fleetComponentLabel = { [COMPONENT]: COMPONENT_OF_FLEETS } as const;
 
 /**
@@ -92,7 +92,7 @@ export function labelsFromRelease(template: Resource, nodes: Resource): Readonly
   const { selector, template: pods } = specOf(template);
   const selecting = { ...selector.matchLabels, ...(nodes.spec?.selector as Readonly<Record<string, string>>) };
   const labels = Object.entries(pods.metadata?.labels ?? {});
-  // Without the label of the component, only the absence of the selected labels keeps the pods apart.
+  // If the selectors do not use the label of the component, the pods must lack the labels that the selectors use.
   const kept = COMPONENT in selecting ? labels : labels.filter(([label]) => !(label in selecting));
   return { ...Object.fromEntries(kept), ...fleetComponentLabel };
 }

@@ -11,7 +11,10 @@ const GATEWAY = "sluice.dev/gateway";
 /** Label of the nodes of a Gateway and of their objects: the name of their fleet. */
 export const FLEET_LABEL = "sluice.dev/fleet";
 
-/** The objects of a Gateway's own nodes, and its Service, have this name, which is unique: a Gateway's name may be longer, and may contain dots. */
+/**
+ * The name of a Gateway's Service, and of the objects of its own nodes. It is unique, and a valid name of a Service: a
+ * Gateway's name may be longer, and may contain dots.
+ */
 export function gatewayObjectName(gateway: Resource, className: string): string {
   const hash = createHash("sha256")
     .update(`${className}/${resourceKey(gateway)}`)
@@ -50,7 +53,7 @@ export function gatewayObjectMetadata(gateway: Resource, options: ObjectMetadata
   };
 }
 
-/** Empty if the name is no valid value of a label. */
+/** Empty if the name is not a valid value of a label. */
 export const gatewayNameLabel = ({ metadata: { name } }: Resource): Readonly<Record<string, string>> =>
   name.length <= 63 ? { [GATEWAY_NAME]: name } : {};
 

@@ -134,7 +134,7 @@ export function createServiceNetwork(options: ServiceNetworkOptions): ServiceNet
       const own = gatewayObjectName(gateway, settings.class);
       const present = moves.fleetsOf(key);
       if (!parameters) return present;
-      // Its own nodes serve a Gateway until they are removed, also if they do not serve it any more.
+      // A Gateway's own nodes open its ports until they are removed, even if its Service no longer leads to them.
       if (parameters.nodes === "Shared") return pushServices.has(key) ? [SHARED_FLEET, own] : [SHARED_FLEET];
       return present.includes(SHARED_FLEET) ? [own, SHARED_FLEET] : [own];
     },

@@ -117,7 +117,7 @@ function claimsOf({ gateway, listeners, listenerSets }: DerivedGateway): readonl
   ];
 }
 
-/** Without the members that change without effect on the order. */
+/** The owner without the members that do not affect the order. */
 function claimOwner({ kind, metadata: { name, namespace, creationTimestamp } }: Resource): ClaimOwner {
   return { kind, metadata: { name, namespace, ...(creationTimestamp !== undefined && { creationTimestamp }) } };
 }
