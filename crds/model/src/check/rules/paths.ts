@@ -19,8 +19,8 @@ function prefix(value: string): string | undefined {
 }
 
 /**
- * Expressions without operators except a last `$`, such as those of the paths of Ingresses and of Gateway API. They are
- * valid, and compiling each of thousands would take a tenth of the time for a change of all these paths.
+ * Expressions without operators except a last `$`, such as those of the paths of Ingresses and of the Gateway API. They
+ * are valid, and compiling each of thousands would take a tenth of the time for a change of all these paths.
  */
 const LITERAL = /^(?:[A-Za-z0-9/_~%,;=@:!&'-]|\\[.+*?()|{}$^[\]-]){0,1000}\$?$/;
 
