@@ -87,6 +87,7 @@ for (const [kind, facts] of Object.entries({ ...kinds, ...parameterKinds })) {
   test(`${kind}: every member has a type and a description, and only structural keywords`, () => {
     visit(root, kind, (node, path) => {
       assert.ok(typeof node.type === "string" || node["x-kubernetes-int-or-string"], path);
+      assert.notEqual(node.required?.length, 0, `${path}: the API server does not keep an empty list`);
       if (path !== `${kind}.metadata`)
         assert.ok(String(node.description ?? "").length > 3, `${path} has no description`);
       assert.deepEqual(

@@ -88,7 +88,8 @@ export function structural(node: SpecNode): Plain {
     ...(node.listMapKeys && { "x-kubernetes-list-map-keys": node.listMapKeys }),
     ...(node.open && { "x-kubernetes-preserve-unknown-fields": true }),
     ...(node.intOrString && { ...pick(node.intOrString, scalarKeywords), "x-kubernetes-int-or-string": true }),
-    ...(node.required && { required: node.required }),
+    // The API server does not keep an empty list, so another client that applies it would conflict with the stored CRD.
+    ...(node.required && node.required.length > 0 && { required: node.required }),
     ...(node.properties && {
       properties: Object.fromEntries(
         Object.entries(node.properties).map(([name, member]) => [name, structural(member)]),
