@@ -138,7 +138,8 @@ export function dedicatedNodes(scene: () => Scene): void {
   test("while a Gateway moves to the shared nodes and back to its own, no request fails", {
     timeout: 5 * minutes,
   }, async (t) => {
-    const shareds = (await sharedNodes()).length;
+    // Not the number of pods: pods of the rollout before may still be terminating.
+    const shareds = Number(await kubectl("get", `deployment/${release}-gateway`, "-o", "jsonpath={.spec.replicas}"));
     const make = async () => {
       await apply(shared);
       await served("the shared nodes to answer", sharedNodes, shareds);
