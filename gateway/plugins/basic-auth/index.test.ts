@@ -48,7 +48,7 @@ async function send(headers: FakeExchangeOptions["headers"], config: object = {}
 
 describe("basic-auth", () => {
   it("admits exempt clients without a password, and hides what they send", async () => {
-    const headers = { authorization: basic("nobody:wrong") };
+    const headers = { authorization: basic("unknown:wrong") };
     const config = { exempt: ["10.0.0.0/8"], hide_credentials: true };
     const inside = await send(headers, config, { clientAddress: "10.1.2.3" });
     assert.equal(inside.answer, undefined);

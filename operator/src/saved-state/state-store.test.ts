@@ -75,7 +75,7 @@ test("a change of one resource writes one part and removes the replaced part", a
 
 test("the saved state contains no secret in clear text, and cannot be decrypted with another key", async () => {
   const { store, newStore, warnings } = scene();
-  const secret = "a-password-that-nobody-may-read";
+  const secret = "a-password-that-stays-secret";
   await newStore().write(document(new Map([route("secret", { config: { redis_password: secret } })])));
   const all = Buffer.concat([...store.kept.values()]).toString("latin1");
   assert.ok(!all.includes(secret) && !all.includes("Route"));

@@ -17,7 +17,7 @@ export function keptStateSuite(suite: Suite): void {
     after(() => volume.remove());
     const file = join(volume.path, "document");
 
-    const password = "a-password-that-nobody-may-read";
+    const password = "a-password-that-stays-secret";
     const limits = {
       plugin: "rate-limiting",
       targetRefs: [{ kind: "Route", name: "limited" }],
