@@ -41,7 +41,7 @@ export async function createGatewayStage(size: GatewaySize): Promise<GatewayStag
     return {
       ...stage,
       size,
-      population: `${count} with ${routes} HTTPRoutes each and a port of its own, which both nodes open; ${servicesOf(size)} core Services`,
+      population: `${count}, each with ${routes} HTTPRoutes and a port of its own, which both nodes open; ${servicesOf(size)} core Services`,
       async close() {
         await stage.close();
         server.close();
