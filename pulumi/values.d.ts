@@ -84,6 +84,8 @@ export interface Values {
     readonly create: boolean;
     /** Name of the GatewayClass. Empty: the value of `class`. */
     readonly name: string;
+    /** Whether to create a second GatewayClass too, whose Gateways share the release's nodes. It has the name of the first with the suffix -shared. */
+    readonly shared: boolean;
   };
   readonly gatewayApi: {
     /** Type of the Services that the operator creates in the release's namespace: one for each Gateway of the Gateway API, with the ports of its listeners. A Gateway has the addresses of its Service. */
@@ -95,10 +97,8 @@ export interface Values {
     /** Last of the ports that the gateway nodes (pods) open for Gateways. */
     readonly lastPort: number;
     readonly dedicatedNodes: {
-      /** Whether a Gateway may have nodes of its own, which the operator creates in the release's namespace as copies of the release's nodes (docs/how-to/give-a-gateway-its-own-nodes.md). The operator then has the rights to create, change and delete Deployments, ServiceAccounts, PodDisruptionBudgets and HorizontalPodAutoscalers in this namespace. Before you set it to false, let all Gateways use the release's nodes again. */
+      /** Whether a Gateway may have nodes of its own, which the operator creates in the release's namespace as copies of the release's nodes (docs/how-to/give-a-gateway-its-own-nodes.md). Gateways of the GatewayClass then have nodes of their own, unless their parameters say otherwise. The operator has the rights to create, change and delete Deployments, ServiceAccounts, PodDisruptionBudgets and HorizontalPodAutoscalers in this namespace. Before you set it to false, let all Gateways use the release's nodes again. */
       readonly enabled: boolean;
-      /** Whether to create a second GatewayClass, whose Gateways have nodes of their own. Its name is that of the GatewayClass with the suffix -dedicated. Has no effect without the first GatewayClass (`gatewayClass.create`). */
-      readonly gatewayClass: boolean;
     };
   };
   readonly gateway: {

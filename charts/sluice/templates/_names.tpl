@@ -110,10 +110,14 @@ labels:
 {{- end }}
 {{- end }}
 
-{{- /* The class of Gateways with nodes of their own; empty: the chart does not create it. */}}
-{{- define "sluice.dedicatedClass" -}}
-{{- $dedicated := .Values.gatewayApi.dedicatedNodes }}
-{{- if and $dedicated.enabled $dedicated.gatewayClass (include "sluice.hasGatewayClass" .) }}{{ include "sluice.gatewayClass" . }}-dedicated{{ end }}
+{{- /* Whether the Gateways of the GatewayClass have nodes of their own. */}}
+{{- define "sluice.hasDedicatedClass" -}}
+{{- if and .Values.gatewayApi.dedicatedNodes.enabled (include "sluice.hasGatewayClass" .) }}true{{ end }}
+{{- end }}
+
+{{- /* The second class, whose Gateways share the release's nodes; empty: the chart does not create it. */}}
+{{- define "sluice.sharedClass" -}}
+{{- if and .Values.gatewayClass.shared (include "sluice.hasGatewayClass" .) }}{{ include "sluice.gatewayClass" . }}-shared{{ end }}
 {{- end }}
 
 {{- /* Whether there is a webhook: not with Roles only, because it is cluster-scoped and requires a ClusterRole. */}}

@@ -162,13 +162,12 @@ function ingressClass(release: Release): readonly KubernetesObject[] {
 }
 
 /**
- * The GatewayClass, and the one whose Gateways have nodes of their own, with its parameters. None in a release that is
- * limited to some namespaces, because a GatewayClass is cluster-scoped.
+ * The GatewayClass whose Gateways have nodes of their own, with its parameters, and the one whose Gateways share the
+ * release's nodes. None in a release that is limited to some namespaces, because a GatewayClass is cluster-scoped.
  */
 function gatewayClasses(release: Release): readonly KubernetesObject[] {
   const { gatewayClass, gatewayApi, namespaces, class: className } = release.values;
   if (!gatewayClass.create || namespaces.length > 0 || !release.hasGatewayApi) return [];
-  const { enabled, gatewayClass: hasDedicatedClass } = gatewayApi.dedicatedNodes;
   const name = gatewayClass.name || className;
   const labels = labelsOf(release, component);
   const classOf = (name: string, spec: object): KubernetesObject => ({
@@ -177,12 +176,13 @@ function gatewayClasses(release: Release): readonly KubernetesObject[] {
     metadata: { name, labels },
     spec: { controllerName: gatewayController(className), ...spec },
   });
-  if (!enabled || !hasDedicatedClass) return [classOf(name, {})];
+  const shared = gatewayClass.shared ? [classOf(`${name}-shared`, {})] : [];
+  if (!gatewayApi.dedicatedNodes.enabled) return [classOf(name, {}), ...shared];
   const parameters = { namespace: release.namespace, name: `${release.name}-dedicated` };
   const parametersRef = { group: "sluice.dev", kind: "GatewayParameters", ...parameters };
   return [
-    classOf(name, {}),
-    classOf(`${name}-dedicated`, { parametersRef }),
+    classOf(name, { parametersRef }),
+    ...shared,
     {
       apiVersion: "sluice.dev/v1alpha1",
       kind: "GatewayParameters",

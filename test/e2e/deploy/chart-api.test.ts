@@ -97,8 +97,10 @@ describe("the charts on an API server", () => {
     const isServed = async () => (await plane.kubectl(["get", "--raw=/openapi/v2"])).includes('"GatewayClass"');
     await waitFor(isServed, { what: "the API server to serve GatewayClasses" });
     const named = (name: string) => `those with spec.gatewayClassName: ${name}`;
-    assert.deepEqual(await preview(), [true, named("sluice")]);
-    assert.deepEqual(await preview("class=edge", "gatewayClass.name=public"), [true, named("public")]);
+    const own = (name: string) => `${named(name)} (each gets nodes of its own)`;
+    assert.deepEqual(await preview(), [true, own("sluice")]);
+    assert.deepEqual(await preview("class=edge", "gatewayClass.name=public"), [true, own("public")]);
+    assert.deepEqual(await preview("gatewayApi.dedicatedNodes.enabled=false"), [true, named("sluice")]);
     assert.deepEqual(await preview("class=edge", "gatewayClass.create=false"), [false, named("edge")]);
     assert.deepEqual(await preview("class=edge", "namespaces={shop}"), [false, named("edge")]);
   });

@@ -22,10 +22,10 @@ const parameters = (spec: object) => inTheirs("sluice.dev/v1alpha1", "GatewayPar
 const one = parameters({ deployment: { replicas: 1 } });
 const shared = parameters({ nodes: "Shared" });
 
-/** The class of the chart whose Gateways have nodes of their own, and a route to the pod's upstream. */
+/** A Gateway, which gets nodes of its own by its class, and a route to the pod's upstream. */
 const gatewayAndRoute = [
   inTheirs("gateway.networking.k8s.io/v1", "Gateway", "own", {
-    gatewayClassName: "sluice-dedicated",
+    gatewayClassName: "sluice",
     infrastructure: { parametersRef: { group: "sluice.dev", kind: "GatewayParameters", name: "own" } },
     listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
   }),
@@ -96,7 +96,7 @@ export function dedicatedNodes(scene: () => Scene): void {
       { what: "the Gateway to be Programmed", ...within },
     );
 
-  test("a Gateway of the class sluice-dedicated is served by nodes of its own, which have only its routes", {
+  test("a Gateway of the class sluice is served by nodes of its own, which have only its routes", {
     timeout: 3 * minutes,
   }, async () => {
     await apply(one, ...gatewayAndRoute);

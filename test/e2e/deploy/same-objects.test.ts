@@ -54,14 +54,13 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   "all other values": {
     labels: { team: "edge" },
     ingressClass: { name: "public.example", default: true },
-    gatewayClass: { name: "public.example" },
+    gatewayClass: { name: "public.example", shared: false },
     publishService: { pathOverride: "edge/balancer" },
     gatewayApi: {
       serviceType: "NodePort",
       externalTrafficPolicy: "Local",
       firstPort: 2000,
       lastPort: 2999,
-      dedicatedNodes: { gatewayClass: false },
     },
     logLevel: "debug",
     image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },

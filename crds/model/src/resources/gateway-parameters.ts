@@ -193,7 +193,7 @@ const members = {
     type: "string",
     description:
       "The nodes that serve the Gateway. Shared: those of the release. Dedicated: nodes of its own, which the operator " +
-      "creates in the namespace of the release.",
+      "creates in the namespace of the release. If a Gateway does not set it, that of its GatewayClass applies.",
     enum: ["Shared", "Dedicated"],
     default: "Shared",
   },
