@@ -6,11 +6,6 @@ import { programImage } from "../cluster/pods/images.ts";
 import { images } from "../images/images.ts";
 import { tool } from "../programs/tool.ts";
 
-/**
- * The GatewayClass of the suite's Gateways, which the chart creates. They share nodes: with nodes for each of them, the
- * suite would start and stop over a hundred pods.
- */
-export const gatewayClass = "sluice-shared";
 /** The image of the suite's echo servers. */
 export const echoImage = "sluice.test/gateway-api-echo:1";
 

@@ -1,6 +1,7 @@
 /**
  * `npm run test:conformance`: runs the conformance suite of the Gateway API against Sluice on a cluster of one node, and
- * keeps its report. With `--run-test=NAME,...` only the named tests run, their output is printed, and no report is kept.
+ * keeps its report. With `--run-test=NAME,...` only the named tests run, and their output is printed. With
+ * `--dedicated-nodes` each Gateway has nodes of its own. With either option, no report is kept.
  */
 import { parseArgs } from "node:util";
 import { CannotRun } from "../cluster/pods/machine.ts";
@@ -10,10 +11,10 @@ import { startInstallation } from "./installation.ts";
 import { keepReport, reportPath, testedVersion } from "./report.ts";
 import { runSuite, type SuiteResult, suiteLog } from "./run-suite.ts";
 
-const usage = "usage: npm run test:conformance [-- --run-test=NAME,...]";
+const usage = "usage: npm run test:conformance [-- [--run-test=NAME,...] [--dedicated-nodes]]";
 
 async function main(args: readonly string[]): Promise<number> {
-  const only = testsIn(args);
+  const { only, dedicated } = optionsIn(args);
   const version = testedVersion();
   console.log("Starting a cluster of one node with Sluice.");
   const cluster = await startInstallation();
@@ -21,9 +22,10 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`Running the suite; its whole output is in ${typed(suiteLog)}.`);
     const result = await runSuite(cluster, {
       ...(only ? { only, onOutput: (piece: string) => void process.stdout.write(piece) } : { onResult: printResult }),
+      ...(dedicated ? { gatewayClass: "sluice" } : {}),
       version,
     });
-    if (only === undefined && result.report !== null) {
+    if (only === undefined && !dedicated && result.report !== null) {
       keepReport(result.report);
       console.log(`The report is in ${reportPath}; \`npm run generate\` writes its page.`);
     }
@@ -35,10 +37,11 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 /** @throws StartError with the usage. */
-function testsIn(args: readonly string[]): readonly string[] | undefined {
+function optionsIn(args: readonly string[]) {
   try {
-    const { values } = parseArgs({ args: [...args], options: { "run-test": { type: "string" } } });
-    return values["run-test"]?.split(",");
+    const options = { "run-test": { type: "string" }, "dedicated-nodes": { type: "boolean", default: false } } as const;
+    const { values } = parseArgs({ args: [...args], options });
+    return { only: values["run-test"]?.split(","), dedicated: values["dedicated-nodes"] };
   } catch (error) {
     throw new StartError(`${error instanceof Error ? error.message : error}\n${usage}`);
   }

@@ -5,7 +5,7 @@ import { supportedFeatures } from "@sluice/crds";
 import type { Cluster } from "../cluster/pods/cluster.ts";
 import { tool } from "../programs/tool.ts";
 import { profiles } from "./features.ts";
-import { echoImage, gatewayClass } from "./installation.ts";
+import { echoImage } from "./installation.ts";
 
 /** The file with the output of the last run. */
 export const suiteLog = join(
@@ -16,6 +16,11 @@ export const suiteLog = join(
 export type SuiteOutcome = "passed" | "failed" | "skipped";
 
 export interface SuiteRun {
+  /**
+   * The GatewayClass of the suite's Gateways; the chart creates both.
+   * Default: `sluice-shared`. With `sluice`, each Gateway has nodes of its own, and the suite starts over a hundred pods.
+   */
+  readonly gatewayClass?: "sluice" | "sluice-shared";
   /** Names of the tests to run. Default: all tests of the supported features. */
   readonly only?: readonly string[];
   /** The version that the report names, such as a commit. */
@@ -39,7 +44,7 @@ const resultLine = /^result: (\w+) (passed|failed|skipped)$/;
 
 /** Runs the suite inside the cluster, where the addresses of Services are reachable. Resolves whatever the outcome is. */
 export async function runSuite(cluster: Cluster, options: SuiteRun): Promise<SuiteResult> {
-  const { only, version, onResult } = options;
+  const { gatewayClass = "sluice-shared", only, version, onResult } = options;
   const place = join(cluster.folder, "gateway-api-report.yaml");
   const tests = new Map<string, SuiteOutcome>();
   mkdirSync(dirname(suiteLog), { recursive: true });
