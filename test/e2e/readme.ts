@@ -1,6 +1,6 @@
 /** Reads a page's commands and their documented output. */
 
-export interface Step {
+interface Step {
   readonly commands: string;
   readonly output: string;
 }

@@ -32,7 +32,7 @@ import { deviceTokenFacts } from "../plugins/device-token.ts";
 /** The golden files use this plugin, which does not come with Sluice and declares credentials. */
 registerPlugins([deviceTokenFacts]);
 
-export const HOME = "default";
+const HOME = "default";
 
 /** The resources in a file's YAML text, in the form in which the API server returns them. Throws for invalid YAML. */
 export function readResources(text: string): readonly Resource[] {

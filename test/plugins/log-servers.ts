@@ -29,7 +29,7 @@ export async function closedPort(): Promise<number> {
   return port;
 }
 
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly headers: IncomingMessage["headers"];

@@ -10,7 +10,7 @@ export type { RequestListener };
 export const NOW = 1_700_000_000;
 export const SECRET = "a secret of the client, as long as a key";
 
-export const pairs = {
+const pairs = {
   rsa: generateKeyPairSync("rsa", { modulusLength: 2048 }),
   other: generateKeyPairSync("rsa", { modulusLength: 2048 }),
   short: generateKeyPairSync("rsa", { modulusLength: 1024 }),

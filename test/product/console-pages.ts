@@ -35,7 +35,7 @@ export const shopDocument = {
   plugins: [{ name: "prometheus", config: { status_code_metrics: true, latency_metrics: true } }],
 };
 
-export interface OpenOptions {
+interface OpenOptions {
   /** The address of a page, such as `#/explain`. */
   readonly at?: string;
   /** Null: the page is not signed in. Default: the right token. */

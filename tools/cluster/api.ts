@@ -9,7 +9,7 @@ export interface ApiAnswer {
   readonly warnings: readonly string[];
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** The path from the root, with its query. */
   readonly path: string;

@@ -47,7 +47,7 @@ export function createLog(part: string, { folder, show }: LogOptions): (piece: s
   };
 }
 
-export interface LogOptions {
+interface LogOptions {
   readonly folder: string;
   readonly show: (line: string) => void;
 }

@@ -69,7 +69,7 @@ export async function testApp(options: TestOptions = {}): Promise<TestApp> {
   return { app, logged };
 }
 
-export interface Reply {
+interface Reply {
   readonly status: number;
   readonly data?: Readonly<Record<string, unknown>> | null;
   readonly errors?: readonly {

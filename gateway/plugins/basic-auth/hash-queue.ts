@@ -22,7 +22,7 @@ export class PasswordQueueFull extends Error {
   override readonly name = "PasswordQueueFull";
 }
 
-export interface Comparison {
+interface Comparison {
   /** What identifies the user, as a string that differs between users and changes with the hash. */
   readonly user: string;
   /** The bytes that the client sent. */

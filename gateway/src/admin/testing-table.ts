@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { deriveId } from "@sluice/model";
 import { type AdminRig, type RequestOptions, startAdminRig } from "./testing.ts";
 
-export interface Row extends RequestOptions {
+interface Row extends RequestOptions {
   /** The behaviour, as a predicate. Its subject is the name of the table. */
   readonly does: string;
   /** Method and path: `POST /services`. */
@@ -21,7 +21,7 @@ export interface Row extends RequestOptions {
   readonly sends?: Readonly<Record<string, string | RegExp | undefined>>;
 }
 
-export const ids = {
+const ids = {
   service: deriveId("services", "base"),
   route: deriveId("routes", "base"),
   consumer: deriveId("consumers", "base"),

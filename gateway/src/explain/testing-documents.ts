@@ -11,7 +11,7 @@ const places = [0, 1, 2] as const;
 const serviceName = (place: number) => `s${place}`;
 const consumerName = (place: number) => `c${place}`;
 
-export const routeName = (place: number) => `r${place}`;
+const routeName = (place: number) => `r${place}`;
 
 /** `up.example` is an upstream entity. */
 const services = (port: number) =>

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { textLogTo } from "@sluice/model/serving";
 import { type Logger, pino } from "pino";
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: string;
   /** Members of every line, in addition to the process id and the host name. */
   readonly base: Readonly<Record<string, unknown>>;

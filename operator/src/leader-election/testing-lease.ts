@@ -66,7 +66,7 @@ export function testLease(): TestLease {
   };
 }
 
-export interface TestClock extends ElectionClock {
+interface TestClock extends ElectionClock {
   /** Advances the clock, and runs everything whose sleep ends by then. */
   pass(milliseconds: number): Promise<void>;
 }

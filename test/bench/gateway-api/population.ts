@@ -37,7 +37,7 @@ export const gatewayAt = (name: string, port: number): Resource =>
     listeners: [{ name: "http", port, protocol: "HTTP" }],
   });
 
-export interface RouteSpec {
+interface RouteSpec {
   readonly gateway: string;
   /** Its number among the routes of the Gateway. */
   readonly at: number;
@@ -74,7 +74,7 @@ function* serviceAt(at: number, { address, port }: Upstream): Generator<Resource
 }
 
 /** Where requests for all core Services go. */
-export interface Upstream {
+interface Upstream {
   readonly address: string;
   readonly port: number;
 }

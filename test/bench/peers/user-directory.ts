@@ -12,7 +12,7 @@ import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
 import { plainStore } from "./plain-store.ts";
 
-export interface Directory {
+interface Directory {
   readonly schema: GraphQLSchema;
   /** Makes the resolvers' context of one request. */
   readonly context: () => object;

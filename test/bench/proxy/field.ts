@@ -12,7 +12,7 @@ export interface Effort {
   readonly seconds: number;
 }
 
-export interface Entry extends Omit<WrkOptions, "url" | "seconds" | "folder"> {
+interface Entry extends Omit<WrkOptions, "url" | "seconds" | "folder"> {
   /** Default /api/x. A complete URL is used unchanged. */
   readonly path?: string;
   /** Bytes of each request or response body, for the table. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { freePort } from "../../../tools/process/index.ts";
 
 /** A request that a server has received. */
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly server: string;
   readonly target: string;
   /** Also the method and the length of the body, as `:method` and `:length`. */

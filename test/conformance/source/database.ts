@@ -25,7 +25,7 @@ import { type Subject, sourceSuite } from "./suite.ts";
 
 const silent = pino({ level: "silent" });
 
-export interface DatabaseKeeper {
+interface DatabaseKeeper {
   readonly database: Database;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ function service(name: string): Entities["services"] {
 const create = (name: string): Write => ({ op: "create", collection: "services", entity: service(name) });
 
 /** Empties the database, writes the service `first`, and returns a source on it. `offer` writes through a store. */
-export async function subjectOf(database: Database): Promise<Subject> {
+async function subjectOf(database: Database): Promise<Subject> {
   await empty(database);
   const store = createDatabaseStore(database, async () => null);
   const names = async () => {

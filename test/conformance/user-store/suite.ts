@@ -6,7 +6,7 @@ import type { Database } from "../../../user-api/src/store/database.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
 import type { User, UserStore } from "../../../user-api/src/store/store.ts";
 
-export interface SuiteOptions {
+interface SuiteOptions {
   /** The implementation's name, for the report. */
   readonly name: string;
   /** A new, empty database. */

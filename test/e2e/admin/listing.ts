@@ -5,7 +5,7 @@ import type { Ask } from "./admin-client.ts";
 export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** Paths of the lists. Parents come before their children. */
-export const lists = [
+const lists = [
   "/certificates",
   "/snis",
   "/upstreams",

@@ -9,7 +9,7 @@ import type { LoadOptions, LoadReport } from "./load.ts";
 /** The namespace of the pod, and of the core Service `callers`, whose port 80 is the pod's slow upstream. */
 export const callersNamespace = "callers";
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -20,7 +20,7 @@ export interface ClientPod {
   firstEvent(options: Subscription): Promise<unknown>;
 }
 
-export interface Subscription {
+interface Subscription {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly subscription: string;

@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** What the proxy does with a request instead of passing it on at once. */
-export type Answer =
+type Answer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   /** Milliseconds until the request is passed on. */
   | { readonly delay: number }

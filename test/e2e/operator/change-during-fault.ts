@@ -12,7 +12,7 @@ import { underLoad } from "../../product/under-load.ts";
 import type { FaultEnvironment } from "./fault-environment.ts";
 
 /** The observable final state. */
-export interface Outcome {
+interface Outcome {
   /** The statuses that each node returns, by path. */
   readonly served: Readonly<Record<string, readonly number[]>>;
   /** Types, statuses and reasons of conditions for the current generation, by resource. */

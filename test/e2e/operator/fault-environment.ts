@@ -21,7 +21,7 @@ import { get, startUpstream, type Upstream } from "../../product/client.ts";
 import { type ApiProxy, startApiProxy } from "./api-proxy.ts";
 import { twinManifests } from "./twin.ts";
 
-export const HOME = "default";
+const HOME = "default";
 
 export interface RestartableNode {
   readonly name: string;

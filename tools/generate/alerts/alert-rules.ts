@@ -27,7 +27,7 @@ export interface RuleOptions {
   readonly objective: string;
 }
 
-export interface Rules {
+interface Rules {
   readonly recording: readonly RecordingRule[];
   readonly alerts: readonly AlertRule[];
 }

@@ -20,7 +20,7 @@ export interface File extends Named {
   readonly content: Buffer;
 }
 
-export interface Link extends Named {
+interface Link extends Named {
   readonly kind: "link";
   /** The target, as written in the link. */
   readonly to: string;

@@ -8,7 +8,7 @@ import { messageOf, StartFailure } from "./start-failure.ts";
 
 type Place = Pick<Settings, "databaseUrl" | "dataFolder">;
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly log: FastifyBaseLogger;
   /** See PgliteOptions. Not used for a server, which can come back without a restart of this process. */
   readonly onDeath?: (error: Error) => void;

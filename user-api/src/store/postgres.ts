@@ -2,7 +2,7 @@
 import { Pool } from "pg";
 import type { Database } from "./database.ts";
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
   /** Called when an idle connection breaks. The pool replaces it; without a listener the process would end. */

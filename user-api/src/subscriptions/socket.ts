@@ -14,7 +14,7 @@ import { type OperationRequest, readSocketMessage, type Subscribe } from "./sock
 /** The code and the reason of a close frame. */
 export type CloseFrame = readonly [code: number, reason: string];
 
-export interface SocketOptions {
+interface SocketOptions {
   readonly limits: Pick<SubscriptionLimits, "operations" | "operationBytes" | "connectionBytes" | "initMilliseconds">;
   /** Accepts the payload of connection_init (null), or returns how to close the socket. */
   readonly admit: (payload: JsonObject) => CloseFrame | null;

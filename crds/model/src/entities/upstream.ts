@@ -3,7 +3,7 @@ import { boolean, choice, integer, nullable, record, reference, type Static, tex
 import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
 import { healthchecksSchema } from "./healthchecks.ts";
 
-export const algorithms = ["consistent-hashing", "least-connections", "round-robin", "latency"] as const;
+const algorithms = ["consistent-hashing", "least-connections", "round-robin", "latency"] as const;
 
 const sources = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"] as const;
 

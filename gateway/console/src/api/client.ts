@@ -22,7 +22,7 @@ export interface ApiResponse<Body> {
   readonly headers: Headers;
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   readonly json?: unknown;
   readonly headers?: Readonly<Record<string, string>>;

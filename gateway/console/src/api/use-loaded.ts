@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { describeFailure } from "./client.ts";
 
-export interface Loaded<Data> {
+interface Loaded<Data> {
   /** Undefined before the first success. The last data stays while later loads fail. */
   readonly data: Data | undefined;
   readonly failure: string | undefined;

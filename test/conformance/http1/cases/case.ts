@@ -9,7 +9,7 @@ export type FaultName = keyof typeof fault;
  * The name of a fault; `more` if the parser must wait for more bytes; or some members of the only message, or of all
  * messages in order.
  */
-export type Expected = FaultName | "more" | Partial<Message> | readonly Partial<Message>[];
+type Expected = FaultName | "more" | Partial<Message> | readonly Partial<Message>[];
 
 export interface Case {
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Case {
   readonly asked?: Asked;
 }
 
-export type Row = readonly [name: string, bytes: string, expect: Expected, asked?: Asked];
+type Row = readonly [name: string, bytes: string, expect: Expected, asked?: Asked];
 
 export const cases = (rows: readonly Row[]): readonly Case[] =>
   rows.map(([name, bytes, expect, asked]) => ({ name, bytes, expect, asked }));
