@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Config, isSecret, RunError, runtime } from "@pulumi/pulumi";
 import { parse } from "yaml";
 import { loadConfig, type SluiceConfig } from "./config.ts";
-import { known } from "./testing.ts";
+import { outputValue } from "./testing.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -72,7 +72,7 @@ test("secrets in the config stay secrets, and the values name the Secrets that w
     const secret = config[name as keyof typeof secrets];
     assert.ok(secret !== undefined);
     assert.equal(await isSecret(secret), true);
-    assert.equal(await known(secret), text);
+    assert.equal(await outputValue(secret), text);
   }
   assert.equal(config.release.values.postgres.existingSecret, "edge-given-database");
   assert.equal(config.release.values.redis.existingSecret, "edge-given-redis");

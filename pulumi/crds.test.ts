@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCrds } from "./crds.ts";
-import { known, readObjects, registerInto } from "./testing.ts";
+import { outputValue, readObjects, registerInto } from "./testing.ts";
 
 test("the CRDs are those of the folder crds, and stay when the stack is destroyed", async () => {
   const registered = registerInto();
@@ -14,7 +14,7 @@ test("the CRDs are those of the folder crds, and stay when the stack is destroye
       },
     ],
   });
-  for (const { urn } of crds) await known(urn);
+  for (const { urn } of crds) await outputValue(urn);
   assert.deepEqual(
     registered.map(({ inputs }) => inputs).toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name)),
     readObjects("crds"),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { runtime } from "@pulumi/pulumi";
-import { type KubernetesObject, registerInto } from "./testing.ts";
+import { type CreatedObject, registerInto } from "./testing.ts";
 
 const registered = registerInto();
 const objects = () => registered.filter(({ type }) => type.startsWith("kubernetes:"));
@@ -94,5 +94,5 @@ test("with an autoscaler the Deployment does not set a number of replicas", () =
   assert.equal("replicas" in spec, false);
 });
 
-const labelsOf = (object: KubernetesObject | undefined) =>
+const labelsOf = (object: CreatedObject | undefined) =>
   (object?.metadata as { readonly labels?: Readonly<Record<string, string>> } | undefined)?.labels;

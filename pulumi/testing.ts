@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type Output, runtime } from "@pulumi/pulumi";
 import { parseAllDocuments } from "yaml";
 
-export interface KubernetesObject {
+export interface CreatedObject {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec?: unknown;
@@ -14,7 +14,7 @@ export interface Registered {
   readonly type: string;
   readonly name: string;
   /** As sent to the engine, but with the plain values of secrets. */
-  readonly inputs: KubernetesObject;
+  readonly inputs: CreatedObject;
   /** Dot-separated paths of the members of the inputs that were sent as secrets. */
   readonly secrets: readonly string[];
 }
@@ -30,7 +30,7 @@ export function registerInto(registered: Registered[] = []): readonly Registered
     {
       newResource({ type, name, inputs }) {
         const secrets: string[] = [];
-        const plain = unwrap(inputs, [], secrets) as KubernetesObject;
+        const plain = unwrap(inputs, [], secrets) as CreatedObject;
         registered.push({ type, name, inputs: plain, secrets });
         return { id: `${name}-id`, state: inputs };
       },
@@ -58,13 +58,13 @@ function unwrap(value: unknown, path: readonly string[], secrets: string[]): unk
 }
 
 /** Resolves to the value of an output. */
-export const known = <Value>(output: Output<Value>): Promise<Value> =>
+export const outputValue = <Value>(output: Output<Value>): Promise<Value> =>
   new Promise((resolve) => {
     output.apply(resolve);
   });
 
 /** All objects in the YAML files of a folder, whose path is relative to the repository's root. */
-export function readObjects(folder: string): readonly KubernetesObject[] {
+export function readObjects(folder: string): readonly CreatedObject[] {
   const url = new URL(`../${folder}/`, import.meta.url);
   return readdirSync(url)
     .filter((file) => file.endsWith(".yaml"))

@@ -41,7 +41,7 @@ import { createIngressStatus } from "./status/ingress-status.ts";
 import { createStatusStage } from "./status/status-stage.ts";
 import { createWatchStage } from "./watch/watch-stage.ts";
 
-export const MANAGER = "sluice-operator";
+export const OPERATOR_MANAGER = "sluice-operator";
 
 export interface OperatorOptions {
   readonly settings: OperatorSettings;
@@ -69,7 +69,7 @@ export async function startOperator(options: OperatorOptions) {
   const abort = new AbortController();
   const { signal } = abort;
   const metrics = createOperatorMetrics(options.registry);
-  const events = createEventRecorder({ client, reporter: MANAGER, log });
+  const events = createEventRecorder({ client, reporter: OPERATOR_MANAGER, log });
   const connector = createNodeConnector(pushCredentials.credentials);
   const store = createStateStore({ store: options.store, log });
   const leadership = createLeadership(signal);
@@ -158,7 +158,7 @@ function createStages(options: StagesOptions) {
   const publishing = { watch, translate, gate, savedState, store, lastValid, connector, nodeService };
   const publish = createPublishStage({ ...shared, ...publishing });
 
-  const reporting = { ...shared, derive, translate, publish, gate, events, manager: MANAGER };
+  const reporting = { ...shared, derive, translate, publish, gate, events, manager: OPERATOR_MANAGER };
   const status = createStatusStage({ ...reporting, watch: derived });
   const deployments = nodeDeployment && createFleetDeployments({ ...shared, template: nodeDeployment });
   const objectWriter =
@@ -200,14 +200,14 @@ async function maintainSecrets(
 ): Promise<void> {
   const leads = () => leadership.term() !== null;
   leadership.terms.subscribe((term) => {
-    if (term !== null) void privateSecrets.move({ client, store, manager: MANAGER, leads, log, signal });
+    if (term !== null) void privateSecrets.move({ client, store, manager: OPERATOR_MANAGER, leads, log, signal });
   });
   const { tls } = pushCredentials.credentials;
   if (tls) recordCertificate("push", tls.cert);
   await pushCredentials.rotate?.({
     client: privateSecrets.reading(client),
     authorityNamespace: privateSecrets.namespace,
-    manager: MANAGER,
+    manager: OPERATOR_MANAGER,
     // A new authority must not be created before the old one has been moved.
     leads: () => leads() && privateSecrets.isMoved(),
     renew(tls) {

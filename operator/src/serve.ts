@@ -13,7 +13,7 @@ import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import { configuredElection } from "./leader-election/lease-election.ts";
 import { createCertificateMetrics, createRestMetrics } from "./metrics.ts";
-import { MANAGER, startOperator } from "./operator.ts";
+import { OPERATOR_MANAGER, startOperator } from "./operator.ts";
 import { privateSecretsOf, savedStateName } from "./private-secrets.ts";
 import { loadPushCredentials } from "./publish/push-credentials.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
@@ -109,7 +109,7 @@ async function webhookOf(settings: OperatorSettings, parts: WebhookParts): Promi
   if (!listen || directory) return null;
   const { startWebhook } = await import("./webhook/webhook.ts");
   const objects = createClusterObjects();
-  const options = { ...parts, listen, name, homeNamespace, objects, manager: MANAGER };
+  const options = { ...parts, listen, name, homeNamespace, objects, manager: OPERATOR_MANAGER };
   const webhook = await startWebhook(options).catch(async (error) => {
     await objects.close();
     if (error.code !== "EADDRINUSE") throw error;

@@ -3,10 +3,10 @@
  * flag (enforce.ts).
  */
 import { PolicyPack, type ResourceValidationPolicy, type StackValidationPolicy } from "@pulumi/policy";
-import { bareRoutes, isObject, policyRules, type Rule } from "./rules.ts";
+import { bareRoutes, isObject, type PolicyRule, policyRules } from "./rules.ts";
 
 /** Pulumi adds the object and the rule to the message. */
-const policyOf = ({ name, description, faults }: Rule): ResourceValidationPolicy => ({
+const policyOf = ({ name, description, faults }: PolicyRule): ResourceValidationPolicy => ({
   name,
   description,
   validateResource({ type, props }, reportViolation) {

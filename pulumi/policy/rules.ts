@@ -2,7 +2,7 @@
 import type { types } from "@pulumi/kubernetes";
 import type { KubernetesObject } from "../objects/create.ts";
 
-export interface Rule {
+export interface PolicyRule {
   readonly name: string;
   readonly description: string;
   /** A sentence for each violation by the object. */
@@ -41,7 +41,7 @@ const forContainers = (find: (container: Container) => readonly string[]) => (ob
 };
 
 /** With a mutable tag, two pods of one Deployment may differ, and an unchanged stack may change. */
-const fixedImages: Rule = {
+const fixedImages: PolicyRule = {
   name: "fixed-images",
   description: "Images have a digest or a fixed tag.",
   faults: forContainers(({ image = "" }) => {
@@ -53,7 +53,7 @@ const fixedImages: Rule = {
 };
 
 /** CPU needs only a request: a CPU limit throttles needlessly. */
-const memoryLimits: Rule = {
+const memoryLimits: PolicyRule = {
   name: "memory-limits",
   description: "Containers have a memory limit.",
   faults: forContainers(({ resources }) =>
@@ -94,7 +94,7 @@ const contextFaults = ({ runAsUser, seLinuxOptions, appArmorProfile, windowsOpti
  * Pod Security `restricted` (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and a read-only
  * root file system.
  */
-const restrictedPods: Rule = {
+const restrictedPods: PolicyRule = {
   name: "restricted-pods",
   description: "Pods meet the Pod Security level restricted and have read-only root file systems.",
   faults(object) {
@@ -137,7 +137,7 @@ const restrictedPods: Rule = {
 
 const seccomp = new Set(["RuntimeDefault", "Localhost"]);
 
-const exactRights: Rule = {
+const exactRights: PolicyRule = {
   name: "exact-rights",
   description: "Roles list API groups, resources and verbs by name, without *.",
   faults({ kind, rules }) {
@@ -151,7 +151,7 @@ const exactRights: Rule = {
   },
 };
 
-export const policyRules: readonly Rule[] = [fixedImages, memoryLimits, restrictedPods, exactRights];
+export const policyRules: readonly PolicyRule[] = [fixedImages, memoryLimits, restrictedPods, exactRights];
 
 export const judge = (objects: readonly KubernetesObject[], list = policyRules): readonly string[] =>
   objects.flatMap((object) =>

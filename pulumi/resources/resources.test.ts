@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 import { output } from "@pulumi/pulumi";
 import type { ParameterKind, ResourceKind } from "@sluice/model";
 import { openingHoursFacts } from "../../test/plugins/opening-hours.ts";
-import { known, type Registered, registerInto } from "../testing.ts";
+import { outputValue, type Registered, registerInto } from "../testing.ts";
 import {
   Certificate,
   Consumer,
@@ -25,7 +25,7 @@ beforeEach(() => {
 
 /** The inputs of the component's custom resource. */
 async function sent({ kind, resourceName }: SluiceResource<ResourceKind | ParameterKind>) {
-  await known(resourceName);
+  await outputValue(resourceName);
   return registered.find(({ type }) => type === `kubernetes:sluice.dev/v1alpha1:${kind}`)?.inputs;
 }
 

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { temporaryFolder } from "../../tools/process/index.ts";
 import { createDeck } from "../e2e/admin/deck.ts";
-import { countEntities, empty, fileOfSize } from "../e2e/admin/kong-file.ts";
+import { countEntities, emptyKongFile, fileOfSize } from "../e2e/admin/kong-file.ts";
 import { writableStores } from "../e2e/admin/stores.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
@@ -66,7 +66,7 @@ async function syncPart(admin: string, services: number): Promise<Part> {
     const file = fileOfSize(services);
     const writes = Object.values(countEntities(file)).reduce((sum, count) => sum + count, 0);
     // This first run is not measured, because it reads the program from the disk.
-    await deck.change("diff", empty);
+    await deck.change("diff", emptyKongFile);
     const synced = await timed(() => deck.change("sync", file));
     const diffed = await timed(async () => {
       const { created, updated, deleted } = await deck.change("diff", file);

@@ -14,7 +14,7 @@ import { benchProxy, type ProxyCase, proxyCases } from "./proxy/index.ts";
 import { benchPaired } from "./proxy/paired.ts";
 import { benchReload } from "./reload.ts";
 import { type BenchReport, renderReport } from "./report.ts";
-import { keepCase, keepReport } from "./results.ts";
+import { keepBenchReport, keepCase } from "./results.ts";
 import { benchSwap } from "./swap.ts";
 import { benchUserApi, type UserApiCase, userApiCases } from "./user-api/index.ts";
 
@@ -66,11 +66,11 @@ if (all || ofUserApi.length > 0 || positionals.includes("user-api")) {
 for (const [name, bench] of Object.entries(benches)) {
   if (!all && !positionals.includes(name)) continue;
   const report = await bench();
-  if (!trial) keepReport(name, report);
+  if (!trial) keepBenchReport(name, report);
   console.log(`\n${renderReport(report)}`);
 }
 if (against !== undefined) {
   const report = await benchPaired({ against, name: otherName, ...effort });
-  if (!trial) keepReport("paired", report, "npm run bench -- --against FOLDER --name COMMIT");
+  if (!trial) keepBenchReport("paired", report, "npm run bench -- --against FOLDER --name COMMIT");
   console.log(`\n${renderReport(report)}`);
 }

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { temporaryFolder } from "../../tools/process/index.ts";
-import { startNode } from "./proxy/sluice.ts";
+import { startBenchNode } from "./proxy/sluice.ts";
 import { atMost, type BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
@@ -75,7 +75,7 @@ export async function benchReload({ routes, changes }: { routes: number; changes
     for (const [shape, textWith] of Object.entries(shapes)) {
       writeFileSync(file, textWith(routes, "/first"));
       const began = performance.now();
-      const node = await startNode({ SLUICE_SOURCE: "file", SLUICE_FILE: file }, "/status/ready");
+      const node = await startBenchNode({ SLUICE_SOURCE: "file", SLUICE_FILE: file }, "/status/ready");
       const start = (performance.now() - began) / 1000;
       try {
         await sleep(10_000);

@@ -1,6 +1,6 @@
 /** The result of a bench, as a table and as data for comparisons. */
 import { cpus, release, totalmem } from "node:os";
-import { median, type Sample } from "./rounds.ts";
+import { median, type RoundSample } from "./rounds.ts";
 
 export interface Ratio {
   readonly name: string;
@@ -30,7 +30,7 @@ export function reportOf({
 }: {
   readonly title: string;
   readonly method: string;
-  readonly samples: ReadonlyMap<string, readonly Sample[]>;
+  readonly samples: ReadonlyMap<string, readonly RoundSample[]>;
   readonly ratios: readonly Ratio[];
   /** Sentences before the verdicts of the ratios. */
   readonly notes?: readonly string[];
@@ -60,7 +60,7 @@ const verdict = (met: boolean): string => (met ? "met" : "MISSED");
  */
 function verdictOf(
   { name, of, to, figure = "cpu", bound }: Ratio,
-  samples: ReadonlyMap<string, readonly Sample[]>,
+  samples: ReadonlyMap<string, readonly RoundSample[]>,
 ): string {
   const [mine, theirs] = [samples.get(of), samples.get(to)];
   if (!mine || !theirs) return `${name}: NOT MEASURED, there is no ${mine ? to : of}`;

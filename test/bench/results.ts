@@ -12,7 +12,7 @@ function write(name: string, text: string, data: object): void {
 }
 
 /** @param command The command that produces the report, for the heading. */
-export function keepReport(bench: string, report: BenchReport, command = `npm run bench ${bench}`): void {
+export function keepBenchReport(bench: string, report: BenchReport, command = `npm run bench ${bench}`): void {
   const text = `# Results of \`${command}\`\n\n${machine()}\n\n${renderReport(report)}`;
   write(bench, text, { machine: machine(), ...report });
 }

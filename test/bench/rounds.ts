@@ -1,6 +1,6 @@
 /** Measures contestants in turn, round by round, so that changes in the machine's speed affect all alike. */
 
-export interface Sample {
+export interface RoundSample {
   /** Microseconds of CPU of the contestant per request. */
   readonly cpu: number;
   /** The median latency in milliseconds. */
@@ -14,7 +14,7 @@ export interface Sample {
 
 export interface Contestant {
   readonly name: string;
-  readonly sample: () => Promise<Sample>;
+  readonly sample: () => Promise<RoundSample>;
 }
 
 export const median = (values: readonly number[]): number => {
@@ -29,8 +29,8 @@ export const median = (values: readonly number[]): number => {
  * Measures the contestants in turn: once as a warm-up, then once in each of `rounds` rounds. Resolves to the samples of
  * these rounds by the contestant's name.
  */
-export async function inTurn(contestants: readonly Contestant[], rounds: number): Promise<Map<string, Sample[]>> {
-  const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]));
+export async function inTurn(contestants: readonly Contestant[], rounds: number): Promise<Map<string, RoundSample[]>> {
+  const samples = new Map<string, RoundSample[]>(contestants.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++)
     for (const { name, sample } of contestants) {
       const measured = await sample();

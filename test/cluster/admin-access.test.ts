@@ -11,7 +11,7 @@ import { adminSettings } from "../../gateway/src/settings/commands/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import type { OpenedStore } from "../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
-import { roleManifests, users } from "../../tools/cluster/rbac.ts";
+import { clusterUsers, roleManifests } from "../../tools/cluster/rbac.ts";
 
 const crds = new URL("../../crds/", import.meta.url);
 const quiet = { info() {}, warn() {}, error() {} };
@@ -56,7 +56,7 @@ describe("the admin API in a cluster", () => {
     await cluster.kubectl(["create", "serviceaccount", "nobody"]);
     tokens.nobody = (await cluster.kubectl(["create", "token", "nobody"])).trim();
 
-    process.env.KUBECONFIG = await cluster.kubeconfigFor(users.admin);
+    process.env.KUBECONFIG = await cluster.kubeconfigFor(clusterUsers.admin);
     const { value: settings, violations } = readSettings(adminSettings, {
       SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
       SLUICE_STORE: "cluster",

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { root } from "../../tools/check/source-files.ts";
 import { type Api, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
-import { dedicatedNodesManifests, roleManifests, users } from "../../tools/cluster/rbac.ts";
+import { clusterUsers, dedicatedNodesManifests, roleManifests } from "../../tools/cluster/rbac.ts";
 import { type Process, startProcess, waitFor } from "../../tools/process/index.ts";
 import { tool } from "../../tools/programs/tool.ts";
 import { grantsOf, refused, unused } from "../e2e/operator/compare-rights.ts";
@@ -52,7 +52,7 @@ async function startOperator(): Promise<void> {
   operator = await startProcess(process.execPath, [join(root, "operator/src/main.ts")], {
     name: "the operator",
     env: {
-      KUBECONFIG: await plane.kubeconfigFor(users.operator),
+      KUBECONFIG: await plane.kubeconfigFor(clusterUsers.operator),
       SLUICE_OPERATOR_LISTEN: "127.0.0.1:0",
       SLUICE_NODE_SERVICE: "default/nodes",
       SLUICE_NODE_DEPLOYMENT: "default/nodes",
@@ -313,7 +313,7 @@ test("the nodes of a Gateway that was deleted while no operator ran are deleted"
 });
 
 test("the operator uses all rights to the objects of nodes, and requests no other rights", () => {
-  const log = plane.audited().filter(({ user }) => user === users.operator);
+  const log = plane.audited().filter(({ user }) => user === clusterUsers.operator);
   const grants = grantsOf("operator", ["dedicatedNodes"], { home: "default", own: "default" });
   assert.deepEqual([unused(grants, log), refused(log)], [[], []]);
 });

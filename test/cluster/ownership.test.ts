@@ -18,7 +18,7 @@ import { operatorSettings } from "../../operator/src/settings.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
 import { type Api, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
-import { namespacedManifests, roleManifests, users } from "../../tools/cluster/rbac.ts";
+import { clusterUsers, namespacedManifests, roleManifests } from "../../tools/cluster/rbac.ts";
 import { referenceGrant, referenceGrantCrd } from "../../tools/cluster/reference-grants.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
@@ -52,7 +52,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
   before(async () => {
     plane = await startControlPlane({ controllers: true });
     api = connectApi(plane.kubeconfig);
-    operatorConfig = await plane.kubeconfigFor(users.operator);
+    operatorConfig = await plane.kubeconfigFor(clusterUsers.operator);
     const files = (await readdir(crds)).filter((name) => name.endsWith(".yaml"));
     await plane.kubectl(["apply", "--server-side", ...files.flatMap((name) => ["-f", new URL(name, crds).pathname])]);
     await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { root } from "../../tools/check/source-files.ts";
 import { type StartOptions, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
-import { stepsOf } from "./readme.ts";
+import { readmeStepsOf } from "./readme.ts";
 
 /** Runs a command and resolves to its output. If the command fails, the error contains the end of the output. */
 async function run(command: string, args: readonly string[], options: Omit<StartOptions, "name">): Promise<string> {
@@ -43,7 +43,7 @@ test("a clean clone installs its dependencies, passes the check, and is left unc
 });
 
 test("the README's tour prints the output that the README shows, in the same order", async () => {
-  const steps = stepsOf(readFileSync(join(clone, "README.md"), "utf8"), "A five-minute tour");
+  const steps = readmeStepsOf(readFileSync(join(clone, "README.md"), "utf8"), "A five-minute tour");
   assert.equal(steps.length, 3);
   const product = await startProcess("npm", ["start"], { ...place, name: "npm start" });
   const died = new AbortController();
@@ -74,7 +74,7 @@ const servers = [
 
 test("the README's servers on a database and on a file start as printed, and accept a form as scripts for Kong send it", async () => {
   const page = readFileSync(join(clone, "README.md"), "utf8");
-  const steps = stepsOf(page, "Without a cluster: a database or a file");
+  const steps = readmeStepsOf(page, "Without a cluster: a database or a file");
   assert.equal(steps.length, servers.length);
   for (const [index, { commands, output }] of steps.entries()) {
     assert.equal(await run("sh", ["-c", commands], place), output, commands);

@@ -6,7 +6,7 @@ interface Step {
 }
 
 /** Pairs of a command block and the output block after it, from one section of a page. */
-export function stepsOf(page: string, section: string): readonly Step[] {
+export function readmeStepsOf(page: string, section: string): readonly Step[] {
   const [, body = ""] = page.split(`## ${section}\n`);
   const [part = ""] = body.split("\n## ");
   return [...part.matchAll(/```sh\n((?:(?!```)[\s\S])*)```\n```\n((?:(?!```)[\s\S])*)```/g)].map(

@@ -4,7 +4,7 @@ import type { Resource } from "@sluice/crds";
 import { type Collection, collections, entities, entityNameOf, isSecretLookup, referencedId } from "@sluice/model";
 import { stringify } from "yaml";
 import type { Item } from "../../operator/src/translate/translation.ts";
-import { outcomeOf } from "./outcome.ts";
+import { goldenOutcome } from "./outcome.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ type Members = Readonly<Record<string, unknown>>;
  * their default value are left out.
  */
 export function printOutcome(resources: readonly Resource[], input: string): string {
-  const { document, items, conditions, events } = outcomeOf(resources);
+  const { document, items, conditions, events } = goldenOutcome(resources);
   const names = new Map<string, string>();
   for (const collection of collections)
     for (const [id, { owner, entity }] of items[collection])

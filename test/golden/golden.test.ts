@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { printOutcome } from "./golden-file.ts";
-import { outcomeOf, readResources } from "./outcome.ts";
+import { goldenOutcome, readResources } from "./outcome.ts";
 
 const folder = import.meta.dirname;
 const INPUT = ".in.yaml";
@@ -52,7 +52,7 @@ if (process.argv.includes("--write")) {
         .map((encoded) => Buffer.from(encoded, "base64").toString("utf8").trim())
         // Certificates are no secrets.
         .filter((value) => value !== "" && !value.startsWith("-----BEGIN CERTIFICATE-----"));
-      const { document, conditions } = outcomeOf(resources);
+      const { document, conditions } = goldenOutcome(resources);
       // Nodes need private keys of certificates, shared secrets, configs of plugins and of their credentials, and
       // headers for upstreams, so the document may contain these.
       const {

@@ -200,7 +200,7 @@ function gatewayApiConditions(
 }
 
 /** The operator's result for the resources after every node has acknowledged it. */
-export function outcomeOf(resources: readonly Resource[]): {
+export function goldenOutcome(resources: readonly Resource[]): {
   readonly document: Document;
   readonly items: SnapshotBuild["items"];
   readonly conditions: readonly (readonly [string, readonly string[]])[];

@@ -10,7 +10,7 @@ import { migrationsSettings } from "../../gateway/src/settings/commands/migratio
 import { startSettings } from "../../gateway/src/settings/commands/start.ts";
 import { root } from "../../tools/check/source-files.ts";
 import { runAsOf } from "../../tools/images/build.ts";
-import { version, workloads } from "../../tools/images/contents/workloads.ts";
+import { packageVersion, workloads } from "../../tools/images/contents/workloads.ts";
 
 interface Service {
   readonly image: string;
@@ -85,7 +85,7 @@ for (const file of ["compose.yaml", "compose.postgres.yaml"]) {
     });
 
     test(`gateway/${file}: ${name} runs the image of this version, writes only to its volume, and has time to drain`, () => {
-      assert.equal(service.image, `sluice/sluice:${version}`);
+      assert.equal(service.image, `sluice/sluice:${packageVersion}`);
       assert.deepEqual([service.read_only, service.stop_grace_period], [true, "35s"]);
       for (const volume of service.volumes ?? [])
         assert.ok((volume.split(":")[1] ?? "") in (image.Volumes ?? {}), volume);

@@ -11,7 +11,7 @@ import { sourceFiles } from "../../tools/check/source-files.ts";
 import { type Unpacked, unpackImages } from "../../tools/images/archive/unpack.ts";
 import { type Container, startContainer } from "../../tools/images/confine.ts";
 import { closureOf } from "../../tools/images/contents/lock.ts";
-import { type ImageWorkload, user, workloads } from "../../tools/images/contents/workloads.ts";
+import { type ImageWorkload, imageUser, workloads } from "../../tools/images/contents/workloads.ts";
 import type { ImageName } from "../../tools/images/images.ts";
 import { freePort, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
@@ -183,7 +183,7 @@ test("gateway answers on its proxy and status ports, and stops gracefully", asyn
 test("sluice serves a write at once with an embedded database in its only volume, requires the token that it has created there, and stops gracefully", async (context) => {
   const folder = temporaryFolder("volume");
   context.after(folder.remove);
-  chownSync(folder.path, user.id, user.id);
+  chownSync(folder.path, imageUser.id, imageUser.id);
   const [proxy, admin, status] = [await freePort(), await freePort(), await freePort()];
   const volumes = { "/var/lib/sluice": folder.path };
   const env = {
@@ -248,7 +248,7 @@ test("user-api answers a query with an embedded database below /tmp, and stops g
 test("test-postgres creates its data once, admits only clients with the password, and keeps the data that clients write", async (context) => {
   const folder = temporaryFolder("volume");
   context.after(folder.remove);
-  chownSync(folder.path, user.id, user.id);
+  chownSync(folder.path, imageUser.id, imageUser.id);
   const env = { POSTGRES_PASSWORD: "secret", POSTGRES_USER: "users", POSTGRES_DB: "directory" };
   const volumes = { "/var/lib/postgresql": folder.path, "/tmp": null };
   for (const kept of [0, 1]) {

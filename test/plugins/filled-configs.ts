@@ -2,7 +2,7 @@
 import { checkConfig, type PluginConfigs, type PluginName, secretMembers } from "@sluice/model";
 
 /** The config with defaults. Throws if it has violations. */
-export function filled<Name extends PluginName>(plugin: Name, config: object): PluginConfigs[Name] {
+export function withConfigDefaults<Name extends PluginName>(plugin: Name, config: object): PluginConfigs[Name] {
   const checked = checkConfig(plugin, config);
   if (checked.violations) throw new Error(`the config of ${plugin} has faults: ${JSON.stringify(checked.violations)}`);
   return checked.value as PluginConfigs[Name];
@@ -16,13 +16,13 @@ export const configViolations = (plugin: PluginName, config: object): readonly s
 export const secretPathsOf = (plugin: PluginName): readonly (readonly string[])[] =>
   secretMembers("plugins", { name: plugin });
 
-export const filledRateLimiting = filled("rate-limiting", { minute: 5 });
-export const filledKeyAuth = filled("key-auth", {});
-export const filledCorrelationId = filled("correlation-id", {});
-export const filledCors = filled("cors", {});
-export const filledPrometheus = filled("prometheus", {});
-export const filledRequestTermination = filled("request-termination", {});
-export const filledBotDetection = filled("bot-detection", {});
+export const filledRateLimiting = withConfigDefaults("rate-limiting", { minute: 5 });
+export const filledKeyAuth = withConfigDefaults("key-auth", {});
+export const filledCorrelationId = withConfigDefaults("correlation-id", {});
+export const filledCors = withConfigDefaults("cors", {});
+export const filledPrometheus = withConfigDefaults("prometheus", {});
+export const filledRequestTermination = withConfigDefaults("request-termination", {});
+export const filledBotDetection = withConfigDefaults("bot-detection", {});
 
 /** The members that a plugin's config needs, by plugin name; the other plugins need none. */
 export const neededConfigs: Readonly<Record<string, object>> = {

@@ -13,7 +13,7 @@ import {
   pluginInstance,
   textOf,
 } from "./fake-exchange.ts";
-import { filled } from "./filled-configs.ts";
+import { withConfigDefaults } from "./filled-configs.ts";
 
 /** Starts a server on a free port of this machine, and resolves with the port. */
 export async function listenTcp(server: Server): Promise<number> {
@@ -22,7 +22,7 @@ export async function listenTcp(server: Server): Promise<number> {
 }
 
 /** A port on which nothing listens. */
-export async function closedPort(): Promise<number> {
+export async function refusingPort(): Promise<number> {
   const server = createTcpServer();
   const port = await listenTcp(server);
   await new Promise((resolve) => server.close(resolve));
@@ -41,7 +41,7 @@ interface ReceivedRequest {
 export type CollectorAnswer = (response: ServerResponse, count: number) => void;
 
 /** An HTTP log server. Default: it answers 200. */
-export async function startCollector(test: TestContext, answer: CollectorAnswer = (response) => response.end()) {
+export async function startLogCollector(test: TestContext, answer: CollectorAnswer = (response) => response.end()) {
   const received: ReceivedRequest[] = [];
   let connections = 0;
   const listener: RequestListener = async (request, response) => {
@@ -147,7 +147,7 @@ export function startLogging<Name extends PluginName>(
   const log: object[] = [];
   const write = (facts: object, message: string) => void log.push({ message, ...facts });
   const context = fakeContext({ plugin, authorities, log: { info: write, warn: write, error: write } });
-  const phases = pluginInstance(plugin, filled(plugin, config) as PluginConfigs[Name], context);
+  const phases = pluginInstance(plugin, withConfigDefaults(plugin, config) as PluginConfigs[Name], context);
   const stop = async () => {
     await phases.stop?.();
     context.end();
@@ -184,7 +184,11 @@ export async function datagramsWithFailure<Name extends PluginName>(
     }),
   });
   const queue = { initial_retry_delay: 0.001, max_coalescing_delay: 0 };
-  const phases = pluginInstance(plugin, filled(plugin, { ...config, queue }) as PluginConfigs[Name], context);
+  const phases = pluginInstance(
+    plugin,
+    withConfigDefaults(plugin, { ...config, queue }) as PluginConfigs[Name],
+    context,
+  );
   phases.log?.(fakeExchange({ service: fakeService({ name: "a" }), bytesIn: 7 }));
   await sent.promise;
   await phases.stop?.();

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import Provider, { type Configuration } from "oidc-provider";
 
-export const client = { id: "gateway", secret: "a secret of the client, long enough for HS256" };
+export const openidClient = { id: "gateway", secret: "a secret of the client, long enough for HS256" };
 /** The origin of the application in a browser; the browser sends its requests to the gateway. */
 export const APP = "http://app.test";
 /** An access token for this resource is a JSON Web Token; an access token for no resource is opaque. */
@@ -16,8 +16,8 @@ export const TOKEN_LIFETIME = 60;
 const configuration: Configuration = {
   clients: [
     {
-      client_id: client.id,
-      client_secret: client.secret,
+      client_id: openidClient.id,
+      client_secret: openidClient.secret,
       grant_types: ["authorization_code", "refresh_token", "client_credentials"],
       redirect_uris: [`${APP}/callback`],
       post_logout_redirect_uris: [`${APP}/bye`],
@@ -116,7 +116,7 @@ function withLogouts(
   };
   return {
     ...configuration,
-    clients: [{ ...gateway, client_id: client.id, ...logout }, ...others],
+    clients: [{ ...gateway, client_id: openidClient.id, ...logout }, ...others],
     features: { ...features, backchannelLogout: { enabled: true } },
     fetch: (url, init) => send(String(url), init as RequestInit),
   };
@@ -158,7 +158,7 @@ export async function startOpenidProvider(
   const post = (path: string, form: Readonly<Record<string, string>>) =>
     fetch(issuer + path, {
       method: "POST",
-      headers: { authorization: `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}` },
+      headers: { authorization: `Basic ${btoa(`${openidClient.id}:${encodeURIComponent(openidClient.secret)}`)}` },
       body: new URLSearchParams(form),
     });
   const confirmLogout: OpenidProvider["confirmLogout"] = async (browser, url, options) => {

@@ -8,7 +8,7 @@ export type { RequestListener };
 
 /** The time at which the clock of the tests starts, in Unix seconds. */
 export const NOW = 1_700_000_000;
-export const SECRET = "a secret of the client, as long as a key";
+export const CLIENT_SECRET = "a secret of the client, as long as a key";
 
 const pairs = {
   rsa: generateKeyPairSync("rsa", { modulusLength: 2048 }),
@@ -33,7 +33,7 @@ function signatureOf(algorithm: unknown, text: string, key: KeyObject): Buffer {
   if (algorithm === "EdDSA") return sign(null, bytes, key);
   if (algorithm === "ES256") return sign("sha256", bytes, { key, dsaEncoding: "ieee-p1363" });
   if (typeof algorithm === "string" && algorithm.startsWith("HS"))
-    return createHmac(`sha${algorithm.slice(2)}`, SECRET)
+    return createHmac(`sha${algorithm.slice(2)}`, CLIENT_SECRET)
       .update(text)
       .digest();
   return sign("sha256", bytes, key);

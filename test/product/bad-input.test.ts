@@ -7,15 +7,15 @@ import { createDirectoryClient } from "@sluice/crds";
 import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { startDirectoryProduct } from "../../tools/start/directory-product.ts";
 import { provesBadInput } from "./bad-input.ts";
-import { get, startUpstream } from "./client.ts";
+import { getUrl, startNamedUpstream } from "./client.ts";
 import { freeAddresses } from "./free-addresses.ts";
-import { route, service } from "./resources.ts";
+import { routeObject, serviceObject } from "./resources.ts";
 
 const work = temporaryFolder("bad-input");
 after(() => work.remove());
 const folder = join(work.path, "resources");
 mkdirSync(folder);
-const upstream = await startUpstream("echo");
+const upstream = await startNamedUpstream("echo");
 after(() => upstream.close());
 
 let files = 0;
@@ -24,7 +24,7 @@ async function put(...items: readonly object[]): Promise<void> {
   const text = items.map((item) => JSON.stringify(item, undefined, 2)).join("\n---\n");
   writeFileSync(join(folder, `${++files}.yaml`), text);
 }
-await put(service("echo", upstream.port), route("echo"));
+await put(serviceObject("echo", upstream.port), routeObject("echo"));
 
 const chosen = await freeAddresses();
 const shown: string[] = [];
@@ -41,7 +41,7 @@ after(() => client.close());
 const conditions = async (kind: "Service" | "Route" | "Plugin" | "Consumer", name: string) =>
   (await client.get({ kind, namespace: "default", name }))?.status?.conditions ?? [];
 const nodes = [`http://${chosen.proxy}`, `http://${chosen.proxy2}`] as const;
-const statusOf = async (path: string) => (await get(`${nodes[0]}${path}`)).status;
+const statusOf = async (path: string) => (await getUrl(`${nodes[0]}${path}`)).status;
 const isShown = (pattern: RegExp) =>
   waitFor(() => shown.some((line) => pattern.test(line)), { what: `a line on the terminal like ${pattern}` });
 
@@ -67,7 +67,7 @@ test("invalid YAML in the middle of a file is reported with its position, and th
   const at = Number(/many\.yaml:(\d+):/.exec(line)?.[1]);
   assert.ok(at >= 18, `line ${at} is before the fault in line 19: ${line}`);
   // All documents of the file keep their last valid version, and other files are still read.
-  await put(route("beside", { serviceRef: { name: "echo" } }));
+  await put(routeObject("beside", { serviceRef: { name: "echo" } }));
   await waitFor(async () => (await statusOf("/beside")) === 200, { what: "another file to be served" });
   for (const path of ["/one", "/two", "/three", "/echo"]) assert.equal(await statusOf(path), 200, path);
   assert.equal(await statusOf("/changed"), 404);
@@ -77,7 +77,7 @@ test("invalid YAML in the middle of a file is reported with its position, and th
 });
 
 test("a route stays protected while the file of its key-auth is emptied, truncated or written in two parts", async () => {
-  await put(route("guarded", { serviceRef: { name: "echo" } }));
+  await put(routeObject("guarded", { serviceRef: { name: "echo" } }));
   const file = join(folder, "guard.yaml");
   const text =
     "apiVersion: sluice.dev/v1alpha1\nkind: Plugin\nmetadata:\n  name: guard\nspec:\n  plugin: key-auth\n" +
@@ -103,7 +103,7 @@ test("a resource of an unknown kind is reported with its position", async () => 
 
 test("while no node answers, Programmed names the nodes; Programmed becomes True when a node is back", async () => {
   await Promise.all([product.kill9("gateway-1"), product.kill9("gateway-2")]);
-  await put(route("waiting", { serviceRef: { name: "echo" } }));
+  await put(routeObject("waiting", { serviceRef: { name: "echo" } }));
   const programmed = async () => (await conditions("Route", "waiting")).find(({ type }) => type === "Programmed");
   const said = await waitFor(programmed, { what: "the condition Programmed to be written" });
   assert.deepEqual([said.status, said.reason], ["Unknown", "Pending"]);
@@ -112,7 +112,7 @@ test("while no node answers, Programmed names the nodes; Programmed becomes True
   await product.start("gateway-1");
   await waitFor(async () => (await programmed())?.status === "True", { what: "Programmed to be True" });
   assert.equal(await statusOf("/waiting"), 200);
-  const { body } = await get(`http://${chosen.operator}/status`);
+  const { body } = await getUrl(`http://${chosen.operator}/status`);
   assert.deepEqual((body as { silent: string[] }).silent, [`http://${chosen.push2}`]);
   await product.start("gateway-2");
 });

@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition, SluiceKind } from "@sluice/crds";
 import { waitFor } from "../../tools/process/index.ts";
-import { get } from "./client.ts";
-import { consumer, resource, route, secret } from "./resources.ts";
+import { getUrl } from "./client.ts";
+import { consumerObjects, resourceObject, routeObject, secretObjectOf } from "./resources.ts";
 
 /** A product with a service `echo` and a route `/echo` in its folder or cluster. */
 export interface Form {
@@ -36,14 +36,14 @@ interface Case {
 const to = (kind: SluiceKind, name: string) => ({ targetRefs: [{ kind, name }] });
 const echo = { serviceRef: { name: "echo" } };
 const protectedRoute = (name: string, plugin: object) => [
-  route(name, echo),
-  resource("Plugin", name, { ...plugin, ...to("Route", name) }),
+  routeObject(name, echo),
+  resourceObject("Plugin", name, { ...plugin, ...to("Route", name) }),
 ];
 
 const cases: readonly Case[] = [
   {
     what: "an unknown field",
-    items: [route("unknown-field", { ...echo, stripPaths: false })],
+    items: [routeObject("unknown-field", { ...echo, stripPaths: false })],
     kind: "Route",
     name: "unknown-field",
     condition: "Accepted",
@@ -53,7 +53,7 @@ const cases: readonly Case[] = [
   },
   {
     what: "a wrong type",
-    items: [route("wrong-type", { ...echo, stripPath: "yes" })],
+    items: [routeObject("wrong-type", { ...echo, stripPath: "yes" })],
     kind: "Route",
     name: "wrong-type",
     condition: "Accepted",
@@ -83,7 +83,7 @@ const cases: readonly Case[] = [
   },
   {
     what: "a misspelt plugin name, whose route answers 503 with or without a key",
-    items: [...consumer("misspelt", "misspelt"), ...protectedRoute("misspelt", { plugin: "key-atuh" })],
+    items: [...consumerObjects("misspelt", "misspelt"), ...protectedRoute("misspelt", { plugin: "key-atuh" })],
     kind: "Plugin",
     name: "misspelt",
     condition: "Accepted",
@@ -97,9 +97,9 @@ const cases: readonly Case[] = [
   {
     what: "a plugin that Sluice does not have, on a service whose routes answer 503",
     items: [
-      resource("Service", "oauth2", { url: "http://127.0.0.1:1" }),
-      route("oauth2", { serviceRef: { name: "oauth2" } }),
-      resource("Plugin", "oauth2", { plugin: "oauth2", ...to("Service", "oauth2") }),
+      resourceObject("Service", "oauth2", { url: "http://127.0.0.1:1" }),
+      routeObject("oauth2", { serviceRef: { name: "oauth2" } }),
+      resourceObject("Plugin", "oauth2", { plugin: "oauth2", ...to("Service", "oauth2") }),
     ],
     kind: "Plugin",
     name: "oauth2",
@@ -131,7 +131,7 @@ const cases: readonly Case[] = [
   },
   {
     what: "a route to a missing service, which answers 503",
-    items: [route("lost")],
+    items: [routeObject("lost")],
     kind: "Route",
     name: "lost",
     condition: "ResolvedRefs",
@@ -141,7 +141,7 @@ const cases: readonly Case[] = [
   },
   {
     what: "a plugin for a missing route",
-    items: [resource("Plugin", "lost", { plugin: "key-auth", ...to("Route", "nowhere") })],
+    items: [resourceObject("Plugin", "lost", { plugin: "key-auth", ...to("Route", "nowhere") })],
     kind: "Plugin",
     name: "lost",
     condition: "ResolvedRefs",
@@ -152,9 +152,9 @@ const cases: readonly Case[] = [
     what: "a missing entry in a Secret of a consumer, whose other key works",
     items: [
       ...protectedRoute("keys", { plugin: "key-auth" }),
-      secret("half-key", { key: "half" }),
-      secret("other-key", { wrong: "other" }),
-      resource("Consumer", "half", {
+      secretObjectOf("half-key", { key: "half" }),
+      secretObjectOf("other-key", { wrong: "other" }),
+      resourceObject("Consumer", "half", {
         username: "half",
         keyAuth: [{ secretRef: { name: "half-key", key: "key" } }, { secretRef: { name: "other-key", key: "key" } }],
       }),
@@ -171,7 +171,7 @@ const cases: readonly Case[] = [
   },
   {
     what: "two routes with the same match, of which the older one is served",
-    items: [route("same-a", { ...echo, paths: ["/same"] }), route("same-b", { ...echo, paths: ["/same"] })],
+    items: [routeObject("same-a", { ...echo, paths: ["/same"] }), routeObject("same-b", { ...echo, paths: ["/same"] })],
     kind: "Route",
     name: "same-b",
     condition: "Accepted",
@@ -181,7 +181,7 @@ const cases: readonly Case[] = [
   },
   {
     what: "a key of two consumers, which the older consumer keeps",
-    items: [...consumer("twin-a", "twin"), ...consumer("twin-b", "twin")],
+    items: [...consumerObjects("twin-a", "twin"), ...consumerObjects("twin-b", "twin")],
     kind: "Consumer",
     name: "twin-b",
     condition: "Accepted",
@@ -192,7 +192,7 @@ const cases: readonly Case[] = [
 ];
 
 const allNodes = async (form: Form, path: string, key?: string) =>
-  Promise.all(form.nodes.map(async (node) => (await get(`${node}${path}`, key ? { apikey: key } : {})).status));
+  Promise.all(form.nodes.map(async (node) => (await getUrl(`${node}${path}`, key ? { apikey: key } : {})).status));
 
 /**
  * Adds a test for each row of the table. A row's resources are not removed after its test, so they accumulate.

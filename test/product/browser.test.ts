@@ -10,9 +10,9 @@ import { launchBrowser } from "../../tools/programs/browser.ts";
 import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { startDirectoryProduct, usersIn } from "../../tools/start/directory-product.ts";
 import { keepSamples } from "../../tools/start/samples.ts";
-import { get } from "./client.ts";
+import { getUrl } from "./client.ts";
 import { freeAddresses } from "./free-addresses.ts";
-import { resource, route } from "./resources.ts";
+import { resourceObject, routeObject } from "./resources.ts";
 
 const work = temporaryFolder("browser");
 after(() => work.remove());
@@ -30,16 +30,20 @@ const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
 
 // The same user API behind a Service whose cors plugin allows only the page's origin, and behind a Service without
 // this plugin.
-const service = (name: string) => resource("Service", name, { url: `http://${chosen.userApi}` });
+const service = (name: string) => resourceObject("Service", name, { url: `http://${chosen.userApi}` });
 const plugin = (name: string, target: string, config: object = {}) =>
-  resource("Plugin", `${target}-${name}`, { plugin: name, targetRefs: [{ kind: "Service", name: target }], config });
+  resourceObject("Plugin", `${target}-${name}`, {
+    plugin: name,
+    targetRefs: [{ kind: "Service", name: target }],
+    config,
+  });
 const items = [
   service("chosen"),
-  route("chosen"),
+  routeObject("chosen"),
   plugin("key-auth", "chosen"),
   plugin("cors", "chosen", { origins: [origin], credentials: true, exposed_headers: ["X-Sluice-Request-Id"] }),
   service("closed"),
-  route("closed"),
+  routeObject("closed"),
   plugin("key-auth", "closed"),
 ];
 mkdirSync(folder, { recursive: true });
@@ -87,7 +91,7 @@ async function askFromPage(path: string, { key = "demo-key", credentials = "omit
 test("a page of any origin reads the response of the samples' route, after a preflight", async () => {
   const seen = await askFromPage("/users");
   assert.deepEqual(seen, { status: 200, body: '{"data":{"users":[]}}', id: null });
-  const { body } = await get(`http://${chosen.status}/metrics`);
+  const { body } = await getUrl(`http://${chosen.status}/metrics`);
   // key-auth would have answered the preflight with 401, so cors must have answered before key-auth ran.
   assert.doesNotMatch(String(body), /service="users".*code="401"/);
 });

@@ -18,7 +18,7 @@ async function read(response: Response): Promise<Answer> {
 }
 
 /** Sends a GET request. Rejects if there is no response within 10 s. */
-export async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+export async function getUrl(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   return read(await fetch(url, { headers, signal: AbortSignal.timeout(10_000) }));
 }
 
@@ -31,14 +31,14 @@ export interface Question {
 }
 
 /** Queries the user API through a proxy. */
-export async function ask(proxy: string, { query, key, path = "/users" }: Question): Promise<Answer> {
+export async function queryUserApi(proxy: string, { query, key, path = "/users" }: Question): Promise<Answer> {
   const headers = { "content-type": "application/json", ...(key === undefined ? {} : { apikey: key }) };
   const body = JSON.stringify({ query });
   const signal = AbortSignal.timeout(10_000);
   return read(await fetch(`http://${proxy}${path}/graphql`, { method: "POST", headers, body, signal }));
 }
 
-export interface Upstream {
+export interface NamedUpstream {
   readonly port: number;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface Upstream {
  *
  * @param pair The certificate of a TLS server; undefined: it speaks HTTP without TLS.
  */
-export async function startUpstream(name: string, host = "127.0.0.1", pair?: KeyPair): Promise<Upstream> {
+export async function startNamedUpstream(name: string, host = "127.0.0.1", pair?: KeyPair): Promise<NamedUpstream> {
   const answer: RequestListener = (request, response) => {
     request.resume();
     response.setHeader("content-type", "application/json");

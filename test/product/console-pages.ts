@@ -8,7 +8,7 @@ import { root } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 import { launchBrowser } from "../../tools/programs/browser.ts";
 
-export const TOKEN = "token-of-the-console-suite";
+export const CONSOLE_TOKEN = "token-of-the-console-suite";
 
 export const KEY_OF_ANN = "key-of-ann-which-is-secret";
 
@@ -88,7 +88,7 @@ export async function startConsole(
         SLUICE_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
         SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
         SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
-        SLUICE_ADMIN_TOKEN: TOKEN,
+        SLUICE_ADMIN_TOKEN: CONSOLE_TOKEN,
         SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
         ...(plugin && { SLUICE_PLUGINS: "./plugin" }),
         ...env,
@@ -113,7 +113,7 @@ export async function startConsole(
     browser,
     file,
     complaints,
-    async open({ at = "#/", token = TOKEN, colorScheme = "light", width = 1280, base = admin } = {}) {
+    async open({ at = "#/", token = CONSOLE_TOKEN, colorScheme = "light", width = 1280, base = admin } = {}) {
       const key = JSON.stringify([token, colorScheme, width]);
       const context = contexts.get(key) ?? newContext({ token, colorScheme, width });
       contexts.set(key, context);
@@ -126,7 +126,7 @@ export async function startConsole(
       page.on("pageerror", (error) => void complaints.push(error.message));
       page.on("request", (sent) => {
         if (new URL(sent.url()).origin !== new URL(base).origin) complaints.push(`request to ${sent.url()}`);
-        if (sent.url().includes(TOKEN)) complaints.push(`token in ${sent.url()}`);
+        if (sent.url().includes(CONSOLE_TOKEN)) complaints.push(`token in ${sent.url()}`);
       });
       await page.goto(`${base}/console/${at}`);
       return page;
@@ -135,7 +135,7 @@ export async function startConsole(
       const response = await fetch(`${admin}${path}`, {
         method,
         headers: {
-          authorization: `Bearer ${TOKEN}`,
+          authorization: `Bearer ${CONSOLE_TOKEN}`,
           ...(json !== undefined && { "content-type": "application/json" }),
         },
         ...(json !== undefined && { body: JSON.stringify(json) }),

@@ -1,7 +1,7 @@
 /** The web console from a user's view, in a real Chromium over a real `sluice start`. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { headingOf, KEY_OF_ANN, shopDocument, startConsole, TOKEN, violationsOf } from "./console-pages.ts";
+import { CONSOLE_TOKEN, headingOf, KEY_OF_ANN, shopDocument, startConsole, violationsOf } from "./console-pages.ts";
 
 const greet = {
   "schema.ts": `
@@ -41,7 +41,7 @@ test("the sign-in refuses a wrong token, keeps the right one for the tab, and ne
   await page.getByLabel("Token of the admin API").fill("wrong");
   await page.keyboard.press("Enter");
   await page.getByText("does not accept this token").waitFor();
-  await page.getByLabel("Token of the admin API").fill(TOKEN);
+  await page.getByLabel("Token of the admin API").fill(CONSOLE_TOKEN);
   await page.keyboard.press("Enter");
   await headingOf(page, "Overview");
   await page.reload();

@@ -6,13 +6,13 @@ import { migrations } from "../../gateway/src/database/migrations/index.ts";
 import { root } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../tools/process/index.ts";
 import { type Postgres, startPostgres } from "../../tools/programs/servers/postgres.ts";
-import { startUpstream, type Upstream } from "./client.ts";
+import { type NamedUpstream, startNamedUpstream } from "./client.ts";
 
 const main = join(root, "gateway/src/main.ts");
 
 describe("several processes over one Postgres", () => {
   let postgres: Postgres;
-  let upstream: Upstream;
+  let upstream: NamedUpstream;
   let database: Readonly<Record<string, string>>;
   const running: Process[] = [];
 
@@ -28,7 +28,7 @@ describe("several processes over one Postgres", () => {
       SLUICE_PG_DATABASE: "postgres",
       SLUICE_PG_TIMEOUT: "1s",
     };
-    upstream = await startUpstream("hello");
+    upstream = await startNamedUpstream("hello");
   });
   after(async () => {
     await Promise.all(running.map((one) => one.stop()));

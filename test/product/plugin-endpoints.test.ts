@@ -10,7 +10,7 @@ import { request } from "undici";
 import { root } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { startPostgres } from "../../tools/programs/servers/postgres.ts";
-import { startUpstream } from "./client.ts";
+import { startNamedUpstream } from "./client.ts";
 
 const gateway = join(root, "gateway/src/main.ts");
 const folder = temporaryFolder("plugin-endpoints");
@@ -88,7 +88,7 @@ for (const [what, open] of [
   ["over a database", database],
 ] as const)
   test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request, and every node reports its recent requests; the log level of every node is changed and shown`, async () => {
-    const upstream = await startUpstream("cached");
+    const upstream = await startNamedUpstream("cached");
     after(() => upstream.close());
     const backend = await open();
     const starting = ["one", "two"].map(async () => {

@@ -9,10 +9,10 @@ import { after, afterEach, test } from "node:test";
 import { WebSocket } from "ws";
 import { isFree, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { seededAnswer } from "../../tools/start/users.ts";
-import { get } from "./client.ts";
+import { getUrl } from "./client.ts";
 import { freeAddresses, settingsOf } from "./free-addresses.ts";
 import { readTour, typeInShell } from "./printed-tour.ts";
-import { route, service } from "./resources.ts";
+import { routeObject, serviceObject } from "./resources.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 const work = temporaryFolder("start");
@@ -113,11 +113,14 @@ test("a later start keeps the resources and the users, completes requests in fli
   assert.deepEqual(await made.json(), { data: { createUser: { name: "Zoe" } } });
 
   const slow = await startSlowUpstream();
-  const items = [service("slow", slow.port), route("slow")].map((item) => JSON.stringify(item));
+  const items = [serviceObject("slow", slow.port), routeObject("slow")].map((item) => JSON.stringify(item));
   writeFileSync(join(work.path, "resources/slow.yaml"), items.join("\n---\n"));
-  const underWay = waitFor(() => get(`http://${chosen.proxy}/slow`).then((answer) => answer.status !== 404 && answer), {
-    what: "the slow route",
-  });
+  const underWay = waitFor(
+    () => getUrl(`http://${chosen.proxy}/slow`).then((answer) => answer.status !== 404 && answer),
+    {
+      what: "the slow route",
+    },
+  );
   await slow.asked;
   const socket = new WebSocket(`ws://${chosen.proxy}/users/graphql?apikey=demo-key`, "graphql-transport-ws");
   await once(socket, "open");

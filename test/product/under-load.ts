@@ -2,7 +2,7 @@
 import { Agent, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 
-export interface Load {
+export interface BackgroundLoad {
   readonly answered: number;
   /** Failed requests, one line each: a status other than 200, or a broken connection. */
   readonly failures: readonly string[];
@@ -20,7 +20,7 @@ const BETWEEN = 10;
 export async function underLoad(
   urls: readonly string[],
   work: () => Promise<unknown>,
-): Promise<Readonly<Record<string, Load>>> {
+): Promise<Readonly<Record<string, BackgroundLoad>>> {
   let over = false;
   const counts = new Map(urls.map((url) => [url, { answered: 0, failures: [] as string[] }]));
   const clients = [...counts].flatMap(([url, count]) =>

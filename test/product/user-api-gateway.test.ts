@@ -9,7 +9,7 @@ import { startFileNode } from "../../gateway/src/testing-file-node.ts";
 import { root } from "../../tools/check/source-files.ts";
 import { type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
-import { type Answer, ask, get } from "./client.ts";
+import { type Answer, getUrl, queryUserApi } from "./client.ts";
 
 const SECRET = "a-secret-of-this-test-alone";
 const FORGED = {
@@ -103,7 +103,7 @@ describe("the user API behind a node", () => {
   ];
   for (const [who, key, query, expected] of rows) {
     test(`${who}`, async () => {
-      const { status, body } = await ask(proxy, { query, ...(key !== undefined && { key }) });
+      const { status, body } = await queryUserApi(proxy, { query, ...(key !== undefined && { key }) });
       assert.deepEqual([status, codes(body)], [200, expected], JSON.stringify(body));
     });
   }
@@ -121,8 +121,8 @@ describe("the user API behind a node", () => {
   test("operations are counted by name, and as failed if a response with status 200 has errors", async () => {
     const query = "query Counted { users { name } }";
     for (const key of ["key-of-rita", "key-of-rita", "key-of-tess"])
-      assert.equal((await ask(proxy, { query, key })).status, 200);
-    const { body } = await get(metrics);
+      assert.equal((await queryUserApi(proxy, { query, key })).status, 200);
+    const { body } = await getUrl(metrics);
     const counts = [...String(body).matchAll(/requests_total\{(.*operation="Counted".*)\} (\d+)/g)];
     assert.deepEqual(
       counts.map(([, labels, count]) => [labels, count]),

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { parseAllDocuments } from "yaml";
 import { root } from "../../tools/check/source-files.ts";
 import { startProcess } from "../../tools/process/index.ts";
-import { APP, Browser, client, startOpenidProvider } from "../plugins/openid-provider.ts";
+import { APP, Browser, openidClient, startOpenidProvider } from "../plugins/openid-provider.ts";
 import { startProxyWith } from "../plugins/proxy.ts";
 
 const page = readFileSync(join(root, "docs/how-to/verify-tokens.md"), "utf8");
@@ -33,7 +33,7 @@ const withProvider = (text: string, issuer: string): string =>
     .replaceAll("https://login.example/realms/shop/protocol/openid-connect/token", `${issuer}/token`)
     .replaceAll("https://login.example/realms/shop", issuer)
     .replaceAll("https://www.shop.example/login/done", `${APP}/callback`)
-    .replaceAll("the-secret-from-the-provider", client.secret)
+    .replaceAll("the-secret-from-the-provider", openidClient.secret)
     // The provider issues a JSON Web Token only for a resource.
     .replaceAll("client_secret=…", "client_secret=partner-secret -d resource=https://orders.example")
     .replaceAll("orders:read", "read");

@@ -8,7 +8,7 @@ export interface Ports {
 }
 
 /** Names of the files in a control plane's state folder. */
-export const files = {
+export const stateFiles = {
   etcd: "etcd",
   authority: "authority.crt",
   certificate: "api-server.crt",
@@ -32,8 +32,8 @@ const controllers = [
 ];
 
 /** For each component, the arguments with which `kube` (main.go) runs the component on a state folder. */
-export function commandLines(folder: string, ports: Ports) {
-  const file = (name: keyof typeof files) => join(folder, files[name]);
+export function componentCommandLines(folder: string, ports: Ports) {
+  const file = (name: keyof typeof stateFiles) => join(folder, stateFiles[name]);
   const etcd = `http://127.0.0.1:${ports.etcd}`;
   return {
     etcd: ["etcd", file("etcd"), etcd, `http://127.0.0.1:${ports.etcdPeer}`],

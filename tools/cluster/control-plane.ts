@@ -4,10 +4,10 @@ import { writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
 import { freePort, type Process, startProcess, temporaryFolder } from "../process/index.ts";
-import { type Authority, makeAuthority } from "../programs/certificates.ts";
+import { makeAuthority, type TestAuthority } from "../programs/certificates.ts";
 import { tool } from "../programs/tool.ts";
 import { type Audited, auditFlags, readAudit } from "./audit.ts";
-import { commandLines, files } from "./components.ts";
+import { componentCommandLines, stateFiles } from "./components.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 
 /** A real Kubernetes control plane on 127.0.0.1, with its state in a temporary folder. */
@@ -65,7 +65,7 @@ const GARBAGE_COLLECTION = { GOGC: "400" };
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const binary = await tool("kube");
   const folder = temporaryFolder("cluster");
-  const running: Partial<Record<keyof ReturnType<typeof commandLines>, Process>> = {};
+  const running: Partial<Record<keyof ReturnType<typeof componentCommandLines>, Process>> = {};
   const end = async () => {
     // The state is discarded, so no graceful shutdown is needed.
     await Promise.all(Object.values(running).map((component) => component.kill9()));
@@ -75,7 +75,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const ports = { etcd: await freePort(), etcdPeer: await freePort(), apiServer: await freePort() };
     const server = `https://127.0.0.1:${ports.apiServer}`;
     const credentials = await writeCredentials(folder.path, server);
-    const lines = commandLines(folder.path, ports);
+    const lines = componentCommandLines(folder.path, ports);
     const args = options.audit ? { ...lines, apiServer: [...lines.apiServer, ...auditFlags(folder.path)] } : lines;
     const isReady = () => isUp({ server, ...credentials });
     const start = async (name: keyof typeof running, ready?: () => unknown) => {
@@ -90,9 +90,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       run(binary, ["kubectl", `--cache-dir=${join(folder.path, "kubectl-cache")}`, ...all], input);
     let users = 0;
     return {
-      kubeconfig: join(folder.path, files.admin),
+      kubeconfig: join(folder.path, stateFiles.admin),
       server,
-      kubectl: (args, input) => kubectl(input, [`--kubeconfig=${join(folder.path, files.admin)}`, ...args]),
+      kubectl: (args, input) => kubectl(input, [`--kubeconfig=${join(folder.path, stateFiles.admin)}`, ...args]),
       async kubeconfigFor(user, groups = []) {
         const path = join(folder.path, `user-${++users}.kubeconfig`);
         const identity = await credentials.authority.issue({ name: user, organizations: groups, usage: "client" });
@@ -131,7 +131,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
  * Fills the state folder with keys, certificates, the token file and the kubeconfigs of the administrator and of the
  * controller manager. Resolves to the certificate authority and the administrator's token.
  */
-async function writeCredentials(folder: string, server: string): Promise<{ authority: Authority; token: string }> {
+async function writeCredentials(folder: string, server: string): Promise<{ authority: TestAuthority; token: string }> {
   const authority = await makeAuthority();
   const serving = await authority.issue({
     name: "kube-apiserver",
@@ -146,7 +146,7 @@ async function writeCredentials(folder: string, server: string): Promise<{ autho
   });
   const token = randomBytes(16).toString("hex");
   const controllerToken = randomBytes(16).toString("hex");
-  const put = (name: keyof typeof files, text: string) => writePrivate(join(folder, files[name]), text);
+  const put = (name: keyof typeof stateFiles, text: string) => writePrivate(join(folder, stateFiles[name]), text);
   const access = (token: string) => kubeconfig({ server, authority: authority.certificate, identity: { token } });
   put("authority", authority.certificate);
   put("certificate", serving.certificate);
@@ -166,14 +166,14 @@ function writePrivate(path: string, text: string): void {
 }
 
 /** Whether the API server is ready and has created the namespace `default`, which every apply needs. */
-async function isUp(access: { server: string; authority: Authority; token: string }): Promise<boolean> {
+async function isUp(access: { server: string; authority: TestAuthority; token: string }): Promise<boolean> {
   for (const path of ["/readyz", "/api/v1/namespaces/default"]) {
     if ((await status(`${access.server}${path}`, access)) !== 200) return false;
   }
   return true;
 }
 
-function status(address: string, access: { authority: Authority; token: string }): Promise<number | undefined> {
+function status(address: string, access: { authority: TestAuthority; token: string }): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${access.token}` };
     const options = { ca: access.authority.certificate, headers, agent: false, signal: AbortSignal.timeout(2_000) };

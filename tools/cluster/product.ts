@@ -8,7 +8,7 @@ import { type ChosenAddresses, type Env, parts } from "../start/processes.ts";
 import { type Product, runProduct } from "../start/product.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { writePushCertificates } from "./push-certificates.ts";
-import { roleManifests, users } from "./rbac.ts";
+import { clusterUsers, roleManifests } from "./rbac.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -41,8 +41,8 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
   const plane = await startControlPlane({ controllers: true });
   try {
     const [operator, admin, push] = await Promise.all([
-      plane.kubeconfigFor(users.operator),
-      plane.kubeconfigFor(users.admin),
+      plane.kubeconfigFor(clusterUsers.operator),
+      plane.kubeconfigFor(clusterUsers.admin),
       writePushCertificates(join(work, "push")),
       plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]),
       plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(homeNamespace)),

@@ -1,7 +1,7 @@
 /** Certificates for mutual TLS between the operator and the nodes, as files and the settings that name them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Authority, makeAuthority } from "../programs/certificates.ts";
+import { makeAuthority, type TestAuthority } from "../programs/certificates.ts";
 import type { Env } from "../start/processes.ts";
 
 export interface PushCertificateFiles {
@@ -33,5 +33,5 @@ export async function writePushCertificates(folder: string): Promise<PushCertifi
   return { node: await settings("sluice-gateway", "server"), operator: await settings("sluice-operator", "client") };
 }
 
-const issued = (authority: Authority, { name, usage }: { name: string; usage: "client" | "server" }) =>
+const issued = (authority: TestAuthority, { name, usage }: { name: string; usage: "client" | "server" }) =>
   authority.issue({ name, sans: [name], usage });

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 const files = new URL("../../charts/sluice/files/", import.meta.url);
 
 /** The users of the kubeconfigs that the processes get. */
-export const users = { operator: "sluice-operator", admin: "sluice-admin" } as const;
+export const clusterUsers = { operator: "sluice-operator", admin: "sluice-admin" } as const;
 
 interface Role {
   readonly cluster: readonly object[];
@@ -31,7 +31,7 @@ const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: 
  * @param privateNamespace Namespace of the Secrets that only the operator reads. Default: the home namespace.
  */
 export function roleManifests(homeNamespace: string, privateNamespace = homeNamespace): string {
-  const items = Object.entries(users).flatMap(([file, user]) => {
+  const items = Object.entries(clusterUsers).flatMap(([file, user]) => {
     const { cluster, clusterOnly, webhook = [], home, moved = [], private: secrets = [] } = roleOf(file);
     const subject = userNamed(user);
     const isApart = privateNamespace !== homeNamespace;
@@ -48,23 +48,28 @@ export function roleManifests(homeNamespace: string, privateNamespace = homeName
 /** The operator's rules for certificates that it issues, in addition to those of `roleManifests`. */
 export function pushManifests(homeNamespace: string, privateNamespace = homeNamespace): string {
   const { push = [], privatePush = [] } = roleOf("operator");
-  const grant = { subject: userNamed(users.operator), kind: "Role" } as const;
+  const grant = { subject: userNamed(clusterUsers.operator), kind: "Role" } as const;
   return list([
-    ...granted({ ...grant, name: `${users.operator}-push`, rules: push, namespace: homeNamespace }),
-    ...granted({ ...grant, name: `${users.operator}-authority`, rules: privatePush, namespace: privateNamespace }),
+    ...granted({ ...grant, name: `${clusterUsers.operator}-push`, rules: push, namespace: homeNamespace }),
+    ...granted({
+      ...grant,
+      name: `${clusterUsers.operator}-authority`,
+      rules: privatePush,
+      namespace: privateNamespace,
+    }),
   ]);
 }
 
 /** The operator's rules for nodes of single Gateways, in addition to those of `roleManifests`. */
 export function dedicatedNodesManifests(homeNamespace: string): string {
   const { dedicatedNodes = [] } = roleOf("operator");
-  const name = `${users.operator}-dedicated-nodes`;
-  const subject = userNamed(users.operator);
+  const name = `${clusterUsers.operator}-dedicated-nodes`;
+  const subject = userNamed(clusterUsers.operator);
   return list(granted({ name, subject, rules: dedicatedNodes, kind: "Role", namespace: homeNamespace }));
 }
 
 export interface NamespacedOptions {
-  readonly part: keyof typeof users;
+  readonly part: keyof typeof clusterUsers;
   /** The part's service account in the home namespace. */
   readonly account: string;
   readonly homeNamespace: string;

@@ -1,5 +1,5 @@
 /** The tour of `npm run cluster`: the steps of the tour of `npm start`, with kubectl. */
-import { askThrough, type Step } from "../start/greeting.ts";
+import { askThrough, type TourStep } from "../start/greeting.ts";
 import type { ChosenAddresses } from "../start/processes.ts";
 import { seededAnswer } from "../start/users.ts";
 
@@ -11,7 +11,7 @@ export interface ClusterTourOptions {
 
 const wait = "kubectl wait --for=condition=Programmed";
 
-export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly Step[] {
+export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly TourStep[] {
   const answer = seededAnswer;
   return [
     {

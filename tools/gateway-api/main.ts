@@ -8,7 +8,7 @@ import { CannotRun } from "../cluster/pods/machine.ts";
 import { StartError } from "../start/ports.ts";
 import { typed } from "../start/typed.ts";
 import { startInstallation } from "./installation.ts";
-import { keepReport, reportPath, testedVersion } from "./report.ts";
+import { keepConformanceReport, reportPath, testedVersion } from "./report.ts";
 import { runSuite, type SuiteResult, suiteLog } from "./run-suite.ts";
 
 const usage = "usage: npm run test:conformance [-- [--run-test=NAME,...] [--dedicated-nodes]]";
@@ -26,7 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
       version,
     });
     if (only === undefined && !dedicated && result.report !== null) {
-      keepReport(result.report);
+      keepConformanceReport(result.report);
       console.log(`The report is in ${reportPath}; \`npm run generate\` writes its page.`);
     }
     console.log(summaryOf(result));

@@ -17,7 +17,7 @@ export function testedVersion(): string {
 }
 
 /** Replaces the kept report. */
-export function keepReport(text: string): void {
+export function keepConformanceReport(text: string): void {
   const path = join(root, reportPath);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);

@@ -8,7 +8,13 @@ import { type Base, nodeBase } from "./contents/base.ts";
 import { closureOf, lockRoot } from "./contents/lock.ts";
 import { consoleEntries, dependencies, workspaceFiles } from "./contents/packages.ts";
 import { sbomOf, sbomPlace } from "./contents/sbom.ts";
-import { type ImageWorkload, imageDataFolder, type Standalone, user, version } from "./contents/workloads.ts";
+import {
+  type ImageWorkload,
+  imageDataFolder,
+  imageUser,
+  packageVersion,
+  type Standalone,
+} from "./contents/workloads.ts";
 
 /** The root file system of an image, in layers: rarely changed files come first, so that images share them. */
 export interface Root {
@@ -63,7 +69,7 @@ export function rootOf(workload: ImageWorkload, kit: Kit = makeKit()): Root {
   // The files of the console contain these packages.
   const bundled = hasConsole ? closureOf("gateway/console", []).packages : [];
   const npm = [...kit.base.npm, ...closure.workspaces, ...closure.packages, ...bundled];
-  const sbom = sbomOf({ name: nameOf(name), version, npm, system: kit.base.packages });
+  const sbom = sbomOf({ name: imageName(name), version: packageVersion, npm, system: kit.base.packages });
   return {
     layers: [
       nodePart(kit),
@@ -89,7 +95,7 @@ export function runAsOf({ workspace, words, title, description, standalone }: Im
   const { env, entrypoint } = startOf(workspace);
   const settings = Object.entries(standalone?.settings ?? {}).map(([name, value]) => `${name}=${value}`);
   return {
-    ...runAs({ title, description, version, license: manifest.license }),
+    ...runAs({ title, description, version: packageVersion, license: manifest.license }),
     Env: ["PATH=/usr/local/bin", ...env, ...settings],
     Entrypoint: entrypoint,
     Cmd: words,
@@ -132,7 +138,7 @@ export function runAs(about: {
   const label = (name: string, value: string | undefined) =>
     value === undefined ? {} : { [`org.opencontainers.image.${name}`]: value };
   return {
-    User: `${user.id}:${user.id}`,
+    User: `${imageUser.id}:${imageUser.id}`,
     WorkingDir: imageDataFolder,
     Labels: {
       ...label("title", about.title),
@@ -177,10 +183,10 @@ export function revision(): string | undefined {
 }
 
 /** The full name of an image, such as docker.io/sluice/gateway:0.1.0. A pod may leave out `docker.io/`. */
-export const nameOf = (name: string, tag: string = version): string => `docker.io/sluice/${name}:${tag}`;
+export const imageName = (name: string, tag: string = packageVersion): string => `docker.io/sluice/${name}:${tag}`;
 
 /** The image of a workload. */
 export function workloadImage(workload: ImageWorkload, kit: Kit): Image {
   const layers = rootOf(workload, kit).layers.map(kit.pack);
-  return image(nameOf(workload.name), { layers, runAs: runAsOf(workload) });
+  return image(imageName(workload.name), { layers, runAs: runAsOf(workload) });
 }

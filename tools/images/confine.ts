@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { type Process, type StartOptions, startProcess, temporaryFolder } from "../process/index.ts";
 import { findOnPath } from "../programs/obtain/apt.ts";
 import type { Unpacked } from "./archive/unpack.ts";
-import { user } from "./contents/workloads.ts";
+import { imageUser } from "./contents/workloads.ts";
 
 /** The options of a container that matter for tests of an image. */
 export interface Container extends Pick<StartOptions, "name" | "ready"> {
@@ -62,7 +62,7 @@ export async function startContainer(image: Unpacked, container: Container): Pro
   const variables = [...image.runAs.Env, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
   const layers = [...image.layers, own].toReversed().join(":");
   const mounts = Object.entries(volumes).map(([path, from]) => `${path} ${from ?? ""}`);
-  const inside = [chroot, `--userspec=${user.id}:${user.id}`, "--groups=", root, ...entrypoint, ...words];
+  const inside = [chroot, `--userspec=${imageUser.id}:${imageUser.id}`, "--groups=", root, ...entrypoint, ...words];
   try {
     const started = await startProcess(
       "unshare",

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { connect, createServer, type TLSSocket } from "node:tls";
-import { type Authority, type KeyPair, makeAuthority } from "./certificates.ts";
+import { type KeyPair, makeAuthority, type TestAuthority } from "./certificates.ts";
 
 const authority = await makeAuthority();
 const serving = await authority.issue({ name: "node", sans: ["127.0.0.1", "node.test"], usage: "server" });
@@ -24,7 +24,7 @@ await once(server, "listening");
 after(() => server.close());
 
 /** The client's certificate as the server sees it. */
-async function greet(client: KeyPair | undefined, trusted: Authority, servername = "node.test") {
+async function greet(client: KeyPair | undefined, trusted: TestAuthority, servername = "node.test") {
   const socket = connect({
     port: (server.address() as AddressInfo).port,
     host: "127.0.0.1",

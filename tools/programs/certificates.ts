@@ -33,12 +33,12 @@ export interface IssueOptions {
 type AuthorityValidity = Pick<IssueOptions, "notAfter">;
 
 /** A certificate authority of a test, with a key on P-256. */
-export interface Authority {
+export interface TestAuthority {
   /** The authority's certificate, PEM. It is self-signed, unless this is an intermediate authority. */
   readonly certificate: string;
   issue(options: IssueOptions): Promise<KeyPair>;
   /** Creates an intermediate authority, whose certificate this authority signs. */
-  delegate(name: string): Promise<Authority>;
+  delegate(name: string): Promise<TestAuthority>;
 }
 
 /**
@@ -46,15 +46,17 @@ export interface Authority {
  *
  * @param validity The end of validity. Default: in a day.
  */
-export const makeAuthority = (name = "sluice test authority", validity: AuthorityValidity = {}): Promise<Authority> =>
-  createAuthority(name, null, validity);
+export const makeAuthority = (
+  name = "sluice test authority",
+  validity: AuthorityValidity = {},
+): Promise<TestAuthority> => createAuthority(name, null, validity);
 
 /** @param signer The authority that signs the certificate; null: it is self-signed. */
 async function createAuthority(
   name: string,
   signer: { readonly certificate: x509.X509Certificate; readonly key: webcrypto.CryptoKey } | null,
   { notAfter = new Date(Date.now() + day) }: AuthorityValidity = {},
-): Promise<Authority> {
+): Promise<TestAuthority> {
   const { publicKey, privateKey } = await keyPair();
   const certificate = await x509.X509CertificateGenerator.create({
     subject: [{ CN: [name] }],

@@ -4,7 +4,7 @@ export interface Result {
   readonly passed: number;
   readonly failed: number;
   readonly seconds: number;
-  /** The first failed tests as `describeFailure` formats them; the summary at the end of the output repeats these. */
+  /** The first failed tests as `failedTestText` formats them; the summary at the end of the output repeats these. */
   readonly failures?: readonly string[];
   /** Why the stage has failed, apart from failed tests: one sentence per reason. */
   readonly faults: readonly string[];
@@ -54,7 +54,7 @@ const MESSAGE_LINES = 12;
  * The file and the name of a failed test, and the last lines of its message, which often quote the last output of a
  * process. Meant for the summary at the end of the output, because a CI system shows the end of a long log first.
  */
-export function describeFailure({ file, name, message }: { file: string; name: string; message: string }): string {
+export function failedTestText({ file, name, message }: { file: string; name: string; message: string }): string {
   const lines = message.trimEnd().split("\n").slice(-MESSAGE_LINES);
   return [`${file}: ${name}`, ...lines.map((line) => `  ${line}`)].join("\n");
 }

@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { root } from "../check/source-files.ts";
-import { type Counts, describeFailure, failedOf, type Outcome, resultFaultsOf } from "./result.ts";
+import { type Counts, failedOf, failedTestText, type Outcome, resultFaultsOf } from "./result.ts";
 import { shareProcesses } from "./shared-processes.ts";
 import { slowFiles } from "./slow-files.ts";
 import type { Suites } from "./stages.ts";
@@ -61,7 +61,7 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
       // A suite fails too when one of its tests has failed.
       if (failures.length === REPEATED || (error as { failureType?: string }).failureType === "subtestsFailed") return;
       const message = String((error.cause as Error | undefined)?.message ?? error.message);
-      failures.push(describeFailure({ file: relative(root, file), name, message }));
+      failures.push(failedTestText({ file: relative(root, file), name, message }));
     });
     const report = events.compose(new spec());
     report.pipe(process.stdout, { end: false });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sourcePaths } from "../check/source-files.ts";
 import { keptResult, renderResults } from "./public-results.ts";
-import { type Counts, describeFailure, failedOf, hasFailed, resultFaultsOf, summary } from "./result.ts";
+import { type Counts, failedOf, failedTestText, hasFailed, resultFaultsOf, summary } from "./result.ts";
 import { longestFirst } from "./run-suites.ts";
 import { slowFiles } from "./slow-files.ts";
 import { chosen, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
@@ -170,7 +170,7 @@ test("the summary repeats failed tests, ends with the totals, and counts a fault
       passed: 100,
       failed: 2,
       seconds: 51.26,
-      failures: [describeFailure({ file: "a.test.ts", name: "adds", message: "waited 5 s\nlast output:\nstarting\n" })],
+      failures: [failedTestText({ file: "a.test.ts", name: "adds", message: "waited 5 s\nlast output:\nstarting\n" })],
       faults: ["1 skipped"],
     },
   ];

@@ -2,7 +2,7 @@
 import { addresses, type ChosenAddresses } from "./processes.ts";
 
 /** A step of the tour: shell commands, and the output that they print. */
-export interface Step {
+export interface TourStep {
   readonly title: string;
   readonly commands: readonly string[];
   readonly output: readonly string[];
@@ -14,7 +14,7 @@ export interface GreetingOptions {
   readonly places: readonly (readonly [what: string, where: string])[];
   /** Commands that the steps need first, in the same shell. */
   readonly preparation?: readonly string[];
-  readonly steps: readonly Step[];
+  readonly steps: readonly TourStep[];
 }
 
 const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join("\n");

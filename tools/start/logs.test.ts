@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { temporaryFolder, waitFor } from "../process/index.ts";
-import { createLog, shownLine } from "./logs.ts";
+import { createPartLog, shownLine } from "./logs.ts";
 
 const cases: readonly (readonly [what: string, line: string, words: string | undefined])[] = [
   ["a line of level info", '{"level":30,"msg":"up"}', undefined],
@@ -29,7 +29,7 @@ test("a line that arrives in pieces is shown once, and the log file ends with th
   const folder = temporaryFolder("logs");
   after(() => folder.remove());
   const shown: string[] = [];
-  const take = createLog("operator", { folder: folder.path, show: (line) => shown.push(line) });
+  const take = createPartLog("operator", { folder: folder.path, show: (line) => shown.push(line) });
   for (const piece of ['{"level":40,', '"msg":"one"}\n{"level":30,"msg":"two"}\nthr', "ee\n"]) take(piece);
   assert.deepEqual(shown, ["operator: one", "operator: three"]);
   const file = join(folder.path, "operator.log");

@@ -33,7 +33,7 @@ export function shownLine(line: string): string | undefined {
  * Returns a function that receives chunks of a process's output. It writes all of them to `<folder>/<part>.log`, and
  * calls `show` for each line of which `shownLine` returns a text.
  */
-export function createLog(part: string, { folder, show }: LogOptions): (piece: string) => void {
+export function createPartLog(part: string, { folder, show }: LogOptions): (piece: string) => void {
   const file = createWriteStream(join(folder, `${part}.log`));
   let rest = "";
   return (piece) => {

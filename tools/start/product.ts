@@ -1,7 +1,7 @@
 /** Runs the processes of the product together. If one of them fails during the start, all are stopped. */
 import { mkdirSync } from "node:fs";
 import { type Process, startProcess, waitFor } from "../process/index.ts";
-import { createLog } from "./logs.ts";
+import { createPartLog } from "./logs.ts";
 import { StartError } from "./ports.ts";
 import type { Env, PartName, ProductPart } from "./processes.ts";
 
@@ -52,7 +52,7 @@ export async function runProduct(options: ProductOptions): Promise<Product> {
   async function start(name: PartName, env: Env = {}): Promise<Process> {
     const known = parts.find((candidate) => candidate.name === name);
     if (!known) throw new Error(`the product has no part ${name}`);
-    const onOutput = createLog(name, { folder: logs, show });
+    const onOutput = createPartLog(name, { folder: logs, show });
     const started = await startProcess(process.execPath, known.args, {
       name,
       env: { ...known.env, ...env },

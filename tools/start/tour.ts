@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { askThrough, type Step } from "./greeting.ts";
+import { askThrough, type TourStep } from "./greeting.ts";
 import type { ChosenAddresses } from "./processes.ts";
 
 export interface TourOptions {
@@ -37,7 +37,7 @@ function limits(folder: string): { readonly from: number; readonly to: number } 
   return { from, to: from === 30 ? 60 : 30 };
 }
 
-export function tour({ chosen, folder, typed, answer }: TourOptions): readonly Step[] {
+export function tour({ chosen, folder, typed, answer }: TourOptions): readonly TourStep[] {
   const name = freeName(folder);
   const { from, to } = limits(folder);
   return [

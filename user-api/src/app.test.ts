@@ -6,7 +6,7 @@ import { getIntrospectionQuery } from "graphql";
 import type { Database } from "./store/database.ts";
 import { openPglite } from "./store/pglite.ts";
 import { openUserStore } from "./store/sql-store.ts";
-import { codesOf, postQuery, testApp } from "./testing.ts";
+import { postQuery, replyCodesOf, testApp } from "./testing.ts";
 
 const CREATE =
   "mutation Create($name: String!, $email: String!) { createUser(name: $name, email: $email) { id name email } }";
@@ -65,7 +65,7 @@ describe("the user directory", () => {
     for (let n = 0; n < 4; n++) {
       queries.length = 0;
       const reply = await postQuery(app, { query });
-      assert.deepEqual([reply.data, codesOf(reply)], [{ user: null }, ["NOT_FOUND"]]);
+      assert.deepEqual([reply.data, replyCodesOf(reply)], [{ user: null }, ["NOT_FOUND"]]);
       assert.deepEqual(reply.errors?.[0]?.path, ["user"]);
       assert.equal(queries.length, 1, queries.join("\n"));
     }
@@ -75,7 +75,7 @@ describe("the user directory", () => {
     const bob = await create("Bob");
     const reply = await postQuery(app, { query: `{ a: user(id: "x") { id } b: user(id: "${bob.id}") { name } }` });
     assert.deepEqual(reply.data, { a: null, b: { name: "Bob" } });
-    assert.deepEqual(codesOf(reply), ["NOT_FOUND"]);
+    assert.deepEqual(replyCodesOf(reply), ["NOT_FOUND"]);
   });
 
   it("refuses a new user with invalid values and reports every violation", async () => {
@@ -93,7 +93,7 @@ describe("the user directory", () => {
   it("refuses an e-mail address that another user has, regardless of case", async () => {
     await create("Cy", "cy@example.org");
     assert.deepEqual(
-      codesOf(await postQuery(app, { query: CREATE, variables: { name: "Cy", email: "CY@Example.ORG" } })),
+      replyCodesOf(await postQuery(app, { query: CREATE, variables: { name: "Cy", email: "CY@Example.ORG" } })),
       ["CONFLICT"],
     );
   });

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { FastifyInstance } from "fastify";
-import { codesOf, postQuery, type TestApp, testApp } from "./testing.ts";
+import { postQuery, replyCodesOf, type TestApp, testApp } from "./testing.ts";
 
 const USER = "query One($id: ID!) { user(id: $id) { id } }";
 const levels = (count: number): string => `{ users ${"{ posts ".repeat(count)} ${"}".repeat(count)} }`;
@@ -169,7 +169,7 @@ describe("bad input over HTTP", () => {
           payload,
         });
         assert.equal(response.statusCode, status, response.body.slice(0, 300));
-        const codes = codesOf(response.json());
+        const codes = replyCodesOf(response.json());
         assert.ok(codes.includes(code), codes.join());
         assert.ok(!("data" in response.json()));
         assert.ok(response.body.length < 100_000, "the response is as long as the request");
@@ -193,7 +193,7 @@ describe("bad input over HTTP", () => {
       // From its second execution on, a query is executed by a plan.
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(app, { ...payload, variables: { a: null } });
-        assert.deepEqual([reply.status, codesOf(reply)], [200, ["BAD_USER_INPUT"]]);
+        assert.deepEqual([reply.status, replyCodesOf(reply)], [200, ["BAD_USER_INPUT"]]);
         assert.deepEqual(reply.data ?? {}, data);
       }
       assert.deepEqual(

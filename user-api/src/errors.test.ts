@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { FastifyInstance, InjectOptions } from "fastify";
 import { defaultLimits } from "./limits/limits.ts";
-import { arrayStore, codesOf, fromGateway, postQuery, testApp } from "./testing.ts";
+import { arrayStore, fromGateway, postQuery, replyCodesOf, testApp } from "./testing.ts";
 
 describe("a request that cannot be executed", () => {
   let app: FastifyInstance;
@@ -36,7 +36,7 @@ describe("a request that cannot be executed", () => {
       for (let n = 0; n < 2; n++) {
         const reply = await postQuery(app, payload);
         assert.equal(reply.status, status);
-        assert.deepEqual(codesOf(reply), [code]);
+        assert.deepEqual(replyCodesOf(reply), [code]);
         assert.ok(!("data" in reply));
       }
     });
@@ -85,13 +85,13 @@ describe("a request that cannot be executed", () => {
     it(`with ${name} is answered with ${status} ${code}`, async () => {
       const response = await app.inject(request);
       assert.equal(response.statusCode, status, response.body);
-      assert.deepEqual(codesOf(response.json()), [code]);
+      assert.deepEqual(replyCodesOf(response.json()), [code]);
     });
   }
 
   it("is answered with 400 when its document nests thousands of levels deep", async () => {
     const reply = await postQuery(app, { query: "{a".repeat(50_000) });
-    assert.deepEqual([reply.status, codesOf(reply)], [400, ["LIMIT_EXCEEDED"]]);
+    assert.deepEqual([reply.status, replyCodesOf(reply)], [400, ["LIMIT_EXCEEDED"]]);
   });
 
   it("affects neither later queries by GET or as application/graphql, nor the refusal of a later subscription by POST", async () => {
@@ -99,7 +99,9 @@ describe("a request that cannot be executed", () => {
     const headers = { "content-type": "application/graphql" };
     const plain = await app.inject({ method: "POST", url: "/graphql", headers, payload: "{ users { id } }" });
     assert.deepEqual(plain.json(), { data: { users: [] } });
-    assert.deepEqual(codesOf(await postQuery(app, { query: "subscription { userCreated { id } }" })), ["BAD_REQUEST"]);
+    assert.deepEqual(replyCodesOf(await postQuery(app, { query: "subscription { userCreated { id } }" })), [
+      "BAD_REQUEST",
+    ]);
   });
 });
 
@@ -126,7 +128,7 @@ describe("access", () => {
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(app, { query, headers });
         assert.equal(reply.status, 200);
-        assert.deepEqual(codesOf(reply), codes);
+        assert.deepEqual(replyCodesOf(reply), codes);
       }
       await app.close();
     });
@@ -136,7 +138,7 @@ describe("access", () => {
     const rules = { "Mutation.createUser": { kind: "scope", tags: ["writer"] } } as const;
     const { app } = await testApp({ policy: { access: "open", rules } });
     const codes = async (tags: string) =>
-      codesOf(await postQuery(app, { query: create, headers: { ...fromGateway, "x-consumer-tags": tags } }));
+      replyCodesOf(await postQuery(app, { query: create, headers: { ...fromGateway, "x-consumer-tags": tags } }));
     assert.deepEqual(await codes("reader"), ["FORBIDDEN"]);
     assert.deepEqual(await codes("reader, writer"), []);
     await app.close();
@@ -151,7 +153,7 @@ describe("access", () => {
     it(`is refused with 401 to a client that ${who}`, async () => {
       const { app } = await testApp({ directCalls });
       const reply = await postQuery(app, { query: read, headers });
-      assert.deepEqual([reply.status, codesOf(reply)], [401, ["UNAUTHENTICATED"]]);
+      assert.deepEqual([reply.status, replyCodesOf(reply)], [401, ["UNAUTHENTICATED"]]);
       assert.equal((await app.inject("/healthz")).statusCode, 200);
       await app.close();
     });

@@ -11,7 +11,7 @@ export type Parsed<Value> =
 
 export type Reader<Value> = (text: string) => Parsed<Value>;
 
-export const listen: Reader<{ host: string; port: number }> = (text) => {
+export const listenAddress: Reader<{ host: string; port: number }> = (text) => {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   const host = match?.[1] ?? match?.[2];
@@ -28,7 +28,7 @@ export function address(protocols: readonly string[], form: string): Reader<stri
 export const anyText: Reader<string> = (text) => ({ value: text });
 
 /** A header carries the secret, so it must be printable; a short one could be guessed. */
-export const secret: Reader<string> = (text) =>
+export const sharedSecret: Reader<string> = (text) =>
   /^[\x21-\x7e]{16,200}$/.test(text) ? { value: text } : { expected: "16 to 200 printable characters without spaces" };
 
 /** Origins with schemes other than HTTP, such as chrome-extension://abc, for which `URL` reports the origin "null". */
@@ -50,14 +50,14 @@ export function oneOf<Word extends string>(words: readonly Word[]): Reader<Word>
 }
 
 /** Reads `true` or `false`. Also reads `on` and `off`, which version 0.1 had instead. */
-export const flag: Reader<boolean> = (text) => {
+export const booleanValue: Reader<boolean> = (text) => {
   const word = text.toLowerCase();
   if (word === "true" || word === "false") return { value: word === "true" };
   if (word === "on" || word === "off") return { value: word === "on", rewrite: String(word === "on") };
   return { expected: "true or false" };
 };
 
-export function integer(min: number, max: number): Reader<number> {
+export function wholeNumber(min: number, max: number): Reader<number> {
   return (text) => {
     const value = Number(text);
     return /^\d+$/.test(text) && value >= min && value <= max

@@ -6,16 +6,16 @@ import { type Access, accesses } from "./policy/policy.ts";
 import {
   address,
   anyText,
+  booleanValue,
   duration,
-  flag,
-  integer,
-  listen,
+  listenAddress,
   oneOf,
   origins,
   type Reader,
   rules,
-  secret,
+  sharedSecret,
   unknownVariables,
+  wholeNumber,
 } from "./setting-readers.ts";
 
 /** `production`: only the gateway is served, and no internals are exposed. `development`: loopback is served too. */
@@ -102,7 +102,7 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
   }
 
   const readNumber = ({ suffix, standard, min, max, duration: isDuration = false }: NumberSetting): number =>
-    read(suffix, standard, (isDuration ? duration : integer)(min, max));
+    read(suffix, standard, (isDuration ? duration : wholeNumber)(min, max));
 
   const mode = read("MODE", "production", oneOf<Mode>(["production", "development"]));
   const development = mode === "development";
@@ -118,12 +118,12 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
 
   const settings = {
     mode,
-    ...read("LISTEN", { host: "127.0.0.1", port: 4000 }, listen),
+    ...read("LISTEN", { host: "127.0.0.1", port: 4000 }, listenAddress),
     /** A database server. Unset: PGlite. */
     databaseUrl: read("DATABASE_URL", undefined, postgres),
     /** PGlite's folder. Unset: in memory. */
     dataFolder: read("DATA", undefined, anyText),
-    migrate: read("MIGRATE", true, flag),
+    migrate: read("MIGRATE", true, booleanValue),
     /** Redis for the events and the rate counters of several replicas. Unset: counters are per process. */
     redisUrl: read("REDIS_URL", undefined, redis),
     /** Prefix of channels and counters in Redis. */
@@ -131,21 +131,21 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
     /** PEM file of authorities to trust for Redis and Postgres, in addition to those of Node. */
     trustedCertificates: read("TRUSTED_CERTIFICATES", undefined, anyText),
     /** The secret that the gateway sends in X-Gateway-Secret. Unset: consumer headers are ignored. */
-    gatewaySecret: read("GATEWAY_SECRET", undefined, secret),
+    gatewaySecret: read("GATEWAY_SECRET", undefined, sharedSecret),
     policy: {
       access: read<Access, Access>("ACCESS", development ? "open" : "authenticated", oneOf(accesses)),
       rules: read("POLICY", {}, rules),
     },
     /** Origins of other sites that are treated like our own; `*` for all. */
     origins: read<readonly string[], readonly string[]>("ORIGINS", [], origins),
-    introspection: read("INTROSPECTION", development, flag),
-    graphiql: read("GRAPHIQL", development, flag),
+    introspection: read("INTROSPECTION", development, booleanValue),
+    graphiql: read("GRAPHIQL", development, booleanValue),
     /** If set, the file with the only documents that are executed. */
     trustedDocuments: read("TRUSTED_DOCUMENTS", undefined, anyText),
     limits: mapSettings(limitSettings, readNumber),
     subscriptionLimits: mapSettings(subscriptionLimits, readNumber),
     /** Requests per minute and client; 0: unlimited. */
-    requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, integer(0, 1_000_000)),
+    requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, wholeNumber(0, 1_000_000)),
     logLevel: read("LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
     logFormat: read<LogOutputFormat, LogOutputFormat>("LOG_FORMAT", "auto", oneOf(logOutputFormats)),
     /** The time for requests, sockets and streams to end after SIGTERM. */

@@ -94,5 +94,5 @@ export async function postQuery(app: FastifyInstance, { headers = {}, ...payload
 }
 
 /** The codes of a reply's errors. */
-export const codesOf = ({ errors }: Reply): readonly unknown[] =>
+export const replyCodesOf = ({ errors }: Reply): readonly unknown[] =>
   (errors ?? []).map(({ extensions }) => extensions.code);

@@ -18,7 +18,9 @@ export function mergeConditions(
     if (before && sayTheSame(before, condition)) continue;
     differs = true;
     const lastTransitionTime =
-      before?.status === condition.status && before.lastTransitionTime ? before.lastTransitionTime : seconds(now);
+      before?.status === condition.status && before.lastTransitionTime
+        ? before.lastTransitionTime
+        : formatMetaTime(now);
     merged.splice(at < 0 ? merged.length : at, at < 0 ? 0 : 1, { ...condition, lastTransitionTime });
   }
   return differs ? merged : null;
@@ -28,6 +30,6 @@ const sayTheSame = (one: Condition, other: Condition): boolean =>
   (["status", "reason", "message", "observedGeneration"] as const).every((member) => one[member] === other[member]);
 
 /** metav1.Time: RFC 3339 without fractions. */
-export function seconds(date: Date): string {
+export function formatMetaTime(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -19,7 +19,7 @@ export { createObjectReader, type ObjectReader } from "./cluster/object-reader.t
 export { type ForwardedPort, forwardService } from "./cluster/port-forward.ts";
 export { createClusterRevisionStorage } from "./cluster/revision-storage.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
-export { seconds } from "./conditions.ts";
+export { formatMetaTime } from "./conditions.ts";
 export * from "./derive/derived-resource.ts";
 export { portsOf } from "./derive/gateway/backends/backends.ts";
 export {

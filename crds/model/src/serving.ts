@@ -52,7 +52,7 @@ export {
 } from "./protocols/plugin-endpoint.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
-export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";
+export { BucketMap, bucketDifferences, byHash, byId } from "./snapshot/bucket-map.ts";
 export { changeBetween } from "./snapshot/change.ts";
 export { emptySnapshot, hashTreeOf } from "./snapshot/make-snapshot.ts";
 export { suggestionFor } from "./suggest.ts";

@@ -7,7 +7,7 @@ import {
   fakeCredential,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { acl } from "./index.ts";
 
 const consumer = fakeConsumer();
@@ -17,7 +17,7 @@ const known = { consumer, credential, groups };
 
 async function send(config: object, options: FakeExchangeOptions) {
   const exchange = fakeExchange(options);
-  return { exchange, answer: await acl.phases(filled("acl", config), fakeContext()).access?.(exchange) };
+  return { exchange, answer: await acl.phases(withConfigDefaults("acl", config), fakeContext()).access?.(exchange) };
 }
 
 const FORBIDDEN = [403, "You cannot consume this service"];
@@ -145,7 +145,7 @@ describe("acl", () => {
   }
 
   it("decides again when the consumer's groups have changed", async () => {
-    const { access } = acl.phases(filled("acl", { allow: ["users"] }), fakeContext());
+    const { access } = acl.phases(withConfigDefaults("acl", { allow: ["users"] }), fakeContext());
     const asked = (list: readonly string[]) =>
       access?.(fakeExchange({ consumer, credential, groups: { [consumer.id]: list } }));
     assert.equal(await asked(["users"]), undefined);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
 import { fakeConsumer, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled, secretPathsOf } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, secretPathsOf, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { startProxyWith } from "../../../test/plugins/proxy.ts";
 import { basicAuth } from "./index.ts";
 
@@ -127,7 +127,7 @@ describe("beside credentials of consumers", () => {
       consumers: [consumer],
       credentials: { basicauth_credentials: { ...passwordOf("bob"), ...passwordOf("sha") } },
     });
-    const answer = await basicAuth.phases(filled("basic-auth", config), fakeContext()).access?.(exchange);
+    const answer = await basicAuth.phases(withConfigDefaults("basic-auth", config), fakeContext()).access?.(exchange);
     return [answer?.status, exchange.consumer?.username, exchange.credential?.consumer];
   }
 
@@ -144,7 +144,7 @@ const loginOf = (name: string, password: string) =>
 
 test("a password is hashed once for each user, in another thread, even if the user does not exist", async () => {
   const { access } = basicAuth.phases(
-    filled("basic-auth", { htpasswd: `bob:${hashes.bcrypt2y}`, htpasswd_only: true }),
+    withConfigDefaults("basic-auth", { htpasswd: `bob:${hashes.bcrypt2y}`, htpasswd_only: true }),
     fakeContext(),
   );
   for (const [name, status] of [
@@ -163,7 +163,7 @@ test("a password is hashed once for each user, in another thread, even if the us
 test("the event loop runs on while passwords are hashed", async () => {
   // 500,000 rounds take longer than a second; the hash matches no password.
   const slow = `$6$rounds=500000$salt$${"a".repeat(86)}`;
-  const { access } = basicAuth.phases(filled("basic-auth", { htpasswd: `bob:${slow}` }), fakeContext());
+  const { access } = basicAuth.phases(withConfigDefaults("basic-auth", { htpasswd: `bob:${slow}` }), fakeContext());
   let turns = 0;
   const timer = setInterval(() => turns++, 5);
   assert.equal((await access?.(loginOf("bob", "x")))?.status, 401);
@@ -172,7 +172,7 @@ test("the event loop runs on while passwords are hashed", async () => {
 });
 
 test("503 is the answer while too many passwords of one name, or from one address, wait to be hashed", async () => {
-  const config = filled("basic-auth", { htpasswd: `bob:${hashes.bcrypt2b}` });
+  const config = withConfigDefaults("basic-auth", { htpasswd: `bob:${hashes.bcrypt2b}` });
   const { access } = basicAuth.phases(config, fakeContext());
   const statusesOf = async (logins: readonly (readonly [string, string])[]) => {
     const answers = await Promise.all(logins.map(([name, password]) => access?.(loginOf(name, password))));

@@ -7,7 +7,7 @@ import {
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { filled } from "../../../test/plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { basicAuth } from "./index.ts";
 
 const consumer = fakeConsumer({ username: "bob", custom_id: "crm-7" });
@@ -43,7 +43,10 @@ async function send(headers: FakeExchangeOptions["headers"], config: object = {}
     credentials: { basicauth_credentials: credentials },
     ...options,
   });
-  return { exchange, answer: await basicAuth.phases(filled("basic-auth", config), fakeContext()).access?.(exchange) };
+  return {
+    exchange,
+    answer: await basicAuth.phases(withConfigDefaults("basic-auth", config), fakeContext()).access?.(exchange),
+  };
 }
 
 describe("basic-auth", () => {
@@ -139,7 +142,7 @@ describe("basic-auth", () => {
   });
 
   it("hashes a repeated password only once, whether it is correct or wrong", async () => {
-    const { access } = basicAuth.phases(filled("basic-auth", {}), fakeContext());
+    const { access } = basicAuth.phases(withConfigDefaults("basic-auth", {}), fakeContext());
     for (const [login, status] of [
       [`scrypt:${PASSWORD} `, 401],
       [`scrypt:${PASSWORD}`, undefined],

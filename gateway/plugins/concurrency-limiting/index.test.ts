@@ -10,7 +10,7 @@ import {
   pluginsByName,
   ThreadConcurrency,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { concurrencyLimiting } from "./index.ts";
 
 const refusal = { status: 503, message: "Too many requests in progress" };
@@ -18,7 +18,7 @@ const refusal = { status: 503, message: "Too many requests in progress" };
 /** An instance, and the exchanges that it has admitted. */
 function startInstance(config: object, concurrency = new ThreadConcurrency(), routeId = "a") {
   const context = fakeContext({ concurrency, scope: fakeScope({ routeId }) });
-  const phases = concurrencyLimiting.phases(filled("concurrency-limiting", config), context);
+  const phases = concurrencyLimiting.phases(withConfigDefaults("concurrency-limiting", config), context);
   return {
     begin(options?: FakeExchangeOptions) {
       const exchange = fakeExchange(options);

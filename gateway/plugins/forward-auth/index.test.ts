@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
-import { type CollectorAnswer, startCollector } from "../../../test/plugins/log-servers.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
+import { type CollectorAnswer, startLogCollector } from "../../../test/plugins/log-servers.ts";
 import { startProxyWith } from "../../../test/plugins/proxy.ts";
 import { getTarget, startRawServer } from "../../../test/plugins/raw-http.ts";
 import { forwardAuth } from "./index.ts";
 
 /** An authorization server. Without `answer`, it admits every request. */
 async function startServer(test: TestContext, answer?: CollectorAnswer) {
-  const { received, origin } = await startCollector(test, answer);
+  const { received, origin } = await startLogCollector(test, answer);
   return { asked: received, address: `http://${origin}/auth` };
 }
 
@@ -288,7 +288,7 @@ test("a request to the authorization server is sent again if the server closes t
 
 test("auth_response_headers are removed from the request before the authorization server has answered", async () => {
   const phases = forwardAuth.phases(
-    filled("forward-auth", { address: "http://login.test", auth_response_headers: ["Remote-User"] }),
+    withConfigDefaults("forward-auth", { address: "http://login.test", auth_response_headers: ["Remote-User"] }),
     fakeContext(),
   );
   const exchange = fakeExchange({ headers: { "remote-user": "admin" } });

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { fakeContext, fakeExchange, fakeRoute } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
-import { type CollectorAnswer, closedPort, startCollector } from "../../../test/plugins/log-servers.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
+import { type CollectorAnswer, refusingPort, startLogCollector } from "../../../test/plugins/log-servers.ts";
 import { startProxyWith } from "../../../test/plugins/proxy.ts";
 import { getTarget } from "../../../test/plugins/raw-http.ts";
 import { forwardAuth } from "./index.ts";
@@ -30,7 +30,7 @@ async function start(
   config: object = {},
   { answer = byPath, path = "/verify", ...rest }: Options = {},
 ) {
-  const { received: asked, origin } = await startCollector(test, answer);
+  const { received: asked, origin } = await startLogCollector(test, answer);
   const members = { request_style: "nginx", address: `http://${origin}${path}`, ...config };
   const gateway = await startProxyWith(test, { name: "forward-auth", config: members }, rest);
   return { asked, gateway, origin, host: new URL(gateway.url).host };
@@ -136,7 +136,7 @@ for (const [status, expected, challenge, cookies] of [
 }
 
 test("the client gets 500 if the authorization server cannot be reached", async (test) => {
-  const { gateway } = await start(test, { address: `http://127.0.0.1:${await closedPort()}/` });
+  const { gateway } = await start(test, { address: `http://127.0.0.1:${await refusingPort()}/` });
   assert.equal((await gateway.fetch("/200")).status, 500);
   assert.match(JSON.stringify(gateway.log), /ECONNREFUSED/);
 });
@@ -272,7 +272,7 @@ test("address may contain variables", async (test) => {
 
 describe("an address that the client's Host selects", () => {
   async function send(hosts: string[] | null, address = "http://$host:1/verify") {
-    const config = filled("forward-auth", { request_style: "nginx", address });
+    const config = withConfigDefaults("forward-auth", { request_style: "nginx", address });
     const { access } = forwardAuth.phases(config, fakeContext());
     const answer = await access?.(fakeExchange({ route: fakeRoute({ hosts }) }));
     return [

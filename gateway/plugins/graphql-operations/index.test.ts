@@ -12,7 +12,7 @@ import {
   fakeService,
   textOf,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { graphqlOperations } from "./index.ts";
 
 const START = 1_700_000_000_000;
@@ -28,7 +28,7 @@ function startInstance(config: object = {}) {
     metrics,
     operations: { record: (operation) => void recorded.push(operation) },
   });
-  const phases = graphqlOperations.phases(filled("graphql-operations", config), context);
+  const phases = graphqlOperations.phases(withConfigDefaults("graphql-operations", config), context);
   return {
     metrics,
     advance(milliseconds: number) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type FakeExchangeOptions, fakeExchange, pluginInstance } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { decodedText, trailerFrame } from "./messages.ts";
 
 /** Bodies in Base64 from Kong's test (spec/03-plugins/32-grpc-web). */
@@ -10,7 +10,7 @@ const TRAILERS_TEXT = "gAAAAB5ncnBjLXN0YXR1czowDQpncnBjLW1lc3NhZ2U6DQo=";
 
 async function access(options: FakeExchangeOptions, config: object = {}) {
   const exchange = fakeExchange({ method: "POST", path: "/hello.HelloService/SayHello", ...options });
-  const answer = await pluginInstance("grpc-web", filled("grpc-web", config)).access?.(exchange);
+  const answer = await pluginInstance("grpc-web", withConfigDefaults("grpc-web", config)).access?.(exchange);
   return { answer, exchange };
 }
 
@@ -69,7 +69,7 @@ describe("grpc-web", () => {
 
   it("does not convert a response whose status is not 200, or a response of the gateway itself", async () => {
     for (const options of [{ status: 503 }, { source: "gateway" as const }]) {
-      const instance = pluginInstance("grpc-web", filled("grpc-web", {}));
+      const instance = pluginInstance("grpc-web", withConfigDefaults("grpc-web", {}));
       const exchange = fakeExchange({ method: "POST", ...typed("application/grpc-web"), ...options });
       await instance.access?.(exchange);
       instance.responseHeaders?.(exchange);

@@ -7,7 +7,7 @@ import {
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { hmacAuth } from "./index.ts";
 
 const consumer = fakeConsumer({ username: "bob" });
@@ -46,7 +46,10 @@ async function send(request: FakeExchangeOptions, config: object = {}) {
     ...request,
   });
   const context = fakeContext({ now: () => NOW });
-  return { exchange, answer: await hmacAuth.phases(filled("hmac-auth", config), context).access?.(exchange) };
+  return {
+    exchange,
+    answer: await hmacAuth.phases(withConfigDefaults("hmac-auth", config), context).access?.(exchange),
+  };
 }
 
 const body = "a body";

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
-import { type CollectorAnswer, closedPort, startCollector, startLogging } from "../../../test/plugins/log-servers.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
+import {
+  type CollectorAnswer,
+  refusingPort,
+  startLogCollector,
+  startLogging,
+} from "../../../test/plugins/log-servers.ts";
 
 /** An instance of http-log to which these records have been passed. */
 function logRecords(test: TestContext, records: readonly string[], config: Readonly<Record<string, unknown>>) {
@@ -12,7 +17,7 @@ function logRecords(test: TestContext, records: readonly string[], config: Reado
 
 describe("http-log", () => {
   it("sends each record in a separate request over one persistent connection", async (context) => {
-    const { received, connections, origin } = await startCollector(context);
+    const { received, connections, origin } = await startLogCollector(context);
     const config = { http_endpoint: `http://${origin}/log?token=t`, headers: { "X-Key": "k" } };
     const { stop } = logRecords(context, ['{"a":1}', '{"b":2}'], config);
     await stop();
@@ -32,7 +37,7 @@ describe("http-log", () => {
   });
 
   it("sends a list of records if a batch may have several", async (context) => {
-    const { received, origin } = await startCollector(context);
+    const { received, origin } = await startLogCollector(context);
     const config = {
       http_endpoint: `http://${origin}`,
       method: "PUT",
@@ -51,14 +56,14 @@ describe("http-log", () => {
   });
 
   it("sends user information of the URL as basic authentication", async (context) => {
-    const { received, origin } = await startCollector(context);
+    const { received, origin } = await startLogCollector(context);
     const { stop } = logRecords(context, ["{}"], { http_endpoint: `http://u:p%40ss@${origin}/` });
     await stop();
     assert.equal(received[0]?.headers.authorization, `Basic ${Buffer.from("u:p@ss").toString("base64")}`);
   });
 
   it("resends a record until the log server accepts it, and logs the first failure and the recovery", async (context) => {
-    const { received, origin } = await startCollector(context, (response, count) => {
+    const { received, origin } = await startLogCollector(context, (response, count) => {
       response.statusCode = count < 3 ? 500 : 204;
       response.end("an error");
     });
@@ -106,7 +111,7 @@ describe("http-log", () => {
 
   for (const [what, answer, reason, more] of failing) {
     it(`drops a record whose log server ${what}, and reveals no secret in the log`, async (context) => {
-      const { origin } = await startCollector(context, answer);
+      const { origin } = await startLogCollector(context, answer);
       const { log, stop, dropped } = logRecords(context, ["{}"], {
         http_endpoint: `http://user:secret@${origin}/secret?secret`,
         headers: { "X-Key": "secret" },
@@ -123,7 +128,7 @@ describe("http-log", () => {
 
   it("drops a record whose log server refuses connections", async (context) => {
     const { log, stop, dropped } = logRecords(context, ["{}"], {
-      http_endpoint: `http://127.0.0.1:${await closedPort()}`,
+      http_endpoint: `http://127.0.0.1:${await refusingPort()}`,
       queue: { max_retry_time: -1 },
     });
     await stop();
@@ -171,7 +176,11 @@ describe("http-log", () => {
   }
 
   it("accepts queue_size and flush_timeout in place of queue.max_batch_size and queue.max_coalescing_delay", () => {
-    const { queue } = filled("http-log", { http_endpoint: "http://logs.test", queue_size: 7, flush_timeout: 3 });
+    const { queue } = withConfigDefaults("http-log", {
+      http_endpoint: "http://logs.test",
+      queue_size: 7,
+      flush_timeout: 3,
+    });
     assert.deepEqual([queue.max_batch_size, queue.max_coalescing_delay], [7, 3]);
   });
 });

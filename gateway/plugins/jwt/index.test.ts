@@ -6,21 +6,21 @@ import {
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { jwt } from "./index.ts";
 import {
-  algorithms,
   base64url,
   type Credential,
-  consumer,
-  credentialOf,
-  credentials,
-  NOW,
-  pairs,
+  HMAC_SECRET,
+  jwtCredential,
+  jwtCredentials,
+  keyPairs,
   pemOf,
   publicPem,
-  SECRET,
   signedWithEd448,
+  TOKEN_TIME,
+  testedAlgorithms,
+  tokenConsumer,
   tokenOf,
 } from "./testing.ts";
 
@@ -30,24 +30,24 @@ const bearer = (token: string, scheme = "Bearer") => ({ authorization: `${scheme
 
 async function send(request: FakeExchangeOptions, config: object = {}) {
   const exchange = fakeExchange({
-    consumers: [consumer, guest],
-    credentials: { jwt_secrets: credentials },
+    consumers: [tokenConsumer, guest],
+    credentials: { jwt_secrets: jwtCredentials },
     ...request,
   });
-  const context = fakeContext({ now: () => NOW * 1000 });
-  return { exchange, answer: await jwt.phases(filled("jwt", config), context).access?.(exchange) };
+  const context = fakeContext({ now: () => TOKEN_TIME * 1000 });
+  return { exchange, answer: await jwt.phases(withConfigDefaults("jwt", config), context).access?.(exchange) };
 }
 
 const token = tokenOf();
 const [, , signature = ""] = token.split(".");
 
 describe("a token of jwt", () => {
-  for (const algorithm of algorithms) {
+  for (const algorithm of testedAlgorithms) {
     it(`is accepted with ${algorithm}, and refused if one byte of its signature differs`, async () => {
       const good = tokenOf({ algorithm });
       const { exchange, answer } = await send({ headers: bearer(good) });
       assert.equal(answer, undefined);
-      assert.equal(exchange.consumer, consumer);
+      assert.equal(exchange.consumer, tokenConsumer);
       assert.equal(exchange.upstreamHeaders.get("X-Credential-Identifier"), algorithm);
       assert.equal(exchange.shared.get("authenticated_jwt_token"), good);
       const bytes = Buffer.from(good.split(".")[2] ?? "", "base64url");
@@ -103,7 +103,9 @@ describe("a token of jwt", () => {
       "if it is signed with Ed448",
       {
         headers: bearer(signedWithEd448()),
-        credentials: { jwt_secrets: { ed448: credentialOf("ed448", "EdDSA", { pem: pemOf(pairs.ed448.publicKey) }) } },
+        credentials: {
+          jwt_secrets: { ed448: jwtCredential("ed448", "EdDSA", { pem: pemOf(keyPairs.ed448.publicKey) }) },
+        },
       },
     ],
     [
@@ -114,7 +116,7 @@ describe("a token of jwt", () => {
     ["without an expiry, if no claims are verified", { headers: bearer(token) }, { claims_to_verify: [] }],
     [
       "if it is valid already and has not expired",
-      { headers: bearer(tokenOf({ claims: { iss: "HS256", exp: NOW + 1, nbf: NOW } })) },
+      { headers: bearer(tokenOf({ claims: { iss: "HS256", exp: TOKEN_TIME + 1, nbf: TOKEN_TIME } })) },
       { claims_to_verify: ["exp", "nbf"] },
     ],
     [
@@ -123,14 +125,14 @@ describe("a token of jwt", () => {
     ],
     [
       "if it expires within maximum_expiration",
-      { headers: bearer(tokenOf({ claims: { iss: "HS256", exp: NOW + 300 } })) },
+      { headers: bearer(tokenOf({ claims: { iss: "HS256", exp: TOKEN_TIME + 300 } })) },
       { claims_to_verify: ["exp"], maximum_expiration: 300 },
     ],
     [
       "if it is signed with a Base64 secret",
       {
-        headers: bearer(tokenOf({ secret: Buffer.from(SECRET) })),
-        credentials: { jwt_secrets: { HS256: credentialOf("HS256", "HS256", { secret: btoa(SECRET) }) } },
+        headers: bearer(tokenOf({ secret: Buffer.from(HMAC_SECRET) })),
+        credentials: { jwt_secrets: { HS256: jwtCredential("HS256", "HS256", { secret: btoa(HMAC_SECRET) }) } },
       },
       { secret_is_base64: true },
     ],
@@ -142,7 +144,7 @@ describe("a token of jwt", () => {
     it(`is accepted ${what}`, async () => {
       const { exchange, answer } = await send(request, config);
       assert.deepEqual(answer, undefined);
-      assert.equal(exchange.consumer, consumer);
+      assert.equal(exchange.consumer, tokenConsumer);
     });
   }
 
@@ -243,7 +245,7 @@ describe("a token of jwt", () => {
         "of a key whose curve is not that of the algorithm",
         {
           headers: bearer(tokenOf({ algorithm: "ES256", claims: { iss: "wrong" } })),
-          credentials: { jwt_secrets: { wrong: credentialOf("wrong", "ES256", { pem: publicPem("ES384") }) } },
+          credentials: { jwt_secrets: { wrong: jwtCredential("wrong", "ES256", { pem: publicPem("ES384") }) } },
         },
         "Invalid key/secret",
       ],
@@ -251,7 +253,9 @@ describe("a token of jwt", () => {
         "of an RSA-PSS key that is for another digest",
         {
           headers: bearer(tokenOf({ algorithm: "PS512", claims: { iss: "pss" } })),
-          credentials: { jwt_secrets: { pss: credentialOf("pss", "PS512", { pem: pemOf(pairs.pss256.publicKey) }) } },
+          credentials: {
+            jwt_secrets: { pss: jwtCredential("pss", "PS512", { pem: pemOf(keyPairs.pss256.publicKey) }) },
+          },
         },
         "Invalid key/secret",
       ],
@@ -259,7 +263,7 @@ describe("a token of jwt", () => {
         "of a key without a secret",
         {
           headers: bearer(tokenOf({ claims: { iss: "none" } })),
-          credentials: { jwt_secrets: { none: credentialOf("none", "HS256", {}) } },
+          credentials: { jwt_secrets: { none: jwtCredential("none", "HS256", {}) } },
         },
         "Invalid key/secret",
       ],
@@ -282,12 +286,12 @@ describe("a token of jwt", () => {
   }
 
   const wrongClaims: readonly (readonly [claims: object, config: object, body: object])[] = [
-    [{ exp: NOW }, { claims_to_verify: ["exp"] }, { exp: "token expired" }],
-    [{ nbf: NOW + 1 }, { claims_to_verify: ["nbf"] }, { nbf: "token not valid yet" }],
+    [{ exp: TOKEN_TIME }, { claims_to_verify: ["exp"] }, { exp: "token expired" }],
+    [{ nbf: TOKEN_TIME + 1 }, { claims_to_verify: ["nbf"] }, { nbf: "token not valid yet" }],
     [{}, { claims_to_verify: ["exp"] }, { exp: "must be a number" }],
     [{ exp: "soon" }, { claims_to_verify: ["exp", "nbf"] }, { exp: "must be a number", nbf: "must be a number" }],
     [
-      { exp: NOW + 301 },
+      { exp: TOKEN_TIME + 301 },
       { claims_to_verify: ["exp"], maximum_expiration: 300 },
       { exp: "exceeds maximum allowed expiration" },
     ],
@@ -303,21 +307,21 @@ describe("a token of jwt", () => {
   }
 
   it("that was verified is refused once it has expired, or its credential was changed or removed", async () => {
-    let clock = NOW;
+    let clock = TOKEN_TIME;
     const { access } = jwt.phases(
-      filled("jwt", { claims_to_verify: ["exp"] }),
+      withConfigDefaults("jwt", { claims_to_verify: ["exp"] }),
       fakeContext({ now: () => clock * 1000 }),
     );
-    const made = tokenOf({ claims: { iss: "HS256", exp: NOW + 10 } });
+    const made = tokenOf({ claims: { iss: "HS256", exp: TOKEN_TIME + 10 } });
     const ask = (jwt_secrets: Readonly<Record<string, Credential>>) =>
-      access?.(fakeExchange({ headers: bearer(made), consumers: [consumer], credentials: { jwt_secrets } }));
-    assert.equal(await ask(credentials), undefined);
-    assert.equal(await ask(credentials), undefined);
-    const changed = credentialOf("HS256", "HS256", { secret: "another" });
+      access?.(fakeExchange({ headers: bearer(made), consumers: [tokenConsumer], credentials: { jwt_secrets } }));
+    assert.equal(await ask(jwtCredentials), undefined);
+    assert.equal(await ask(jwtCredentials), undefined);
+    const changed = jwtCredential("HS256", "HS256", { secret: "another" });
     assert.partialDeepStrictEqual(await ask({ HS256: changed }), { message: "Invalid signature" });
     assert.partialDeepStrictEqual(await ask({}), { message: "No credentials found for given 'iss'" });
-    clock = NOW + 10;
-    assert.partialDeepStrictEqual(await ask(credentials), { json: { exp: "token expired" } });
+    clock = TOKEN_TIME + 10;
+    assert.partialDeepStrictEqual(await ask(jwtCredentials), { json: { exp: "token expired" } });
   });
 });
 

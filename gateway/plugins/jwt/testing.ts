@@ -3,10 +3,10 @@ import { constants, createHmac, generateKeyPairSync, type KeyObject, sign } from
 import type { ExchangeCredentials } from "@sluice/plugin-sdk";
 import { fakeConsumer } from "../../../test/plugins/fake-exchange.ts";
 
-export const consumer = fakeConsumer({ username: "bob", custom_id: "crm-7" });
-export const NOW = 1_700_000_000;
+export const tokenConsumer = fakeConsumer({ username: "bob", custom_id: "crm-7" });
+export const TOKEN_TIME = 1_700_000_000;
 
-export const pairs = {
+export const keyPairs = {
   rsa: generateKeyPairSync("rsa", { modulusLength: 2048 }),
   /** A key pair whose parameters allow SHA-256 only. */
   pss256: generateKeyPairSync("rsa-pss", { modulusLength: 2048, hashAlgorithm: "sha256", mgf1HashAlgorithm: "sha256" }),
@@ -20,43 +20,47 @@ export const pemOf = (key: KeyObject) => key.export({ type: "spki", format: "pem
 
 export type Credential = ExchangeCredentials["jwt_secrets"];
 
-export function credentialOf(
+export function jwtCredential(
   key: string,
   algorithm: string,
   { secret = null, pem = null }: { secret?: string | null; pem?: string | null },
 ): Credential {
-  return { id: `id-${key}`, consumer: { id: consumer.id }, key, secret, rsa_public_key: pem, algorithm };
+  return { id: `id-${key}`, consumer: { id: tokenConsumer.id }, key, secret, rsa_public_key: pem, algorithm };
 }
 
 const privateKeys: Readonly<Record<string, KeyObject>> = {
-  RS: pairs.rsa.privateKey,
-  PS: pairs.rsa.privateKey,
-  ES256: pairs.es256.privateKey,
-  ES384: pairs.es384.privateKey,
-  ES512: pairs.es512.privateKey,
-  EdDSA: pairs.ed.privateKey,
+  RS: keyPairs.rsa.privateKey,
+  PS: keyPairs.rsa.privateKey,
+  ES256: keyPairs.es256.privateKey,
+  ES384: keyPairs.es384.privateKey,
+  ES512: keyPairs.es512.privateKey,
+  EdDSA: keyPairs.ed.privateKey,
 };
-export const SECRET = "a shared secret";
-export const algorithms = [
+export const HMAC_SECRET = "a shared secret";
+export const testedAlgorithms = [
   ...["HS", "RS", "ES", "PS"].flatMap((family) => [256, 384, 512].map((bits) => `${family}${bits}`)),
   "EdDSA",
 ];
 const keyFor = (algorithm: string) =>
-  privateKeys[algorithm] ?? privateKeys[algorithm.slice(0, 2)] ?? pairs.rsa.privateKey;
+  privateKeys[algorithm] ?? privateKeys[algorithm.slice(0, 2)] ?? keyPairs.rsa.privateKey;
 export const publicPem = (algorithm: string) => {
-  const pair = Object.values(pairs).find(({ privateKey }) => privateKey === keyFor(algorithm));
-  return pemOf((pair ?? pairs.rsa).publicKey);
+  const pair = Object.values(keyPairs).find(({ privateKey }) => privateKey === keyFor(algorithm));
+  return pemOf((pair ?? keyPairs.rsa).publicKey);
 };
-export const credentials = Object.fromEntries(
-  algorithms.map((algorithm) => [
+export const jwtCredentials = Object.fromEntries(
+  testedAlgorithms.map((algorithm) => [
     algorithm,
-    credentialOf(algorithm, algorithm, algorithm.startsWith("HS") ? { secret: SECRET } : { pem: publicPem(algorithm) }),
+    jwtCredential(
+      algorithm,
+      algorithm,
+      algorithm.startsWith("HS") ? { secret: HMAC_SECRET } : { pem: publicPem(algorithm) },
+    ),
   ]),
 );
 
 export const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-function signatureOf(algorithm: string, text: string, secret: string | Buffer = SECRET): Buffer {
+function signatureOf(algorithm: string, text: string, secret: string | Buffer = HMAC_SECRET): Buffer {
   if (algorithm.startsWith("HS"))
     return createHmac(`sha${algorithm.slice(2)}`, secret)
       .update(text)
@@ -85,7 +89,7 @@ export function tokenOf({
   algorithm = "HS256",
   header = {},
   claims = { iss: algorithm },
-  secret = SECRET,
+  secret = HMAC_SECRET,
 }: Making = {}): string {
   const signed = `${base64url({ typ: "JWT", alg: algorithm, ...header })}.${base64url(claims)}`;
   return `${signed}.${signatureOf(algorithm, signed, secret).toString("base64url")}`;
@@ -93,5 +97,5 @@ export function tokenOf({
 
 export function signedWithEd448(): string {
   const signed = `${base64url({ typ: "JWT", alg: "EdDSA" })}.${base64url({ iss: "ed448" })}`;
-  return `${signed}.${sign(null, Buffer.from(signed), pairs.ed448.privateKey).toString("base64url")}`;
+  return `${signed}.${sign(null, Buffer.from(signed), keyPairs.ed448.privateKey).toString("base64url")}`;
 }

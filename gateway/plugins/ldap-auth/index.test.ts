@@ -7,7 +7,7 @@ import {
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { type LdapServer, startLdapServer } from "../../../tools/programs/servers/ldap.ts";
 import { ldapAuth } from "./index.ts";
 
@@ -38,7 +38,7 @@ describe("ldap-auth", () => {
     let now = 1_700_000_000_000;
     const context = fakeContext({ now: () => now, authorities: [server.authority] });
     const members = { ldap_host: "127.0.0.1", ldap_port: server.port, ...people, ...config };
-    const { access } = ldapAuth.phases(filled("ldap-auth", members), context);
+    const { access } = ldapAuth.phases(withConfigDefaults("ldap-auth", members), context);
     return {
       async send(headers: FakeExchangeOptions["headers"] = {}) {
         const exchange = fakeExchange({ headers, consumers: [guest] });
@@ -226,7 +226,7 @@ describe("ldap-auth", () => {
   }
 
   it("has Kong's defaults", () => {
-    assert.deepEqual(filled("ldap-auth", needed), {
+    assert.deepEqual(withConfigDefaults("ldap-auth", needed), {
       ...needed,
       ldap_port: 389,
       ldaps: false,

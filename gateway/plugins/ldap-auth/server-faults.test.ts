@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { fakeConsumer, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { filled } from "../../../test/plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { ldapAuth } from "./index.ts";
 
 /** The response to a bind with this id, in hexadecimal digits. */
@@ -40,7 +40,7 @@ function start(test: TestContext, port: number, config: object = {}) {
   const context = fakeContext({ now: () => now });
   test.after(() => context.end());
   const members = { ldap_host: "127.0.0.1", ldap_port: port, base_dn: "dc=test", attribute: "cn", timeout: 5000 };
-  const { access } = ldapAuth.phases(filled("ldap-auth", { ...members, ...config }), context);
+  const { access } = ldapAuth.phases(withConfigDefaults("ldap-auth", { ...members, ...config }), context);
   return {
     send(user = "bob", password = "pw") {
       const authorization = `ldap ${Buffer.from(`${user}:${password}`).toString("base64")}`;

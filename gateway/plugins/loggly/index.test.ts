@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { describe, it } from "node:test";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { startDatagramServer, startLogging } from "../../../test/plugins/log-servers.ts";
 
 const host = "127.0.0.1";
@@ -46,7 +46,7 @@ describe("loggly", () => {
   });
 
   it("sends to Loggly by default", () => {
-    const { host, port, tags } = filled("loggly", { key: "token" });
+    const { host, port, tags } = withConfigDefaults("loggly", { key: "token" });
     assert.deepEqual([host, port, tags], ["logs-01.loggly.com", 514, ["kong"]]);
   });
 

@@ -8,10 +8,16 @@ import {
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { mtlsAuth } from "./index.ts";
 import { mtlsAuthFacts } from "./schema.ts";
-import { authority, type CertificateOptions, type IssuedCertificate, issue, NOW } from "./testing.ts";
+import {
+  authority,
+  type CertificateOptions,
+  type IssuedCertificate,
+  issueTestCertificate,
+  VERIFICATION_TIME,
+} from "./testing.ts";
 
 const [rootId, otherId] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
 const root = await authority("CN=root");
@@ -20,7 +26,8 @@ const caCertificates: readonly ExchangeCaCertificate[] = [
   { id: rootId, cert: root.pem },
   { id: otherId, cert: other.pem },
 ];
-const leafOf = (options: Partial<CertificateOptions> = {}) => issue({ subject: "CN=ann", issuer: root, ...options });
+const leafOf = (options: Partial<CertificateOptions> = {}) =>
+  issueTestCertificate({ subject: "CN=ann", issuer: root, ...options });
 
 const ann = fakeConsumer({ id: "c-ann", username: "ann", custom_id: null });
 const crm = fakeConsumer({ id: "c-crm", username: "crm", custom_id: "ann" });
@@ -40,8 +47,11 @@ const mapped = (id: string, consumer: { id: string }, ca: string | null): Subjec
 const secure = (...sent: readonly IssuedCertificate[]): ClientConnection =>
   fakeConnection({ scheme: "https", clientCertificates: sent.map(({ certificate }) => certificate) });
 
-const instance = (config: object = {}, now = () => NOW) =>
-  mtlsAuth.phases(filled("mtls-auth", { ca_certificates: [rootId, otherId], ...config }), fakeContext({ now }));
+const instance = (config: object = {}, now = () => VERIFICATION_TIME) =>
+  mtlsAuth.phases(
+    withConfigDefaults("mtls-auth", { ca_certificates: [rootId, otherId], ...config }),
+    fakeContext({ now }),
+  );
 
 async function send(config: object, options: FakeExchangeOptions) {
   const exchange = fakeExchange({ caCertificates, consumers, ...options });
@@ -67,7 +77,7 @@ const nameless = await leafOf({ names: [{ type: "upn", value: "ann" }] });
 const strangeName = await leafOf({ names: [{ type: "dns", value: "stranger" }] });
 const idAsName = await leafOf({ subject: "CN=c-ann" });
 const stranger = await leafOf({ subject: "CN=stranger" });
-const untrusted = await issue({ subject: "CN=ann" });
+const untrusted = await issueTestCertificate({ subject: "CN=ann" });
 
 describe("mtls-auth", () => {
   const table: readonly (readonly [what: string, FakeExchangeOptions, outcome: string | null, config?: object])[] = [
@@ -265,20 +275,20 @@ describe("mtls-auth", () => {
       (await phases.access?.(fakeExchange({ caCertificates, consumers, ...options })))?.status ?? 200;
 
     it("refuses a certificate as soon as it has expired", async () => {
-      let now = NOW;
+      let now = VERIFICATION_TIME;
       const phases = instance({ cache_ttl: 86_400 }, () => now);
-      const connection = secure(await leafOf({ validTo: NOW + 60_000 }));
+      const connection = secure(await leafOf({ validTo: VERIFICATION_TIME + 60_000 }));
       assert.equal(await statusOf(phases, { connection }), 200);
       now += 61_000;
       assert.equal(await statusOf(phases, { connection }), 401);
     });
 
     it("refuses a certificate that is not valid yet, and admits it after cache_ttl if it is valid then", async () => {
-      let now = NOW;
+      let now = VERIFICATION_TIME;
       const phases = instance({ cache_ttl: 10 }, () => now);
-      const connection = secure(await leafOf({ validFrom: NOW + 5000 }));
+      const connection = secure(await leafOf({ validFrom: VERIFICATION_TIME + 5000 }));
       const statuses = [];
-      for (const time of [NOW, NOW + 9000, NOW + 10_000]) {
+      for (const time of [VERIFICATION_TIME, VERIFICATION_TIME + 9000, VERIFICATION_TIME + 10_000]) {
         now = time;
         statuses.push(await statusOf(phases, { connection }));
       }
@@ -306,7 +316,7 @@ describe("mtls-auth", () => {
 
   it("lists the names of its CA certificates in handshakes only with send_ca_dn", () => {
     const namesOf = (config: object) =>
-      mtlsAuthFacts.certificateAuthorities?.(filled("mtls-auth", { ca_certificates: [rootId], ...config }));
+      mtlsAuthFacts.certificateAuthorities?.(withConfigDefaults("mtls-auth", { ca_certificates: [rootId], ...config }));
     assert.deepEqual([namesOf({}), namesOf({ send_ca_dn: true })], [[], [rootId]]);
   });
 });

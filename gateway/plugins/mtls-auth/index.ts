@@ -11,7 +11,7 @@ import {
 import { certificateIdentity, findConsumer } from "./find-consumer.ts";
 import { createNginxAccess } from "./nginx-access.ts";
 import { mtlsAuthFacts } from "./schema.ts";
-import { type Subject, subjectOf } from "./subject.ts";
+import { type CertificateSubject, subjectOf } from "./subject.ts";
 import { createVerifier, misdirected } from "./verifier.ts";
 
 const absent: DirectResponse = { status: 401, message: "No required TLS certificate was sent" };
@@ -61,7 +61,7 @@ export const mtlsAuth = definePlugin({
  * Sends the subject to the upstream in two headers, which the proxy removes from the client's request. Commas in names
  * are escaped, because commas separate the names in the list.
  */
-function sendSubject({ upstreamHeaders }: Exchange, { distinguishedName, names }: Subject): void {
+function sendSubject({ upstreamHeaders }: Exchange, { distinguishedName, names }: CertificateSubject): void {
   if (distinguishedName !== "") upstreamHeaders.set("X-Client-Cert-Dn", headerValue(distinguishedName));
   const list = names.map((name) => name.replaceAll(",", "%2C")).join(", ");
   if (list !== "") upstreamHeaders.set("X-Client-Cert-San", headerValue(list));

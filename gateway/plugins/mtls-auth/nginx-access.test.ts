@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClientConnection } from "@sluice/plugin-sdk";
 import { fakeConnection, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { filled } from "../../../test/plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { mtlsAuth } from "./index.ts";
-import { authority, type IssuedCertificate, issue, NOW } from "./testing.ts";
+import { authority, type IssuedCertificate, issueTestCertificate, VERIFICATION_TIME } from "./testing.ts";
 
 const root = await authority("CN=root");
-const leaf = await issue({ subject: "O=Shop,CN=machine", issuer: root });
-const untrusted = await issue({ subject: "CN=machine" });
-const expired = await issue({ subject: "CN=machine", issuer: root, validTo: NOW - 1000 });
+const leaf = await issueTestCertificate({ subject: "O=Shop,CN=machine", issuer: root });
+const untrusted = await issueTestCertificate({ subject: "CN=machine" });
+const expired = await issueTestCertificate({ subject: "CN=machine", issuer: root, validTo: VERIFICATION_TIME - 1000 });
 
 const secure = (...sent: readonly IssuedCertificate[]): ClientConnection =>
   fakeConnection({ scheme: "https", clientCertificates: sent.map(({ certificate }) => certificate) });
@@ -18,7 +18,10 @@ const unasked = fakeConnection({ scheme: "https" });
 
 async function send(config: object, connection: ClientConnection) {
   const nginx = { response_style: "nginx", trusted_certificates: root.pem };
-  const plugin = mtlsAuth.phases(filled("mtls-auth", { ...nginx, ...config }), fakeContext({ now: () => NOW }));
+  const plugin = mtlsAuth.phases(
+    withConfigDefaults("mtls-auth", { ...nginx, ...config }),
+    fakeContext({ now: () => VERIFICATION_TIME }),
+  );
   const exchange = fakeExchange({ connection });
   return { exchange, answer: await plugin.access?.(exchange) };
 }
@@ -81,8 +84,12 @@ describe("mtls-auth with response_style: nginx", () => {
   it("removes the headers that the client sent", async () => {
     const connection = secure();
     const exchange = fakeExchange({ connection, headers: { "ssl-client-subject-dn": "CN=machine" } });
-    const config = filled("mtls-auth", { response_style: "nginx", trusted_certificates: root.pem, ...optional });
-    await mtlsAuth.phases(config, fakeContext({ now: () => NOW })).access?.(exchange);
+    const config = withConfigDefaults("mtls-auth", {
+      response_style: "nginx",
+      trusted_certificates: root.pem,
+      ...optional,
+    });
+    await mtlsAuth.phases(config, fakeContext({ now: () => VERIFICATION_TIME })).access?.(exchange);
     assert.deepEqual(exchange.upstreamHeaderValues("ssl-client-subject-dn"), []);
   });
 });

@@ -9,7 +9,7 @@ const DNS_NAME = 0x82;
 const URI = 0x86;
 const IP_ADDRESS = 0x87;
 
-export interface Subject {
+export interface CertificateSubject {
   /** In the form of RFC 4514: the most specific part first. Empty: the certificate has alternative names only. */
   readonly distinguishedName: string;
   /** The most specific common name; null: the subject has none. */
@@ -21,12 +21,13 @@ export interface Subject {
   readonly names: readonly string[];
 }
 
-const known = new WeakMap<X509Certificate, Subject>();
+const known = new WeakMap<X509Certificate, CertificateSubject>();
 
 /** @param certificate A verified certificate, whose extensions can be read */
-export const subjectOf = (certificate: X509Certificate): Subject => known.getOrInsertComputed(certificate, readSubject);
+export const subjectOf = (certificate: X509Certificate): CertificateSubject =>
+  known.getOrInsertComputed(certificate, readSubject);
 
-function readSubject(certificate: X509Certificate): Subject {
+function readSubject(certificate: X509Certificate): CertificateSubject {
   const commonName = [certificate.toLegacyObject().subject?.CN ?? []].flat().at(-1) ?? null;
   const extension = extensionsOf(certificate).get(extensionIds.subjectAltName);
   const fallback = commonName === null ? [] : [commonName];

@@ -5,7 +5,7 @@ import * as x509 from "@peculiar/x509";
 
 x509.cryptoProvider.set(webcrypto as Crypto);
 
-export const NOW = Date.parse("2026-06-01T00:00:00Z");
+export const VERIFICATION_TIME = Date.parse("2026-06-01T00:00:00Z");
 const DAY = 86_400_000;
 
 export interface CertificateOptions {
@@ -39,7 +39,7 @@ export interface IssuedCertificate {
   readonly keys: webcrypto.CryptoKeyPair;
 }
 
-export async function issue(options: CertificateOptions): Promise<IssuedCertificate> {
+export async function issueTestCertificate(options: CertificateOptions): Promise<IssuedCertificate> {
   const { subject, issuer, isAuthority = false, names, extendedKeyUsage, digest = "SHA-256" } = options;
   const { scheme = "ECDSA" } = options;
   const rsa = { modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), saltLength: 20 };
@@ -55,8 +55,8 @@ export async function issue(options: CertificateOptions): Promise<IssuedCertific
     publicKey: keys.publicKey,
     signingKey: (issuer?.keys ?? keys).privateKey,
     signingAlgorithm: algorithm,
-    notBefore: new Date(options.validFrom ?? NOW - DAY),
-    notAfter: new Date(options.validTo ?? NOW + DAY),
+    notBefore: new Date(options.validFrom ?? VERIFICATION_TIME - DAY),
+    notAfter: new Date(options.validTo ?? VERIFICATION_TIME + DAY),
     extensions: [
       new x509.BasicConstraintsExtension(isAuthority, options.pathLength, true),
       ...(keyUsage === null ? [] : [new x509.KeyUsagesExtension(keyUsage, true)]),
@@ -72,7 +72,7 @@ export async function issue(options: CertificateOptions): Promise<IssuedCertific
 }
 
 export const authority = (subject: string, options: Partial<CertificateOptions> = {}): Promise<IssuedCertificate> =>
-  issue({ subject, isAuthority: true, ...options });
+  issueTestCertificate({ subject, isAuthority: true, ...options });
 
 export { KeyUsageFlags } from "@peculiar/x509";
 export const { serverAuth, clientAuth } = x509.ExtendedKeyUsage as unknown as Record<string, string>;

@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import type { ClientConnection, DirectResponse, Exchange, ExchangeCaCertificate } from "@sluice/plugin-sdk";
 import { certificatesIn, type MtlsAuthConfig } from "./schema.ts";
-import { type Authority, type RefusedChain, type VerifiedChain, verifyChain } from "./verify-chain.ts";
+import { type RefusedChain, type TrustedAuthority, type VerifiedChain, verifyChain } from "./verify-chain.ts";
 
 /** @param sent The certificates that the client sent, its own first; not empty */
 export type Verify = (exchange: Exchange, sent: readonly X509Certificate[]) => VerifiedChain | RefusedChain;
@@ -30,7 +30,7 @@ export function createVerifier(config: MtlsAuthConfig, now: () => number): Verif
   const verifications = new WeakMap<ClientConnection, Verification>();
   const fixed = certificatesIn(config.trusted_certificates ?? "") ?? [];
   // Only the ids of CA certificates have credentials, so that these ids need not be unique.
-  const trusted: readonly Authority[] = fixed.map((certificate) => ({ id: "", certificate }));
+  const trusted: readonly TrustedAuthority[] = fixed.map((certificate) => ({ id: "", certificate }));
 
   return ({ identities, request }, sent) => {
     const authorities = (config.ca_certificates ?? []).flatMap((id) => identities.caCertificate(id) ?? []);

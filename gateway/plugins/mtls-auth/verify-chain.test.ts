@@ -6,13 +6,13 @@ import {
   authority,
   type CertificateOptions,
   type IssuedCertificate,
-  issue,
+  issueTestCertificate,
   KeyUsageFlags,
   malformedNames,
-  NOW,
   nameConstraints,
   serverAuth,
   unknownExtension,
+  VERIFICATION_TIME,
 } from "./testing.ts";
 import { type ChainOptions, verifyChain } from "./verify-chain.ts";
 
@@ -20,7 +20,7 @@ const HOUR = 3_600_000;
 const root = await authority("CN=root");
 const intermediate = await authority("CN=intermediate", { issuer: root });
 const leafOf = (issuer: IssuedCertificate, options: Partial<CertificateOptions> = {}) =>
-  issue({ subject: "CN=client", issuer, ...options });
+  issueTestCertificate({ subject: "CN=client", issuer, ...options });
 const below = (options: Partial<CertificateOptions>) => authority("CN=intermediate", { issuer: root, ...options });
 
 interface Case {
@@ -32,7 +32,7 @@ interface Case {
   readonly now?: number;
 }
 
-const verify = ({ sent, trusted = [root], partial = false, maxIntermediates, now = NOW }: Case) =>
+const verify = ({ sent, trusted = [root], partial = false, maxIntermediates, now = VERIFICATION_TIME }: Case) =>
   verifyChain(
     sent.map(({ certificate }) => certificate),
     {
@@ -49,8 +49,8 @@ const otherRoot = await authority("CN=other");
 /** A root with the name of the trusted root, but another key. */
 const forgedRoot = await authority("CN=root");
 const forgedIntermediate = await authority("CN=intermediate", { issuer: forgedRoot });
-const expired = { validTo: NOW - HOUR };
-const future = { validFrom: NOW + HOUR };
+const expired = { validTo: VERIFICATION_TIME - HOUR };
+const future = { validFrom: VERIFICATION_TIME + HOUR };
 const limited = await authority("CN=limited", { pathLength: 0 });
 const belowLimited = await authority("CN=below", { issuer: limited });
 const expiredRoot = await authority("CN=expired", expired);
@@ -139,8 +139,12 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
     "the chain has more intermediate certificates than are allowed",
   ],
   ["no authority", { sent: [leaf], trusted: [] }, noIssuer],
-  ["a self-signed certificate", { sent: [await issue({ subject: "CN=client" })] }, noIssuer],
-  ["a self-signed certificate with the name of the root", { sent: [await issue({ subject: "CN=root" })] }, noIssuer],
+  ["a self-signed certificate", { sent: [await issueTestCertificate({ subject: "CN=client" })] }, noIssuer],
+  [
+    "a self-signed certificate with the name of the root",
+    { sent: [await issueTestCertificate({ subject: "CN=root" })] },
+    noIssuer,
+  ],
   ["a certificate of a forged root", { sent: [await leafOf(forgedRoot)] }, noIssuer],
   ["a forged root that the client sends", { sent: [await leafOf(forgedRoot), forgedRoot] }, noIssuer],
   [
@@ -250,9 +254,9 @@ describe("a chain of certificates", () => {
   }
 
   it("is valid until the earliest expiry of its certificates", async () => {
-    const short = await below({ validTo: NOW + HOUR });
+    const short = await below({ validTo: VERIFICATION_TIME + HOUR });
     const result = verify({ sent: [await leafOf(short), short] });
-    assert.equal(result.fault === undefined && result.validTo, NOW + HOUR);
+    assert.equal(result.fault === undefined && result.validTo, VERIFICATION_TIME + HOUR);
   });
 
   const unverified: readonly (readonly [what: string, sent: readonly IssuedCertificate[]])[] = [

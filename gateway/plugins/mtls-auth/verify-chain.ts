@@ -3,13 +3,13 @@ import type { X509Certificate } from "node:crypto";
 import { factsOf } from "./constraints.ts";
 
 /** A configured CA certificate. */
-export interface Authority {
+export interface TrustedAuthority {
   readonly id: string;
   readonly certificate: X509Certificate;
 }
 
 export interface ChainOptions {
-  readonly authorities: readonly Authority[];
+  readonly authorities: readonly TrustedAuthority[];
   /** Whether an authority that is not self-signed is trusted. */
   readonly allowPartialChain: boolean;
   /** Maximum certificates between the client's certificate and the trusted one; null: only the search is bounded. */

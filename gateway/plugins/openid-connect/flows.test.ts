@@ -4,8 +4,8 @@ import { type TestContext, test } from "node:test";
 import {
   APP,
   Browser,
-  client,
   type OpenidProvider,
+  openidClient,
   RESOURCE,
   startOpenidProvider,
   TOKEN_LIFETIME,
@@ -18,8 +18,8 @@ async function start(test: TestContext, config: object = {}) {
     name: "openid-connect",
     config: {
       issuer: provider.issuer,
-      client_id: [client.id],
-      client_secret: [client.secret],
+      client_id: [openidClient.id],
+      client_secret: [openidClient.secret],
       redirect_uri: [`${APP}/callback`],
       session_secret: "a secret for the cookies of this test",
       ...config,
@@ -55,7 +55,7 @@ test("a token that the provider has signed is accepted without asking the provid
   for (let count = 0; count < 3; count++) {
     const headers = await echoed(await gateway.fetch("/", bearer(token)));
     assert.equal(headers.authorization, `Bearer ${token}`);
-    assert.equal(headers["x-credential-identifier"], client.id);
+    assert.equal(headers["x-credential-identifier"], openidClient.id);
   }
   assert.equal(countOf(provider, "GET /jwks"), 1);
   gateway.advance(AFTER_EXPIRY);
@@ -254,8 +254,8 @@ test("if the plugin session uses the same cookie, requests are answered with 500
   const provider = await startOpenidProvider(test);
   const config = {
     issuer: provider.issuer,
-    client_id: [client.id],
-    client_secret: [client.secret],
+    client_id: [openidClient.id],
+    client_secret: [openidClient.secret],
     redirect_uri: [`${APP}/callback`],
     session_secret: "a secret for the cookies of this test",
   };

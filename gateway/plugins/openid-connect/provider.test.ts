@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { closedPort } from "../../../test/plugins/log-servers.ts";
+import { refusingPort } from "../../../test/plugins/log-servers.ts";
 import {
   DISCOVERY,
   jwkOf,
@@ -79,7 +79,7 @@ describe("a provider of openid-connect", () => {
   }
 
   it("whose port is closed makes the gateway answer 503", async () => {
-    const { send } = instanceFor({ issuer: `http://127.0.0.1:${await closedPort()}` });
+    const { send } = instanceFor({ issuer: `http://127.0.0.1:${await refusingPort()}` });
     assert.equal((await send("e30.e30.e30")).answer?.status, 503);
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { configViolations, filled, secretPathsOf } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, secretPathsOf, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { openidConnectFacts } from "./schema.ts";
 
 const bearer = { issuer: "https://login.test", auth_methods: ["bearer"] };
@@ -21,7 +21,7 @@ describe("the config of openid-connect", () => {
 
   it("accepts a string in place of a list of one value, because a Secret contains only strings", () => {
     const one = { ...full, client_id: "gateway", client_secret: "a secret of the client" };
-    assert.deepEqual(filled("openid-connect", one), filled("openid-connect", full));
+    assert.deepEqual(withConfigDefaults("openid-connect", one), withConfigDefaults("openid-connect", full));
   });
 
   it("accepts a secret of 32 bytes as the key of signatures, and a reference to one", () => {
@@ -41,7 +41,7 @@ describe("the config of openid-connect", () => {
   });
 
   it("names the parameters, headers and cookies that the logs must not show", () => {
-    assert.deepEqual(openidConnectFacts.secretParameters?.(filled("openid-connect", full)), [
+    assert.deepEqual(openidConnectFacts.secretParameters?.(withConfigDefaults("openid-connect", full)), [
       ...["access_token", "access-token", "x-access-token", "code", "id_token_hint"],
       ...["session", "session2", "session3", "authorization", "authorization2", "authorization3"],
     ]);

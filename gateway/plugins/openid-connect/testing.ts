@@ -7,7 +7,7 @@ import {
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { filled } from "../../../test/plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { NOW, type StubProvider } from "../../../test/plugins/stub-openid-provider.ts";
 import { openidConnect } from "./index.ts";
 
@@ -39,7 +39,7 @@ export function instanceFor(
     log: { info() {}, warn: (_facts, message) => void warnings.push(message), error() {} },
   });
   const phases = openidConnect.phases(
-    filled("openid-connect", { issuer, auth_methods: ["bearer"], display_errors: true, ...config }),
+    withConfigDefaults("openid-connect", { issuer, auth_methods: ["bearer"], display_errors: true, ...config }),
     context,
   );
   return {

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type FakeExchangeOptions, fakeConsumer } from "../../../test/plugins/fake-exchange.ts";
-import { jwkOf, type Making, NOW, SECRET, startStubProvider } from "../../../test/plugins/stub-openid-provider.ts";
+import {
+  CLIENT_SECRET,
+  jwkOf,
+  type Making,
+  NOW,
+  startStubProvider,
+} from "../../../test/plugins/stub-openid-provider.ts";
 import { instanceFor } from "./testing.ts";
 
 const alice = fakeConsumer({ id: "c-1", username: "alice", custom_id: "crm-7" });
@@ -18,7 +24,7 @@ describe("a token of openid-connect", () => {
     [
       "signed with the client's secret",
       { header: { alg: "HS256" } },
-      { enable_hs_signatures: true, client_secret: SECRET },
+      { enable_hs_signatures: true, client_secret: CLIENT_SECRET },
     ],
     ["that expired within the leeway", { claims: { exp: NOW - 5 } }, { leeway: 6 }],
     ["that becomes valid within the leeway", { claims: { nbf: NOW + 5 } }, { leeway: 5 }],
@@ -80,7 +86,7 @@ describe("a token of openid-connect", () => {
       "signed with a secret that is shorter than the hash of the algorithm",
       { header: { alg: "HS384" } },
       "the client's secret is too short for HS384",
-      { enable_hs_signatures: true, client_secret: SECRET },
+      { enable_hs_signatures: true, client_secret: CLIENT_SECRET },
     ],
     [
       "with critical headers",

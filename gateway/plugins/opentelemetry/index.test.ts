@@ -7,8 +7,8 @@ import {
   fakeExchange,
   pluginInstance,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
-import { startCollector } from "../../../test/plugins/log-servers.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
+import { startLogCollector } from "../../../test/plugins/log-servers.ts";
 
 /** The fields of opentelemetry-proto (trace/v1/trace.proto) that the tests read. */
 const definitions = protobuf.parse(`syntax = "proto3";
@@ -81,8 +81,8 @@ const proxied: FakeExchangeOptions = {
 
 /** Runs one exchange with a plugin instance. Returns the exchange, and what a collector received. */
 async function traced(context: TestContext, config: object, options: FakeExchangeOptions = {}) {
-  const { received, origin } = await startCollector(context);
-  const complete = filled("opentelemetry", { traces_endpoint: `http://${origin}/v1/traces`, ...config });
+  const { received, origin } = await startLogCollector(context);
+  const complete = withConfigDefaults("opentelemetry", { traces_endpoint: `http://${origin}/v1/traces`, ...config });
   const instance = pluginInstance("opentelemetry", complete, fakeContext({ plugin: "opentelemetry" }));
   const exchange = fakeExchange({ ...proxied, ...options });
   await instance.access?.(exchange);
@@ -180,8 +180,8 @@ describe("opentelemetry", () => {
   }
 
   it("records a request that another plugin has answered", async (context) => {
-    const { received, origin } = await startCollector(context);
-    const config = filled("opentelemetry", { traces_endpoint: `http://${origin}/` });
+    const { received, origin } = await startLogCollector(context);
+    const config = withConfigDefaults("opentelemetry", { traces_endpoint: `http://${origin}/` });
     const instance = pluginInstance("opentelemetry", config, fakeContext({ plugin: "opentelemetry" }));
     instance.log?.(fakeExchange({ timings: { started: 1, ended: 2 }, status: 401, source: "gateway" }));
     await instance.stop?.();
@@ -194,7 +194,7 @@ describe("opentelemetry", () => {
   });
 
   it("accepts endpoint, batch_span_count and batch_flush_delay, the former names of members", () => {
-    const { queue, traces_endpoint: url } = filled("opentelemetry", {
+    const { queue, traces_endpoint: url } = withConfigDefaults("opentelemetry", {
       endpoint: "http://a.test/v1/traces",
       batch_span_count: 10,
       batch_flush_delay: 2,
@@ -204,7 +204,7 @@ describe("opentelemetry", () => {
 
   it("sends up to 200 spans together by default", () => {
     for (const queue of [undefined, { max_entries: 500 }]) {
-      const config = filled("opentelemetry", { traces_endpoint: "http://a.test", ...(queue && { queue }) });
+      const config = withConfigDefaults("opentelemetry", { traces_endpoint: "http://a.test", ...(queue && { queue }) });
       assert.equal(config.queue.max_batch_size, 200);
     }
   });

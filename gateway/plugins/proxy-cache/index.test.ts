@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { DirectResponse, Exchange } from "@sluice/plugin-sdk";
 import { fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { directivesOf, secondsIn } from "./directives.ts";
 import { proxyCache } from "./index.ts";
 import { createMediaTypeMatch } from "./media-types.ts";
@@ -17,7 +17,7 @@ type Headers = Readonly<Record<string, string>>;
 function startInstance(config: object) {
   let time = START;
   const phases = proxyCache.phases(
-    filled("proxy-cache", { strategy: "memory", ...config }),
+    withConfigDefaults("proxy-cache", { strategy: "memory", ...config }),
     fakeContext({ now: () => time }),
   );
   return {

@@ -4,7 +4,7 @@ import { type BodyObserver, type DirectResponse, definePlugin, type Exchange, He
 import { createKeyOf, variantKey } from "./cache-key.ts";
 import { type Directives, directivesOf, secondsIn } from "./directives.ts";
 import { answerEndpoint } from "./endpoints.ts";
-import { bodyOf, forbidsCache, isPersonal, mayUseCache } from "./requests.ts";
+import { forbidsCache, isPersonal, mayUseCache, readRequestBody } from "./requests.ts";
 import { createStorableOf, MAX_STORED_BODY, type Storable } from "./responses.ts";
 import { type ProxyCacheConfig, proxyCacheFacts } from "./schema.ts";
 import { type CacheEntry, entryCodec, type StoredResponse } from "./stored-response.ts";
@@ -175,7 +175,7 @@ export const proxyCache = definePlugin({
         if (!mayUseCache(request, methods) || isPersonal(exchange, config)) return bypass(exchange);
         const directives = config.cache_control ? directivesOf(request.headerValues("cache-control")) : noDirectives;
         if (forbidsCache(directives)) return bypass(exchange);
-        const body = bodyOf(request);
+        const body = readRequestBody(request);
         if (body instanceof Promise) {
           return body.then((read) =>
             read === "refused" ? bypass(exchange) : lookUp(exchange, read.length === 0 ? null : read, directives),

@@ -29,7 +29,7 @@ export const forbidsCache = (directives: Directives): boolean =>
  * because its body is too long, or because it is a GET or HEAD request with a body, which has no meaning (RFC 9110
  * section 9.3.1).
  */
-export function bodyOf(request: ExchangeRequest): Buffer | null | "refused" | Promise<Buffer | "refused"> {
+export function readRequestBody(request: ExchangeRequest): Buffer | null | "refused" | Promise<Buffer | "refused"> {
   const { method } = request;
   const limit = method === "GET" || method === "HEAD" ? 0 : MAX_REQUEST_BODY;
   if (limit === 0 && request.httpVersion !== "2") return hasBody(request) ? "refused" : null;

@@ -7,7 +7,7 @@ import {
   fakeScope,
   ThreadCounters,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { rateLimiting } from "./index.ts";
 
 const START = Date.parse("2026-11-29T00:45:03.000Z");
@@ -17,7 +17,7 @@ function limiter(config: object, { counters = new ThreadCounters(), routeId = "a
   const clock = { now: START };
   const context = fakeContext({ counters, now: () => clock.now, scope: fakeScope({ routeId }) });
   const bucket = { algorithm: "bucket", limit_by: "ip", error_code: 503 };
-  const phases = rateLimiting.phases(filled("rate-limiting", { ...bucket, ...config }), context);
+  const phases = rateLimiting.phases(withConfigDefaults("rate-limiting", { ...bucket, ...config }), context);
   const send = async (options?: FakeExchangeOptions) => {
     const exchange = fakeExchange(options);
     const answer = await phases.access?.(exchange);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type FakeRequest, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { redirect } from "./index.ts";
 
 const answerTo = (config: object, request: FakeRequest = {}) =>
   redirect
-    .phases(filled("redirect", { location: "https://example.com", ...config }), fakeContext())
+    .phases(withConfigDefaults("redirect", { location: "https://example.com", ...config }), fakeContext())
     .access?.(fakeExchange(request));
 
 const kept = (location: string, request: FakeRequest) => answerTo({ location, keep_incoming_path: true }, request);
@@ -79,7 +79,11 @@ describe("redirect", () => {
 
   it("has Kong's defaults", () => {
     const location = "https://example.com";
-    assert.deepEqual(filled("redirect", { location }), { status_code: 301, location, keep_incoming_path: false });
+    assert.deepEqual(withConfigDefaults("redirect", { location }), {
+      status_code: 301,
+      location,
+      keep_incoming_path: false,
+    });
   });
 
   for (const [config, violation] of [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMetrics, fakeContext, fakeExchange, textOf } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { requestMirror } from "./index.ts";
 
 function start(config: object) {
@@ -10,7 +10,7 @@ function start(config: object) {
   let time = 0;
   const log = { info() {}, warn: (facts: object) => void logged.push(facts), error() {} };
   const context = fakeContext({ plugin: "request-mirror", log, metrics, now: () => time });
-  const { access } = requestMirror.phases(filled("request-mirror", config), context);
+  const { access } = requestMirror.phases(withConfigDefaults("request-mirror", config), context);
   return {
     logged,
     metrics,

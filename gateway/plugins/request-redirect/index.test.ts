@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type FakeRequest, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { requestRedirect } from "./index.ts";
 
 const answerTo = (config: object, request: FakeRequest) =>
-  requestRedirect.phases(filled("request-redirect", config), fakeContext()).access?.(fakeExchange(request));
+  requestRedirect.phases(withConfigDefaults("request-redirect", config), fakeContext()).access?.(fakeExchange(request));
 
 const request: FakeRequest = { headers: { host: "a.test:8000" }, path: "/old/x", query: "?q=1" };
 

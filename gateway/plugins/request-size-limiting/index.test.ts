@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type FakeRequest, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { requestSizeLimiting } from "./index.ts";
 import type { RequestSizeLimitingConfig } from "./schema.ts";
 
@@ -9,7 +9,7 @@ const MiB = 1024 * 1024;
 
 type Config = Partial<RequestSizeLimitingConfig>;
 
-const defaults = filled("request-size-limiting", {});
+const defaults = withConfigDefaults("request-size-limiting", {});
 
 const send = (config: Config, request: FakeRequest) =>
   requestSizeLimiting

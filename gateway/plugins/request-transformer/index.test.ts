@@ -6,10 +6,11 @@ import {
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { filled } from "../../../test/plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { requestTransformer } from "./index.ts";
 
-const instance = (config: object) => requestTransformer.phases(filled("request-transformer", config), fakeContext());
+const instance = (config: object) =>
+  requestTransformer.phases(withConfigDefaults("request-transformer", config), fakeContext());
 
 async function send(
   config: object,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 
 describe("the config of request-transformer", () => {
   it("has Kong's defaults", () => {
     const none = { body: [], headers: [], querystring: [] };
     const replace = { ...none, uri: null };
-    assert.deepEqual(filled("request-transformer", {}), {
+    assert.deepEqual(withConfigDefaults("request-transformer", {}), {
       http_method: null,
       remove: none,
       rename: none,

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sendRaw } from "../../../test/conformance/engine/client.ts";
 import { type FakeExchangeOptions, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { startProxyWith } from "../../../test/plugins/proxy.ts";
 import { requestValidator } from "./index.ts";
 
 /** "accepted", or the status and the message of the refusal. */
 async function answer(config: object, request: FakeExchangeOptions = {}): Promise<string> {
-  const phases = requestValidator.phases(filled("request-validator", config), fakeContext());
+  const phases = requestValidator.phases(withConfigDefaults("request-validator", config), fakeContext());
   const refusal = await phases.access?.(fakeExchange({ method: "POST", ...request }));
   return refusal === undefined ? "accepted" : `${refusal.status} ${refusal.json?.message}`;
 }

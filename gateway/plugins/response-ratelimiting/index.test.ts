@@ -9,7 +9,7 @@ import {
   fakeExchange,
   ThreadCounters,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { responseRatelimiting } from "./index.ts";
 
 const start = Date.parse("2024-02-29T13:45:50.000Z");
@@ -21,7 +21,10 @@ function startInstance(config: object, counters: Counters = new ThreadCounters()
   const log: string[] = [];
   const write = (facts: object, message: string) => void log.push(`${message} ${JSON.stringify(facts)}`);
   const context = fakeContext({ counters, now: () => clock.now, log: { info: write, warn: write, error: write } });
-  const phases = responseRatelimiting.phases(filled("response-ratelimiting", { limits, ...config }), context);
+  const phases = responseRatelimiting.phases(
+    withConfigDefaults("response-ratelimiting", { limits, ...config }),
+    context,
+  );
 
   /** Runs one exchange whose service reports these amounts. Null: the service is not reached. */
   async function send(reported: string | readonly string[] | null, options: FakeExchangeOptions = {}) {

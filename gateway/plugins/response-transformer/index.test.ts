@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type FakeExchangeOptions, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { responseTransformer } from "./index.ts";
 
-const instance = (config: object) => responseTransformer.phases(filled("response-transformer", config), fakeContext());
+const instance = (config: object) =>
+  responseTransformer.phases(withConfigDefaults("response-transformer", config), fakeContext());
 
 type Lists = Readonly<Record<string, string | readonly string[]>>;
 
@@ -177,7 +178,7 @@ describe("response-transformer", () => {
     const none = { json: [], headers: [] };
     const values = { ...none, json_types: [] };
     const defaults = { remove: none, rename: none, replace: values, add: values, append: values };
-    assert.deepEqual(filled("response-transformer", {}), defaults);
+    assert.deepEqual(withConfigDefaults("response-transformer", {}), defaults);
   });
 
   for (const [config, violation] of [

@@ -8,7 +8,7 @@ import {
   fakeCredential,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
-import { filled } from "../../../test/plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { startProxyWith } from "../../../test/plugins/proxy.ts";
 import { session } from "./index.ts";
 
@@ -278,7 +278,7 @@ const alice = fakeConsumer({ id: "c-alice", username: "alice" });
 const key = fakeCredential(alice);
 
 describe("a session", () => {
-  const phases = session.phases(filled("session", { secret }), fakeContext());
+  const phases = session.phases(withConfigDefaults("session", { secret }), fakeContext());
 
   /** The exchange of a request with this cookie, after the access phase. */
   async function used(cookie: string, options: FakeExchangeOptions) {

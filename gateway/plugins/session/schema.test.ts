@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { configViolations, filled, secretPathsOf } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, secretPathsOf, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { sessionFacts } from "./schema.ts";
 
 const secret = "a secret for the cookies of this test";
 
 describe("the config of session", () => {
   test("has Kong's defaults", () => {
-    assert.deepEqual(filled("session", { secret }), {
+    assert.deepEqual(withConfigDefaults("session", { secret }), {
       secret,
       storage: "cookie",
       audience: "default",
@@ -44,10 +44,8 @@ describe("the config of session", () => {
       cookie_httponly: false,
       cookie_persistent: true,
     };
-    const { rolling_timeout, idling_timeout, stale_ttl, cookie_same_site, cookie_http_only, remember } = filled(
-      "session",
-      { secret, rolling_timeout: 5, ...former },
-    );
+    const { rolling_timeout, idling_timeout, stale_ttl, cookie_same_site, cookie_http_only, remember } =
+      withConfigDefaults("session", { secret, rolling_timeout: 5, ...former });
     assert.deepEqual(
       [rolling_timeout, idling_timeout, stale_ttl, cookie_same_site, cookie_http_only, remember],
       [60, 0, 20, "Lax", false, true],
@@ -56,7 +54,7 @@ describe("the config of session", () => {
 
   test("marks its secret and its cookies as secret", () => {
     assert.deepEqual(secretPathsOf("session"), [["secret"]]);
-    const names = sessionFacts.secretParameters?.(filled("session", { secret }));
+    const names = sessionFacts.secretParameters?.(withConfigDefaults("session", { secret }));
     assert.deepEqual(names, ["session", "session2", "session3", "remember", "remember2", "remember3"]);
   });
 

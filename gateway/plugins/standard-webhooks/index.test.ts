@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { describe, it } from "node:test";
 import { type FakeExchangeOptions, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { standardWebhooks } from "./index.ts";
 
 const NOW = 1_700_000_000;
@@ -20,7 +20,7 @@ const signed = (timestamp = NOW): Readonly<Record<string, string>> => ({
 
 async function statusOf(options: FakeExchangeOptions, config: object = {}): Promise<number | undefined> {
   const phases = standardWebhooks.phases(
-    filled("standard-webhooks", { secret_v1: secret, ...config }),
+    withConfigDefaults("standard-webhooks", { secret_v1: secret, ...config }),
     fakeContext({ now: () => NOW * 1000 }),
   );
   return (await phases.access?.(fakeExchange({ method: "POST", body, ...options })))?.status;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { describe, it } from "node:test";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { startDatagramServer, startLogging } from "../../../test/plugins/log-servers.ts";
 
 const host = "127.0.0.1";
@@ -44,7 +44,7 @@ describe("syslog", () => {
   });
 
   it("has Kong's defaults, and the port of RFC 5426", () => {
-    const { port, facility, log_level, server_errors_severity } = filled("syslog", { host });
+    const { port, facility, log_level, server_errors_severity } = withConfigDefaults("syslog", { host });
     assert.deepEqual([port, facility, log_level, server_errors_severity], [514, "user", "info", "info"]);
   });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { configViolations } from "../../../test/plugins/filled-configs.ts";
-import { closedPort, startLineServer, startLogging } from "../../../test/plugins/log-servers.ts";
+import { refusingPort, startLineServer, startLogging } from "../../../test/plugins/log-servers.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
 const host = "127.0.0.1";
@@ -64,7 +64,7 @@ describe("tcp-log", () => {
   });
 
   it("drops records for a server that refuses connections", async (context) => {
-    const { add, stop, log, dropped } = startLogging(context, "tcp-log", { host, port: await closedPort() });
+    const { add, stop, log, dropped } = startLogging(context, "tcp-log", { host, port: await refusingPort() });
     add({ logRecord: "{}" });
     await stop();
     assert.equal(await dropped(), 1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { configViolations } from "../../../test/plugins/filled-configs.ts";
-import { closedPort, startDatagramServer, startLogging } from "../../../test/plugins/log-servers.ts";
+import { refusingPort, startDatagramServer, startLogging } from "../../../test/plugins/log-servers.ts";
 
 const host = "127.0.0.1";
 
@@ -28,7 +28,7 @@ describe("udp-log", () => {
   });
 
   it("loses records without an error if no server listens", async (context) => {
-    const { add, stop, log } = startLogging(context, "udp-log", { host, port: await closedPort() });
+    const { add, stop, log } = startLogging(context, "udp-log", { host, port: await refusingPort() });
     for (let count = 0; count < 3; count++) add({ logRecord: "{}" });
     await stop();
     assert.deepEqual(log, []);

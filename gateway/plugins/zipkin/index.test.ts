@@ -8,8 +8,8 @@ import {
   fakeExchange,
   pluginInstance,
 } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
-import { startCollector } from "../../../test/plugins/log-servers.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
+import { startLogCollector } from "../../../test/plugins/log-servers.ts";
 
 interface Span {
   readonly traceId: string;
@@ -40,8 +40,12 @@ const proxied: FakeExchangeOptions = {
 
 /** Runs one exchange with a plugin instance. Returns the exchange, and the requests and spans of a Zipkin server. */
 async function traced(context: TestContext, config: object, options: FakeExchangeOptions = {}) {
-  const { received, origin } = await startCollector(context, (response) => response.writeHead(202).end());
-  const complete = filled("zipkin", { http_endpoint: `http://${origin}/api/v2/spans`, sample_ratio: 1, ...config });
+  const { received, origin } = await startLogCollector(context, (response) => response.writeHead(202).end());
+  const complete = withConfigDefaults("zipkin", {
+    http_endpoint: `http://${origin}/api/v2/spans`,
+    sample_ratio: 1,
+    ...config,
+  });
   const instance = pluginInstance("zipkin", complete, fakeContext({ plugin: "zipkin" }));
   const exchange = fakeExchange({ ...proxied, ...options });
   await instance.access?.(exchange);
@@ -181,8 +185,8 @@ describe("zipkin", () => {
   }
 
   it("records a request that another plugin has answered", async (context) => {
-    const { received, origin } = await startCollector(context);
-    const config = filled("zipkin", { http_endpoint: `http://${origin}/`, sample_ratio: 1 });
+    const { received, origin } = await startLogCollector(context);
+    const config = withConfigDefaults("zipkin", { http_endpoint: `http://${origin}/`, sample_ratio: 1 });
     const instance = pluginInstance("zipkin", config, fakeContext({ plugin: "zipkin" }));
     instance.log?.(fakeExchange({ timings: { started: 1, ended: 2 }, status: 401 }));
     await instance.stop?.();

@@ -2,7 +2,7 @@
  * Active health checks: a node's own requests to targets at the configured intervals. Healthy and unhealthy targets
  * have separate intervals. The probe and the clock are injected.
  */
-import { type CaCertificate, type Certificate, differences, type Upstream } from "@sluice/model/serving";
+import { bucketDifferences, type CaCertificate, type Certificate, type Upstream } from "@sluice/model/serving";
 import type { Balancer } from "./balancer.ts";
 import type { HealthSignal } from "./health.ts";
 import { withoutPort } from "./host-header.ts";
@@ -68,7 +68,7 @@ export class ActiveHealthChecks {
 
   /** Checks only the targets of these balancers from now on. An unchanged interval does not restart. */
   follow(balancers: ReadonlyMap<string, Balancer>): void {
-    for (const { key, after } of differences(this.#balancers, balancers))
+    for (const { key, after } of bucketDifferences(this.#balancers, balancers))
       for (const kind of ["healthy", "unhealthy"] as const) this.#setCheckLoop(`${key} ${kind}`, kind, after);
     this.#balancers = balancers;
   }

@@ -13,14 +13,14 @@ import { HashRing } from "./algorithms/hash-ring.ts";
 import { byConnections, byLatency, LeastCost } from "./algorithms/least-cost.ts";
 import { RoundRobin } from "./algorithms/round-robin.ts";
 import {
+  HEALTHY,
   type HealthRules,
   type HealthSignal,
   type HealthState,
   hasHealthChecks,
   healthRulesOf,
-  healthy,
   nextHealthState,
-  unhealthy,
+  UNHEALTHY,
   withSharedState,
 } from "./health.ts";
 import { TargetState } from "./target-state.ts";
@@ -110,7 +110,7 @@ export class Balancer {
       }),
     ].sort(({ member: { address: a } }, { member: { address: b } }) => (a < b ? -1 : a > b ? 1 : 0));
     // Discards health and counts, so that they do not apply when health checks are enabled again.
-    if (!this.checksHealth) for (const { member } of this.entries) member.health = healthy;
+    if (!this.checksHealth) for (const { member } of this.entries) member.health = HEALTHY;
     this.#total = this.entries.reduce((sum, { weight }) => sum + weight, 0);
     this.#algorithm = algorithmOf(this);
   }
@@ -155,7 +155,7 @@ export class Balancer {
     const entry = this.entries.find(({ member }) => member.id === targetId);
     if (!this.checksHealth || entry === undefined) return false;
     if (address !== null && address !== entry.member.address) return false;
-    this.#setState(entry.member, isHealthy ? healthy : unhealthy, null);
+    this.#setState(entry.member, isHealthy ? HEALTHY : UNHEALTHY, null);
     return true;
   }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  HEALTHY,
   type HealthSignal,
   type HealthState,
   hasHealthChecks,
   healthRulesOf,
-  healthy,
   nextHealthState,
 } from "./health.ts";
 import { upstreamNamed } from "./testing.ts";
@@ -19,7 +19,7 @@ const letters: Readonly<Record<string, HealthSignal>> = {
   h: "http_failures",
 };
 /** The state after a sequence of health signals, one letter each. */
-const after = (signs: string, rules = limits, state: HealthState = healthy): HealthState =>
+const after = (signs: string, rules = limits, state: HealthState = HEALTHY): HealthState =>
   [...signs].reduce((before, letter) => nextHealthState(before, letters[letter] ?? "successes", rules), state);
 
 const runs: readonly (readonly [signs: string, fit: boolean, what: string])[] = [
@@ -56,7 +56,7 @@ test("whatever the earlier results were, enough equal results in a row determine
     const signs = Array.from({ length: 30 }, () => "scth"[random() % 4]).join("");
     assert.equal(after(`${signs}ss`).healthy, true, signs);
     assert.equal(after(`${signs}cc`).healthy, false, signs);
-    assert.deepEqual(after(`${signs}ss`), healthy);
+    assert.deepEqual(after(`${signs}ss`), HEALTHY);
   }
 });
 

@@ -17,16 +17,16 @@ export type HealthState =
   | ({ readonly healthy: true } & Readonly<Record<FailureSignal, number>>)
   | { readonly healthy: false; readonly successes: number };
 
-export const healthy: HealthState = { healthy: true, tcp_failures: 0, timeouts: 0, http_failures: 0 };
-export const unhealthy: HealthState = { healthy: false, successes: 0 };
+export const HEALTHY: HealthState = { healthy: true, tcp_failures: 0, timeouts: 0, http_failures: 0 };
+export const UNHEALTHY: HealthState = { healthy: false, successes: 0 };
 
 /**
  * Replaces a state without counts by the shared object. States from another thread are copies, and changes of state are
  * detected by object identity.
  */
 export function withSharedState(state: HealthState): HealthState {
-  if (!state.healthy) return state.successes === 0 ? unhealthy : state;
-  return state.tcp_failures + state.timeouts + state.http_failures === 0 ? healthy : state;
+  if (!state.healthy) return state.successes === 0 ? UNHEALTHY : state;
+  return state.tcp_failures + state.timeouts + state.http_failures === 0 ? HEALTHY : state;
 }
 
 /** The state after a signal; the same object when nothing changes. */
@@ -35,16 +35,16 @@ export function nextHealthState(state: HealthState, signal: HealthSignal, limits
 }
 
 function succeed(state: HealthState, limit: number): HealthState {
-  if (state.healthy || limit === 0) return state.healthy ? healthy : state;
+  if (state.healthy || limit === 0) return state.healthy ? HEALTHY : state;
   const successes = state.successes + 1;
-  return successes >= limit ? healthy : { healthy: false, successes };
+  return successes >= limit ? HEALTHY : { healthy: false, successes };
 }
 
 function fail(state: HealthState, signal: FailureSignal, limit: number): HealthState {
-  if (!state.healthy) return unhealthy;
+  if (!state.healthy) return UNHEALTHY;
   if (limit === 0) return state;
   const count = state[signal] + 1;
-  return count >= limit ? unhealthy : { ...state, [signal]: count };
+  return count >= limit ? UNHEALTHY : { ...state, [signal]: count };
 }
 
 /** One section of an upstream's healthchecks, prepared for lookups. */

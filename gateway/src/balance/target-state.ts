@@ -1,7 +1,7 @@
 /** The health and load of a target. The state survives documents in which the target keeps its id and address. */
 import { isIP } from "node:net";
 import type { Target } from "@sluice/model";
-import { type HealthState, healthy } from "./health.ts";
+import { HEALTHY, type HealthState } from "./health.ts";
 
 export class TargetState {
   /** An endpoint is not an entity: its id is its address. */
@@ -13,7 +13,7 @@ export class TargetState {
   /** Name or address, IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
-  health: HealthState = healthy;
+  health: HealthState = HEALTHY;
   /** Requests and tunnels in flight. */
   inFlight = 0;
   readonly latency = new LatencyAverage();

@@ -4,7 +4,7 @@ import type { Declarations, LoadedSettings, SettingsOf, TemporaryLogLevel } from
 import type { Logger } from "pino";
 import type { Progress } from "./terminal/progress.ts";
 
-export interface Running {
+export interface RunningCommand {
   close(): Promise<void>;
   /**
    * SIGHUP calls this function and `reloadPlugins`; null or absent: the command has no such function. If it has neither
@@ -40,7 +40,7 @@ export interface Command<Declared extends Declarations = Declarations> {
    *
    * @throws CommandError or SettingsError for errors that the user can fix; Misused for invalid arguments.
    */
-  run(call: CommandCall<SettingsOf<Declared>>): Promise<Running | number | undefined>;
+  run(call: CommandCall<SettingsOf<Declared>>): Promise<RunningCommand | number | undefined>;
 }
 
 /** A command independent of the type of its settings. */

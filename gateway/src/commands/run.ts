@@ -13,7 +13,7 @@ import {
 import { type Logger, pino } from "pino";
 import { createLog } from "../settings/create-log.ts";
 import { StoreUnavailable } from "../stores/store.ts";
-import { type Command, CommandError, Misused, type Running } from "./command.ts";
+import { type Command, CommandError, Misused, type RunningCommand } from "./command.ts";
 import { progressFor } from "./terminal/progress.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -99,7 +99,7 @@ function endWithReader(error: SystemError): void {
   process.exit();
 }
 
-function handleSignals(running: Running, log: Logger): void {
+function handleSignals(running: RunningCommand, log: Logger): void {
   const stop = async (signal: string) => {
     log.info({ signal }, "draining");
     await running.close();

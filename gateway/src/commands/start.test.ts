@@ -6,7 +6,7 @@ import { Writable } from "node:stream";
 import { after, type TestContext, test } from "node:test";
 import { loadSettings, readSettings, SettingsError, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
-import { send as ask } from "../../../test/conformance/engine/client.ts";
+import { sendRequest as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withNodeDatabase } from "../../../tools/programs/servers/embedded-database.ts";

@@ -5,7 +5,7 @@ import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
-import { caCertificateOf, serviceNamed, snapshotOf } from "./testing-entities.ts";
+import { caCertificateOf, serviceNamed, snapshotOfEntities } from "./testing-entities.ts";
 
 const tools = { plugins: new Map(), services: {} as WorkerServices };
 const passive = { unhealthy: { tcp_failures: 1 } };
@@ -24,7 +24,7 @@ interface Content {
 
 const full = { upstreams: [pool, other], targets: [a, b, far], services: [service] };
 const runtimeOf = (content: Content, previous: Runtime | null = null) =>
-  compile(previous, snapshotOf({ ...full, ...content }), tools);
+  compile(previous, snapshotOfEntities({ ...full, ...content }), tools);
 const upstreamOf = (runtime: Runtime) => {
   const upstream = runtime.upstreams.get(service.id);
   assert.ok(upstream);
@@ -40,7 +40,7 @@ test("a service whose host is an upstream's name sends requests to the upstream'
 
 test("the endpoints of a core Service take precedence over an upstream with the service's host as its name", () => {
   const endpoints = new Map([[service.id, [{ address: "10.1.1.1", port: 81 }]]]);
-  assert.deepEqual(hosts(compile(null, snapshotOf({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
+  assert.deepEqual(hosts(compile(null, snapshotOfEntities({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
 });
 
 test("an upstream may get the name of another upstream that is renamed in the same change", () => {
@@ -91,7 +91,7 @@ test("endpoints of an upstream's core Services are targets, and a change of them
   const one = { address: "10.1.0.1", port: 80, weight: 1 };
   const two = { address: "10.1.0.2", port: 81, weight: 1 };
   const snapshotWith = (...list: readonly UpstreamEndpoint[]) =>
-    snapshotOf({ ...full, targets: [a, far], upstreamEndpoints: new Map([[pool.id, list]]) });
+    snapshotOfEntities({ ...full, targets: [a, far], upstreamEndpoints: new Map([[pool.id, list]]) });
   const old = compile(null, snapshotWith(one, two), tools);
   assert.deepEqual(hosts(old), ["10.0.0.1:80", "10.1.0.1:80", "10.1.0.2:81"]);
   assert.ok(old.balancers.get(pool.id)?.setHealth("10.1.0.2:81", null, false));
@@ -108,7 +108,7 @@ test("an upstream whose id is that of a service does not give the service its en
   const twin = upstreamNamed("twin", { id: service.id });
   const upstreamEndpoints = new Map([[twin.id, [{ address: "10.1.0.1", port: 80, weight: 1 }]]]);
   const content = { ...full, upstreams: [pool, other, twin], upstreamEndpoints };
-  assert.deepEqual(hosts(compile(null, snapshotOf(content), tools)), ["10.0.0.1:80", "10.0.0.2:80"]);
+  assert.deepEqual(hosts(compile(null, snapshotOfEntities(content), tools)), ["10.0.0.1:80", "10.0.0.2:80"]);
 });
 
 for (const [host_header, host, serverName] of [
@@ -120,7 +120,7 @@ for (const [host_header, host, serverName] of [
     const upstreamEndpoints = new Map([[upstream.id, [{ address: "10.1.0.1", port: 8443, weight: 1 }]]]);
     const services = [{ ...service, protocol: "https" as const }];
     const compiled = upstreamOf(
-      compile(null, snapshotOf({ upstreams: [upstream], services, upstreamEndpoints }), tools),
+      compile(null, snapshotOfEntities({ upstreams: [upstream], services, upstreamEndpoints }), tools),
     );
     const [target] = compiled.targets;
     assert.deepEqual([target?.hostHeader ?? compiled.host, target?.serverName], [host, serverName]);

@@ -1,8 +1,8 @@
 /** Balancers of all upstream entities. A change replaces only the balancers of the upstreams that it affects. */
 import {
   BucketMap,
+  bucketDifferences,
   byId,
-  differences,
   emptySnapshot,
   type Service,
   type Snapshot,
@@ -68,12 +68,12 @@ export class Balancers {
     const { upstreams, targets, upstream_endpoints, certificates, services, ca_certificates } = now;
     const { sections, ...before } = this.#parts;
     const changed = {
-      upstreams: differences(sections.upstreams, upstreams),
-      targets: differences(sections.targets, targets),
-      endpoints: differences(sections.upstream_endpoints, upstream_endpoints),
-      certificates: differences(sections.certificates, certificates),
+      upstreams: bucketDifferences(sections.upstreams, upstreams),
+      targets: bucketDifferences(sections.targets, targets),
+      endpoints: bucketDifferences(sections.upstream_endpoints, upstream_endpoints),
+      certificates: bucketDifferences(sections.certificates, certificates),
     };
-    const changedServices = differences(sections.services, services);
+    const changedServices = bucketDifferences(sections.services, services);
     const isTrustSame = changedServices.length === 0 && sections.ca_certificates === ca_certificates;
     if (isTrustSame && Object.values(changed).every(({ length }) => length === 0)) return this;
     const groups = {

@@ -1,9 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { differences, emptySnapshot, type Snapshot, type SnapshotPlugin, type SnapshotRoute } from "@sluice/model";
+import {
+  bucketDifferences,
+  emptySnapshot,
+  type Snapshot,
+  type SnapshotPlugin,
+  type SnapshotRoute,
+} from "@sluice/model";
 import { pluginsByName } from "../../../test/plugins/fake-exchange.ts";
 import { CertificateRequests } from "./certificate-requests.ts";
-import { caCertificateOf, pluginNamed, routeNamed, serviceNamed, snapshotOf } from "./testing-entities.ts";
+import {
+  caCertificateOf,
+  pluginEntityNamed,
+  routeNamed,
+  serviceNamed,
+  snapshotOfEntities,
+} from "./testing-entities.ts";
 
 const [one, other] = [caCertificateOf("one"), caCertificateOf("other")];
 const [first, second] = [serviceNamed("first"), serviceNamed("second")];
@@ -13,18 +25,23 @@ const routes = [route("a", first, ["a.example", "B.example"]), route("b", second
 const open = route("open", first, null);
 
 const mtls = (members: Partial<SnapshotPlugin>, ...authorities: readonly { readonly id: string }[]) =>
-  pluginNamed("mtls-auth", {
+  pluginEntityNamed("mtls-auth", {
     ...members,
     config: { ca_certificates: authorities.map(({ id }) => id), send_ca_dn: authorities.length > 0 },
   });
 
 const snapshotWith = (plugins: readonly SnapshotPlugin[], all: readonly SnapshotRoute[] = routes) =>
-  snapshotOf({ services: [first, second], routes: [...all], plugins: [...plugins], caCertificates: [one, other] });
+  snapshotOfEntities({
+    services: [first, second],
+    routes: [...all],
+    plugins: [...plugins],
+    caCertificates: [one, other],
+  });
 
 const requestsOf = (snapshot: Snapshot, previous: readonly [Snapshot, CertificateRequests] | null = null) =>
   CertificateRequests.of(snapshot, {
     previous: previous?.[1] ?? null,
-    plugins: differences(previous?.[0].plugins ?? emptySnapshot.plugins, snapshot.plugins),
+    plugins: bucketDifferences(previous?.[0].plugins ?? emptySnapshot.plugins, snapshot.plugins),
     definitions: pluginsByName,
   });
 
@@ -42,7 +59,7 @@ describe("requests for certificates of clients", () => {
     ["for no server name if there is no plugin", [], routes, [null, null, null, null, null]],
     [
       "for no server name if key-auth is the only plugin",
-      [pluginNamed("key-auth")],
+      [pluginEntityNamed("key-auth")],
       routes,
       [null, null, null, null, null],
     ],
@@ -89,7 +106,7 @@ describe("requests for certificates of clients", () => {
     const requests = requestsOf(before);
     const known = requests.find("a.example");
     const after = snapshotWith(
-      [mtls(firstService, one), pluginNamed("key-auth")],
+      [mtls(firstService, one), pluginEntityNamed("key-auth")],
       [...routes, route("d", second, ["d.example"])],
     );
     const next = requestsOf(after, [before, requests]);

@@ -2,7 +2,7 @@
  * Selects the certificate for a client by the server name in its handshake (SNI, RFC 6066 section 3), on the node's own
  * TLS listener. Certificates of the document's listeners are not presented there.
  */
-import { type Certificate, differences, emptySnapshot, type Snapshot, type Sni } from "@sluice/model/serving";
+import { bucketDifferences, type Certificate, emptySnapshot, type Snapshot, type Sni } from "@sluice/model/serving";
 import { GroupIndex } from "./identities/group-index.ts";
 
 /**
@@ -41,7 +41,7 @@ export class Certificates {
   with({ certificates, snis }: Sections): Certificates {
     const before = this.#sections;
     if (before.certificates === certificates && before.snis === snis) return this;
-    return new Certificates({ certificates, snis }, this.#byName.with(differences(before.snis, snis)));
+    return new Certificates({ certificates, snis }, this.#byName.with(bucketDifferences(before.snis, snis)));
   }
 
   /** The certificate for a server name (null: client without SNI); undefined when none matches. */

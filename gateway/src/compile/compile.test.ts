@@ -6,7 +6,14 @@ import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
-import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed, snapshotOf } from "./testing-entities.ts";
+import {
+  consumerNamed,
+  keyCredential,
+  pluginEntityNamed,
+  routeNamed,
+  serviceNamed,
+  snapshotOfEntities,
+} from "./testing-entities.ts";
 
 interface Made extends PluginPhases {
   readonly scope: PluginScope;
@@ -22,7 +29,7 @@ const [first, second] = ["first", "second"].map((name) =>
   routeNamed(name, { paths: [`/${name}`], service: { id: service.id } }),
 );
 assert.ok(first && second);
-const content = { services: [service], routes: [first, second], plugins: [pluginNamed("cors")] };
+const content = { services: [service], routes: [first, second], plugins: [pluginEntityNamed("cors")] };
 
 const request = (path: string) => ({
   method: "GET",
@@ -38,7 +45,7 @@ const matched = (runtime: Runtime, path: string) => runtime.match(request(path))
 const with_ = (snapshot: Snapshot, members: Partial<Snapshot>): Snapshot => ({ ...snapshot, ...members });
 
 test("unchanged upstreams, routes and plugin instances are shared with the previous runtime", () => {
-  const before = snapshotOf(content);
+  const before = snapshotOfEntities(content);
   const old = compile(null, before, tools);
   const changed = { ...second, paths: ["/moved"] };
   const next = compile(old, with_(before, { routes: new Map(before.routes).set(second.id, changed) }), tools);
@@ -52,9 +59,12 @@ test("unchanged upstreams, routes and plugin instances are shared with the previ
 });
 
 test("only a changed plugin gets a new instance", () => {
-  const before = snapshotOf({ ...content, plugins: [pluginNamed("cors"), pluginNamed("prometheus")] });
+  const before = snapshotOfEntities({
+    ...content,
+    plugins: [pluginEntityNamed("cors"), pluginEntityNamed("prometheus")],
+  });
   const old = compile(null, before, tools);
-  const changed = pluginNamed("cors", { config: { max_age: 1 } });
+  const changed = pluginEntityNamed("cors", { config: { max_age: 1 } });
   const next = compile(old, with_(before, { plugins: new Map(before.plugins).set(changed.id, changed) }), tools);
   const instances = (runtime: Runtime) =>
     runtime.compiledRoute(first.id)?.chains.http.base.steps.map((step) => step.phases);
@@ -63,7 +73,7 @@ test("only a changed plugin gets a new instance", () => {
 });
 
 test("routes use the new version of a changed service", () => {
-  const before = snapshotOf(content);
+  const before = snapshotOfEntities(content);
   const old = compile(null, before, tools);
   const moved = { ...service, port: 9090 };
   const next = compile(old, with_(before, { services: new Map([[service.id, moved]]) }), tools);
@@ -72,7 +82,7 @@ test("routes use the new version of a changed service", () => {
 
 test("routes of a disabled service match no requests until it is enabled; routes without a service match", () => {
   const bare = routeNamed("bare", { paths: ["/bare"] });
-  const before = snapshotOf({ ...content, services: [{ ...service, enabled: false }], routes: [first, bare] });
+  const before = snapshotOfEntities({ ...content, services: [{ ...service, enabled: false }], routes: [first, bare] });
   const off = compile(null, before, tools);
   assert.deepEqual([matched(off, "/first"), matched(off, "/bare")], [null, "bare"]);
   const on = compile(off, with_(before, { services: new Map([[service.id, service]]) }), tools);
@@ -80,14 +90,14 @@ test("routes of a disabled service match no requests until it is enabled; routes
 });
 
 test("compiling a snapshot that holds an unknown plugin throws, and the previous runtime is unaffected", () => {
-  let current = compile(null, snapshotOf(content), tools);
+  let current = compile(null, snapshotOfEntities(content), tools);
   const kept = current;
-  const broken = snapshotOf({ ...content, plugins: [pluginNamed("no-such-plugin")] });
+  const broken = snapshotOfEntities({ ...content, plugins: [pluginEntityNamed("no-such-plugin")] });
   assert.throws(() => {
     current = compile(kept, broken, tools);
   }, /unknown plugin no-such-plugin/);
   assert.equal(current, kept);
-  current = compile(kept, snapshotOf({}), tools);
+  current = compile(kept, snapshotOfEntities({}), tools);
   assert.equal(matched(current, "/first"), null);
 });
 
@@ -104,8 +114,15 @@ test("a credential is valid in its namespaces until it expires; a consumer is fo
       identities.credential("keyauth_credentials", credential._sluice?.key_hash ?? "", route),
       identities.credentialById(credential.id, route),
     );
-  const [anywhere, scoped] = [credentialOf(demo, "a", { ttl: 10 }), credentialOf(demo, "b", { namespaces: ["team"] })];
-  const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [anywhere, scoped] }), tools);
+  const [anywhere, scoped] = [
+    keyCredential(demo, "a", { ttl: 10 }),
+    keyCredential(demo, "b", { namespaces: ["team"] }),
+  ];
+  const { identities } = compile(
+    null,
+    snapshotOfEntities({ consumers: [demo], credentials: [anywhere, scoped] }),
+    tools,
+  );
   const inTeam = routeNamed("team", { _sluice: { namespace: "team" } });
   // The credential was created at an unknown time in second 0, and its ttl is 10 s: it expires when second 11 begins.
   clock = 10_999;
@@ -121,9 +138,13 @@ test("a credential is valid in its namespaces until it expires; a consumer is fo
 
 test("whyInvalid returns the reason why a credential is not valid for a route", () => {
   const demo = consumerNamed("demo");
-  const expiring = credentialOf(demo, "a", { ttl: 10 });
-  const scoped = credentialOf(demo, "b", { namespaces: ["team", "lab"] });
-  const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [expiring, scoped] }), tools);
+  const expiring = keyCredential(demo, "a", { ttl: 10 });
+  const scoped = keyCredential(demo, "b", { namespaces: ["team", "lab"] });
+  const { identities } = compile(
+    null,
+    snapshotOfEntities({ consumers: [demo], credentials: [expiring, scoped] }),
+    tools,
+  );
   const reason = ({ _sluice }: SnapshotCredential, namespace: string) =>
     identities.whyInvalid("keyauth_credentials", _sluice?.key_hash ?? "", routeNamed("r", { _sluice: { namespace } }));
   clock = 10_999;
@@ -145,17 +166,17 @@ test("a consumer is found by its custom_id, also after changes", () => {
     custom_id: "crm-7",
   }));
   assert.ok(one && two);
-  const before = compile(null, snapshotOf({ consumers: [one, consumerNamed("other")] }), tools);
+  const before = compile(null, snapshotOfEntities({ consumers: [one, consumerNamed("other")] }), tools);
   assert.equal(before.identities.consumerByCustomId("crm-7"), one);
   assert.equal(before.identities.consumerByCustomId("one"), undefined);
-  const after = compile(before, snapshotOf({ consumers: [two] }), tools);
+  const after = compile(before, snapshotOfEntities({ consumers: [two] }), tools);
   assert.equal(after.identities.consumerByCustomId("crm-7"), two);
   assert.equal(before.identities.consumerByCustomId("crm-7"), one);
-  assert.equal(compile(after, snapshotOf({}), tools).identities.consumerByCustomId("crm-7"), undefined);
+  assert.equal(compile(after, snapshotOfEntities({}), tools).identities.consumerByCustomId("crm-7"), undefined);
 });
 
 test("upstreams are found by the id or name of their service, also after a change; disabled services have none", () => {
-  const before = snapshotOf({ services: [service] });
+  const before = snapshotOfEntities({ services: [service] });
   const old = compile(null, before, tools);
   const named = (runtime: Runtime, idOrName: string) => runtime.upstreams.named(idOrName)?.service.host ?? null;
   assert.deepEqual(

@@ -3,7 +3,7 @@
  * difference between the two snapshots. Upstreams and the plugin chains of routes are built by the first request that
  * needs them.
  */
-import { differences, type Snapshot } from "@sluice/model/serving";
+import { bucketDifferences, type Snapshot } from "@sluice/model/serving";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
@@ -58,7 +58,7 @@ class CompiledRuntime implements Runtime {
   constructor(previous: CompiledRuntime | null, snapshot: Snapshot, tools: CompileTools) {
     const before = previous?.snapshot;
     const changed = <Value>(collection: (of: Snapshot) => ReadonlyMap<string, Value>) =>
-      differences(before ? collection(before) : new Map<string, Value>(), collection(snapshot));
+      bucketDifferences(before ? collection(before) : new Map<string, Value>(), collection(snapshot));
     const routes = changed((of) => of.routes);
     const plugins = changed((of) => of.plugins);
     this.snapshot = snapshot;

@@ -6,8 +6,8 @@ import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
-import { beginning, type Step, stepped } from "./testing-changes.ts";
-import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed } from "./testing-entities.ts";
+import { beginning, type ChangeStep, stepped } from "./testing-changes.ts";
+import { consumerNamed, keyCredential, pluginEntityNamed, routeNamed, serviceNamed } from "./testing-entities.ts";
 
 const MANY = 1000;
 
@@ -19,14 +19,18 @@ const phases = () => {
 const plugins = pluginsWithPhases(phases);
 const tools = { plugins, services: { now: () => 0 } as WorkerServices };
 
-const put = (section: Step["section"], value: { readonly id: string }): Step => ({ section, key: value.id, value });
+const put = (section: ChangeStep["section"], value: { readonly id: string }): ChangeStep => ({
+  section,
+  key: value.id,
+  value,
+});
 const pool = upstreamNamed("pool");
 const service = (at: number, members = {}) =>
   serviceNamed(`s${at}`, { host: at % 2 === 0 ? "pool" : "up", ...members });
 const route = (at: number, members = {}) =>
   routeNamed(`r${at}`, { hosts: [`h${at % 50}.test`], paths: [`/${at}`], service: { id: service(at).id }, ...members });
 const consumer = (at: number) => consumerNamed(`c${at}`);
-const limit = (at: number, config = {}) => pluginNamed("rate-limiting", { route: { id: route(at).id }, config });
+const limit = (at: number, config = {}) => pluginEntityNamed("rate-limiting", { route: { id: route(at).id }, config });
 
 const full: Snapshot = stepped(
   beginning,
@@ -35,26 +39,26 @@ const full: Snapshot = stepped(
     put("routes", route(at)),
     put("plugins", limit(at)),
     put("consumers", consumer(at)),
-    put("keyauth_credentials", credentialOf(consumer(at), `k${at}`)),
+    put("keyauth_credentials", keyCredential(consumer(at), `k${at}`)),
     put("upstreams", at === 0 ? pool : upstreamNamed(`u${at}`)),
     put("targets", targetOf(pool, `10.0.${at >> 8}.${at & 255}:80`)),
   ]).flat(),
 );
 
-const endpoints: Step = { section: "endpoints", key: service(1).id, value: [{ address: "10.1.0.1", port: 80 }] };
-const gone = ({ section, key }: Step): Step => ({ section, key, value: undefined });
+const endpoints: ChangeStep = { section: "endpoints", key: service(1).id, value: [{ address: "10.1.0.1", port: 80 }] };
+const gone = ({ section, key }: ChangeStep): ChangeStep => ({ section, key, value: undefined });
 
 /** Changes, with the number of plugin instances that each creates. */
-const changes: readonly (readonly [what: string, change: Step, plugins: number])[] = [
+const changes: readonly (readonly [what: string, change: ChangeStep, plugins: number])[] = [
   ["an added route", put("routes", route(MANY)), 0],
   ["the removal of a route", gone(put("routes", route(1))), 0],
   ["a disabled service", put("services", service(1, { enabled: false })), 0],
   ["a changed plugin of a route", put("plugins", limit(1, { minute: 1 })), 1],
-  ["an added plugin of a service", put("plugins", pluginNamed("cors", { service: { id: service(1).id } })), 1],
-  ["an added global plugin", put("plugins", pluginNamed("cors")), 1],
-  ["an added plugin of a consumer", put("plugins", pluginNamed("cors", { consumer: { id: consumer(1).id } })), 1],
+  ["an added plugin of a service", put("plugins", pluginEntityNamed("cors", { service: { id: service(1).id } })), 1],
+  ["an added global plugin", put("plugins", pluginEntityNamed("cors")), 1],
+  ["an added plugin of a consumer", put("plugins", pluginEntityNamed("cors", { consumer: { id: consumer(1).id } })), 1],
   ["an added consumer", put("consumers", consumer(MANY)), 0],
-  ["an added credential", put("keyauth_credentials", credentialOf(consumer(1), "new")), 0],
+  ["an added credential", put("keyauth_credentials", keyCredential(consumer(1), "new")), 0],
   ["added endpoints of a core Service", endpoints, 0],
   ["an added target", put("targets", targetOf(pool, "10.9.9.9:80")), 0],
 ];

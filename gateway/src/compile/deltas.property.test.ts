@@ -10,7 +10,7 @@ import { randomCases } from "../../../tools/stages/random-cases.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "./runtime.ts";
-import { beginning, changes, names, stepped } from "./testing-changes.ts";
+import { beginning, names, randomChanges, stepped } from "./testing-changes.ts";
 import { consumerNamed, idOf } from "./testing-entities.ts";
 
 interface Made extends PluginPhases {
@@ -85,7 +85,7 @@ function summaryOf(runtime: Runtime) {
 
 test("after any changes a runtime behaves like a runtime compiled from scratch, and the previous runtime is unchanged", () => {
   fc.assert(
-    fc.property(changes, (all) => {
+    fc.property(randomChanges, (all) => {
       let snapshot: Snapshot = beginning;
       let runtime = compile(null, snapshot, tools);
       let before = summaryOf(runtime);
@@ -105,7 +105,7 @@ test("after any changes a runtime behaves like a runtime compiled from scratch, 
 
 test("after any changes a target counts as served if and only if one of the upstreams contains it", () => {
   fc.assert(
-    fc.property(changes, (all) => {
+    fc.property(randomChanges, (all) => {
       let snapshot: Snapshot = beginning;
       let runtime = compile(null, snapshot, tools);
       const seen = new Map<string, UpstreamTarget>();

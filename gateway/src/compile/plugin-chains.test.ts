@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Consumer, type ConsumerGroup, differences, type Plugin } from "@sluice/model";
+import { bucketDifferences, type Consumer, type ConsumerGroup, type Plugin } from "@sluice/model";
 import type { PluginContext, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
@@ -13,9 +13,9 @@ import {
   groupNamed,
   idOf,
   membershipOf,
-  pluginNamed,
+  pluginEntityNamed,
   routeNamed,
-  snapshotOf,
+  snapshotOfEntities,
 } from "./testing-entities.ts";
 
 interface Made extends PluginPhases {
@@ -49,14 +49,14 @@ const precedence: readonly (readonly (keyof typeof own)[])[] = [
 ];
 
 const attached = (name: string, to: readonly (keyof typeof own)[], members: Partial<Plugin> = {}) =>
-  pluginNamed(name, { ...Object.fromEntries(to.map((kind) => [kind, own[kind]])), ...members });
+  pluginEntityNamed(name, { ...Object.fromEntries(to.map((kind) => [kind, own[kind]])), ...members });
 
 /** Pairs of a consumer and a group to which the consumer belongs. */
 type Members = readonly (readonly [Consumer, ConsumerGroup])[];
 
 function groupsOf(members: Members): ConsumerGroups {
   const { memberships } = CompiledIdentities.of(
-    snapshotOf({ memberships: members.map(([consumer, group]) => membershipOf(consumer, group)) }),
+    snapshotOfEntities({ memberships: members.map(([consumer, group]) => membershipOf(consumer, group)) }),
     { previous: null, now: Date.now },
   );
   return new ConsumerGroups(memberships, new Map(members.map(([, group]) => [group.id, group])));
@@ -65,12 +65,12 @@ function groupsOf(members: Members): ConsumerGroups {
 const changing = (plugins: PluginChanges["plugins"]): PluginChanges => ({
   plugins,
   vaults: [],
-  snapshot: snapshotOf({}),
+  snapshot: snapshotOfEntities({}),
 });
 
 const tableOf = (all: readonly Plugin[], members: Members = [[demo, gold]]) =>
   PluginTable.empty
-    .with(changing(differences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin])))), tools)
+    .with(changing(bucketDifferences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin])))), tools)
     .withGroups(groupsOf(members));
 
 /** The name of each plugin in the chain and the scope of its instance, in the order of the chain. */
@@ -100,7 +100,7 @@ for (const [place, scope] of precedence.entries()) {
 
 const [alpha, beta] = [groupNamed("alpha"), groupNamed("beta")];
 const ofGroup = (group: ConsumerGroup, members: Partial<Plugin> = {}) =>
-  pluginNamed("rate-limiting", { consumer_group: { id: group.id }, ...members });
+  pluginEntityNamed("rate-limiting", { consumer_group: { id: group.id }, ...members });
 /** The ids of the groups whose plugins run for the consumer. */
 const groupsIn = (table: PluginTable, consumer = demo) =>
   new RoutePlugins(table, route).http
@@ -213,10 +213,10 @@ test("a plugin acts on requests of its protocols only; to other requests an inst
 test("plugins of other routes, services and consumers do not apply", () => {
   const strange = { id: idOf("strange") };
   const table = tableOf([
-    pluginNamed("cors", { route: strange }),
-    pluginNamed("cors", { service: strange }),
-    pluginNamed("cors", { consumer: strange }),
-    pluginNamed("cors", { route: own.route, service: strange }),
+    pluginEntityNamed("cors", { route: strange }),
+    pluginEntityNamed("cors", { service: strange }),
+    pluginEntityNamed("cors", { consumer: strange }),
+    pluginEntityNamed("cors", { route: own.route, service: strange }),
   ]);
   assert.deepEqual(namesIn(new RoutePlugins(table, route).http.identified(demo, afterAuth)), []);
 });
@@ -242,9 +242,13 @@ const additions: readonly (readonly [what: string, Plugin, boolean])[] = [
   ["a global plugin", attached("cors", []), true],
   ["a plugin of the service", attached("cors", ["service"]), true],
   ["a plugin of the route and its service", attached("cors", ["route", "service"]), true],
-  ["a plugin of another service", pluginNamed("cors", { service: other }), false],
-  ["a plugin of another route of the service", pluginNamed("cors", { service, route: other }), false],
-  ["a plugin of the route with another service", pluginNamed("cors", { service: other, route: own.route }), false],
+  ["a plugin of another service", pluginEntityNamed("cors", { service: other }), false],
+  ["a plugin of another route of the service", pluginEntityNamed("cors", { service, route: other }), false],
+  [
+    "a plugin of the route with another service",
+    pluginEntityNamed("cors", { service: other, route: own.route }),
+    false,
+  ],
 ];
 for (const [what, plugin, changes] of additions) {
   test(`${what} ${changes ? "changes" : "does not change"} a route's chains`, () => {
@@ -265,7 +269,7 @@ test("if a second plugin replaces the consumer, plugins that have run stay in th
       attached("request-size-limiting", ["consumer"]),
       attached("rate-limiting", []),
       attached("response-transformer", ["consumer"]),
-      pluginNamed("request-transformer", { consumer: { id: other.id } }),
+      pluginEntityNamed("request-transformer", { consumer: { id: other.id } }),
     ],
     [],
   );

@@ -9,10 +9,10 @@
  */
 import {
   BucketMap,
+  bucketDifferences,
   byId,
   type Consumer,
   type Difference,
-  differences,
   type Snapshot,
   type SnapshotPlugin,
   type SnapshotRoute,
@@ -123,7 +123,7 @@ export class PluginTable {
     const loaded = this.#loaded.with([...changes].map(([id, plugin]) => [id, load(plugin)] as const));
     if (loaded === this.#loaded)
       return vaults === this.#indexes.vaults ? this : new PluginTable({ ...this.#indexes, vaults });
-    const changed = differences(this.#loaded, loaded);
+    const changed = bucketDifferences(this.#loaded, loaded);
     const before = this.withConsumer;
     const byScope = before.byScope.with(changed);
     const withConsumer =
@@ -161,7 +161,7 @@ export class PluginTable {
 
   /** The instances in which this table differs from a previous one. */
   changesSince(previous: PluginTable): InstanceChanges {
-    const changed = differences(previous.#loaded, this.#loaded);
+    const changed = bucketDifferences(previous.#loaded, this.#loaded);
     return {
       added: changed.flatMap(({ after }) => after?.instance ?? []),
       removed: changed.flatMap(({ before }) => before?.instance ?? []),

@@ -13,9 +13,9 @@ import {
   caCertificateOf,
   certificateNamed,
   consumerNamed,
-  credentialOf,
   idOf,
-  pluginNamed,
+  keyCredential,
+  pluginEntityNamed,
   routeNamed,
   serviceNamed,
   vaultNamed,
@@ -24,7 +24,7 @@ import {
 type Section = Exclude<keyof Snapshot, "hash">;
 
 /** Sets the value at a key of a section; undefined removes the value. */
-export interface Step {
+export interface ChangeStep {
   readonly section: Section;
   readonly key: string;
   readonly value: object | undefined;
@@ -54,7 +54,7 @@ const referring = (kind: string, among: readonly string[]) =>
 const put = <Value extends object>(section: Section, values: fc.Arbitrary<readonly [key: string, value: Value]>) =>
   fc
     .tuple(values, fc.integer({ min: 0, max: 3 }))
-    .map(([[key, value], luck]): Step => ({ section, key, value: luck === 0 ? undefined : value }));
+    .map(([[key, value], luck]): ChangeStep => ({ section, key, value: luck === 0 ? undefined : value }));
 
 const authorityIds = names.authorities.map((name) => caCertificateOf("", name).id);
 /** A config of rate-limiting whose Redis user name is in the vault. The other plugins have no such member. */
@@ -66,7 +66,7 @@ const referringTo = (vault: string) => ({
 
 const certificateIds = names.certificates.map((name) => idOf(`certificate ${name}`));
 
-const steps: readonly fc.Arbitrary<Step>[] = [
+const steps: readonly fc.Arbitrary<ChangeStep>[] = [
   put(
     "services",
     fc
@@ -110,7 +110,7 @@ const steps: readonly fc.Arbitrary<Step>[] = [
         protocols: one([["http", "https"] as const, ["https"] as const]),
       })
       .map(({ name, protocols, ...members }) => {
-        const plugin = pluginNamed(name, { ...members, protocols: [...protocols] });
+        const plugin = pluginEntityNamed(name, { ...members, protocols: [...protocols] });
         return [plugin.id, plugin] as const;
       }),
   ),
@@ -130,7 +130,7 @@ const steps: readonly fc.Arbitrary<Step>[] = [
     fc
       .record({ name: one(["d0", "d1", "d2"]), key: one(names.keys), owner: one(names.consumers) })
       .map(({ name, key, owner }) => {
-        const credential = { ...credentialOf(consumerNamed(owner), key), id: idOf(name) };
+        const credential = { ...keyCredential(consumerNamed(owner), key), id: idOf(name) };
         return [credential.id, credential] as const;
       }),
   ),
@@ -210,13 +210,13 @@ const steps: readonly fc.Arbitrary<Step>[] = [
 ];
 
 /** Successive changes, each of a few steps. */
-export const changes: fc.Arbitrary<readonly (readonly Step[])[]> = fc.array(
+export const randomChanges: fc.Arbitrary<readonly (readonly ChangeStep[])[]> = fc.array(
   fc.array(fc.oneof(...steps), { minLength: 1, maxLength: 4 }),
   { minLength: 1, maxLength: 30 },
 );
 
 /** The snapshot after a change; unchanged parts are shared. The snapshot is not checked: references may be dangling. */
-export function stepped(before: Snapshot, change: readonly Step[]): Snapshot {
+export function stepped(before: Snapshot, change: readonly ChangeStep[]): Snapshot {
   const next: Record<string, unknown> = { ...before };
   for (const { section, key, value } of change) {
     const map = next[section] as ReadonlyMap<string, object>;

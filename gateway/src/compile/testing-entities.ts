@@ -75,7 +75,7 @@ export const routeNamed = (name: string, members: Partial<SnapshotRoute> = {}): 
   ...members,
 });
 
-export const pluginNamed = (name: string, members: Partial<Plugin> = {}): Plugin => ({
+export const pluginEntityNamed = (name: string, members: Partial<Plugin> = {}): Plugin => ({
   id: idOf(
     `plugin ${name} ${JSON.stringify([members.route, members.service, members.consumer, members.consumer_group])}`,
   ),
@@ -133,7 +133,7 @@ export const membershipOf = (
   tags: null,
 });
 
-export const credentialOf = (
+export const keyCredential = (
   consumer: Consumer,
   key: string,
   members: Partial<SnapshotCredential<"keyauth_credentials">> & { readonly namespaces?: readonly string[] } = {},
@@ -170,7 +170,7 @@ export const caCertificateOf = (cert: string, name = cert): CaCertificate => ({
 });
 
 /** A snapshot of these entities. Its hash is made up: nothing under test reads it. */
-export function snapshotOf(content: {
+export function snapshotOfEntities(content: {
   readonly certificates?: readonly SnapshotCertificate[];
   readonly caCertificates?: readonly CaCertificate[];
   readonly snis?: readonly Sni[];

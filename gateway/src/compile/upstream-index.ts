@@ -2,7 +2,7 @@
  * Upstreams by service. An upstream is built by the first request that needs it, and reused until one of its inputs
  * changes. So a change costs nothing here, however many services it affects.
  */
-import { differences, type Service, type Snapshot } from "@sluice/model/serving";
+import { bucketDifferences, type Service, type Snapshot } from "@sluice/model/serving";
 import { authoritiesOf, isSameAuthorities } from "./authorities.ts";
 import type { Balancers } from "./balancers.ts";
 import { GroupIndex } from "./identities/group-index.ts";
@@ -51,7 +51,7 @@ export class CompiledUpstreams implements UpstreamIndex {
     if (isSame) return previous;
     const next = new CompiledUpstreams(sections, balancers, previous.#known);
     const names = previous.#names;
-    next.#names = names === null ? null : names.with(differences(before.services, services));
+    next.#names = names === null ? null : names.with(bucketDifferences(before.services, services));
     return next;
   }
 
@@ -68,7 +68,9 @@ export class CompiledUpstreams implements UpstreamIndex {
 
   named(idOrName: string): ServiceUpstream | null {
     const { services } = this.#sections;
-    this.#names ??= new GroupIndex<Service>(({ name }) => name ?? undefined).with(differences(new Map(), services));
+    this.#names ??= new GroupIndex<Service>(({ name }) => name ?? undefined).with(
+      bucketDifferences(new Map(), services),
+    );
     const id = services.has(idOrName) ? idOrName : this.#names.of(idOrName)[0]?.id;
     const upstream = id === undefined ? null : this.get(id);
     return upstream?.service.enabled ? upstream : null;

@@ -5,7 +5,7 @@ import { checkConfig, type Plugin, type Snapshot, type Vault } from "@sluice/mod
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import { fakeExchange, fakeServices, pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import { compile } from "./compile.ts";
-import { pluginNamed, routeNamed, snapshotOf, vaultNamed } from "./testing-entities.ts";
+import { pluginEntityNamed, routeNamed, snapshotOfEntities, vaultNamed } from "./testing-entities.ts";
 
 interface Made extends PluginPhases {
   readonly key: unknown;
@@ -16,7 +16,10 @@ const variables = { A_KEY: "of-a", B_KEY: "of-b", KEY: "without-prefix" };
 const tools = { plugins, services: fakeServices({ vault: { allowed: ["*"], variables } }) };
 
 const loggly = (name: string, key: string): Plugin =>
-  pluginNamed("loggly", { id: name.padEnd(36, "0"), config: checkConfig("loggly", { key }).value ?? assert.fail() });
+  pluginEntityNamed("loggly", {
+    id: name.padEnd(36, "0"),
+    config: checkConfig("loggly", { key }).value ?? assert.fail(),
+  });
 const [mine, other, plain] = [
   loggly("mine", "{vault://mine/key}"),
   loggly("other", "{vault://other/key}"),
@@ -24,7 +27,8 @@ const [mine, other, plain] = [
 ];
 const all = [mine, other, plain];
 
-const snapshotWith = (vaults: readonly Vault[], of: readonly Plugin[] = all) => snapshotOf({ plugins: of, vaults });
+const snapshotWith = (vaults: readonly Vault[], of: readonly Plugin[] = all) =>
+  snapshotOfEntities({ plugins: of, vaults });
 
 /** After the change: each plugin's key (null: no instance), and the numbers of added and removed instances. */
 function changed(before: Snapshot, after: Snapshot) {
@@ -76,7 +80,7 @@ test("a plugin gets a single new instance if it and its vault change together, a
 
 test("a plugin that refers to a vault that does not exist answers 503, and the reason names the vault", () => {
   const route = routeNamed("r");
-  const runtime = compile(null, snapshotOf({ plugins: [mine], routes: [route] }), tools);
+  const runtime = compile(null, snapshotOfEntities({ plugins: [mine], routes: [route] }), tools);
   const [step] = runtime.compiledRoute(route.id)?.chains.http.base.steps ?? [];
   const answer = step?.phases.access?.(fakeExchange());
   assert.partialDeepStrictEqual(answer, { status: 503 });

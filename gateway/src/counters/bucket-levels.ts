@@ -36,7 +36,7 @@ export const isOverfull = (rest: number, bucket: Bucket): boolean =>
 export const admits = (level: number, { burst }: Bucket): boolean => level <= burst * UNITS_PER_REQUEST;
 
 /** @param levels In units */
-export const filled = (admitted: boolean, levels: readonly number[]): Filled => ({
+export const filledResult = (admitted: boolean, levels: readonly number[]): Filled => ({
   admitted,
   levels: levels.map((level) => level / UNITS_PER_REQUEST),
 });

@@ -20,7 +20,7 @@ import {
 } from "@sluice/plugin-sdk";
 import { BUCKET_GRACE, type CounterKey, CounterTable } from "../shared-memory/counter-table.ts";
 import { HASH_KEY_WORDS, keyedHash } from "../shared-memory/keyed-hash.ts";
-import { admits, filled, fullLevel, isOverfull, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
+import { admits, filledResult, fullLevel, isOverfull, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
 
 /** Sent to workers in a message. */
 export interface CountersMemory {
@@ -106,20 +106,20 @@ export class SharedCounters implements Counters {
     const slots = buckets.map((bucket) => this.#slots.find(this.#bucketKeyOf(bucket, now)));
     for (const [at, bucket] of buckets.entries()) this.#correct(slots[at] ?? 0, bucket, now);
     const seen = buckets.map((bucket, at) => this.#levelAt(slots[at] ?? 0, bucket, now));
-    if (!buckets.every((bucket, at) => admits(seen[at] ?? 0, bucket))) return filled(false, seen);
+    if (!buckets.every((bucket, at) => admits(seen[at] ?? 0, bucket))) return filledResult(false, seen);
     const levels: number[] = [];
     for (const [at, bucket] of buckets.entries()) {
       const level = this.#fillOne(slots[at] ?? 0, bucket, now);
       if (level === null) {
         for (const slot of slots.slice(0, at)) this.#unfill(slot);
-        return filled(
+        return filledResult(
           false,
           buckets.map((each, index) => this.#levelAt(slots[index] ?? 0, each, now)),
         );
       }
       levels.push(level);
     }
-    return filled(true, levels);
+    return filledResult(true, levels);
   }
 
   levels(buckets: readonly Bucket[], now: number): readonly number[] {

@@ -1,6 +1,6 @@
 /** Leaky buckets of `policy: local` for a single worker in the control thread. */
 import type { Bucket, Filled } from "@sluice/plugin-sdk";
-import { admits, filled, fullLevel, isOverfull, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
+import { admits, filledResult, fullLevel, isOverfull, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
 import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 
 interface StoredBucket {
@@ -40,10 +40,10 @@ export class ThreadBuckets {
   fill(buckets: readonly Bucket[], now: number): Filled {
     for (const bucket of buckets) this.#correct(bucket, now);
     const levels = buckets.map((bucket) => this.#level(bucket, now));
-    if (!buckets.every((bucket, at) => admits(levels[at] ?? 0, bucket))) return filled(false, levels);
+    if (!buckets.every((bucket, at) => admits(levels[at] ?? 0, bucket))) return filledResult(false, levels);
     const after = levels.map((level) => level + UNITS_PER_REQUEST);
     for (const [at, bucket] of buckets.entries()) this.#store(bucket, now, after[at] ?? 0);
-    return filled(true, after);
+    return filledResult(true, after);
   }
 
   levels(buckets: readonly Bucket[], now: number): readonly number[] {

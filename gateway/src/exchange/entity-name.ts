@@ -8,11 +8,11 @@ export interface NamedEntity {
 }
 
 /** A consumer's name is its user name. */
-export const nameOf = (entity: NamedEntity): EntityName => ({
+export const idAndNameOf = (entity: NamedEntity): EntityName => ({
   id: entity.id,
   name: entity.name ?? entity.username ?? null,
 });
 
 /** Whether the entity has this id or name; if null, the filter is off, and the result is true. */
 export const isNamed = (entity: NamedEntity | null, wanted: string | null): boolean =>
-  wanted === null || (entity !== null && (entity.id === wanted || nameOf(entity).name === wanted));
+  wanted === null || (entity !== null && (entity.id === wanted || idAndNameOf(entity).name === wanted));

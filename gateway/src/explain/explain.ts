@@ -7,7 +7,7 @@ import type { ExplainedCounter, ExplainRequest, Explanation } from "@sluice/mode
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { ReasonToRefuse } from "../balance/health-report.ts";
 import type { PluginTools, Runtime } from "../compile/runtime.ts";
-import { nameOf } from "../exchange/entity-name.ts";
+import { idAndNameOf } from "../exchange/entity-name.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
 import type { IncomingRequest } from "../proxy/exchange/request.ts";
@@ -231,9 +231,9 @@ async function describeResult(
       real_ip_header: settings.realIpHeader,
     },
     listener: request && (runtime.listeners.listenerFor(request)?.name ?? null),
-    route: exchange && nameOf(exchange.route),
-    service: exchange?.service ? nameOf(exchange.service) : null,
-    consumer: exchange?.consumer ? nameOf(exchange.consumer) : null,
+    route: exchange && idAndNameOf(exchange.route),
+    service: exchange?.service ? idAndNameOf(exchange.service) : null,
+    consumer: exchange?.consumer ? idAndNameOf(exchange.consumer) : null,
     plugins: listed,
     upstream,
     response: response && {

@@ -3,7 +3,7 @@ import type { Consumer, ExplainedPlugin, PluginResult, Snapshot, SnapshotPlugin 
 import type { DirectResponse, Exchange, PluginPhases } from "@sluice/plugin-sdk";
 import { protocolOf, withSteps } from "../compile/plugin-chains.ts";
 import type { CompiledRoute, PluginStep, PluginTools, RoutePluginChains, Runtime, Scheme } from "../compile/runtime.ts";
-import { nameOf } from "../exchange/entity-name.ts";
+import { idAndNameOf } from "../exchange/entity-name.ts";
 import type { PluginInstance } from "../plugin-services/plugin-instance.ts";
 import { BodyLostError } from "../proxy/client/client-body.ts";
 import type { LiveExchange } from "../proxy/exchange/live-exchange.ts";
@@ -210,7 +210,7 @@ function scopeOf(snapshot: Snapshot, id: string): ExplainedPlugin["scope"] {
     consumer_group: plugin?.consumer_group && snapshot.consumer_groups.get(plugin.consumer_group.id),
   };
   return Object.fromEntries(
-    Object.entries(targets).flatMap(([kind, target]) => (target ? [[kind, nameOf(target)]] : [])),
+    Object.entries(targets).flatMap(([kind, target]) => (target ? [[kind, idAndNameOf(target)]] : [])),
   );
 }
 

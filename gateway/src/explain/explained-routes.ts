@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Explanation, RouteCandidate } from "@sluice/model";
 import type { ExplainedRoute, RoutableRequest, Runtime } from "../compile/runtime.ts";
-import { nameOf } from "../exchange/entity-name.ts";
+import { idAndNameOf } from "../exchange/entity-name.ts";
 
 /** Milliseconds after which other requests of the worker get their turn. */
 const SLICE = 2;
@@ -31,7 +31,7 @@ async function inSlices<Result>(steps: Iterator<undefined, Result>): Promise<Res
 
 function candidateOf(candidate: ExplainedRoute, chosen: ExplainedRoute | undefined): RouteCandidate {
   const { path, mismatch, lostBecause } = candidate;
-  const route = nameOf(candidate.route);
+  const route = idAndNameOf(candidate.route);
   if (mismatch !== null) return { route, path, result: "no match", ...mismatch };
   if (candidate === chosen)
     return { route, path, result: "chosen", attribute: null, reason: "it matches, and no route before it does" };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Explanation } from "@sluice/model";
 import fc from "fast-check";
 import { type ClientResponse, describedRequest, RandomRequestClient } from "./testing-client.ts";
-import { documents, type RandomRequest, ROUTE_HEADER, requests } from "./testing-documents.ts";
+import { documents, type RandomRequest, ROUTE_HEADER, randomRequests } from "./testing-documents.ts";
 import { type ExplainRig, startExplainRig } from "./testing-worker.ts";
 
 export interface DifferentialOptions {
@@ -25,7 +25,7 @@ export async function explainsAsTheProxyDoes(options: DifferentialOptions): Prom
   await using rig = await startExplainRig();
   using client = new RandomRequestClient(rig.port);
   const tally = new Map<string, number>();
-  const list = fc.array(requests, { minLength: REQUESTS, maxLength: REQUESTS });
+  const list = fc.array(randomRequests, { minLength: REQUESTS, maxLength: REQUESTS });
   const check = async (document: object, all: readonly RandomRequest[]): Promise<void> => {
     // A new minute begins, so that counters of the previous document do not apply.
     rig.clock += MINUTE;

@@ -231,7 +231,7 @@ const headers = fc
       .map((isForm) => (isForm ? [...all, ["Content-Type", "application/x-www-form-urlencoded"] as const] : all)),
   );
 
-export const requests: fc.Arbitrary<RandomRequest> = fc
+export const randomRequests: fc.Arbitrary<RandomRequest> = fc
   .record({
     method: fc.constantFrom("GET", "GET", "POST", "HEAD", "OPTIONS", "PURGE", "PUT"),
     path: fc.constantFrom("/", "/a", "/a/b/c", "/a/12/x", "/b", "/a//b", "/a/../b", "/a%2Fb", "/%61", "/c%20d", "/zzz"),

@@ -10,7 +10,7 @@ import type {
 } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
 import { Recorder, WORKSPACE } from "./recorder.ts";
-import { ReadTable, type Sample, type Shape, Table } from "./table.ts";
+import { type MetricSample, MetricTable, ReadTable, type Shape } from "./table.ts";
 
 /**
  * Client connections to the proxy listener since the start (accepted, handled) and at present, and requests since the
@@ -107,9 +107,9 @@ export interface GatewayMetrics extends RequestMetrics {
   /** As `pluginCounter`; the bounds must be equal too. */
   pluginHistogram(plugin: string, options: HistogramMetricOptions): HistogramMetric;
   /** The metrics of requests and of plugins. */
-  readonly counted: readonly Table[];
+  readonly counted: readonly MetricTable[];
   /** All metrics: those in `counted`, and those of the node as a whole. See slices.ts. */
-  readonly tables: readonly Table[];
+  readonly tables: readonly MetricTable[];
 }
 
 export interface GatewayMetricsOptions {
@@ -154,26 +154,26 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
   const nameOf = (name: string) => (compat ? kongName(name) : name);
 
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
-    new Table({ type: "counter", name: nameOf(name), help, labelNames, bounds: null }, maxSeries);
+    new MetricTable({ type: "counter", name: nameOf(name), help, labelNames, bounds: null }, maxSeries);
 
   /** A histogram's series has a line per bucket, so the limit is lower: by default it suffices for 10,000 routes. */
   const latency = (name: string, bounds: readonly number[], help: string) =>
-    new Table(
+    new MetricTable(
       { type: "histogram", name: nameOf(name), help, labelNames: ["service", "route", "workspace"], bounds },
       Math.ceil(maxSeries / 5),
     );
 
   /** A metric with the label `node_id`; for each series, `read` returns the other labels' values and the number. */
-  const gauge = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>) =>
+  const gauge = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<MetricSample>) =>
     new ReadTable({ name: nameOf(name), help, labelNames: ["node_id", ...labelNames] }, function* () {
       for (const [labels, value] of read()) yield [[nodeId, ...labels], value];
     });
 
   /** One sample for each number; its key is the value of the metric's only label besides `node_id`. */
-  const samplesOf = (numbers: Readonly<Record<string, number>>): Sample[] =>
+  const samplesOf = (numbers: Readonly<Record<string, number>>): MetricSample[] =>
     Object.entries(numbers).map(([label, value]) => [[label], value]);
 
-  const sampleOf = (value: number | boolean | null | undefined): Sample[] =>
+  const sampleOf = (value: number | boolean | null | undefined): MetricSample[] =>
     value === null || value === undefined ? [] : [[[], Number(value)]];
 
   const requests = {
@@ -220,7 +220,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
   );
   // The counter starts at 0, so that an alert on an increase sees the first event.
   replacedCounters.of([]);
-  const pluginSeconds = new Table(
+  const pluginSeconds = new MetricTable(
     {
       type: "histogram",
       name: nameOf("sluice_plugin_seconds"),
@@ -232,7 +232,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
   );
   const counted = [...Object.values(requests), unrouted, streams, replacedCounters, pluginSeconds];
 
-  const ofPlugins = new Map<string, { readonly plugin: string; readonly table: Table }>();
+  const ofPlugins = new Map<string, { readonly plugin: string; readonly table: MetricTable }>();
 
   const ofNode = [
     new ReadTable(
@@ -310,14 +310,14 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     gauge("sluice_entities", "Entities that the node serves", ["kind"], () => samplesOf(now.entities?.() ?? {})),
   ];
 
-  function pluginTable(plugin: string, { name, labelNames, ...shape }: Omit<Shape, "type">): Table {
+  function pluginTable(plugin: string, { name, labelNames, ...shape }: Omit<Shape, "type">): MetricTable {
     const fullName = nameOf(`sluice_${plugin.replaceAll("-", "_")}_${name}`);
     const known = ofPlugins.get(fullName);
     const owner = [...counted, ...ofNode].some(({ shape }) => shape.name === fullName) ? "Sluice" : known?.plugin;
     if (owner !== undefined && owner !== plugin)
       throw new TypeError(`the metric ${fullName} of the plugin ${plugin} is also one of ${owner}: rename it`);
     const type = shape.bounds === null ? "counter" : "histogram";
-    const table = known?.table ?? new Table({ ...shape, type, name: fullName, labelNames }, MAX_PLUGIN_SERIES);
+    const table = known?.table ?? new MetricTable({ ...shape, type, name: fullName, labelNames }, MAX_PLUGIN_SERIES);
     const given = table.shape;
     if (!isDeepStrictEqual(given.labelNames, labelNames)) {
       const [before, now] = [given.labelNames, labelNames].map((labels) => `[${labels.join(", ")}]`);

@@ -1,13 +1,13 @@
 /** Counts the requests of one route, or of one consumer on a route, without allocating an object per request. */
 import type { RequestLabels, RequestRecorder } from "@sluice/plugin-sdk";
-import type { Cell, Table } from "./table.ts";
+import type { Cell, MetricTable } from "./table.ts";
 
 export interface RequestTables {
-  readonly requests: Table;
-  readonly bandwidth: Table;
-  readonly gatewayLatency: Table;
-  readonly upstreamLatency: Table;
-  readonly requestLatency: Table;
+  readonly requests: MetricTable;
+  readonly bandwidth: MetricTable;
+  readonly gatewayLatency: MetricTable;
+  readonly upstreamLatency: MetricTable;
+  readonly requestLatency: MetricTable;
 }
 
 /** The name of Kong's default workspace; Kong's dashboards select by it. */
@@ -63,14 +63,14 @@ export class Recorder implements RequestRecorder {
   }
 
   /** The cell of the key, marked as used; null if there is none, or if the table has dropped it. */
-  #known(table: Table, key: string | number): Cell | null {
+  #known(table: MetricTable, key: string | number): Cell | null {
     const cell = this.#cells.get(key);
     if (cell === undefined || !cell.kept) return null;
     table.use(cell);
     return cell;
   }
 
-  #add(table: Table, key: string | number, labels: readonly string[]): Cell {
+  #add(table: MetricTable, key: string | number, labels: readonly string[]): Cell {
     const cell = table.of(labels);
     this.#cells.set(key, cell);
     return cell;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { readData, writeData } from "./data-lines.ts";
 import { partsOf, Sum, textOf } from "./slices.ts";
-import { ReadTable, Table } from "./table.ts";
+import { MetricTable, ReadTable } from "./table.ts";
 
 const labelNames = ["service", "route"];
 const bounds = [1, 2.5, 10];
@@ -14,10 +14,10 @@ const shapes = {
   gauge: { type: "gauge", name: "g", help: "of now", labelNames, bounds: null },
 } as const;
 const empty = () => ({
-  counter: new Table(shapes.counter, 1000),
-  histogram: new Table(shapes.histogram, 1000),
+  counter: new MetricTable(shapes.counter, 1000),
+  histogram: new MetricTable(shapes.histogram, 1000),
 });
-const textFor = async (tables: readonly Table[]) => (await Array.fromAsync(textOf(tables))).join("");
+const textFor = async (tables: readonly MetricTable[]) => (await Array.fromAsync(textOf(tables))).join("");
 
 /** A counter and a histogram of prom-client, and a function that returns the text that prom-client prints for them. */
 function reference() {
@@ -89,7 +89,7 @@ describe("the text of tables", () => {
 
   it("is generated in slices, between which the event loop runs, even while series change", async () => {
     const { counter, histogram } = empty();
-    const table = new Table(shapes.histogram, 4000);
+    const table = new MetricTable(shapes.histogram, 4000);
     for (let n = 0; n < 4000; n++) table.observe(table.of([`service-of-some-length-${n}`, "route"]), n);
     let turns = 0;
     const count = () => {
@@ -138,7 +138,7 @@ async function* bytesOf(lines: AsyncIterable<string> | Iterable<string>): AsyncG
   for (let at = 0; at < bytes.length; at += 97) yield bytes.subarray(at, at + 97);
 }
 
-async function throughJson(tables: readonly Table[]) {
+async function throughJson(tables: readonly MetricTable[]) {
   return Array.fromAsync(readData(bytesOf(writeData(partsOf(tables)))));
 }
 

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type Cell, type Shape, Table } from "./table.ts";
+import { type Cell, MetricTable, type Shape } from "./table.ts";
 
 /**
  * Characters after which a slice of text ends; rendering them takes about a fifth of a millisecond. Strings above 128
@@ -31,7 +31,7 @@ export type MetricsParts = Iterable<MetricsPart> | AsyncIterable<MetricsPart>;
  * The tables in Prometheus text format. Series that are added to a table while it is rendered are left out, so that the
  * text ends and contains no series twice.
  */
-export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> {
+export async function* textOf(tables: readonly MetricTable[]): AsyncGenerator<string> {
   for (const [at, table] of tables.entries()) {
     let text = `${at === 0 ? "" : "\n"}${table.head}`;
     for (const cell of table.cells()) {
@@ -46,7 +46,7 @@ export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> 
 }
 
 /** The tables in parts, including tables without series, so that the text of the sum names them. */
-export async function* partsOf(tables: readonly Table[]): AsyncGenerator<MetricsPart> {
+export async function* partsOf(tables: readonly MetricTable[]): AsyncGenerator<MetricsPart> {
   for (const table of tables) {
     let some: Cell[] = [];
     for (const cell of table.cells()) {
@@ -60,7 +60,7 @@ export async function* partsOf(tables: readonly Table[]): AsyncGenerator<Metrics
   }
 }
 
-function partOf({ shape, width }: Table, cells: readonly Cell[]): MetricsPart {
+function partOf({ shape, width }: MetricTable, cells: readonly Cell[]): MetricsPart {
   const all = new Float64Array(cells.length * width);
   for (const [at, { numbers }] of cells.entries()) all.set(numbers, at * width);
   return { shape, labels: cells.map(({ labels }) => labels), numbers: all };
@@ -68,10 +68,10 @@ function partOf({ shape, width }: Table, cells: readonly Cell[]): MetricsPart {
 
 /** Sums the counts of several threads or nodes. */
 export class Sum {
-  readonly #tables = new Map<string, Table>();
+  readonly #tables = new Map<string, MetricTable>();
 
   /** The sums by metric, in the order in which metrics arrived. */
-  get tables(): readonly Table[] {
+  get tables(): readonly MetricTable[] {
     return [...this.#tables.values()];
   }
 
@@ -79,7 +79,7 @@ export class Sum {
     const known = this.#tables.get(shape.name);
     // A plugin that was loaded again may give its metric other labels: earlier counts cannot be added to its counts.
     const isSame = known !== undefined && isDeepStrictEqual(known.shape.labelNames, shape.labelNames);
-    const table = isSame ? known : new Table(shape, Number.POSITIVE_INFINITY);
+    const table = isSame ? known : new MetricTable(shape, Number.POSITIVE_INFINITY);
     this.#tables.set(shape.name, table);
     for (const [at, each] of labels.entries()) {
       const sums = table.of(each).numbers;

@@ -38,7 +38,7 @@ const DROPPED_SHARE = 0.1;
  * Routes and consumers come and go, and a metric would otherwise keep a series for each forever. Above the limit, the
  * least recently used series are dropped. If one returns, it begins at 0, which Prometheus treats as a counter reset.
  */
-export class Table {
+export class MetricTable {
   readonly shape: Shape;
   readonly width: number;
   readonly #limit: number;
@@ -122,13 +122,13 @@ export class Table {
   }
 }
 
-export type Sample = readonly [labels: readonly string[], value: number];
+export type MetricSample = readonly [labels: readonly string[], value: number];
 
 /** Gauges whose values are read one by one when they are rendered. */
-export class ReadTable extends Table {
-  readonly #read: () => Iterable<Sample>;
+export class ReadTable extends MetricTable {
+  readonly #read: () => Iterable<MetricSample>;
 
-  constructor(shape: Omit<Shape, "type" | "bounds">, read: () => Iterable<Sample>) {
+  constructor(shape: Omit<Shape, "type" | "bounds">, read: () => Iterable<MetricSample>) {
     super({ ...shape, type: "gauge", bounds: null }, 0);
     this.#read = read;
   }

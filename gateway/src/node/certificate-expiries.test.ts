@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { certificateNamed, snapshotOf } from "../compile/testing-entities.ts";
+import { certificateNamed, snapshotOfEntities } from "../compile/testing-entities.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
 
 const at = (seconds: number) => new Date(seconds * 1000);
@@ -13,7 +13,7 @@ async function snapshotWith(...names: readonly (readonly [serverName: string, ex
     const options = { name, sans: [name], usage: "server" as const, notBefore: at(0), notAfter: at(expires) };
     pairs.push(certificateNamed(name, await authority.issue(options)));
   }
-  return snapshotOf({
+  return snapshotOfEntities({
     certificates: pairs.map(({ certificate }) => certificate),
     snis: pairs.map(({ sni }) => sni),
   });
@@ -32,7 +32,7 @@ test("expiries are reported for each certificate that is served now, and for no 
   expiries.follow(await snapshotWith(["n0.test", 2_100_000_000], ["other.test", 1_000_000]));
   await expiries.read();
   assert.deepEqual(samplesOf(expiries), ["n0.test 2100000000", "other.test 1000000"]);
-  expiries.follow(snapshotOf({}));
+  expiries.follow(snapshotOfEntities({}));
   await expiries.read();
   assert.deepEqual(samplesOf(expiries), []);
 });
@@ -47,7 +47,7 @@ test("the expiry of a certificate is reported for the hostnames of the listeners
   const expiries = new CertificateExpiries();
   const names = [...listeners.map(({ name }) => name), "team/web/gone"];
   const certificate = [...certificates.values()].map((one) => ({ ...one, _sluice: { listeners: names } }));
-  expiries.follow(snapshotOf({ certificates: certificate, listeners }));
+  expiries.follow(snapshotOfEntities({ certificates: certificate, listeners }));
   await expiries.read();
   assert.deepEqual(samplesOf(expiries), ["* 2000000000", "a.test 2000000000"]);
 });

@@ -2,8 +2,8 @@
 import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
+  bucketDifferences,
   type Certificate,
-  differences,
   emptySnapshot,
   type Snapshot,
   type SnapshotCertificate,
@@ -24,7 +24,7 @@ export class CertificateExpiries {
 
   /** Reports the certificates of this snapshot from now on, each as soon as it is parsed. */
   follow({ certificates, snis, listeners }: Sections): void {
-    for (const { key, after } of differences(this.#sections.certificates, certificates)) {
+    for (const { key, after } of bucketDifferences(this.#sections.certificates, certificates)) {
       this.#expiries.delete(key);
       if (after === undefined) this.#unread.delete(key);
       else this.#unread.set(key, after);

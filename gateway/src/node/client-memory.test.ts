@@ -5,8 +5,8 @@ import { constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { send } from "../../../test/conformance/engine/client.ts";
-import { block, flag, frame, frameBytes } from "../../../test/conformance/engine/http2-frames.ts";
+import { sendRequest } from "../../../test/conformance/engine/client.ts";
+import { block, frame, frameBytes, frameFlags } from "../../../test/conformance/engine/http2-frames.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { startFileNode } from "../testing-file-node.ts";
 
@@ -31,7 +31,7 @@ function attack(): Buffer {
   const again = Buffer.alloc(3, 0xbe);
   const streams = Array.from({ length: STREAMS }, (_, index) => {
     const fields = Buffer.concat([request, index === 0 ? kept : again]);
-    return frameBytes(frame.headers, flag.endStream | flag.endHeaders, index * 2 + 1, fields);
+    return frameBytes(frame.headers, frameFlags.endStream | frameFlags.endHeaders, index * 2 + 1, fields);
   });
   return Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), NO_WINDOW, ...streams]);
 }
@@ -60,7 +60,7 @@ async function startNode(context: TestContext) {
     folder.remove();
   });
   const held = async () => {
-    const { body } = await send(status, { path: "/metrics" });
+    const { body } = await sendRequest(status, { path: "/metrics" });
     return Number(/^sluice_memory_bytes\{.*kind="clients"\} (\d+)$/m.exec(body)?.[1]);
   };
   /** CPU seconds of the node; the system counts them in hundredths. */
@@ -74,7 +74,7 @@ async function startNode(context: TestContext) {
 
 test("a node stays within its memory limit and answers other clients while 450 connections send 57,600 requests and accept no response body", async (context) => {
   const { proxy, held, resident, busy } = await startNode(context);
-  await send(proxy);
+  await sendRequest(proxy);
   const before = resident();
   const busyBefore = busy();
   const sent = attack();
@@ -88,7 +88,7 @@ test("a node stays within its memory limit and answers other clients while 450 c
   const ended = Date.now() + 4000;
   while (Date.now() < ended) {
     const asked = performance.now();
-    assert.equal((await send(proxy)).status, 404);
+    assert.equal((await sendRequest(proxy)).status, 404);
     slowest = Math.max(slowest, performance.now() - asked);
     largest = Math.max(largest, await held());
   }

@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { type Change, type DocumentListener, type NodeReport, readSettings } from "@sluice/model";
 import { pino } from "pino";
-import { send } from "../../../test/conformance/engine/client.ts";
+import { sendRequest } from "../../../test/conformance/engine/client.ts";
 import { closedPort, listen, portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { gatewaySettings } from "../settings/commands/gateway.ts";
@@ -58,7 +58,7 @@ async function startPushed(context: TestContext, settings: Readonly<Record<strin
 
 test("a node opens and closes the ports of pushed listeners, and reports those that it cannot open", async (context) => {
   const { node, push } = await startPushed(context);
-  const statusOf = (port: number) => send(port).then(({ status }) => status);
+  const statusOf = (port: number) => sendRequest(port).then(({ status }) => status);
 
   const [taken, free] = [portOf(await startUpstream(context, () => {})), await closedPort(context)];
   const routes = [{ ...route, _sluice: { priority: 1, listeners: ["web", "busy"] } }];
@@ -69,7 +69,7 @@ test("a node opens and closes the ports of pushed listeners, and reports those t
   const reason = `the port ${taken} is in use by another process or by another listener of the node`;
   const failed = [{ name: "busy", port: taken, reason }];
   assert.deepEqual(failedListeners, failed);
-  const { sluice } = JSON.parse((await send(node.status.port, { path: "/status" })).body);
+  const { sluice } = JSON.parse((await sendRequest(node.status.port, { path: "/status" })).body);
   assert.deepEqual(sluice.failed_listeners, failed);
   // The route has no service.
   assert.deepEqual([await statusOf(free), await statusOf(node.proxy.port)], [503, 404]);
@@ -77,7 +77,7 @@ test("a node opens and closes the ports of pushed listeners, and reports those t
   assert.equal(await http2Status(free), 503);
   const change: Change = { put: {}, remove: {}, listeners: { web: null, busy: null } };
   assert.equal((await push("PATCH", { base: hash, change })).failedListeners, undefined);
-  await assert.rejects(send(free), { code: "ECONNREFUSED" });
+  await assert.rejects(sendRequest(free), { code: "ECONNREFUSED" });
 });
 
 test("the access log has a line for each connection of a TLS listener, with the reason as a status", async (context) => {
@@ -106,7 +106,7 @@ test("the access log has a line for each connection of a TLS listener, with the 
     const socket = connectTls({ host: "127.0.0.1", port, servername });
     await new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
   }
-  const metrics = (await send(node.status.port, { path: "/metrics" })).body;
+  const metrics = (await sendRequest(node.status.port, { path: "/metrics" })).body;
   for (const [service, name, code, source] of [
     ["s", "r", 200, "service"],
     ["", "", 404, "gateway"],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
-import { dial, type Received, receiveUntil, type Sent, send } from "../../../test/conformance/engine/client.ts";
+import { dial, type Received, receiveUntil, type Sent, sendRequest } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
@@ -70,9 +70,9 @@ async function startNode(
   return {
     gateway: node,
     port: node.proxy.port,
-    send: (sent) => send(node.proxy.port, sent),
-    metrics: async () => (await send(node.status.port, { path: "/metrics" })).body,
-    getStatus: (path) => send(node.status.port, { path }),
+    send: (sent) => sendRequest(node.proxy.port, sent),
+    metrics: async () => (await sendRequest(node.status.port, { path: "/metrics" })).body,
+    getStatus: (path) => sendRequest(node.status.port, { path }),
     log: lines,
     write: (text) => writeFileSync(file, text),
   };

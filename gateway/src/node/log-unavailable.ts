@@ -1,5 +1,5 @@
 /** Logs the routes, plugins and credentials that a document makes unavailable. Clients get no reason. */
-import { differences, type Snapshot } from "@sluice/model/serving";
+import { bucketDifferences, type Snapshot } from "@sluice/model/serving";
 
 interface Log {
   warn(details: object, message: string): void;
@@ -18,7 +18,7 @@ const effects = {
 export function logUnavailable(log: Log, before: Snapshot, now: Snapshot): void {
   let count = 0;
   for (const kind of ["routes", "plugins", "plugin_credentials"] as const)
-    for (const { before: was, after } of differences<Entity>(before[kind], now[kind])) {
+    for (const { before: was, after } of bucketDifferences<Entity>(before[kind], now[kind])) {
       const reason = after?._sluice?.unavailable;
       if (after === undefined || reason === undefined || after.enabled === false) continue;
       if (reason === was?._sluice?.unavailable && was.enabled === after.enabled) continue;

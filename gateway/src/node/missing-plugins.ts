@@ -1,5 +1,5 @@
 /** The names of plugins that a node's configuration uses and the node does not have. */
-import { differences, pluginNamed, type Snapshot, type SnapshotPlugin } from "@sluice/model/serving";
+import { bucketDifferences, pluginNamed, type Snapshot, type SnapshotPlugin } from "@sluice/model/serving";
 
 /** Finds missing plugins in each served snapshot, at a cost that depends only on the number of changed plugins. */
 export class MissingPlugins {
@@ -9,7 +9,7 @@ export class MissingPlugins {
   #names: readonly string[] = [];
 
   follow({ plugins }: Snapshot): void {
-    for (const { before, after } of differences(this.#before, plugins)) {
+    for (const { before, after } of bucketDifferences(this.#before, plugins)) {
       this.#add(before, -1);
       this.#add(after, 1);
     }

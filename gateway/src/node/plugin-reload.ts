@@ -6,7 +6,7 @@ import {
   SettingsError,
   type Snapshot,
 } from "@sluice/model/serving";
-import { plugins as setting } from "../settings/plugins.ts";
+import { pluginSettings as setting } from "../settings/plugins.ts";
 import type { Intake } from "../sources/intake.ts";
 import type { Workers } from "../workers/workers.ts";
 

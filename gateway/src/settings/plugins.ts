@@ -1,7 +1,7 @@
 /** The start-up setting that names the plugins that do not come with Sluice. */
 import { type LoadedPlugin, type LoadPluginsOptions, loadPlugins, SettingsError } from "@sluice/model/serving";
 
-export const plugins = {
+export const pluginSettings = {
   variable: "SLUICE_PLUGINS",
   kind: "list",
   default: [],
@@ -20,5 +20,5 @@ export async function registerConfiguredPlugins(
 ): Promise<readonly LoadedPlugin[]> {
   const { value, violations } = await loadPlugins(settings.plugins, { part, from: process.cwd() });
   if (value) return value;
-  throw new SettingsError(violations.map(({ message }) => `${plugins.variable}: ${message}`).join("\n"));
+  throw new SettingsError(violations.map(({ message }) => `${pluginSettings.variable}: ${message}`).join("\n"));
 }

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { applyChange, type DocumentListener, type Snapshot } from "@sluice/model";
-import { send } from "../../../test/conformance/engine/client.ts";
+import { sendRequest } from "../../../test/conformance/engine/client.ts";
 import { closedPort, listen, portOf } from "../../../test/conformance/engine/proxy-rig.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import type { DocumentPort, PortFailure } from "../proxy/listener/document-ports.ts";
 import { ListenerPorts } from "./listener-ports.ts";
-import { snapshotOf, startTestPool, startUpstream } from "./threads/testing-worker-pool.ts";
+import { snapshotOfDocument, startTestPool, startUpstreamUrl } from "./threads/testing-worker-pool.ts";
 
 const listener = (name: string, port: number, members: Partial<DocumentListener> = {}): DocumentListener => ({
   name,
@@ -63,9 +63,9 @@ test("a port that cannot be opened is tried again until it is free, and logged o
 
 test("all workers open the ports of a document, also those that start later, and report ports of other processes", async (context) => {
   const { pool } = await startTestPool(context);
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
   const routes = [{ name: "r", paths: ["/"], _sluice: { priority: 1, listeners: ["web"] } }];
-  const base = snapshotOf({ services: [{ name: "up", url, routes }] });
+  const base = snapshotOfDocument({ services: [{ name: "up", url, routes }] });
   const web = listener("web", await closedPort(context));
   const busy = listener("busy", portOf(await listen(context, createServer())));
   const withListeners = (...all: readonly DocumentListener[]): Snapshot => {
@@ -77,12 +77,12 @@ test("all workers open the ports of a document, also those that start later, and
     pool.failedListeners().map(({ name }) => name),
     ["busy"],
   );
-  assert.equal((await send(web.port)).status, 200);
-  assert.equal((await send(pool.address.port)).status, 404);
+  assert.equal((await sendRequest(web.port)).status, 200);
+  assert.equal((await sendRequest(pool.address.port)).status, 404);
   await Promise.all(pool.threads().map((thread) => thread.terminate()));
   await waitFor(() => pool.threads().length === 2 && pool.unavailableReason() === null, { what: "new workers" });
-  assert.equal((await send(web.port)).status, 200);
+  assert.equal((await sendRequest(web.port)).status, 200);
   await pool.serve(withListeners());
   assert.deepEqual(pool.failedListeners(), []);
-  await assert.rejects(send(web.port), { code: "ECONNREFUSED" });
+  await assert.rejects(sendRequest(web.port), { code: "ECONNREFUSED" });
 });

@@ -5,7 +5,7 @@ import { fakeServices, pluginsWithPhases } from "../../../test/plugins/fake-exch
 import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
 import { PluginLifecycle } from "./plugin-lifecycle.ts";
-import { snapshotOf } from "./threads/testing-worker-pool.ts";
+import { snapshotOfDocument } from "./threads/testing-worker-pool.ts";
 
 /** The lifecycle of instances that record their starts and stops. */
 function startLifecycle() {
@@ -23,7 +23,7 @@ function startLifecycle() {
     serve(plugins: readonly object[]): Runtime {
       const previous = current;
       const document = { routes: [{ name: "r", paths: ["/"] }], plugins };
-      current = compile(previous, snapshotOf(document, previous?.snapshot), tools);
+      current = compile(previous, snapshotOfDocument(document, previous?.snapshot), tools);
       lifecycle.replaced(previous, current);
       return current;
     },

@@ -52,7 +52,7 @@ export interface CertificatePurpose {
   readonly usage: "client" | "server";
 }
 
-export async function issue(
+export async function issueCertificate(
   authority: CertificatePair,
   { names, usage }: CertificatePurpose,
   validity: Validity,

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { before, describe, test } from "node:test";
 import {
-  blocksOf,
   type CertificatePlan,
   type CertificateSet,
   hasUsableAuthority,
   isValidPair,
+  pemBlocksOf,
   renewCertificates,
 } from "./certificate-rotation.ts";
 
@@ -28,7 +28,7 @@ const plan: CertificatePlan<Name> = {
 const at = (stored: Set | null, now: Date) => renewCertificates(stored, plan, { now });
 
 const authoritiesOf = ({ authorities }: Set) =>
-  blocksOf(authorities, "CERTIFICATE").map((pem) => new X509Certificate(pem));
+  pemBlocksOf(authorities, "CERTIFICATE").map((pem) => new X509Certificate(pem));
 const certificateOf = ({ certificates }: Set, name: Name = "server") =>
   new X509Certificate(certificates[name].certificate);
 const trusts = (those: Set, shown: Set): boolean =>
@@ -110,7 +110,7 @@ test("during a rotation no participant is presented with a certificate of an unk
     assert.equal(authoritiesOf(next).length, trusted, when);
     assert.equal(certificateOf(next).raw.equals(certificateOf(last).raw), !signedAnew, when);
     assert.ok(trusts(next, next) && trusts(last, next) && trusts(next, last), when);
-    assert.equal(blocksOf(next.authorityKeys, "PRIVATE KEY").length, keys, when);
+    assert.equal(pemBlocksOf(next.authorityKeys, "PRIVATE KEY").length, keys, when);
     last = next;
   }
 });

@@ -5,7 +5,7 @@
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { type CertificatePair, type CertificatePurpose, createAuthority, issue } from "./authority.ts";
+import { type CertificatePair, type CertificatePurpose, createAuthority, issueCertificate } from "./authority.ts";
 
 export interface CertificateSet<Name extends string> {
   /** PEM texts of the trusted authorities, the newest first. */
@@ -55,7 +55,7 @@ export async function renewCertificates<Name extends string>(
     const purpose = plan.certificates[name];
     const before = stored?.certificates[name];
     const stillGood = before && isCurrent(before, { purpose, signer, now });
-    certificates[name] = stillGood ? before : await issue(pair, purpose, from(now, CERTIFICATE_DAYS));
+    certificates[name] = stillGood ? before : await issueCertificate(pair, purpose, from(now, CERTIFICATE_DAYS));
   }
   const made = certificates as Record<Name, CertificatePair>;
   // Whether every participant has had time to receive these certificates.
@@ -84,7 +84,7 @@ export function isValidPair({ certificate, key }: CertificatePair, authorities: 
 
 /** The authorities that have not expired. Unreadable ones are left out. */
 function authoritiesOf({ authorities, authorityKeys }: CertificateSet<string>, now: Date): readonly Authority[] {
-  const keys = blocksOf(authorityKeys, "PRIVATE KEY");
+  const keys = pemBlocksOf(authorityKeys, "PRIVATE KEY");
   return certificatesIn(authorities)
     .filter(({ validTo }) => Date.parse(validTo) > now.getTime())
     .map((certificate) => ({ certificate, key: keys.find((key) => belongs(certificate, key)) }));
@@ -154,7 +154,7 @@ function belongs(certificate: X509Certificate, key: string): boolean {
 }
 
 const certificatesIn = (text: string): readonly X509Certificate[] =>
-  blocksOf(text, "CERTIFICATE").flatMap((pem) => {
+  pemBlocksOf(text, "CERTIFICATE").flatMap((pem) => {
     try {
       return new X509Certificate(pem);
     } catch {
@@ -168,7 +168,7 @@ const blocks = {
 } as const;
 
 /** The complete PEM blocks with this label. */
-export const blocksOf = (text: string, label: keyof typeof blocks): readonly string[] =>
+export const pemBlocksOf = (text: string, label: keyof typeof blocks): readonly string[] =>
   text.match(blocks[label]) ?? [];
 
 const joinPem = (pems: readonly string[]): string => pems.map((pem) => `${pem.trimEnd()}\n`).join("");

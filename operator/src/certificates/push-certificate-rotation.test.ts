@@ -4,7 +4,7 @@ import { Conflict, type Ref, Rejected, type Resource } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
 import { pino } from "pino";
 import { waitFor } from "../../../tools/process/index.ts";
-import { blocksOf, isValidPair } from "./certificate-rotation.ts";
+import { isValidPair, pemBlocksOf } from "./certificate-rotation.ts";
 import { secretEntry } from "./certificate-secret.ts";
 import { rotatePushCertificates } from "./push-certificate-rotation.ts";
 
@@ -91,7 +91,7 @@ function operator(t: TestContext, { client }: Secrets, { leads = true } = {}) {
   };
 }
 
-const countOf = (text = "") => blocksOf(text, "CERTIFICATE").length;
+const countOf = (text = "") => pemBlocksOf(text, "CERTIFICATE").length;
 
 test("nodes get their certificate and the trusted authorities, and the authority's key stays with the operator", async (t) => {
   const secrets = createSecrets();

@@ -3,12 +3,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { refKey } from "@sluice/crds";
 import {
+  bucketDifferences,
   type Change,
   type Collection,
   collections,
   type DocumentListener,
   describeViolation,
-  differences,
   type EndpointChanges,
   type EndpointLists,
   type EndpointSection,
@@ -121,7 +121,7 @@ function difference(previous: Content, next: Content): Change {
   const put: Partial<Record<Collection, unknown[]>> = {};
   const remove: Partial<Record<Collection, string[]>> = {};
   for (const collection of collections) {
-    const changed = differences(previous.items[collection], next.items[collection]);
+    const changed = bucketDifferences(previous.items[collection], next.items[collection]);
     if (changed.length === 0) continue;
     put[collection] = changed.flatMap(({ before, after }) =>
       after && after.entity !== before?.entity ? [after.entity] : [],
@@ -129,12 +129,12 @@ function difference(previous: Content, next: Content): Change {
     remove[collection] = changed.flatMap(({ key, after }) => (after ? [] : [key]));
   }
   const addresses = perEndpointSection((section) => {
-    const changed = differences<object>(previous[section], next[section]);
+    const changed = bucketDifferences<object>(previous[section], next[section]);
     return Object.fromEntries(
       changed.flatMap(({ key, before, after }) => (isDeepStrictEqual(before, after) ? [] : [[key, after ?? null]])),
     );
   });
-  const changedListeners = differences(previous.listeners, next.listeners).flatMap(({ key, before, after }) =>
+  const changedListeners = bucketDifferences(previous.listeners, next.listeners).flatMap(({ key, before, after }) =>
     isDeepStrictEqual(before, after) ? [] : [[key, after ?? null] as const],
   );
   return { put, remove, ...(addresses as EndpointChanges), listeners: Object.fromEntries(changedListeners) };

@@ -1,7 +1,7 @@
 /** The changes of custom resources between two states of the cluster, by author. Pure. */
 import { createHash } from "node:crypto";
 import { type RecordedChange, type Resource, recordedPart } from "@sluice/crds";
-import { canonicalJson, differences, type ResourceKind, resourceKinds } from "@sluice/model";
+import { bucketDifferences, canonicalJson, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 
@@ -66,7 +66,7 @@ function firstVersion(changes: readonly RecordedChange[]): number {
 function* changedIn(before: CustomResources, after: CustomResources, isOwn: ChangesOptions["isOwn"]) {
   const ownOrNull = (resource: Resource | undefined) => (resource && isOwn(resource) ? resource : null);
   for (const kind of resourceKinds)
-    for (const difference of differences(before[kind], after[kind])) {
+    for (const difference of bucketDifferences(before[kind], after[kind])) {
       const [earlier, later] = [ownOrNull(difference.before), ownOrNull(difference.after)];
       if (earlier || later) yield { kind, earlier, later };
     }

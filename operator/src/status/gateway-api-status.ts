@@ -7,6 +7,7 @@ import {
   backendTlsStatus,
   type Condition,
   clusterScopedKey,
+  formatMetaTime,
   type GatewayListener,
   type GatewayProgress,
   gatewayClassStatus,
@@ -24,10 +25,9 @@ import {
   resourceKey,
   routeKinds,
   routeStatus,
-  seconds,
   sourceOf,
 } from "@sluice/crds";
-import { type DocumentListener, differences, SHARED_FLEET } from "@sluice/model";
+import { bucketDifferences, type DocumentListener, SHARED_FLEET } from "@sluice/model";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { GatewayNetwork } from "../derive/gateway/gateway-network.ts";
@@ -108,7 +108,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
   publish.progress.subscribe((news) => {
     if (!news) return;
     const changed = new Set<string>();
-    for (const { key, after } of differences(published, news.document.problems)) {
+    for (const { key, after } of bucketDifferences(published, news.document.problems)) {
       const source = routeOf(key);
       if (source === undefined) continue;
       const known = problems.getOrInsertComputed(source, () => new Map<string, readonly Problem[]>());
@@ -162,7 +162,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     const write = statusOf(kind, key);
     if (!write) return;
     const { resource, status = {} } = write;
-    const timed = withTimes(status, resource.status, seconds(new Date()));
+    const timed = withTimes(status, resource.status, formatMetaTime(new Date()));
     if (!hasStatus(resource.status, timed)) writer.write({ ...write, status: timed });
   }
 

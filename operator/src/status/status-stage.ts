@@ -1,6 +1,6 @@
 /** Last stage: writes conditions and Events, and answers the waits of the admin API. */
 import { isDerivedName, type Kind, namespacedName, type Resource, type ResourceClient, refKey } from "@sluice/crds";
-import { BucketMap, byHash, differences, type WaitResponse } from "@sluice/model";
+import { BucketMap, bucketDifferences, byHash, type WaitResponse } from "@sluice/model";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { TranslateStage } from "../document/translate-stage.ts";
@@ -160,8 +160,8 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     const before = content;
     content = { owners, problems };
     const many = changed === null && owners.size > BULK_THRESHOLD;
-    for (const { key, after } of differences(before.owners, owners)) if (!after) programmed.forget(key);
-    const others = differences(before.problems, problems).map(({ key }) => key);
+    for (const { key, after } of bucketDifferences(before.owners, owners)) if (!after) programmed.forget(key);
+    const others = bucketDifferences(before.problems, problems).map(({ key }) => key);
     for (const key of changed ? new Set([...changed, ...others]) : owners.keys()) {
       const owner = owners.get(key);
       const place = owner && namespacedName(owner.namespace, owner.name);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
 import type { WatchedKind } from "../watch/cluster-state.ts";
-import { granting, secret, testClusterState } from "./testing-cluster-state.ts";
+import { granting, secretWithKey, testClusterState } from "./testing-cluster-state.ts";
 import { createTranslate } from "./translator.ts";
 
 const junk: readonly unknown[] = [null, 7, "text", true, [], {}, [null], [7], ["text"], [[]], [{}], [{ port: null }]];
@@ -32,11 +32,11 @@ const written: readonly (readonly [kind: WatchedKind, member: string, (value: un
     (namespace) => granting([{ kind: "Consumer", namespace: namespace as string }], [{ kind: "Route" }]),
   ],
   ["ReferenceGrant", "spec.to", (to) => ({ spec: { from: [{ group: "sluice.dev", kind: "Route" }], to } })],
-  ["Secret", "data", (data) => ({ ...secret("k"), data })],
-  ["Secret", "data.key", (key) => ({ ...secret("k"), data: { key } })],
-  ["Secret", "stringData", (stringData) => ({ ...secret("k"), stringData })],
+  ["Secret", "data", (data) => ({ ...secretWithKey("k"), data })],
+  ["Secret", "data.key", (key) => ({ ...secretWithKey("k"), data: { key } })],
+  ["Secret", "stringData", (stringData) => ({ ...secretWithKey("k"), stringData })],
   ["Secret", "data[tls.crt]", (crt) => ({ type: "kubernetes.io/tls", data: { "tls.crt": crt, "tls.key": "YQ==" } })],
-  ["Secret", "type", (type) => ({ ...secret("k"), type })],
+  ["Secret", "type", (type) => ({ ...secretWithKey("k"), type })],
 ];
 
 for (const [kind, member, resourceWith] of written)
@@ -49,7 +49,7 @@ for (const [kind, member, resourceWith] of written)
         ports: [{ name: "http", port: 8080 }],
         endpoints: [{ addresses: ["10.0.0.9"] }],
       });
-      put("Secret", "core", secret("key"));
+      put("Secret", "core", secretWithKey("key"));
       put("Service", "backed", { spec: { backendRef: { name: "core", port: 80 } } });
       put("Consumer", "keyed", { spec: { username: "keyed", keyAuth: [{ secretRef: { name: "core", key: "key" } }] } });
       put("Certificate", "certificate", { spec: { secretRef: { name: "core" } } });

@@ -70,7 +70,7 @@ export function testClusterState(): TestClusterState {
   };
 }
 
-export const secret = (key: string): Partial<Resource> => ({
+export const secretWithKey = (key: string): Partial<Resource> => ({
   metadata: { name: "", namespace: "", labels: { "sluice.dev/credential": "" } },
   data: { key: Buffer.from(key).toString("base64") },
 });

@@ -25,7 +25,7 @@ import { type Problem, REFERENCE_NOT_SERVED } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { type ClaimInterests, createClaimInterests, createClaimTable } from "./conflicts/claims.ts";
-import { outcomeOf, withOutcome } from "./fallback/outcome.ts";
+import { servedOutcome, withOutcome } from "./fallback/outcome.ts";
 import { createStandIns, reasonFor } from "./fallback/unavailable-entities.ts";
 import { createUnservedUpstreams, type UnservedUpstreams } from "./fallback/unserved-upstreams.ts";
 import { backendEndpoints } from "./references/backend-endpoints.ts";
@@ -239,7 +239,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     for (const [key, own] of problems) {
       const part = translated.get(key);
       const fate = { isServed: served.has(key), isClosed: closed.has(key) };
-      if (part) reported.set(key, withOutcome(own, outcomeOf(part, fate)));
+      if (part) reported.set(key, withOutcome(own, servedOutcome(part, fate)));
     }
     const translation: Translation = {
       items: perCollection((collection) => new BucketMap<Item>(byId).with(items[collection])),

@@ -6,7 +6,7 @@ import { randomCases } from "../../../tools/stages/random-cases.ts";
 import { createBatches, withHeldBack } from "../document/batches.ts";
 import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
 import type { WatchedKind } from "../watch/cluster-state.ts";
-import { secret, testClusterState } from "./testing-cluster-state.ts";
+import { secretWithKey, testClusterState } from "./testing-cluster-state.ts";
 import type { Translation } from "./translation.ts";
 import { createTranslate } from "./translator.ts";
 
@@ -129,7 +129,7 @@ const ours = Object.entries(specs).map(([kind, spec]) =>
 const core: fc.Arbitrary<Op> = fc.oneof(
   fc
     .record({ name, key: fc.constantFrom("k1", "k2", "k3", "k4") })
-    .map((one): Op => ({ op: "put", kind: "Secret", name: one.name, members: secret(one.key) })),
+    .map((one): Op => ({ op: "put", kind: "Secret", name: one.name, members: secretWithKey(one.key) })),
   fc.record({ name, port: fc.constantFrom(80, 81) }).map(
     (one): Op => ({
       op: "put",
@@ -332,12 +332,12 @@ test("independent changes are translated incrementally, one or two at a time", (
     many.map((one) => put("Route", one, { serviceRef: { name: one }, paths: [`/${one}`] })),
     ...many.map((one) => [put("Plugin", one, { plugin: "key-auth", targetRefs: [{ kind: "Route", name: one }] })]),
     ...many.map((one): Op[] => [
-      { op: "put", kind: "Secret", name: `default/${one}`, members: secret(`key of ${one}`) },
+      { op: "put", kind: "Secret", name: `default/${one}`, members: secretWithKey(`key of ${one}`) },
       put("Consumer", one, { username: one, keyAuth: [{ secretRef: { name: one, key: "key" } }] }),
     ]),
     // A key whose Secret is created after the Consumer.
     [put("Consumer", "late", { username: "late", keyAuth: [{ secretRef: { name: "late", key: "key" } }] })],
-    [{ op: "put", kind: "Secret", name: "default/late", members: secret("late key") }],
+    [{ op: "put", kind: "Secret", name: "default/late", members: secretWithKey("late key") }],
     ...many.map((one): Op[] => [put("Service", one, { url: `http://${one}.other.test` })]),
     ...many.map((one): Op[] => [{ op: "status", kind: "Route", name: `default/${one}` }]),
     ...many.map((one): Op[] => [{ op: "remove", kind: "Plugin", name: `default/${one}` }]),

@@ -24,7 +24,7 @@ import {
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
-import { outcomeOf, withOutcome } from "./fallback/outcome.ts";
+import { servedOutcome, withOutcome } from "./fallback/outcome.ts";
 import { backendEndpoints } from "./references/backend-endpoints.ts";
 import { type FullTranslation, faultsOf, kindOrder, type TranslatedResource } from "./translate-all.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
@@ -148,7 +148,7 @@ export function createTranslateIncremental(
         if (index === 0) serveAddresses(piece);
       }
       if (faults.length > 0) {
-        const outcome = outcomeOf(part, { isServed: true, isClosed: false });
+        const outcome = servedOutcome(part, { isServed: true, isClosed: false });
         problems.set(key, withOutcome(faults, outcome));
       }
       owners.set(key, owner);

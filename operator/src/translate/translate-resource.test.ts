@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { secret, testClusterState } from "./testing-cluster-state.ts";
+import { secretWithKey, testClusterState } from "./testing-cluster-state.ts";
 import type { Translation } from "./translation.ts";
 import { createTranslate } from "./translator.ts";
 
@@ -10,8 +10,8 @@ function scene() {
   const { put } = made;
   put("Service", "users", { spec: { url: "http://users.test" } });
   put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/users"] } });
-  put("Secret", "a", secret("key of a"));
-  put("Secret", "b", secret("key of b"));
+  put("Secret", "a", secretWithKey("key of a"));
+  put("Secret", "b", secretWithKey("key of b"));
   put("Consumer", "a", { spec: { username: "a", keyAuth: [{ secretRef: { name: "a", key: "key" } }] } });
   put("Consumer", "b", { spec: { username: "b", keyAuth: [{ secretRef: { name: "b", key: "key" } }] } });
   return { ...made, run: () => translate(made.clusterState) };
@@ -53,7 +53,7 @@ test("after a change of the spec of a resource, only this resource is translated
 test("after a change of a Secret, only the Consumer that refers to the Secret is translated again", () => {
   const { put, run } = scene();
   const first = run();
-  put("Secret", "a", secret("another key"));
+  put("Secret", "a", secretWithKey("another key"));
   const after = run();
   const names = changed(first, after).map(({ username, consumer }) => username ?? (consumer as object));
   const { id } = entities(after).find(({ username }) => username === "a") ?? {};

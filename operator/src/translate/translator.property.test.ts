@@ -4,7 +4,7 @@ import type { Resource } from "@sluice/crds";
 import { snapshotToDocument } from "@sluice/model";
 import fc from "fast-check";
 import { buildSnapshot, emptyBuild } from "../document/build-snapshot.ts";
-import { secret, type TestClusterState, testClusterState } from "./testing-cluster-state.ts";
+import { secretWithKey, type TestClusterState, testClusterState } from "./testing-cluster-state.ts";
 import { createTranslate } from "./translator.ts";
 
 type Members = Record<string, unknown>;
@@ -74,7 +74,7 @@ function fill(
   { put }: TestClusterState,
   made: readonly { kind: (typeof kinds)[number]; name: string; spec: Members }[],
 ): void {
-  put("Secret", "users", secret("some key"));
+  put("Secret", "users", secretWithKey("some key"));
   put("CoreService", "users", { spec: { ports: [{ port: 80 }] } });
   put("EndpointSlice", "users", {
     endpoints: 7,

@@ -6,7 +6,7 @@ import { atMost, type BenchReport } from "../report.ts";
 const BOUND = 200;
 const MB = 1e6;
 
-export async function imageSizes(): Promise<BenchReport> {
+export async function measureImageSizes(): Promise<BenchReport> {
   const all = await unpackImages();
   const rows = Object.values(workloads).map(({ name }) => {
     const { list } = all[name];

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
 import { memoryOfPods, type PodMemory } from "./pods.ts";
-import { populate } from "./population.ts";
+import { applyRoutes } from "./population.ts";
 import { rollOut } from "./rollouts.ts";
 import type { DeployStage } from "./stage.ts";
 
@@ -14,13 +14,16 @@ const REST = 30;
 /** The components that hold the configuration, and are therefore restarted. */
 const restarted = ["operator", "gateway", "admin"] as const;
 
-export async function memory(stage: DeployStage, { routes }: { readonly routes: number }): Promise<BenchReport> {
+export async function measureReleaseMemory(
+  stage: DeployStage,
+  { routes }: { readonly routes: number },
+): Promise<BenchReport> {
   const sample = async () => {
     await pause(REST * 1000);
     return memoryOfPods(stage);
   };
   const atRest = await sample();
-  const { applied, programmed } = await populate(stage, routes);
+  const { applied, programmed } = await applyRoutes(stage, routes);
   const withRoutes = await sample();
   const failed: number[] = [];
   for (const component of restarted) failed.push((await rollOut(stage, component)).failed);

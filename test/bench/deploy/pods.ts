@@ -1,6 +1,6 @@
 /** Memory of the stack's pods. */
 import { waitFor } from "../../../tools/process/index.ts";
-import { type DeployStage, namespace } from "./stage.ts";
+import { type DeployStage, pulumiNamespace } from "./stage.ts";
 
 /** Memory of one pod, in MB (2^20 bytes), and its restarts. */
 export interface PodMemory {
@@ -51,7 +51,7 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
     );
     const ours = new Map(
       summary.pods
-        .filter(({ podRef, memory }) => podRef.namespace === namespace && new Date(memory?.time ?? 0) > asked)
+        .filter(({ podRef, memory }) => podRef.namespace === pulumiNamespace && new Date(memory?.time ?? 0) > asked)
         .map(({ podRef, memory }) => [podRef.name, memory?.workingSetBytes ?? 0]),
     );
     if (!pods.every(({ metadata }) => ours.has(metadata.name))) return null;

@@ -1,14 +1,14 @@
 /** Routes, each with its own Service, and the wait until the gateway serves them. */
 import { createClusterClient, type Resource, type SluiceKind } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
-import { type DeployStage, namespace, sluiceClass } from "./stage.ts";
+import { type DeployStage, pulumiNamespace, sluiceClass } from "./stage.ts";
 
 const AT_ONCE = 16;
 
 const resource = (kind: SluiceKind, name: string, spec: object): Resource => ({
   apiVersion: "sluice.dev/v1alpha1",
   kind,
-  metadata: { name, namespace },
+  metadata: { name, namespace: pulumiNamespace },
   spec: { class: sluiceClass, ...spec },
 });
 
@@ -16,11 +16,14 @@ const resource = (kind: SluiceKind, name: string, spec: object): Resource => ({
  * Applies each Service and Route by its own request, like many separate tools. Resolves to the seconds until all are
  * written and until all Routes are Programmed.
  */
-export async function populate(stage: DeployStage, routes: number): Promise<{ applied: number; programmed: number }> {
+export async function applyRoutes(
+  stage: DeployStage,
+  routes: number,
+): Promise<{ applied: number; programmed: number }> {
   const log = { info() {}, warn: console.warn, error: console.error };
   const client = createClusterClient({ kubeconfig: await stage.cluster.outsideKubeconfig(), log });
   const began = performance.now();
-  const url = `http://sluice-operator.${namespace}.svc.cluster.local:8080`;
+  const url = `http://sluice-operator.${pulumiNamespace}.svc.cluster.local:8080`;
   function* all(): Generator<Resource> {
     for (let at = 0; at < routes; at++) {
       yield resource("Service", `service-${at}`, { url });

@@ -1,9 +1,9 @@
 /** Rollout restarts under load, and the requests that failed during these restarts. */
 import { join } from "node:path";
 import { waitFor } from "../../../tools/process/index.ts";
-import { keptAtATime, type LoadOptions, type LoadReport } from "../../e2e/deploy/load.ts";
+import { type CallLoadOptions, keptAtATime, type LoadReport } from "../../e2e/deploy/load.ts";
 import { atMost, type BenchReport } from "../report.ts";
-import { type DeployStage, namespace } from "./stage.ts";
+import { type DeployStage, pulumiNamespace } from "./stage.ts";
 
 export interface Rollout {
   readonly component: string;
@@ -19,7 +19,7 @@ export interface Rollout {
 }
 
 /** The text of a module that generates load until SIGTERM, then prints the load's report. */
-const loading = (options: LoadOptions): string => `
+const loading = (options: CallLoadOptions): string => `
   import { startLoad } from ${JSON.stringify(join(import.meta.dirname, "../../e2e/deploy/load.ts"))};
   const load = startLoad(${JSON.stringify(options)});
   process.once("SIGTERM", async () => console.log(JSON.stringify(await load.stop())));
@@ -27,7 +27,7 @@ const loading = (options: LoadOptions): string => `
 
 /** Restarts the pods of a component under load, and counts the load's requests. */
 export async function rollOut({ cluster, kubectl, key }: DeployStage, component: string): Promise<Rollout> {
-  const url = `http://sluice-gateway.${namespace}.svc.cluster.local/users/healthz`;
+  const url = `http://sluice-gateway.${pulumiNamespace}.svc.cluster.local/users/healthz`;
   const pods = () => kubectl("get", "pods", "-l", `app.kubernetes.io/component=${component}`, "--output=name");
   const old = (await pods()).trim().split("\n");
   const script = loading({ url, headers: { apikey: key } });
@@ -61,7 +61,7 @@ const components = ["gateway", "operator", "user-api"] as const;
  */
 const mostRepeated = (component: string): number => (component === "gateway" ? keptAtATime : 0);
 
-export async function rollouts(stage: DeployStage): Promise<BenchReport> {
+export async function measureRollouts(stage: DeployStage): Promise<BenchReport> {
   const all: Rollout[] = [];
   for (const component of components) all.push(await rollOut(stage, component));
   const sum = (of: "requests" | "failed") => all.reduce((total, one) => total + one[of], 0);

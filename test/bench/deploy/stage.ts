@@ -6,7 +6,7 @@ import { images } from "../../../tools/images/images.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 
 /** The namespace in Pulumi.dev.yaml. */
-export const namespace = "sluice-dev";
+export const pulumiNamespace = "sluice-dev";
 export const sluiceClass = "dev";
 
 /** Durations in seconds. */
@@ -53,15 +53,15 @@ export async function createDeployStage(): Promise<DeployStage> {
     const began = performance.now();
     const up = await seconds(() => pulumi(project, "up", "--yes", "--stack", "dev"));
     const key = await pulumi(project, "stack", "output", "consumerKey", "--show-secrets", "--stack", "dev");
-    const url = `http://sluice-gateway.${namespace}.svc.cluster.local/users/graphql`;
+    const url = `http://sluice-gateway.${pulumiNamespace}.svc.cluster.local/users/graphql`;
     await waitFor(() => run(cluster, firstAnswer(url, key.trim())), { what: "the first answer", timeout: 60_000 });
     const times = { crds, up, answered: (performance.now() - began) / 1000 };
     return {
       cluster,
       times,
       key: key.trim(),
-      kubectl: (...args) => cluster.kubectl(["--namespace", namespace, ...args]),
-      get: (service, path) => run(cluster, body(`http://${service}.${namespace}.svc.cluster.local${path}`)),
+      kubectl: (...args) => cluster.kubectl(["--namespace", pulumiNamespace, ...args]),
+      get: (service, path) => run(cluster, body(`http://${service}.${pulumiNamespace}.svc.cluster.local${path}`)),
       close,
     };
   } catch (error) {

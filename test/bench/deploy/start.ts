@@ -2,7 +2,7 @@
 import type { BenchReport } from "../report.ts";
 import type { DeployStage } from "./stage.ts";
 
-export async function start({ times }: DeployStage): Promise<BenchReport> {
+export async function measureReleaseStart({ times }: DeployStage): Promise<BenchReport> {
   return {
     title: "From nothing to the first answered request",
     method:

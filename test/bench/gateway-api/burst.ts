@@ -4,10 +4,10 @@
  */
 import type { Resource } from "@sluice/crds";
 import { cpuSeconds } from "../cpu.ts";
-import { MANAGER, writeAll } from "../operator/population.ts";
-import type { Running } from "../operator/stage.ts";
+import { BENCH_MANAGER, writeResourcesInParallel } from "../operator/population.ts";
+import type { MeasuredOperator } from "../operator/stage.ts";
 import { atMost, type BenchReport } from "../report.ts";
-import { gatewayAt, hostOf, httpRoute, portOf, routeName, servicesOf } from "./population.ts";
+import { gatewayAt, gatewayPortOf, httpRoute, httpRouteName, populationHostOf, servicesOf } from "./population.ts";
 import { type GatewayStage, untilAllServe } from "./stage.ts";
 
 /** The Gateway that is created after its HTTPRoutes. */
@@ -19,11 +19,11 @@ const INTERVAL = 10;
 /** As many as the operator writes at a time. */
 const PARALLEL_STATUSES = 4;
 
-export async function burst(stage: GatewayStage, { routes }: { readonly routes: number }): Promise<BenchReport> {
+export async function measureBurst(stage: GatewayStage, { routes }: { readonly routes: number }): Promise<BenchReport> {
   const services = servicesOf(stage.size);
-  const latePort = portOf(stage.size.gateways);
+  const latePort = gatewayPortOf(stage.size.gateways);
   // The ports after it belong to the Gateways of another case.
-  const earlyPort = portOf(-1);
+  const earlyPort = gatewayPortOf(-1);
   function* routesOf(gateway: string): Generator<Resource> {
     for (let at = 0; at < routes; at++) yield httpRoute({ gateway, at, services });
   }
@@ -31,19 +31,19 @@ export async function burst(stage: GatewayStage, { routes }: { readonly routes: 
   // The operator and the nodes do not run while the API server is measured alone.
   await stage.clear();
   const creating = performance.now();
-  await writeAll(stage.client, routesOf(LATE), routes);
+  await writeResourcesInParallel(stage.client, routesOf(LATE), routes);
   const writing = performance.now();
   await writeStatuses(stage, routesOf(LATE));
   const written = performance.now();
 
   const running = await stage.running();
   const late = await measure(running, { gateway: LATE, port: latePort, routes }, () =>
-    stage.client.apply("Gateway", gatewayAt(LATE, latePort), { manager: MANAGER }),
+    stage.client.apply("Gateway", gatewayAt(LATE, latePort), { manager: BENCH_MANAGER }),
   );
-  await stage.client.apply("Gateway", gatewayAt(EARLY, earlyPort), { manager: MANAGER });
+  await stage.client.apply("Gateway", gatewayAt(EARLY, earlyPort), { manager: BENCH_MANAGER });
   await running.operator.untilSettled();
   const early = await measure(running, { gateway: EARLY, port: earlyPort, routes }, () =>
-    writeAll(stage.client, routesOf(EARLY), routes),
+    writeResourcesInParallel(stage.client, routesOf(EARLY), routes),
   );
 
   const alone = (name: string, milliseconds: number) => ({ name, "until written, s": seconds(milliseconds) });
@@ -85,7 +85,7 @@ interface Attaching {
 }
 
 async function measure(
-  { nodes, operator }: Running,
+  { nodes, operator }: MeasuredOperator,
   { gateway, port, routes }: Attaching,
   write: () => Promise<unknown>,
 ) {
@@ -97,7 +97,11 @@ async function measure(
   const since = performance.now();
   const served = Array.from({ length: 10 }, (_, index) => {
     const at = Math.floor(((index + 1) * routes) / 10) - 1;
-    return untilAllServe(nodes, { port, host: hostOf(at), path: `/${routeName(gateway, at)}` }, { interval: INTERVAL });
+    return untilAllServe(
+      nodes,
+      { port, host: populationHostOf(at), path: `/${httpRouteName(gateway, at)}` },
+      { interval: INTERVAL },
+    );
   });
   const end = Math.max(...(await Promise.all(served)));
   const [cpu, nodeCpu] = [operator.cpu() - cpuBefore, cpuSeconds(node) - nodeBefore];
@@ -128,7 +132,7 @@ async function writeStatuses({ client }: GatewayStage, routes: Generator<Resourc
       const parents = [{ parentRef, controllerName: "bench.example/gateway-controller", conditions: [condition] }];
       const { namespace, name } = metadata;
       await client.applyStatus({ kind: "HTTPRoute", namespace, name }, { parents } as Resource["status"], {
-        manager: MANAGER,
+        manager: BENCH_MANAGER,
         uid: undefined,
       });
     }

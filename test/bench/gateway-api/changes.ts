@@ -1,20 +1,28 @@
 /** Changes one HTTPRoute or one Gateway after the other, and measures the time until both nodes serve each change. */
 import type { Resource } from "@sluice/crds";
-import { MANAGER } from "../operator/population.ts";
-import type { RequestTarget } from "../operator/proxy-requests.ts";
+import { BENCH_MANAGER } from "../operator/population.ts";
+import type { MeasuredTarget } from "../operator/proxy-requests.ts";
 import { atShare } from "../operator/shares.ts";
 import { atMost, type BenchReport } from "../report.ts";
-import { gatewayAt, gatewayName, hostOf, httpRoute, portOf, routeName, servicesOf } from "./population.ts";
+import {
+  gatewayAt,
+  gatewayName,
+  gatewayPortOf,
+  httpRoute,
+  httpRouteName,
+  populationHostOf,
+  servicesOf,
+} from "./population.ts";
 import { type GatewayStage, untilAllServe } from "./stage.ts";
 
 interface Change {
   readonly kind: "HTTPRoute" | "Gateway";
   readonly resource: Resource;
   /** A request that is answered with 200 only after the change. */
-  readonly request: Omit<RequestTarget, "address">;
+  readonly request: Omit<MeasuredTarget, "address">;
 }
 
-export async function changes(
+export async function measureGatewayChanges(
   stage: GatewayStage,
   { changes: count }: { readonly changes: number },
 ): Promise<BenchReport> {
@@ -28,7 +36,7 @@ export async function changes(
     const [cpuBefore, before] = [operator.cpu(), await writes()];
     for (let at = 0; at < turns; at++) {
       const { kind, resource, request } = change(at);
-      await stage.client.apply(kind, resource, { manager: MANAGER });
+      await stage.client.apply(kind, resource, { manager: BENCH_MANAGER });
       const since = performance.now();
       times.push((await untilAllServe(nodes, request)) - since);
     }
@@ -60,11 +68,11 @@ export async function changes(
     const gateway = gatewayName((turn * 7) % gateways);
     const at = (turn * 11) % routes;
     const path = `/changed-${turn}`;
-    const port = portOf((turn * 7) % gateways);
+    const port = gatewayPortOf((turn * 7) % gateways);
     return {
       kind: "HTTPRoute",
       resource: httpRoute({ gateway, at, path, services }),
-      request: { port, host: hostOf(at), path },
+      request: { port, host: populationHostOf(at), path },
     };
   }
 
@@ -72,27 +80,27 @@ export async function changes(
   function added(turn: number): Change {
     const gateway = gatewayName((turn * 7) % gateways);
     const at = routes + turn;
-    const path = `/${routeName(gateway, at)}`;
-    const port = portOf((turn * 7) % gateways);
+    const path = `/${httpRouteName(gateway, at)}`;
+    const port = gatewayPortOf((turn * 7) % gateways);
     return {
       kind: "HTTPRoute",
       resource: httpRoute({ gateway, at, services }),
-      request: { port, host: hostOf(at), path },
+      request: { port, host: populationHostOf(at), path },
     };
   }
 
   /** A new Gateway for the HTTPRoutes of `unattached`. */
   function addedGateway(turn: number): Change {
     const name = `added-${turn}`;
-    const port = portOf(gateways) + 1 + turn;
-    const path = `/${routeName(name, 0)}`;
-    return { kind: "Gateway", resource: gatewayAt(name, port), request: { port, host: hostOf(0), path } };
+    const port = gatewayPortOf(gateways) + 1 + turn;
+    const path = `/${httpRouteName(name, 0)}`;
+    return { kind: "Gateway", resource: gatewayAt(name, port), request: { port, host: populationHostOf(0), path } };
   }
 
   const few = Math.ceil(count / 10);
   for (let turn = 0; turn < few; turn++)
     await stage.client.apply("HTTPRoute", httpRoute({ gateway: `added-${turn}`, at: 0, services }), {
-      manager: MANAGER,
+      manager: BENCH_MANAGER,
     });
   const parts = [
     await measure("another path of an HTTPRoute", otherPath, count),

@@ -8,11 +8,11 @@
 import { parseArgs } from "node:util";
 import { type BenchReport, renderReport } from "../report.ts";
 import { keepCase } from "../results.ts";
-import { burst } from "./burst.ts";
-import { changes } from "./changes.ts";
+import { measureBurst } from "./burst.ts";
+import { measureGatewayChanges } from "./changes.ts";
 import type { GatewaySize } from "./population.ts";
 import { createGatewayStage, type GatewayStage } from "./stage.ts";
-import { start } from "./start.ts";
+import { measureGatewaysStart } from "./start.ts";
 
 const populations: Readonly<Record<string, GatewaySize>> = {
   gateways: { gateways: 1000, routes: 5 },
@@ -21,9 +21,9 @@ const populations: Readonly<Record<string, GatewaySize>> = {
 const efforts = { changes: 300, burst: 1000 };
 
 const cases: Readonly<Record<string, (stage: GatewayStage, effort: typeof efforts) => Promise<BenchReport>>> = {
-  start: (stage) => start(stage),
-  changes: (stage, effort) => changes(stage, effort),
-  burst: (stage, effort) => burst(stage, { routes: effort.burst }),
+  start: (stage) => measureGatewaysStart(stage),
+  changes: (stage, effort) => measureGatewayChanges(stage, effort),
+  burst: (stage, effort) => measureBurst(stage, { routes: effort.burst }),
 };
 const order = Object.keys(populations).flatMap((population) => Object.keys(cases).map((one) => `${population} ${one}`));
 

@@ -1,6 +1,6 @@
 /** The Gateways, HTTPRoutes and core Services that exist before measurements begin. */
 import type { Resource, ResourceClient } from "@sluice/crds";
-import { NAMESPACE, writeAll } from "../operator/population.ts";
+import { NAMESPACE, writeResourcesInParallel } from "../operator/population.ts";
 
 export interface GatewaySize {
   readonly gateways: number;
@@ -24,10 +24,10 @@ const ofGatewayApi = (kind: string, name: string, spec: object): Resource =>
   object("gateway.networking.k8s.io/v1", kind, name, { spec });
 
 export const gatewayName = (at: number): string => `gateway-${at}`;
-export const routeName = (gateway: string, at: number): string => `${gateway}-route-${at}`;
-export const portOf = (gateway: number): number => FIRST_PORT + gateway;
+export const httpRouteName = (gateway: string, at: number): string => `${gateway}-route-${at}`;
+export const gatewayPortOf = (gateway: number): number => FIRST_PORT + gateway;
 /** Five routes of a Gateway share a host. */
-export const hostOf = (route: number): string => `host-${Math.floor(route / 5)}.example`;
+export const populationHostOf = (route: number): string => `host-${Math.floor(route / 5)}.example`;
 
 export const servicesOf = ({ gateways, routes }: GatewaySize): number => Math.min(gateways * routes, MAX_SERVICES);
 
@@ -47,11 +47,11 @@ interface RouteSpec {
   readonly services: number;
 }
 
-export function httpRoute({ gateway, at, path = `/${routeName(gateway, at)}`, services }: RouteSpec): Resource {
+export function httpRoute({ gateway, at, path = `/${httpRouteName(gateway, at)}`, services }: RouteSpec): Resource {
   const [, number = "0"] = /(\d+)$/.exec(gateway) ?? [];
-  return ofGatewayApi("HTTPRoute", routeName(gateway, at), {
+  return ofGatewayApi("HTTPRoute", httpRouteName(gateway, at), {
     parentRefs: [{ name: gateway }],
-    hostnames: [hostOf(at)],
+    hostnames: [populationHostOf(at)],
     rules: [
       {
         matches: [{ path: { type: "PathPrefix", value: path } }],
@@ -84,9 +84,9 @@ export async function populateGateways(client: ResourceClient, size: GatewaySize
   function* all(): Generator<Resource> {
     for (let at = 0; at < services; at++) yield* serviceAt(at, upstream);
     for (let gateway = 0; gateway < size.gateways; gateway++) {
-      yield gatewayAt(gatewayName(gateway), portOf(gateway));
+      yield gatewayAt(gatewayName(gateway), gatewayPortOf(gateway));
       for (let at = 0; at < size.routes; at++) yield httpRoute({ gateway: gatewayName(gateway), at, services });
     }
   }
-  await writeAll(client, all(), services * 2 + size.gateways * (1 + size.routes));
+  await writeResourcesInParallel(client, all(), services * 2 + size.gateways * (1 + size.routes));
 }

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { tool } from "../../../tools/programs/tool.ts";
-import { type RequestTarget, type UntilOptions, untilServed } from "../operator/proxy-requests.ts";
+import { type MeasuredTarget, type UntilOptions, untilServed } from "../operator/proxy-requests.ts";
 import { type BenchNode, createOperatorStage, type OperatorStage } from "../operator/stage.ts";
 import { type GatewaySize, populateGateways, servicesOf } from "./population.ts";
 
@@ -56,7 +56,7 @@ export async function createGatewayStage(size: GatewaySize): Promise<GatewayStag
 /** The time by `performance.now` at which all nodes have answered a request with 200. */
 export async function untilAllServe(
   nodes: readonly BenchNode[],
-  target: Omit<RequestTarget, "address">,
+  target: Omit<MeasuredTarget, "address">,
   options?: UntilOptions,
 ): Promise<number> {
   return Math.max(...(await Promise.all(nodes.map(({ address }) => untilServed({ address, ...target }, options)))));

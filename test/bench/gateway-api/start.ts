@@ -1,16 +1,20 @@
 /** The time from the operator's start until both nodes serve all routes, and the operator's memory. */
-import { memoryOf } from "../operator/memory.ts";
+import { processMemory } from "../operator/memory.ts";
 import { atMost, type BenchReport } from "../report.ts";
-import { gatewayName, hostOf, portOf, routeName } from "./population.ts";
+import { gatewayName, gatewayPortOf, httpRouteName, populationHostOf } from "./population.ts";
 import { type GatewayStage, untilAllServe } from "./stage.ts";
 
-export async function start(stage: GatewayStage): Promise<BenchReport> {
+export async function measureGatewaysStart(stage: GatewayStage): Promise<BenchReport> {
   const rows: Record<string, string | number>[] = [];
   const seconds: number[] = [];
   const peaks: number[] = [];
   const gateway = stage.size.gateways - 1;
   const route = stage.size.routes - 1;
-  const last = { port: portOf(gateway), host: hostOf(route), path: `/${routeName(gatewayName(gateway), route)}` };
+  const last = {
+    port: gatewayPortOf(gateway),
+    host: populationHostOf(route),
+    path: `/${httpRouteName(gatewayName(gateway), route)}`,
+  };
   for (const name of ["no status written yet", "all statuses written"]) {
     const nodes = await stage.startNodes();
     const operator = await stage.startOperator(nodes.map(({ push }) => push));
@@ -18,7 +22,7 @@ export async function start(stage: GatewayStage): Promise<BenchReport> {
     const took = ((await untilAllServe(nodes, last)) - operator.startedAt) / 1000;
     const cpu = operator.cpu();
     await operator.untilSettled();
-    const { resident, peak } = memoryOf(operator.process.pid);
+    const { resident, peak } = processMemory(operator.process.pid);
     seconds.push(took);
     peaks.push(peak);
     rows.push({
@@ -30,7 +34,7 @@ export async function start(stage: GatewayStage): Promise<BenchReport> {
       "resident when settled, MB": Math.round(resident),
       "peak, MB": Math.round(peak),
       "heap in use, MB": Math.round((await operator.metric("nodejs_heap_size_used_bytes")) / 2 ** 20),
-      "a node, MB": Math.round(memoryOf(nodes[0]?.process.pid ?? 0).resident),
+      "a node, MB": Math.round(processMemory(nodes[0]?.process.pid ?? 0).resident),
     });
     await stage.clear();
   }

@@ -1,18 +1,21 @@
 /** Applies new Routes one after the other, and measures the time until both nodes serve each. */
 import { atMost, type BenchReport } from "../report.ts";
-import { MANAGER, resource } from "./population.ts";
+import { BENCH_MANAGER, populationResource } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";
 import { atShare } from "./shares.ts";
 import type { PopulatedStage } from "./stage.ts";
 
-export async function apply(stage: PopulatedStage, { applies }: { readonly applies: number }): Promise<BenchReport> {
+export async function measureApply(
+  stage: PopulatedStage,
+  { applies }: { readonly applies: number },
+): Promise<BenchReport> {
   const { nodes, operator } = await stage.running();
   const times: number[] = [];
   const before = operator.cpu();
   for (let at = 0; at < applies; at++) {
     const path = `/fresh-${at}`;
-    const made = resource("Route", `fresh-${at}`, { serviceRef: { name: "service-0" }, paths: [path] });
-    await stage.client.apply("Route", made, { manager: MANAGER });
+    const made = populationResource("Route", `fresh-${at}`, { serviceRef: { name: "service-0" }, paths: [path] });
+    await stage.client.apply("Route", made, { manager: BENCH_MANAGER });
     const since = performance.now();
     times.push(Math.max(...(await Promise.all(nodes.map(({ proxy }) => untilServed({ port: proxy, path }))))) - since);
   }

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { runWrk } from "../proxy/wrk.ts";
 import { atMost, type BenchReport } from "../report.ts";
-import { MANAGER, resource } from "./population.ts";
+import { BENCH_MANAGER, populationResource } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";
 import type { PopulatedStage } from "./stage.ts";
 
@@ -23,14 +23,14 @@ const editions: readonly ((turn: number) => Readonly<Record<string, unknown>>)[]
   (turn) => ({ tags: [`turn-${turn}`] }),
 ];
 
-export async function edits(stage: PopulatedStage, { requests }: EditsOptions): Promise<BenchReport> {
+export async function measureEdits(stage: PopulatedStage, { requests }: EditsOptions): Promise<BenchReport> {
   const { nodes, operator } = await stage.running();
   const edit = (spec: Readonly<Record<string, unknown>>) =>
     stage.client.apply(
       "Route",
-      resource("Route", NAME, { serviceRef: { name: "service-0" }, paths: ["/edited"], ...spec }),
+      populationResource("Route", NAME, { serviceRef: { name: "service-0" }, paths: ["/edited"], ...spec }),
       {
-        manager: MANAGER,
+        manager: BENCH_MANAGER,
       },
     );
   await edit({});

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Process, startProcess } from "../../../tools/process/index.ts";
 import { atMost, type BenchReport } from "../report.ts";
-import { memoryOf } from "./memory.ts";
-import { MANAGER, resource } from "./population.ts";
+import { processMemory } from "./memory.ts";
+import { BENCH_MANAGER, populationResource } from "./population.ts";
 import type { RunningOperator } from "./running-operator.ts";
 import { atShare } from "./shares.ts";
 import type { PopulatedStage } from "./stage.ts";
@@ -85,7 +85,7 @@ async function measure(
   const before = operator.cpu();
   for (let at = 0; at < changes; at++) {
     const spec = { serviceRef: { name: "service-0" }, paths: [`/fleet-${at}-${operator.process.pid}`] };
-    await stage.client.apply("Route", resource("Route", "of-the-fleet", spec), { manager: MANAGER });
+    await stage.client.apply("Route", populationResource("Route", "of-the-fleet", spec), { manager: BENCH_MANAGER });
     const since = performance.timeOrigin + performance.now();
     const all = await untilAll(simulated, { but: hash, timeout: 30_000 });
     hash = all.hash;
@@ -99,11 +99,11 @@ async function measure(
     idle,
     times: times.sort((one, other) => one - other),
     cpu,
-    memory: memoryOf(operator.process.pid),
+    memory: processMemory(operator.process.pid),
   };
 }
 
-export async function fleet(stage: PopulatedStage, options: FleetOptions): Promise<BenchReport> {
+export async function measureFleet(stage: PopulatedStage, options: FleetOptions): Promise<BenchReport> {
   await stage.clear();
   const simulated = await startSimulated(stage, options.nodes);
   try {

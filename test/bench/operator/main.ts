@@ -2,19 +2,19 @@
  * `npm run bench:operator -- [start] [apply] [storm] [edits] [fleet]`: measures the operator with a real API server;
  * all cases by default. Prints, and writes test/bench/results/operator.{md,json}; a missed bound is reported, but
  * does not fail the run. The sizes are options; a run with any of them is a trial that writes nothing. All cases take
- * about twelve minutes on two idle cores; filling the API server takes a third of that time. `edits` does not depend on
+ * about twelve minutes on two idle cores; filling the API server takes a third of that time. `measureEdits` does not depend on
  * the number of resources: with `--routes 1000 --services 1000 --consumers 100` it takes about three minutes.
  */
 import { parseArgs } from "node:util";
 import { type BenchReport, renderReport } from "../report.ts";
 import { keepCase } from "../results.ts";
-import { apply } from "./apply.ts";
-import { edits } from "./edits.ts";
-import { fleet } from "./fleet.ts";
-import { populate } from "./population.ts";
+import { measureApply } from "./apply.ts";
+import { measureEdits } from "./edits.ts";
+import { measureFleet } from "./fleet.ts";
+import { populateCluster } from "./population.ts";
 import { createOperatorStage, type PopulatedStage } from "./stage.ts";
-import { start } from "./start.ts";
-import { storm } from "./storm.ts";
+import { measureOperatorStart } from "./start.ts";
+import { measureStorm } from "./storm.ts";
 
 const sizes = {
   routes: 10_000,
@@ -30,11 +30,11 @@ const sizes = {
 type SizeName = keyof typeof sizes;
 
 const cases: Readonly<Record<string, (stage: PopulatedStage, size: typeof sizes) => Promise<BenchReport>>> = {
-  start: (stage) => start(stage),
-  apply: (stage, { applies }) => apply(stage, { applies }),
-  storm: (stage, { rate, seconds }) => storm(stage, { perSecond: rate, seconds }),
-  edits: (stage, { requests }) => edits(stage, { requests }),
-  fleet: (stage, { nodes, changes }) => fleet(stage, { nodes, changes }),
+  start: (stage) => measureOperatorStart(stage),
+  apply: (stage, { applies }) => measureApply(stage, { applies }),
+  storm: (stage, { rate, seconds }) => measureStorm(stage, { perSecond: rate, seconds }),
+  edits: (stage, { requests }) => measureEdits(stage, { requests }),
+  fleet: (stage, { nodes, changes }) => measureFleet(stage, { nodes, changes }),
 };
 const order = Object.keys(cases);
 
@@ -57,7 +57,7 @@ const isTrial = Object.keys(values).length > 0;
 
 const filling = performance.now();
 const stage: PopulatedStage = {
-  ...(await createOperatorStage({ populate: (client, url) => populate(client, size, url) })),
+  ...(await createOperatorStage({ populate: (client, url) => populateCluster(client, size, url) })),
   size,
 };
 console.log(`ready after ${((performance.now() - filling) / 1000).toFixed(0)} s`);

@@ -8,7 +8,7 @@ export interface Memory {
   readonly peak: number;
 }
 
-export function memoryOf(pid: number): Memory {
+export function processMemory(pid: number): Memory {
   const text = readFileSync(`/proc/${pid}/status`, "utf8");
   const member = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)?.[1]) / 1024;
   return { resident: member("VmRSS"), peak: member("VmHWM") };

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
-export interface RequestTarget {
+export interface MeasuredTarget {
   /** Default 127.0.0.1. */
   readonly address?: string;
   readonly port: number;
@@ -15,7 +15,7 @@ export interface RequestTarget {
 }
 
 /** Status of the response to a GET. */
-async function ask({ address = "127.0.0.1", port, path, host }: RequestTarget): Promise<number> {
+async function ask({ address = "127.0.0.1", port, path, host }: MeasuredTarget): Promise<number> {
   const outgoing = request({ host: address, port, path, agent, ...(host !== undefined && { headers: { host } }) });
   outgoing.end();
   const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
@@ -35,7 +35,7 @@ export interface UntilOptions {
  * Sends requests until the proxy answers 200. Resolves to the time of that response by `performance.now`; rejects after
  * the timeout.
  */
-export async function untilServed(target: RequestTarget, options: UntilOptions = {}): Promise<number> {
+export async function untilServed(target: MeasuredTarget, options: UntilOptions = {}): Promise<number> {
   const { interval = 1, timeout = 30_000 } = options;
   const end = performance.now() + timeout;
   for (;;) {

@@ -7,7 +7,7 @@ import { createClusterClient, type ResourceClient } from "@sluice/crds";
 import { root } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
-import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { createStage, type Stage } from "../proxy/stage.ts";
 import { NAMESPACE, type Size } from "./population.ts";
@@ -44,7 +44,7 @@ export interface OperatorStage {
   /** The `url` that all Services of the population have. */
   readonly url: string;
   /** Two nodes and an operator that has written every resource's status; started on first use. */
-  running(): Promise<Running>;
+  running(): Promise<MeasuredOperator>;
   /** Stops nodes and operator. */
   clear(): Promise<void>;
   /** Starts two nodes without a document. The caller, or `clear`, stops them. */
@@ -58,7 +58,7 @@ export interface PopulatedStage extends OperatorStage {
   readonly size: Size;
 }
 
-export interface Running {
+export interface MeasuredOperator {
   readonly nodes: readonly BenchNode[];
   readonly operator: RunningOperator;
 }
@@ -85,7 +85,7 @@ async function startNode(name: string, address: string, certificates: PushCertif
 
 async function preparePlane(plane: ControlPlane, crds: readonly string[]): Promise<string> {
   const [kubeconfig] = await Promise.all([
-    plane.kubeconfigFor(users.operator),
+    plane.kubeconfigFor(clusterUsers.operator),
     plane.kubectl(["apply", "--server-side", ...[join(root, "crds"), ...crds].flatMap((path) => ["-f", path])]),
     plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(NAMESPACE)),
   ]);
@@ -99,7 +99,7 @@ export async function createOperatorStage(options: OperatorStageOptions): Promis
   const machine: Stage = await createStage();
   const ends: (() => Promise<unknown>)[] = [machine.close];
   const kept: { stop(): Promise<unknown> }[] = [];
-  let running: Promise<Running> | undefined;
+  let running: Promise<MeasuredOperator> | undefined;
   const keep = <Kind extends { stop(): Promise<unknown> }>(one: Kind): Kind => {
     kept.push(one);
     return one;
@@ -135,7 +135,7 @@ export async function createOperatorStage(options: OperatorStageOptions): Promis
       );
     const startOperator = async (nodes: readonly string[]) =>
       keep(await startOperatorProcess({ kubeconfig, certificates, nodes, env }));
-    const start = async (): Promise<Running> => {
+    const start = async (): Promise<MeasuredOperator> => {
       const nodes = await startNodes();
       const operator = await startOperator(nodes.map(({ push }) => push));
       await operator.untilAcknowledged(nodes.length);

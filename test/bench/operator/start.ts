@@ -1,7 +1,7 @@
 /** The time from the operator's start until both nodes serve all resources, and the operator's memory. */
 import { atMost, type BenchReport } from "../report.ts";
-import { memoryOf } from "./memory.ts";
-import { routeName } from "./population.ts";
+import { processMemory } from "./memory.ts";
+import { populationRouteName } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";
 import type { RunningOperator } from "./running-operator.ts";
 import type { BenchNode, PopulatedStage } from "./stage.ts";
@@ -12,11 +12,13 @@ const MEMORY_BOUND = 350;
 /** Seconds from the operator's start until both nodes have acknowledged the document and serve its last route. */
 async function untilAll({ size }: PopulatedStage, operator: RunningOperator, nodes: readonly BenchNode[]) {
   await operator.untilAcknowledged(nodes.length);
-  const served = nodes.map(({ proxy }) => untilServed({ port: proxy, path: `/${routeName(size.routes - 1)}` }));
+  const served = nodes.map(({ proxy }) =>
+    untilServed({ port: proxy, path: `/${populationRouteName(size.routes - 1)}` }),
+  );
   return (Math.max(...(await Promise.all(served))) - operator.startedAt) / 1000;
 }
 
-export async function start(stage: PopulatedStage): Promise<BenchReport> {
+export async function measureOperatorStart(stage: PopulatedStage): Promise<BenchReport> {
   const rows: Record<string, string | number>[] = [];
   const seconds: number[] = [];
   const peaks: number[] = [];
@@ -25,9 +27,9 @@ export async function start(stage: PopulatedStage): Promise<BenchReport> {
     const operator = await stage.startOperator(nodes.map(({ push }) => push));
     const took = await untilAll(stage, operator, nodes);
     const cpu = operator.cpu();
-    const { resident } = memoryOf(operator.process.pid);
+    const { resident } = processMemory(operator.process.pid);
     await operator.untilSettled();
-    const settled = memoryOf(operator.process.pid);
+    const settled = processMemory(operator.process.pid);
     seconds.push(took);
     peaks.push(settled.peak);
     rows.push({

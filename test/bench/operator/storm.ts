@@ -1,8 +1,8 @@
 /** Changes at a constant rate for some time: their latency, and the operator's CPU and memory. */
 import { setTimeout as pause } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
-import { memoryOf } from "./memory.ts";
-import { MANAGER, route } from "./population.ts";
+import { processMemory } from "./memory.ts";
+import { BENCH_MANAGER, populationRoute } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";
 import { atShare } from "./shares.ts";
 import type { PopulatedStage } from "./stage.ts";
@@ -57,7 +57,7 @@ class Feed {
   }
 }
 
-export async function storm(stage: PopulatedStage, { perSecond, seconds }: StormOptions): Promise<BenchReport> {
+export async function measureStorm(stage: PopulatedStage, { perSecond, seconds }: StormOptions): Promise<BenchReport> {
   const { nodes, operator } = await stage.running();
   const { routes, services, consumers } = stage.size;
   const feed = new Feed();
@@ -74,15 +74,15 @@ export async function storm(stage: PopulatedStage, { perSecond, seconds }: Storm
   async function change(at: number): Promise<void> {
     const path = `/changed-${at}`;
     const which = at % Math.min(routes, CHANGED);
-    const made = route(which, services, [`/route-${which}`, path]);
-    await stage.client.apply("Route", made, { manager: MANAGER });
+    const made = populationRoute(which, services, [`/route-${which}`, path]);
+    await stage.client.apply("Route", made, { manager: BENCH_MANAGER });
     feed.add({ path, at: performance.now() });
   }
 
   const statusesBefore = await operator.metric("sluice_operator_status_writes_total");
   const began = performance.now();
   const cpuBefore = operator.cpu();
-  const before = memoryOf(pid).resident;
+  const before = processMemory(pid).resident;
   const watching = Promise.all(nodes.map(({ proxy }) => watch(proxy)));
   const under: Promise<void>[] = [];
   const memories: number[] = [];
@@ -90,7 +90,7 @@ export async function storm(stage: PopulatedStage, { perSecond, seconds }: Storm
     const wait = began + (at * 1000) / perSecond - performance.now();
     if (wait > 1) await pause(wait);
     under.push(change(at));
-    if (at % perSecond === 0) memories.push(memoryOf(pid).resident);
+    if (at % perSecond === 0) memories.push(processMemory(pid).resident);
   }
   await Promise.all(under);
   const took = (performance.now() - began) / 1000;
@@ -98,7 +98,7 @@ export async function storm(stage: PopulatedStage, { perSecond, seconds }: Storm
   feed.end();
   await watching;
   await operator.untilSettled();
-  const after = memoryOf(pid).resident;
+  const after = processMemory(pid).resident;
   const third = memories.slice(Math.floor(memories.length / 3), Math.ceil((memories.length * 2) / 3));
   const last = memories.slice(Math.floor((memories.length * 2) / 3));
   const mean = (list: readonly number[]) => list.reduce((sum, one) => sum + one, 0) / list.length;

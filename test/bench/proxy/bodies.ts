@@ -9,7 +9,7 @@ const sizes = [
   { name: "1 MB", file: "1m", bytes: 1024 * 1024 },
 ];
 
-export async function bodies(field: Field): Promise<BenchReport> {
+export async function measureBodies(field: Field): Promise<BenchReport> {
   const proxies = {
     nginx: await field.start("nginx", nginx),
     sluice: await field.start("sluice", (stage) => startSluice(stage, { routes: 10 })),

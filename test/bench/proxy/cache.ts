@@ -20,7 +20,7 @@ async function warm({ port }: Started, path: string): Promise<void> {
   if (statuses[1]?.toLowerCase() !== "hit") throw new Error(`${path} is not cached: ${statuses.join(", ")}`);
 }
 
-export async function cache(field: Field): Promise<BenchReport> {
+export async function measureCache(field: Field): Promise<BenchReport> {
   const contestants = {
     nginx: await field.start("nginx", nginxCache),
     sluice: await field.start("sluice", (stage) => startSluice(stage, { routes: 10, plugins: [proxyCache] })),

@@ -6,11 +6,11 @@ import { text } from "node:stream/consumers";
 import { type Change, deriveId, type NodeReport } from "@sluice/model";
 import { freePort } from "../../../tools/process/index.ts";
 import type { BenchReport } from "../report.ts";
-import { median, type Sample } from "../rounds.ts";
+import { median, type RoundSample } from "../rounds.ts";
 import { type Field, sampleOf } from "./field.ts";
 import { content } from "./plugins.ts";
-import { documentWith, referTo, routeAt, startNode } from "./sluice.ts";
-import { startOurs } from "./stage.ts";
+import { documentWith, referTo, routeAt, startBenchNode } from "./sluice.ts";
+import { startBenchProgram } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
 
 const PER_SECOND = 50;
@@ -106,16 +106,16 @@ class Push {
   }
 }
 
-export async function changes(field: Field): Promise<BenchReport> {
+export async function measureChanges(field: Field): Promise<BenchReport> {
   const { stage, effort } = field;
   const [pushPort, token] = [await freePort(), "of-the-bench"];
   const sluice = await stage.keep(
-    startNode({ SLUICE_SOURCE: "push", SLUICE_PUSH_LISTEN: `127.0.0.1:${pushPort}`, SLUICE_PUSH_TOKEN: token }),
+    startBenchNode({ SLUICE_SOURCE: "push", SLUICE_PUSH_LISTEN: `127.0.0.1:${pushPort}`, SLUICE_PUSH_TOKEN: token }),
   );
   const push = new Push(pushPort, token);
   await push.put(documentWith(stage, content));
   // A server that ignores the changes, for comparison: sending and reading changes uses CPU of this machine too.
-  const sink = new Push((await stage.keep(startOurs("sink", [join(peers, "sink.ts")]))).port, token);
+  const sink = new Push((await stage.keep(startBenchProgram("sink", [join(peers, "sink.ts")]))).port, token);
   const waits: number[] = [];
   const url = `http://127.0.0.1:${sluice.port}/api/x`;
   for (const [name, pause] of [
@@ -140,7 +140,7 @@ export async function changes(field: Field): Promise<BenchReport> {
     });
     field.add({ name: `with changes, ${name}`, sample: () => sampleOf(sluice.process, whileChanging) });
   }
-  const samples: ReadonlyMap<string, readonly Sample[]> = await field.run();
+  const samples: ReadonlyMap<string, readonly RoundSample[]> = await field.run();
   for (const each of [push, sink]) each.close();
   const loaded = effort.seconds * (effort.rounds + 1) * 2;
   field.note(

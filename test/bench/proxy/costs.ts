@@ -10,9 +10,9 @@ import { median } from "../rounds.ts";
 import { writePlugin } from "./cost-plugins.ts";
 import { hmacToken, startLineReaders, startTokenProvider, type TokenProvider } from "./cost-servers.ts";
 import type { Field } from "./field.ts";
-import { memoryOf } from "./memory.ts";
+import { residentMemory } from "./memory.ts";
 import { referTo, startSluice } from "./sluice.ts";
-import { startOurs } from "./stage.ts";
+import { startBenchProgram } from "./stage.ts";
 import { runWrk, type WrkOptions } from "./wrk.ts";
 
 const NONE = "no plugin";
@@ -186,12 +186,12 @@ async function memoryWithoutCollector({ stage, effort }: Field): Promise<string>
   const { port } = silent.address() as AddressInfo;
   const plugin = { name: "http-log", config: { http_endpoint: `http://127.0.0.1:${port}/` } };
   const node = await stage.keep(startSluice(stage, { routes: 10, plugins: [plugin] }));
-  const before = memoryOf(node.process.pid).now;
+  const before = residentMemory(node.process.pid).now;
   const seconds = effort.seconds * effort.rounds;
   const url = `http://127.0.0.1:${node.port}/api/x`;
   const { requests, failures } = await runWrk({ url, folder: stage.folder, seconds });
   if (failures > 0) throw new Error(`${failures} requests failed while the log server did not answer`);
-  const { most } = memoryOf(node.process.pid);
+  const { most } = residentMemory(node.process.pid);
   silent.close();
   const [from, to] = [before, most].map(Math.round);
   return `http-log with a server that does not answer: ${from} MB before and at most ${to} MB during ${requests} requests`;
@@ -205,9 +205,9 @@ async function cookieFrom(port: number): Promise<Readonly<Record<string, string>
   return { Cookie: cookie.split(";")[0] ?? "" };
 }
 
-export async function costs(field: Field): Promise<BenchReport> {
+export async function measureCosts(field: Field): Promise<BenchReport> {
   const { stage } = field;
-  const collector = await stage.keep(startOurs("sink", [join(import.meta.dirname, "../peers/sink.ts")]));
+  const collector = await stage.keep(startBenchProgram("sink", [join(import.meta.dirname, "../peers/sink.ts")]));
   const [lines, provider, ldap] = [
     await startLineReaders(),
     await startTokenProvider(),

@@ -2,7 +2,7 @@
 import type { Process } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
 import { type BenchReport, type Ratio, reportOf } from "../report.ts";
-import { type Contestant, inTurn, type Sample } from "../rounds.ts";
+import { type Contestant, inTurn, type RoundSample } from "../rounds.ts";
 import type { Stage, Started } from "./stage.ts";
 import { runWrk, type WrkOptions } from "./wrk.ts";
 
@@ -26,7 +26,7 @@ interface Entry extends Omit<WrkOptions, "url" | "seconds" | "folder"> {
 export async function sampleOf(
   { name, pid }: Pick<Process, "name" | "pid">,
   run: () => Promise<{ requests: number; seconds: number; failures: number; p50: number; p99: number }>,
-): Promise<Sample> {
+): Promise<RoundSample> {
   const before = cpuSeconds(pid);
   const { requests, seconds, failures, p50, p99 } = await run();
   const cpu = ((cpuSeconds(pid) - before) * 1e6) / requests;
@@ -74,14 +74,14 @@ export class Field {
     this.#contestants.push(contestant);
   }
 
-  run(): Promise<Map<string, Sample[]>> {
+  run(): Promise<Map<string, RoundSample[]>> {
     return inTurn(this.#contestants, this.effort.rounds);
   }
 
   report(parts: {
     readonly title: string;
     readonly method: string;
-    readonly samples: ReadonlyMap<string, readonly Sample[]>;
+    readonly samples: ReadonlyMap<string, readonly RoundSample[]>;
     readonly ratios: readonly Ratio[];
   }): BenchReport {
     return reportOf({ ...parts, notes: this.#notes });

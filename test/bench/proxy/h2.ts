@@ -11,7 +11,7 @@ const shapes = [
   { name: "8 connections with 16 streams each", connections: 8, streams: 16 },
 ] as const;
 
-export async function h2(field: Field): Promise<BenchReport> {
+export async function measureH2(field: Field): Promise<BenchReport> {
   const { stage, effort } = field;
   const peer = await field.start("nginx", nginxHttp2);
   let tlsPort = 0;

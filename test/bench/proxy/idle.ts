@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
-import { memoryOf } from "./memory.ts";
+import { residentMemory } from "./memory.ts";
 import { content } from "./plugins.ts";
 import { startSluice } from "./sluice.ts";
 
@@ -17,7 +17,7 @@ const REST = 3000;
 
 const REQUEST = "GET /api/x HTTP/1.1\r\nHost: localhost\r\napikey: key-0\r\n\r\n";
 
-export async function idle(field: Field): Promise<BenchReport> {
+export async function measureIdle(field: Field): Promise<BenchReport> {
   const { stage } = field;
   const started = await stage.keep(startSluice(stage, content, { SLUICE_KEEPALIVE_TIMEOUT: "10m" }));
   const { pid } = started.process;
@@ -25,10 +25,10 @@ export async function idle(field: Field): Promise<BenchReport> {
   try {
     await openMore(sockets, AT_A_TIME, started.port);
     await sleep(REST);
-    const few = memoryOf(pid).now;
+    const few = residentMemory(pid).now;
     await openMore(sockets, CONNECTIONS, started.port);
     await sleep(REST);
-    const { now, most } = memoryOf(pid);
+    const { now, most } = residentMemory(pid);
     const alive = sockets.filter(({ readyState }) => readyState === "open").length;
     if (alive < CONNECTIONS) throw new Error(`only ${alive} of ${CONNECTIONS} connections stayed open`);
     return {

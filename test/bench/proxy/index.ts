@@ -1,21 +1,21 @@
 /** Runs the cases of `npm run bench -- proxy [case ...]`. */
 import type { BenchReport } from "../report.ts";
-import { bodies } from "./bodies.ts";
-import { cache } from "./cache.ts";
-import { changes } from "./changes.ts";
-import { costs } from "./costs.ts";
+import { measureBodies } from "./bodies.ts";
+import { measureCache } from "./cache.ts";
+import { measureChanges } from "./changes.ts";
+import { measureCosts } from "./costs.ts";
 import { type Effort, Field } from "./field.ts";
-import { h2 } from "./h2.ts";
-import { idle } from "./idle.ts";
-import { memory } from "./memory.ts";
-import { plain } from "./plain.ts";
-import { plugins, tls } from "./plugins.ts";
-import { redis } from "./redis.ts";
-import { routes } from "./routes.ts";
-import { scraped } from "./scrape.ts";
+import { measureH2 } from "./h2.ts";
+import { measureIdle } from "./idle.ts";
+import { measureNodeMemory } from "./memory.ts";
+import { measurePlain } from "./plain.ts";
+import { measurePlugins, measureTls } from "./plugins.ts";
+import { measureRedis } from "./redis.ts";
+import { measureRoutes } from "./routes.ts";
+import { measureScraped } from "./scrape.ts";
 import { createStage } from "./stage.ts";
-import { tokens } from "./tokens.ts";
-import { websocket } from "./websocket.ts";
+import { measureTokens } from "./tokens.ts";
+import { measureWebsocket } from "./websocket.ts";
 
 interface Case extends Effort {
   readonly run: (field: Field) => Promise<BenchReport>;
@@ -26,21 +26,21 @@ interface Case extends Effort {
  * half a minute.
  */
 const cases = {
-  plain: { run: plain, rounds: 11, seconds: 2 },
-  plugins: { run: plugins, rounds: 11, seconds: 2 },
-  tokens: { run: tokens, rounds: 5, seconds: 2 },
-  costs: { run: costs, rounds: 5, seconds: 2 },
-  tls: { run: tls, rounds: 11, seconds: 2 },
-  h2: { run: h2, rounds: 5, seconds: 3 },
-  routes: { run: routes, rounds: 5, seconds: 3 },
-  bodies: { run: bodies, rounds: 3, seconds: 2 },
-  websocket: { run: websocket, rounds: 5, seconds: 3 },
-  redis: { run: redis, rounds: 5, seconds: 2 },
-  cache: { run: cache, rounds: 7, seconds: 2 },
-  changes: { run: changes, rounds: 5, seconds: 3 },
-  scrape: { run: scraped, rounds: 5, seconds: 3 },
-  memory: { run: memory, rounds: 1, seconds: 3 },
-  idle: { run: idle, rounds: 1, seconds: 1 },
+  plain: { run: measurePlain, rounds: 11, seconds: 2 },
+  plugins: { run: measurePlugins, rounds: 11, seconds: 2 },
+  tokens: { run: measureTokens, rounds: 5, seconds: 2 },
+  costs: { run: measureCosts, rounds: 5, seconds: 2 },
+  tls: { run: measureTls, rounds: 11, seconds: 2 },
+  h2: { run: measureH2, rounds: 5, seconds: 3 },
+  routes: { run: measureRoutes, rounds: 5, seconds: 3 },
+  bodies: { run: measureBodies, rounds: 3, seconds: 2 },
+  websocket: { run: measureWebsocket, rounds: 5, seconds: 3 },
+  redis: { run: measureRedis, rounds: 5, seconds: 2 },
+  cache: { run: measureCache, rounds: 7, seconds: 2 },
+  changes: { run: measureChanges, rounds: 5, seconds: 3 },
+  scrape: { run: measureScraped, rounds: 5, seconds: 3 },
+  memory: { run: measureNodeMemory, rounds: 1, seconds: 3 },
+  idle: { run: measureIdle, rounds: 1, seconds: 1 },
 } satisfies Record<string, Case>;
 
 export type ProxyCase = keyof typeof cases;

@@ -10,24 +10,24 @@ const MB = 1024;
 const WORKERS = [1, 2, 4];
 
 /** Resident memory of the process in MB (2^20 bytes), current and peak. */
-export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
+export function residentMemory(pid: number): { readonly now: number; readonly most: number } {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   const member = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) / MB;
   return { now: member("VmRSS"), most: member("VmHWM") };
 }
 
-export async function memory(field: Field): Promise<BenchReport> {
+export async function measureNodeMemory(field: Field): Promise<BenchReport> {
   const { stage, effort } = field;
   const used = new Map<number, number>();
   const rows: Record<string, string | number>[] = [];
   for (const workers of WORKERS) {
     const started = await stage.keep(startSluice(stage, content, { SLUICE_WORKERS: `${workers}` }));
     const { pid } = started.process;
-    const before = memoryOf(pid).now;
+    const before = residentMemory(pid).now;
     const url = `http://127.0.0.1:${started.port}/api/x`;
     const { failures } = await runWrk({ url, folder: stage.folder, seconds: effort.seconds * 2 });
     if (failures > 0) throw new Error(`${failures} requests failed with ${workers} workers`);
-    const { now, most } = memoryOf(pid);
+    const { now, most } = residentMemory(pid);
     used.set(workers, now);
     rows.push({
       workers,

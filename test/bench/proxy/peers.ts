@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort, listens, startProcess } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "./nginx.ts";
-import { type Stage, type Started, startOurs } from "./stage.ts";
+import { type Stage, type Started, startBenchProgram } from "./stage.ts";
 
 /** Starts the proxy, or rejects with the reason why it is not available here. */
 export type StartPeer = (stage: Stage) => Promise<Started>;
@@ -165,10 +165,10 @@ export const envoyWith =
     return start("envoy", port, { path, args });
   };
 
-export const envoy = envoyWith([]);
+export const startEnvoyPeer = envoyWith([]);
 
 /** One thread runs Go code, because all other proxies have one worker. */
-export const goReverseProxy: StartPeer = async (stage) => {
+export const startGoPeer: StartPeer = async (stage) => {
   const path = await tool("reverse-proxy");
   const port = await freePort();
   const args = [`127.0.0.1:${port}`, `http://127.0.0.1:${stage.upstream}`];
@@ -179,7 +179,7 @@ export const goReverseProxy: StartPeer = async (stage) => {
 const onNode =
   (name: string, file: string): StartPeer =>
   (stage) =>
-    startOurs(name, [
+    startBenchProgram(name, [
       "--min-semi-space-size=8",
       "--max-semi-space-size=8",
       join(import.meta.dirname, "../peers", file),

@@ -1,13 +1,19 @@
 /** One plain route: the cost of the engine alone. */
 import type { BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
-import { envoy, goReverseProxy, haproxy, nginx, relay, replyFrom } from "./peers.ts";
+import { haproxy, nginx, relay, replyFrom, startEnvoyPeer, startGoPeer } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
 
 export const RELAY = "node:net relay";
 
-export async function plain(field: Field): Promise<BenchReport> {
-  const peers = { nginx, HAProxy: haproxy, Envoy: envoy, "Go ReverseProxy": goReverseProxy, "reply-from": replyFrom };
+export async function measurePlain(field: Field): Promise<BenchReport> {
+  const peers = {
+    nginx,
+    HAProxy: haproxy,
+    Envoy: startEnvoyPeer,
+    "Go ReverseProxy": startGoPeer,
+    "reply-from": replyFrom,
+  };
   // The lower bound of any proxy on Node's sockets.
   field.enter(RELAY, await field.start(RELAY, relay));
   for (const [name, start] of Object.entries(peers)) field.enter(name, await field.start(name, start));

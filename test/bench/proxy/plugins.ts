@@ -1,15 +1,15 @@
 /** Sluice with four plugins, 10,000 routes and 1,000 consumers, compared with plain proxies, with and without TLS. */
 import type { BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
-import { envoy, nginx, nginxTls } from "./peers.ts";
+import { nginx, nginxTls, startEnvoyPeer } from "./peers.ts";
 import { type Content, fourPlugins, startSluice } from "./sluice.ts";
 
 export const content: Content = { routes: 10_000, consumers: 1000, plugins: fourPlugins };
 const what = "key-auth, rate-limiting (local), prometheus and cors at 10,000 routes and 1,000 consumers";
 
-export async function plugins(field: Field): Promise<BenchReport> {
+export async function measurePlugins(field: Field): Promise<BenchReport> {
   field.enter("nginx, plain", await field.start("nginx", nginx));
-  field.enter("Envoy, plain", await field.start("Envoy", envoy));
+  field.enter("Envoy, plain", await field.start("Envoy", startEnvoyPeer));
   field.enter("sluice", await field.start("sluice", (stage) => startSluice(stage, content)));
   return field.report({
     title: "Four plugins among 10,000 routes",
@@ -22,7 +22,7 @@ export async function plugins(field: Field): Promise<BenchReport> {
   });
 }
 
-export async function tls(field: Field): Promise<BenchReport> {
+export async function measureTls(field: Field): Promise<BenchReport> {
   const peer = await field.start("nginx", nginxTls);
   field.enter("nginx, plain over TLS", peer, { path: `https://localhost:${peer?.port}/api/x` });
   let tlsPort = 0;

@@ -61,7 +61,7 @@ async function pingWhile(client: Redis, until: Promise<unknown>): Promise<readon
 const p99Of = (values: readonly number[]): number =>
   [...values].sort((one, other) => one - other)[Math.floor(values.length * 0.99)] ?? Number.NaN;
 
-export async function redis(field: Field): Promise<BenchReport> {
+export async function measureRedis(field: Field): Promise<BenchReport> {
   const { stage, effort } = field;
   const server = await startRedis();
   const client = new Redis(server.url);

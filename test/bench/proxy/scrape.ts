@@ -58,7 +58,7 @@ async function longestIteration({ process }: Started): Promise<number> {
   return Number((await process.waitForOutput(/longest iteration ([\d.]+)/, { since }))[1]);
 }
 
-export async function scraped(field: Field): Promise<BenchReport> {
+export async function measureScraped(field: Field): Promise<BenchReport> {
   const { stage, effort } = field;
   const sluice = await stage.keep(startSluice(stage, content, { NODE_OPTIONS: `--import=${preload("loop-delay")}` }));
   const scrapes: Scrape[] = [];

@@ -97,7 +97,7 @@ function emit(): void {
  * Starts a node. Resolves when its status listener responds to the path `ready` with a status below 500. `root` is a
  * checkout of Sluice; a checkout of another version must already be built.
  */
-export async function startNode(
+export async function startBenchNode(
   env: Readonly<Record<string, string>>,
   ready = "/status",
   root = ownRoot,
@@ -132,5 +132,5 @@ export async function startSluice(
   root?: string,
 ): Promise<SluiceStarted> {
   const file = stage.file(`sluice-${files++}.json`, JSON.stringify(documentWith(stage, content)));
-  return startNode({ SLUICE_SOURCE: "file", SLUICE_FILE: file, ...env }, "/status/ready", root);
+  return startBenchNode({ SLUICE_SOURCE: "file", SLUICE_FILE: file, ...env }, "/status/ready", root);
 }

@@ -30,7 +30,7 @@ export interface Stage {
 }
 
 /** Starts one of the bench's own programs, which print their port. */
-export async function startOurs(name: string, args: readonly string[]): Promise<Started> {
+export async function startBenchProgram(name: string, args: readonly string[]): Promise<Started> {
   const started = await startProcess(process.execPath, args, { name, ready: /listening on (\d+)/ });
   return { process: started, port: Number(/listening on (\d+)/.exec(started.output())?.[1]) };
 }
@@ -73,7 +73,7 @@ export async function createStage(): Promise<Stage> {
     folder.remove();
   };
   try {
-    const reader = await startOurs("upstream", [join(peers, "upstream.ts")]);
+    const reader = await startBenchProgram("upstream", [join(peers, "upstream.ts")]);
     lasting.push(reader);
     const upstream = await startNginxUpstream(folder.path).catch((error: unknown) => {
       console.log(

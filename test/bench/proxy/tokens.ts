@@ -117,7 +117,7 @@ function filters(publicKey: KeyObject, caches: boolean): EnvoyFilters {
   ];
 }
 
-export async function tokens(field: Field): Promise<BenchReport> {
+export async function measureTokens(field: Field): Promise<BenchReport> {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const content = { routes: 10_000, consumers: 1000, plugins, others: entities(publicKey) };
   const contestants = {

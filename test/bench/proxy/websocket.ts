@@ -5,13 +5,13 @@ import { type Echoes, openEchoes } from "./echoes.ts";
 import { type Field, sampleOf } from "./field.ts";
 import { haproxyTunnel } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
-import { startOurs } from "./stage.ts";
+import { startBenchProgram } from "./stage.ts";
 
 const CONNECTIONS = 1000;
 
-export async function websocket(field: Field): Promise<BenchReport> {
+export async function measureWebsocket(field: Field): Promise<BenchReport> {
   const { stage, effort } = field;
-  const echo = await stage.keep(startOurs("echo", [join(import.meta.dirname, "../peers/echo.ts")]));
+  const echo = await stage.keep(startBenchProgram("echo", [join(import.meta.dirname, "../peers/echo.ts")]));
   const proxies = {
     "HAProxy's tunnel": await field.start("HAProxy", haproxyTunnel(echo.port)),
     sluice: await field.start("sluice", () => startSluice(stage, { routes: 10, upstream: echo.port })),

@@ -35,7 +35,7 @@ const production = { ...process.env, NODE_ENV: "production" };
  * Starts the user API with all limits except the rate limit, which one client would exceed; the peers have no rate
  * limit either.
  */
-export async function startOurs(url: string): Promise<Started> {
+export async function startUserApi(url: string): Promise<Started> {
   const port = await freePort();
   const started = await startProcess(process.execPath, [join(root, "user-api/src/main.ts")], {
     name: "user API",

@@ -4,11 +4,11 @@ import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import type { Effort } from "../proxy/field.ts";
 import type { BenchReport } from "../report.ts";
 import { fill } from "./directory.ts";
-import { user, users } from "./queries.ts";
-import { subscriptions } from "./subscriptions.ts";
+import { measureUser, measureUsers } from "./queries.ts";
+import { measureSubscriptions } from "./subscriptions.ts";
 
 /** The environment of a case. */
-export interface Scene {
+export interface UserApiStage {
   /** URL of a database with users and posts (directory.ts). */
   readonly databaseUrl: string;
   /** The id of one of the users in that database. */
@@ -18,14 +18,14 @@ export interface Scene {
 }
 
 interface Case extends Effort {
-  readonly run: (scene: Scene) => Promise<BenchReport>;
+  readonly run: (scene: UserApiStage) => Promise<BenchReport>;
 }
 
 /** All cases together take about six minutes. */
 const cases = {
-  users: { run: users, rounds: 7, seconds: 4 },
-  user: { run: user, rounds: 7, seconds: 4 },
-  subscriptions: { run: subscriptions, rounds: 9, seconds: 0 },
+  users: { run: measureUsers, rounds: 7, seconds: 4 },
+  user: { run: measureUser, rounds: 7, seconds: 4 },
+  subscriptions: { run: measureSubscriptions, rounds: 9, seconds: 0 },
 } satisfies Record<string, Case>;
 
 export type UserApiCase = keyof typeof cases;
@@ -42,7 +42,7 @@ export async function benchUserApi(
     for (const name of chosen) {
       const { run, ...own } = cases[name];
       console.log(`\n${name}`);
-      // Each case gets a new database, because the case `subscriptions` creates users.
+      // Each case gets a new database, because the case `measureSubscriptions` creates users.
       const postgres = await startPostgres();
       try {
         const userId = await fill(postgres.url);

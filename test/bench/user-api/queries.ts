@@ -8,8 +8,8 @@ import type { Started } from "../proxy/stage.ts";
 import { runWrk } from "../proxy/wrk.ts";
 import { type BenchReport, type Ratio, reportOf } from "../report.ts";
 import { type Contestant, inTurn } from "../rounds.ts";
-import { POSTS, startOurs, startPeer, USERS } from "./directory.ts";
-import type { Scene } from "./index.ts";
+import { POSTS, startPeer, startUserApi, USERS } from "./directory.ts";
+import type { UserApiStage } from "./index.ts";
 
 const CONNECTIONS = 16;
 const OURS = "user API";
@@ -26,12 +26,15 @@ const ratios: readonly Ratio[] = [
   { name: "p99, ours / Apollo's", of: OURS, to: APOLLO, figure: "p99", bound: 1 },
 ];
 
-async function compare(scene: Scene, { title, request }: { title: string; request: object }): Promise<BenchReport> {
+async function compare(
+  scene: UserApiStage,
+  { title, request }: { title: string; request: object },
+): Promise<BenchReport> {
   const { databaseUrl, folder, effort } = scene;
   const json = JSON.stringify(request);
   const started: Record<string, Started> = {};
   try {
-    started[OURS] = await startOurs(databaseUrl);
+    started[OURS] = await startUserApi(databaseUrl);
     started[YOGA] = await startPeer("graphql-yoga", databaseUrl);
     started[APOLLO] = await startPeer("apollo-server", databaseUrl);
     started[YOGA_PLAIN] = await startPeer("graphql-yoga", databaseUrl, "plain");
@@ -63,13 +66,13 @@ const method =
   "server process alone, without Postgres. In every round each server is measured once, and a ratio is the median of " +
   "the rounds' ratios.";
 
-export const users = (scene: Scene): Promise<BenchReport> =>
+export const measureUsers = (scene: UserApiStage): Promise<BenchReport> =>
   compare(scene, {
     title: `${USERS} users with their posts`,
     request: { query: "{ users { id name email posts { title } } }" },
   });
 
-export const user = (scene: Scene): Promise<BenchReport> =>
+export const measureUser = (scene: UserApiStage): Promise<BenchReport> =>
   compare(scene, {
     title: "One user by id",
     request: {

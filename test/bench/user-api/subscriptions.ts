@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { WebSocket } from "ws";
 import { atMost, type BenchReport } from "../report.ts";
 import { median } from "../rounds.ts";
-import { startOurs } from "./directory.ts";
-import type { Scene } from "./index.ts";
+import { startUserApi } from "./directory.ts";
+import type { UserApiStage } from "./index.ts";
 
 const SUBSCRIPTIONS = 5_000;
 /** Sockets opened at a time. */
@@ -65,8 +65,8 @@ async function create(url: string, name: string): Promise<void> {
   if (answer.errors !== undefined) throw new Error(JSON.stringify(answer));
 }
 
-export async function subscriptions({ databaseUrl, effort }: Scene): Promise<BenchReport> {
-  const { process: server, port } = await startOurs(databaseUrl);
+export async function measureSubscriptions({ databaseUrl, effort }: UserApiStage): Promise<BenchReport> {
+  const { process: server, port } = await startUserApi(databaseUrl);
   const sockets: WebSocket[] = [];
   try {
     const url = `http://127.0.0.1:${port}/graphql`;

@@ -1,7 +1,7 @@
 /** The form of a table of requests with their expected responses. */
 import type { RequestOptions } from "../../../gateway/src/admin/testing.ts";
 
-export interface Row extends RequestOptions {
+export interface AdminRow extends RequestOptions {
   /** The behaviour, as a sentence without its subject, which is the table's `of`. */
   readonly does: string;
   /** Such as `POST /services`. A word in braces stands for the value that an earlier row kept under this word. */
@@ -25,8 +25,8 @@ export interface Row extends RequestOptions {
 }
 
 /** Rows in the order of their requests. The store holds the fixture before the first row. */
-export interface Table {
+export interface AdminTable {
   /** The subject of the rows' sentences. */
   readonly of: string;
-  readonly rows: readonly Row[];
+  readonly rows: readonly AdminRow[];
 }

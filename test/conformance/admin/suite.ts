@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Reply, RequestOptions } from "../../../gateway/src/admin/testing.ts";
 import { fixture, lists } from "./fixture.ts";
-import type { Row } from "./row.ts";
+import type { AdminRow } from "./row.ts";
 import { tables } from "./tables.ts";
 
 export interface AdminHolder {
@@ -61,7 +61,7 @@ async function fill({ ask }: AdminHolder): Promise<void> {
   }
 }
 
-async function check({ ask }: AdminHolder, row: Row, kept: Map<string, string>): Promise<void> {
+async function check({ ask }: AdminHolder, row: AdminRow, kept: Map<string, string>): Promise<void> {
   const {
     ask: line,
     status,

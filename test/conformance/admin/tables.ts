@@ -1,68 +1,73 @@
 /** All tables, in the order in which they run. */
-import type { Table } from "./row.ts";
-import { batches } from "./rows/batches.ts";
-import { bodies } from "./rows/bodies.ts";
-import { caCertificates } from "./rows/ca-certificates.ts";
-import { certificates } from "./rows/certificates.ts";
-import { changing } from "./rows/changing.ts";
-import { conditions } from "./rows/conditions.ts";
-import { groupsWithPlugins } from "./rows/consumer-groups.ts";
-import { creating } from "./rows/creating.ts";
-import { consumerEntries, consumerGroups, credentials, secondConsumer } from "./rows/credentials.ts";
-import { explaining } from "./rows/explaining.ts";
-import { foreign } from "./rows/foreign.ts";
-import { forms } from "./rows/forms.ts";
-import { information } from "./rows/information.ts";
-import { malice } from "./rows/malice.ts";
-import { missing } from "./rows/missing.ts";
-import { mtlsAuthCredentials } from "./rows/mtls-auth.ts";
-import { planning } from "./rows/planning.ts";
-import { pluginCredentials } from "./rows/plugin-credentials.ts";
-import { plugins } from "./rows/plugins.ts";
-import { problems } from "./rows/problems.ts";
-import { reading } from "./rows/reading.ts";
-import { recentRequests } from "./rows/recent-requests.ts";
-import { refusals } from "./rows/refusals.ts";
-import { removing } from "./rows/removing.ts";
-import { replacing } from "./rows/replacing.ts";
-import { revising } from "./rows/revising.ts";
-import { tags } from "./rows/tags.ts";
-import { upstreamHeaders } from "./rows/upstream-headers.ts";
-import { upstreams } from "./rows/upstreams.ts";
-import { vaults } from "./rows/vaults.ts";
+import type { AdminTable } from "./row.ts";
+import { batchesTable } from "./rows/batches.ts";
+import { bodiesTable } from "./rows/bodies.ts";
+import { caCertificateTable } from "./rows/ca-certificates.ts";
+import { certificatesTable } from "./rows/certificates.ts";
+import { changingTable } from "./rows/changing.ts";
+import { conditionsTable } from "./rows/conditions.ts";
+import { groupsWithPluginsTable } from "./rows/consumer-groups.ts";
+import { creatingTable } from "./rows/creating.ts";
+import {
+  consumerEntriesTable,
+  consumerGroupsTable,
+  credentialsTable,
+  secondConsumerTable,
+} from "./rows/credentials.ts";
+import { explainingTable } from "./rows/explaining.ts";
+import { foreignTable } from "./rows/foreign.ts";
+import { formsTable } from "./rows/forms.ts";
+import { informationTable } from "./rows/information.ts";
+import { maliceTable } from "./rows/malice.ts";
+import { missingTable } from "./rows/missing.ts";
+import { mtlsAuthCredentialsTable } from "./rows/mtls-auth.ts";
+import { planningTable } from "./rows/planning.ts";
+import { pluginCredentialsTable } from "./rows/plugin-credentials.ts";
+import { pluginsTable } from "./rows/plugins.ts";
+import { problemsTable } from "./rows/problems.ts";
+import { readingTable } from "./rows/reading.ts";
+import { recentRequestsTable } from "./rows/recent-requests.ts";
+import { refusalsTable } from "./rows/refusals.ts";
+import { removingTable } from "./rows/removing.ts";
+import { replacingTable } from "./rows/replacing.ts";
+import { revisingTable } from "./rows/revising.ts";
+import { tagsTable } from "./rows/tags.ts";
+import { upstreamHeadersTable } from "./rows/upstream-headers.ts";
+import { upstreamsTable } from "./rows/upstreams.ts";
+import { vaultsTable } from "./rows/vaults.ts";
 
-export const tables: readonly Table[] = [
-  reading,
-  creating,
-  replacing,
-  changing,
-  removing,
-  foreign,
-  conditions,
-  tags,
-  forms,
-  certificates,
-  caCertificates,
-  upstreams,
-  upstreamHeaders,
-  credentials,
-  consumerEntries,
-  mtlsAuthCredentials,
-  secondConsumer,
-  pluginCredentials,
-  consumerGroups,
-  groupsWithPlugins,
-  vaults,
-  plugins,
-  planning,
-  batches,
-  revising,
-  missing,
-  information,
-  explaining,
-  problems,
-  recentRequests,
-  refusals,
-  bodies,
-  malice,
+export const tables: readonly AdminTable[] = [
+  readingTable,
+  creatingTable,
+  replacingTable,
+  changingTable,
+  removingTable,
+  foreignTable,
+  conditionsTable,
+  tagsTable,
+  formsTable,
+  certificatesTable,
+  caCertificateTable,
+  upstreamsTable,
+  upstreamHeadersTable,
+  credentialsTable,
+  consumerEntriesTable,
+  mtlsAuthCredentialsTable,
+  secondConsumerTable,
+  pluginCredentialsTable,
+  consumerGroupsTable,
+  groupsWithPluginsTable,
+  vaultsTable,
+  pluginsTable,
+  planningTable,
+  batchesTable,
+  revisingTable,
+  missingTable,
+  informationTable,
+  explainingTable,
+  problemsTable,
+  recentRequestsTable,
+  refusalsTable,
+  bodiesTable,
+  maliceTable,
 ];

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createCaches } from "../../../gateway/src/plugin-caches/create-caches.ts";
 import { MemoryCaches } from "../../../gateway/src/plugin-caches/memory-caches.ts";
-import { filled } from "../../plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { cachesSuite, textCodec } from "./suite.ts";
 
-const { redis } = filled("proxy-cache", { strategy: "memory" });
+const { redis } = withConfigDefaults("proxy-cache", { strategy: "memory" });
 
 cachesSuite("caches in memory", async () => {
   let time = 1_700_000_000_000;

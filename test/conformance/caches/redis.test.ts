@@ -7,7 +7,7 @@ import { createCaches } from "../../../gateway/src/plugin-caches/create-caches.t
 import { waitFor } from "../../../tools/process/index.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { fakeContext, fakeExchange, pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { cachesSuite, textCodec } from "./suite.ts";
 
 let redis: Awaited<ReturnType<typeof startRedis>>;
@@ -25,7 +25,7 @@ after(async () => {
 });
 
 const configWith = (members: object = {}) =>
-  filled("proxy-cache", { strategy: "redis", redis: { host: "127.0.0.1", port: redis.port }, ...members });
+  withConfigDefaults("proxy-cache", { strategy: "redis", redis: { host: "127.0.0.1", port: redis.port }, ...members });
 
 const open = (lines: string[] = []) =>
   createCaches({
@@ -119,7 +119,7 @@ it("proxy-cache forwards requests while Redis cannot be reached", async () => {
   const warn = (_facts: object, message: string) => void lines.push(message);
   const plugin = pluginInstance(
     "proxy-cache",
-    filled("proxy-cache", { strategy: "redis", redis: { host: "127.0.0.1", port: 1, timeout: 500 } }),
+    withConfigDefaults("proxy-cache", { strategy: "redis", redis: { host: "127.0.0.1", port: 1, timeout: 500 } }),
     fakeContext({ caches, log: { info() {}, warn, error() {} } }),
   );
   try {

@@ -7,7 +7,7 @@ import { bootstrap } from "../../../gateway/src/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { filledRateLimiting as config } from "../../plugins/filled-configs.ts";
-import { counter, countersSuite, until } from "./suite.ts";
+import { counter, countersSuite, waitForCounters } from "./suite.ts";
 
 let server: Postgres;
 const databases: Record<"embedded" | "postgres", Database | undefined> = { embedded: undefined, postgres: undefined };
@@ -72,7 +72,7 @@ it("a database that does not answer is queried by one request at a time, and rep
   assert.deepEqual(refused.map(({ status }) => status).join(), "rejected,rejected,rejected");
   assert.ok(asked <= 2, `asked ${asked} times`);
   answers = true;
-  await until(async () => (await take().catch(() => null))?.admitted === true, "the database is back");
+  await waitForCounters(async () => (await take().catch(() => null))?.admitted === true, "the database is back");
   assert.deepEqual(warnings, [
     "requests cannot be counted for rate limits: the database cannot be reached",
     "requests are counted for rate limits again: the database is back",

@@ -10,7 +10,7 @@ import { freePort } from "../../../tools/process/index.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { bucketsSuite } from "./buckets.ts";
-import { counter, countersSuite, until } from "./suite.ts";
+import { counter, countersSuite, waitForCounters } from "./suite.ts";
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -82,7 +82,7 @@ describe("every counter in Redis", () => {
       await admin.flushall();
       const counters = new RedisCounters({ warn: silent, connect });
       await counters.take([counter(), counter()], configWith({}, sync_rate));
-      await until(async () => (await admin.dbsize()) === 2, "both counters are in Redis");
+      await waitForCounters(async () => (await admin.dbsize()) === 2, "both counters are in Redis");
       for (const key of await admin.keys("*")) {
         const left = await admin.pttl(key);
         assert.ok(left > 50_000 && left <= 61_000, `${key}: ${left}`);
@@ -143,7 +143,10 @@ describe("Redis counters of concurrent requests", () => {
       const counters = new RedisCounters({ warn: silent, connect });
       try {
         await client.cluster("ADDSLOTSRANGE", 0, 16383);
-        await until(async () => /cluster_state:ok/.test(String(await client.cluster("INFO"))), "the cluster is ready");
+        await waitForCounters(
+          async () => /cluster_state:ok/.test(String(await client.cluster("INFO"))),
+          "the cluster is ready",
+        );
         const config = configWith({ port: cluster.port }, sync_rate);
         for (const round of [1, 2]) {
           const taken = await Promise.all([0, 1, 2, 3].map((n) => counters.take([named(`n${n}`)], config)));
@@ -180,7 +183,7 @@ describe("Redis counters that nodes share", () => {
     const one = counter({ limit: 1000 });
     const config = configWith({}, 0.05);
     for (let sent = 0; sent < 10; sent += 1) await here.take([one], config);
-    await until(
+    await waitForCounters(
       async () => ((await there.take([one], config)).counts[0] ?? 0) > 10,
       "the ten requests of the other node are counted",
     );
@@ -221,19 +224,19 @@ describe("Redis counters that nodes share", () => {
 describe("connections to Redis", () => {
   it("are opened on first use, shared by equal configs, and closed at the end", async () => {
     const counters = new RedisCounters({ warn: silent, connect });
-    await until(async () => (await connections()) === 0, "the other tests' connections are gone");
+    await waitForCounters(async () => (await connections()) === 0, "the other tests' connections are gone");
     await Promise.all([1, 2, 3].map(() => counters.take([counter()], configWith())));
     assert.equal(await connections(), 1);
     await counters.take([counter()], configWith({ database: 1 }));
     assert.equal(await connections(), 2);
     await counters.close();
-    await until(async () => (await connections()) === 0, "no connection is left");
+    await waitForCounters(async () => (await connections()) === 0, "no connection is left");
   });
 
   it("are closed while they are not used, and opened again for the next request", async () => {
     const counters = new RedisCounters({ warn: silent, connect, idle: 30 });
     await counters.take([counter()], configWith());
-    await until(async () => (await connections()) === 0, "the idle connection is closed");
+    await waitForCounters(async () => (await connections()) === 0, "the idle connection is closed");
     assert.equal(counters.connections, 0);
     assert.equal((await counters.take([counter()], configWith())).admitted, true);
     await counters.close();
@@ -245,10 +248,10 @@ describe("connections to Redis", () => {
     const config = configWith();
     await counters.take([counter()], config);
     await redis.stop();
-    await until(async () => warnings.length === 1, "the loss is reported");
+    await waitForCounters(async () => warnings.length === 1, "the loss is reported");
     await assert.rejects(Promise.resolve(counters.take([counter()], config)));
     await redis.restart();
-    await until(async () => warnings.length === 2, "the return is reported");
+    await waitForCounters(async () => warnings.length === 2, "the return is reported");
     assert.equal((await counters.take([counter()], config)).admitted, true);
     assert.deepEqual(warnings, [
       "counters of plugins, such as those of rate limits, cannot be used: Redis cannot be reached",
@@ -282,7 +285,7 @@ describe("a Redis at an address that configuration must not reach", () => {
     it(`is refused as ${host}, and one warning names the setting that allows it`, async () => {
       const logged: [string, Facts][] = [];
       const counters = new RedisCounters({ connect: connectTo(), warn: (...warning) => void logged.push(warning) });
-      await until(async () => (await connections()) === 0, "the other tests' connections are gone");
+      await waitForCounters(async () => (await connections()) === 0, "the other tests' connections are gone");
       await assert.rejects(Promise.resolve(counters.take([counter()], configWith({ host }))));
       await assert.rejects(Promise.resolve(counters.take([counter()], configWith({ host }))));
       assert.equal(await connections(), 0);

@@ -28,7 +28,7 @@ export function counter(members: Partial<Counter> = {}): Counter {
 }
 
 /** Waits until a condition holds; fails after ten seconds. */
-export async function until(isSo: () => Promise<boolean>, what: string): Promise<void> {
+export async function waitForCounters(isSo: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!(await isSo())) {
     assert.ok(Date.now() < deadline, `this is not true after ten seconds: ${what}`);
@@ -127,9 +127,9 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
     it("drop a counter when its window is over", async () => {
       const brief = counter({ period: "second", expires: Date.now() + 200 });
       await take(brief);
-      await until(async () => (await under.held()) === 1, "the counter is kept");
+      await waitForCounters(async () => (await under.held()) === 1, "the counter is kept");
       await take({ ...brief, windowStart: brief.expires, expires: brief.expires + 60_000 });
-      await until(async () => (await under.held()) === 1, "only the later window's counter is kept");
+      await waitForCounters(async () => (await under.held()) === 1, "only the later window's counter is kept");
     });
   });
 }

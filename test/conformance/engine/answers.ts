@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
-import { send, sendRaw } from "./client.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { sendRaw, sendRequest } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -19,7 +19,7 @@ export function answerSuite(engine: Engine): void {
     for (const [says, rig, status, message] of cases) {
       it(`answers ${status} when ${says}`, async (test) => {
         const { port } = await startRig(test, engine, rig);
-        const answer = await send(port);
+        const answer = await sendRequest(port);
         assert.equal(answer.status, status);
         assert.equal(answer.headers["content-type"], JSON_TYPE);
         const body = JSON.parse(answer.body);
@@ -29,7 +29,7 @@ export function answerSuite(engine: Engine): void {
 
     // The annotation app-root of ingress-nginx.
     it("redirects only / to a path of the same host, if the route has the path ~/$ and the plugin redirect", async (test) => {
-      const config = filled("redirect", { location: "/app1", status_code: 302 });
+      const config = withConfigDefaults("redirect", { location: "/app1", status_code: 302 });
       const { port } = await startRig(test, engine, {
         route: { paths: ["~/$"], service: null },
         plugins: { redirect: pluginInstance("redirect", config) },
@@ -40,7 +40,7 @@ export function answerSuite(engine: Engine): void {
         ["//", 302, "/app1"],
         ["/app1", 404, undefined],
       ] as const) {
-        const answer = await send(port, { path });
+        const answer = await sendRequest(port, { path });
         assert.deepEqual([answer.status, answer.headers.location], [status, location], path);
       }
     });
@@ -72,7 +72,7 @@ export function answerSuite(engine: Engine): void {
       it(`logs the reason once with the request's id, and shows the client the id but not the reason, when ${says}`, async (test) => {
         const { port, log } = await startRig(test, engine, rig);
         for (const accept of ["application/json", "text/html", "text/plain", "application/xml"]) {
-          const answer = await send(port, { headers: { Accept: accept } });
+          const answer = await sendRequest(port, { headers: { Accept: accept } });
           assert.equal(answer.status, status);
           assert.ok(answer.body.includes(message), answer.body);
           assert.ok(answer.body.includes(String(answer.headers["x-sluice-request-id"])));
@@ -99,7 +99,7 @@ export function answerSuite(engine: Engine): void {
     for (const [accept, type] of accepts) {
       it(`answers in ${type} when the client accepts ${accept ?? "nothing specific"}`, async (test) => {
         const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
-        const answer = await send(port, { headers: accept === undefined ? {} : { Accept: accept } });
+        const answer = await sendRequest(port, { headers: accept === undefined ? {} : { Accept: accept } });
         assert.equal(answer.headers["content-type"], type);
         assert.match(answer.body, /no Route matched with those values/);
         assert.ok(answer.body.includes(String(answer.headers["x-sluice-request-id"])));
@@ -114,15 +114,15 @@ export function answerSuite(engine: Engine): void {
         log: () => void ran.push("log"),
       };
       const { port } = await startRig(test, engine, { route: { paths: ["/routed"] }, plugins: { "http-log": phases } });
-      assert.equal((await send(port, { path: "/other" })).status, 404);
+      assert.equal((await sendRequest(port, { path: "/other" })).status, 404);
       assert.deepEqual(ran, []);
-      assert.notEqual((await send(port, { path: "/routed" })).status, 404);
+      assert.notEqual((await sendRequest(port, { path: "/routed" })).status, 404);
       assert.deepEqual(ran.slice(0, 2), ["access", "responseHeaders"]);
     });
 
     it("answers HEAD with a head only", async (test) => {
       const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
-      const answer = await send(port, { method: "HEAD" });
+      const answer = await sendRequest(port, { method: "HEAD" });
       assert.equal(answer.status, 404);
       assert.equal(answer.body, "");
       assert.ok(Number(answer.headers["content-length"]) > 0);
@@ -153,12 +153,12 @@ export function answerSuite(engine: Engine): void {
       it(`answers 500 instead of ${what}`, async (test) => {
         const answering = { access: () => ({ status, body: "" }) };
         const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
-        assert.equal((await send(port)).status, 500);
+        assert.equal((await sendRequest(port)).status, 500);
       });
 
     it("answers 426 for plain http when the route requires https", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["https"] } });
-      const answer = await send(port);
+      const answer = await sendRequest(port);
       assert.equal(answer.status, 426);
       assert.equal(JSON.parse(answer.body).message, "Please use HTTPS protocol");
       assert.equal(answer.headers.upgrade, "TLS/1.2, HTTP/1.1");
@@ -169,7 +169,7 @@ export function answerSuite(engine: Engine): void {
       it(`redirects to https with ${status} if the route is configured to redirect`, async (test) => {
         const route = { protocols: ["https" as const], https_redirect_status_code: status };
         const { port } = await startRig(test, engine, { route });
-        const answer = await send(port, { path: "/a%20b?c", headers: { Host: "example.com:8000" } });
+        const answer = await sendRequest(port, { path: "/a%20b?c", headers: { Host: "example.com:8000" } });
         assert.equal(answer.status, status);
         assert.equal(answer.headers.location, "https://example.com/a%20b?c");
       });
@@ -181,15 +181,19 @@ export function answerSuite(engine: Engine): void {
         route: { protocols: ["https"] },
         settings: { trustedIps: ["127.0.0.1"] },
       });
-      assert.equal((await send(port, { headers: { "X-Forwarded-Proto": "https" } })).body, "ok");
+      assert.equal((await sendRequest(port, { headers: { "X-Forwarded-Proto": "https" } })).body, "ok");
     });
 
     it("answers 415 to a request that is not gRPC on a gRPC route, and 426 to a gRPC call over HTTP/1.1", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["grpc"] } });
-      const plain = await send(port);
+      const plain = await sendRequest(port);
       assert.equal(plain.status, 415);
       assert.equal(JSON.parse(plain.body).message, "Non-gRPC request matched gRPC route");
-      const old = await send(port, { method: "POST", headers: { "Content-Type": "application/grpc" }, body: "x" });
+      const old = await sendRequest(port, {
+        method: "POST",
+        headers: { "Content-Type": "application/grpc" },
+        body: "x",
+      });
       assert.equal(old.status, 426);
       assert.equal(old.headers["grpc-message"], "Please use HTTP2 protocol");
     });

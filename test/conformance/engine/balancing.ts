@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:https";
 import { describe, it, type TestContext } from "node:test";
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, receiveUntil, send } from "./client.ts";
+import { dial, receiveUntil, sendRequest } from "./client.ts";
 import { becomes, letters, type Serve, startPool, weighted } from "./pool.ts";
 import {
   closedPort,
@@ -46,7 +46,7 @@ export function balancingSuite(engine: Engine): void {
       for (const targets of [[], [["127.0.0.1:1", 0]]]) {
         const pool = { targets: Object.fromEntries(targets) };
         const { port } = await startRig(test, engine, { pool });
-        const { status, body } = await send(port, { headers: { Accept: "application/json" } });
+        const { status, body } = await sendRequest(port, { headers: { Accept: "application/json" } });
         assert.deepEqual([status, JSON.parse(body).message], [503, NO_PEER]);
       }
     });
@@ -57,13 +57,13 @@ export function balancingSuite(engine: Engine): void {
       const [address = "", port = ""] = [servers[0]?.address, String(servers[0]?.port)];
       const pool = { targets: { [address]: 1 } };
       const given = (host_header: string) => ({ pool: { ...pool, upstream: { host_header } } });
-      assert.equal((await send(rig.port)).body, address);
+      assert.equal((await sendRequest(rig.port)).body, address);
       await rig.swap(given("named.example"));
-      assert.equal((await send(rig.port)).body, `named.example:${port}`);
+      assert.equal((await sendRequest(rig.port)).body, `named.example:${port}`);
       await rig.swap(given("named.example:81"));
-      assert.equal((await send(rig.port)).body, "named.example:81");
+      assert.equal((await sendRequest(rig.port)).body, "named.example:81");
       await rig.swap({ ...given("named.example"), route: { preserve_host: true } });
-      assert.equal((await send(rig.port, { headers: { Host: "client.example" } })).body, "client.example");
+      assert.equal((await sendRequest(rig.port, { headers: { Host: "client.example" } })).body, "client.example");
     });
 
     it("tries another target when a target fails or its name does not resolve", async (test) => {
@@ -75,7 +75,7 @@ export function balancingSuite(engine: Engine): void {
       };
       const rig = await startRig(test, engine, { pool: { targets }, service: { retries: 2 } });
       assert.equal(await letters(rig.port, 6), "okokokokokok");
-      assert.equal((await send(rig.port, { method: "POST", body: "x" })).body, "ok");
+      assert.equal((await sendRequest(rig.port, { method: "POST", body: "x" })).body, "ok");
       assert.deepEqual(loads(rig), [0, 0, 0]);
     });
 
@@ -86,7 +86,7 @@ export function balancingSuite(engine: Engine): void {
         else response.end(letter);
       };
       const { rig } = await startBalanced(test, { count: 2, serve, upstream: { algorithm: "least-connections" } });
-      const slow = send(rig.port, { path: "/slow" });
+      const slow = sendRequest(rig.port, { path: "/slow" });
       await becomes(() => loads(rig)[0] === 1);
       assert.equal(await letters(rig.port, 4), "bbbb");
       held.a.resolve();
@@ -100,7 +100,7 @@ export function balancingSuite(engine: Engine): void {
       const users = Array.from({ length: 40 }, (_, at) => `user-${at}`);
       const homes = async () => {
         const found: string[] = [];
-        for (const user of users) found.push((await send(rig.port, { headers: { "X-User": user } })).body);
+        for (const user of users) found.push((await sendRequest(rig.port, { headers: { "X-User": user } })).body);
         return found;
       };
       const before = await homes();
@@ -114,12 +114,12 @@ export function balancingSuite(engine: Engine): void {
       const upstream = { algorithm: "consistent-hashing", hash_on: "cookie", hash_on_cookie: "home" };
       const serve: Serve = (letter) => (_request, response) => response.setHeader("Set-Cookie", "own=1").end(letter);
       const { rig } = await startBalanced(test, { count: 4, upstream, serve });
-      const first = await send(rig.port);
+      const first = await sendRequest(rig.port);
       const [own, given = ""] = first.headers["set-cookie"] ?? [];
       assert.equal(own, "own=1");
       assert.match(given, /^home=[0-9a-f-]{36}; Path=\/; HttpOnly; SameSite=Lax$/);
       const cookie = given.split(";", 1)[0] ?? "";
-      const again = await send(rig.port, { headers: { Cookie: `x=1; ${cookie}` } });
+      const again = await sendRequest(rig.port, { headers: { Cookie: `x=1; ${cookie}` } });
       assert.deepEqual([again.body, again.headers["set-cookie"]], [first.body, ["own=1"]]);
       assert.equal(await letters(rig.port, 5, { headers: { Cookie: cookie } }), first.body.repeat(5));
     });
@@ -142,7 +142,7 @@ export function balancingSuite(engine: Engine): void {
         ["/empty", 204],
         ["/silent", 504],
       ] as const) {
-        assert.equal((await send(rig.port, { path })).status, status, path);
+        assert.equal((await sendRequest(rig.port, { path })).status, status, path);
         await becomes(() => loads(rig)[0] === 0);
       }
       const gone = await dial(test, rig.port);
@@ -158,7 +158,7 @@ export function balancingSuite(engine: Engine): void {
       tunnel.destroy();
       await becomes(() => loads(rig)[0] === 0);
       await servers[0]?.stop();
-      assert.equal((await send(rig.port)).status, 502);
+      assert.equal((await sendRequest(rig.port)).status, 502);
       const refused = await dial(test, rig.port);
       refused.write(HANDSHAKE);
       await Promise.all([receiveUntil(refused, "502"), once(refused, "close")]);
@@ -199,12 +199,12 @@ export function balancingSuite(engine: Engine): void {
       const service = { protocol: "https", tls_verify: false, retries: 0 } as const;
       const upstream = { client_certificate: reference("pool") };
       const rig = await startRig(test, engine, { certificates, pool: { targets }, service });
-      assert.equal((await send(rig.port)).status, 502);
+      assert.equal((await sendRequest(rig.port)).status, 502);
       await rig.swap({ certificates, pool: { targets, upstream }, service });
-      assert.equal((await send(rig.port)).body, "pool");
+      assert.equal((await sendRequest(rig.port)).body, "pool");
       const both = { ...service, client_certificate: reference("own") };
       await rig.swap({ certificates, pool: { targets, upstream }, service: both });
-      assert.equal((await send(rig.port)).body, "own");
+      assert.equal((await sendRequest(rig.port)).body, "own");
     });
   });
 }

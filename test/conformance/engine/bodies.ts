@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
-import { dial, received, receiveUntil, send, signal } from "./client.ts";
+import { dial, received, receiveUntil, sendRequest, signal } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const echo: RigOptions["upstream"] = (incoming, response) => {
@@ -26,9 +26,9 @@ export function bodySuite(engine: Engine): void {
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "GET", "QUERY", "PURGE"]) {
       it(`forwards the body of ${method}, with a length and in chunks`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo });
-        const sized = await send(port, { method, headers: { "Content-Length": "5" }, body: "hello" });
+        const sized = await sendRequest(port, { method, headers: { "Content-Length": "5" }, body: "hello" });
         assert.deepEqual(JSON.parse(sized.body), { body: "hello", length: "5" });
-        const chunked = await send(port, { method, headers: { "Transfer-Encoding": "chunked" }, body: "hello" });
+        const chunked = await sendRequest(port, { method, headers: { "Transfer-Encoding": "chunked" }, body: "hello" });
         assert.deepEqual(JSON.parse(chunked.body), { body: "hello", coding: "chunked" });
       });
     }
@@ -36,14 +36,18 @@ export function bodySuite(engine: Engine): void {
     for (const type of ["application/json", "no type at all", "multipart/form-data"]) {
       it(`does not inspect a body whose content type is "${type}"`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo });
-        const { body } = await send(port, { method: "POST", headers: { "Content-Type": type }, body: "{broken" });
+        const { body } = await sendRequest(port, {
+          method: "POST",
+          headers: { "Content-Type": type },
+          body: "{broken",
+        });
         assert.equal(JSON.parse(body).body, "{broken");
       });
     }
 
     it("forwards an empty body as an empty body", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo });
-      const { body } = await send(port, { method: "POST", headers: { "Content-Length": "0" } });
+      const { body } = await sendRequest(port, { method: "POST", headers: { "Content-Length": "0" } });
       assert.deepEqual(JSON.parse(body), { body: "", length: "0" });
     });
 
@@ -121,7 +125,7 @@ export function bodySuite(engine: Engine): void {
             request.socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 5\r\nETag: "a"\r\n\r\n`);
           },
         });
-        const { status: got, headers, complete } = await send(port);
+        const { status: got, headers, complete } = await sendRequest(port);
         const length = status === 304 ? "5" : undefined;
         assert.deepEqual(
           { got, complete, etag: headers.etag, length: headers["content-length"] },
@@ -138,10 +142,10 @@ export function bodySuite(engine: Engine): void {
           response.end();
         },
       });
-      const { trailers, headers } = await send(port, { headers: { TE: "trailers" } });
+      const { trailers, headers } = await sendRequest(port, { headers: { TE: "trailers" } });
       assert.equal(headers.trailer, "X-Sum");
       assert.equal(trailers["x-sum"], "42");
-      assert.deepEqual((await send(port)).trailers, {}, "trailers require a client that accepts them");
+      assert.deepEqual((await sendRequest(port)).trailers, {}, "trailers require a client that accepts them");
     });
 
     it("answers Expect: 100-continue and forwards the body", async (test) => {
@@ -182,7 +186,7 @@ export function bodySuite(engine: Engine): void {
         },
       });
       const forwarded = async (body: string, headers = {}) =>
-        JSON.parse((await send(port, { method: "POST", body, headers })).body);
+        JSON.parse((await sendRequest(port, { method: "POST", body, headers })).body);
       assert.deepEqual(await forwarded("hello"), { body: "hello", length: "5" });
       assert.deepEqual(await forwarded("old"), { body: "newer", length: "5" });
       const long = "x".repeat(100_000);
@@ -244,7 +248,7 @@ export function bodySuite(engine: Engine): void {
           response.write("half", () => response.destroy());
         },
       });
-      const { status, body, complete } = await send(port);
+      const { status, body, complete } = await sendRequest(port);
       assert.deepEqual({ status, body, complete }, { status: 200, body: "half", complete: false });
       assert.match(log[0]?.message ?? "", /aborted its response/);
     });

@@ -4,19 +4,19 @@ import type { RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import { fakeContext, pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
-import { send, sendRaw } from "./client.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { sendRaw, sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask } from "./http2-client.ts";
+import { requestHttp2 } from "./http2-client.ts";
 import { type Engine, startRig } from "./proxy-rig.ts";
 
-export const plain = { "Content-Type": "text/plain" };
+export const plainText = { "Content-Type": "text/plain" };
 
 /** An upstream that answers every request differently: "1 GET /", "2 GET /", and so on. */
 export function counting(headers: Readonly<Record<string, string | string[]>> = {}, status = 200): RequestListener {
   let count = 0;
   return ({ method, url }, response) => {
-    response.writeHead(status, { ...plain, ...headers }).end(`${++count} ${method} ${url}`);
+    response.writeHead(status, { ...plainText, ...headers }).end(`${++count} ${method} ${url}`);
   };
 }
 
@@ -27,7 +27,7 @@ export interface Cached {
 }
 
 const cachePlugin = (config: object = {}): PluginPhases =>
-  pluginInstance("proxy-cache", filled("proxy-cache", { strategy: "memory", ...config }), fakeContext());
+  pluginInstance("proxy-cache", withConfigDefaults("proxy-cache", { strategy: "memory", ...config }), fakeContext());
 
 export const startCache = (
   test: TestContext,
@@ -46,8 +46,8 @@ export function cachedResponseSuite(engine: Engine): void {
         response.end("hello \u20ac");
       };
       const { port } = await startCache(test, engine, { upstream });
-      const miss = await send(port);
-      const hit = await send(port);
+      const miss = await sendRequest(port);
+      const hit = await sendRequest(port);
       assert.deepEqual([miss.headers["x-cache-status"], hit.headers["x-cache-status"]], ["Miss", "Hit"]);
       assert.match(hit.headers["x-cache-key"] as string, /^[\da-f]{64}$/);
       assert.equal(hit.headers["x-cache-key"], miss.headers["x-cache-key"]);
@@ -73,7 +73,7 @@ export function cachedResponseSuite(engine: Engine): void {
         responseHeaders: ({ responseHeaders }) => responseHeaders.set("X-Number", String(++count)),
       };
       const { port } = await startCache(test, engine, { plugins: { cors: numbering } });
-      const [first, second] = [await send(port), await send(port)];
+      const [first, second] = [await sendRequest(port), await sendRequest(port)];
       assert.deepEqual([first.headers["x-number"], second.headers["x-number"]], ["1", "2"]);
       assert.equal(second.headers["x-cache-status"], "Hit");
     });
@@ -83,25 +83,26 @@ export function cachedResponseSuite(engine: Engine): void {
         responseBody: () => ({ limit: 100, longer: "refused", whole: (body) => Buffer.from(`<${body}>`) }),
       };
       const { port } = await startCache(test, engine, { plugins: { "response-transformer": filtering } });
-      const [first, second] = [await send(port), await send(port)];
+      const [first, second] = [await sendRequest(port), await sendRequest(port)];
       assert.equal(second.headers["x-cache-status"], "Hit");
       assert.deepEqual([first.body, second.body, second.headers["content-length"]], ["<1 GET />", "<1 GET />", "9"]);
     });
 
     it("keep the framing of the upstream's response while it is stored", async (test) => {
       const { port } = await startCache(test, engine, {
-        upstream: (_request, response) => void response.writeHead(200, { ...plain, "Content-Length": 5 }).end("hello"),
+        upstream: (_request, response) =>
+          void response.writeHead(200, { ...plainText, "Content-Length": 5 }).end("hello"),
       });
-      const { headers, body } = await send(port);
+      const { headers, body } = await sendRequest(port);
       assert.deepEqual([headers["content-length"], headers["transfer-encoding"], body], ["5", undefined, "hello"]);
     });
 
     it("to HEAD have the Content-Length of the upstream's response and no body", async (test) => {
       const { port } = await startCache(test, engine, {
-        upstream: (_request, response) => void response.writeHead(200, { ...plain, "Content-Length": 5 }).end(),
+        upstream: (_request, response) => void response.writeHead(200, { ...plainText, "Content-Length": 5 }).end(),
       });
       for (const status of ["Miss", "Hit"]) {
-        const { headers, body } = await send(port, { method: "HEAD" });
+        const { headers, body } = await sendRequest(port, { method: "HEAD" });
         assert.deepEqual([headers["x-cache-status"], headers["content-length"], body], [status, "5", ""]);
       }
     });
@@ -110,7 +111,7 @@ export function cachedResponseSuite(engine: Engine): void {
       const kept = ["Content-Length", "2", "content-length", "50", "Transfer-Encoding", "chunked", "X-A", "1"];
       const restoring: PluginPhases = { access: () => ({ status: 200, keptHeaders: kept, body: "hello" }) };
       const { port } = await startRig(test, engine, { plugins: { "proxy-cache": restoring } });
-      const { rawHeaders, headers, body } = await send(port);
+      const { rawHeaders, headers, body } = await sendRequest(port);
       assert.equal(rawHeaders.filter((name) => name.toLowerCase() === "content-length").length, 1);
       assert.deepEqual([headers["content-length"], headers["transfer-encoding"]], ["5", undefined]);
       assert.deepEqual([headers["x-a"], body], ["1", "hello"]);
@@ -119,17 +120,17 @@ export function cachedResponseSuite(engine: Engine): void {
     it("are sent completely if they are large", async (test) => {
       const large = Buffer.alloc(1_048_576, "0123456789");
       const { port } = await startCache(test, engine, {
-        upstream: (_request, response) => void response.writeHead(200, plain).end(large),
+        upstream: (_request, response) => void response.writeHead(200, plainText).end(large),
       });
       for (const status of ["Miss", "Hit"]) {
-        const { headers, body } = await send(port);
+        const { headers, body } = await sendRequest(port);
         assert.deepEqual([headers["x-cache-status"], body === large.toString()], [status, true]);
       }
     });
 
     it("leave the connection usable for further requests", async (test) => {
       const { port } = await startCache(test, engine);
-      await send(port);
+      await sendRequest(port);
       const head = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n";
       const host = `127.0.0.1:${port}`;
       const text = await sendRaw(
@@ -145,21 +146,21 @@ export function cachedResponseSuite(engine: Engine): void {
       const { port } = await startCache(test, engine, {
         config: { vary_query_params: ["q"], ignore_uri_case: true },
       });
-      await send(port, { path: "/A?q=1&x=1" });
-      const { headers, body } = await send(port, { path: "/a?x=2&q=1", headers: { "user-agent": "other" } });
+      await sendRequest(port, { path: "/A?q=1&x=1" });
+      const { headers, body } = await sendRequest(port, { path: "/a?x=2&q=1", headers: { "user-agent": "other" } });
       assert.deepEqual([headers["x-cache-status"], body], ["Hit", "1 GET /A?q=1&x=1"]);
     });
 
     it("are shared by requests with the same parameters in another order", async (test) => {
       const { port } = await startCache(test, engine);
-      await send(port, { path: "/?a=1&b=2" });
-      assert.equal((await send(port, { path: "/?b=2&a=1" })).headers["x-cache-status"], "Hit");
+      await sendRequest(port, { path: "/?a=1&b=2" });
+      assert.equal((await sendRequest(port, { path: "/?b=2&a=1" })).headers["x-cache-status"], "Hit");
     });
 
     it("are kept for each value of the headers in Vary", async (test) => {
       const { port } = await startCache(test, engine, { upstream: counting({ vary: "Accept-Language" }) });
       const at = async (language: string) => {
-        const { headers, body } = await send(port, { headers: { "accept-language": language } });
+        const { headers, body } = await sendRequest(port, { headers: { "accept-language": language } });
         return [headers["x-cache-status"], body];
       };
       assert.deepEqual(
@@ -179,18 +180,18 @@ export function cachedResponseSuite(engine: Engine): void {
       const { port } = await startCache(test, engine, {
         upstream(_request, response) {
           count++;
-          waiting.push(() => response.writeHead(200, plain).end("same"));
+          waiting.push(() => response.writeHead(200, plainText).end("same"));
           if (waiting.length < 3) return;
           for (const release of waiting) release();
           waiting = [];
         },
       });
-      const seen = await Promise.all([send(port), send(port), send(port)]);
+      const seen = await Promise.all([sendRequest(port), sendRequest(port), sendRequest(port)]);
       assert.deepEqual(
         seen.map(({ headers }) => headers["x-cache-status"]),
         ["Miss", "Miss", "Miss"],
       );
-      assert.equal((await send(port)).headers["x-cache-status"], "Hit");
+      assert.equal((await sendRequest(port)).headers["x-cache-status"], "Hit");
       assert.equal(count, 3);
     });
 
@@ -201,15 +202,15 @@ export function cachedResponseSuite(engine: Engine): void {
         plugins: { "proxy-cache": cachePlugin() },
       });
       const authority = { ":authority": "a.test" };
-      assert.equal((await ask(session, { headers: authority })).headers["x-cache-status"], "Miss");
-      const hit = await ask(session, { headers: authority });
+      assert.equal((await requestHttp2(session, { headers: authority })).headers["x-cache-status"], "Miss");
+      const hit = await requestHttp2(session, { headers: authority });
       assert.deepEqual([hit.headers["x-cache-status"], hit.body.toString(), hit.rstCode], ["Hit", "1 GET /", 0]);
-      assert.equal((await send(rig.port, { headers: { host: "a.test" } })).headers["x-cache-status"], "Hit");
+      assert.equal((await sendRequest(rig.port, { headers: { host: "a.test" } })).headers["x-cache-status"], "Hit");
       for (const status of ["Miss", "Hit"]) {
-        const { headers, headOnly } = await ask(session, { headers: { ":method": "HEAD", ...authority } });
+        const { headers, headOnly } = await requestHttp2(session, { headers: { ":method": "HEAD", ...authority } });
         assert.deepEqual([headers["x-cache-status"], headOnly], [status, true]);
       }
-      const fat = await ask(session, { headers: { ":authority": "b.test" }, body: "evil" });
+      const fat = await requestHttp2(session, { headers: { ":authority": "b.test" }, body: "evil" });
       assert.equal(fat.headers["x-cache-status"], "Bypass");
     });
   });

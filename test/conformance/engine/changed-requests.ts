@@ -4,10 +4,10 @@ import type { RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import type { Exchange } from "@sluice/plugin-sdk";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
-import { send } from "./client.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask } from "./http2-client.ts";
+import { requestHttp2 } from "./http2-client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const echo: RequestListener = (request, response) => {
@@ -82,7 +82,7 @@ export function changedRequestSuite(engine: Engine): void {
           { service: { path: "/base" } },
         ),
       );
-      const { status, body } = await send(port, { path: "/x?a=1&b=2&d=4" });
+      const { status, body } = await sendRequest(port, { path: "/x?a=1&b=2&d=4" });
       assert.equal(status, 200);
       const { method, url } = JSON.parse(body);
       assert.deepEqual([method, url], ["DELETE", "/%C3%A9%20b/%2F?d=4&c=3"]);
@@ -97,12 +97,12 @@ export function changedRequestSuite(engine: Engine): void {
           plugins: {
             "request-transformer": pluginInstance(
               "request-transformer",
-              filled("request-transformer", { replace: { uri } }),
+              withConfigDefaults("request-transformer", { replace: { uri } }),
             ),
           },
         });
         const seen = Object.keys(rows).map(async (sent) => {
-          const { status, body } = await send(port, { path: sent });
+          const { status, body } = await sendRequest(port, { path: sent });
           return [sent, status === 200 ? JSON.parse(body).url : status];
         });
         assert.deepEqual(Object.fromEntries(await Promise.all(seen)), rows);
@@ -119,10 +119,13 @@ export function changedRequestSuite(engine: Engine): void {
         upstream: echo,
         route: { paths: ["~/(?i)(v[0-9])/api/(.*)"], strip_path: false },
         plugins: {
-          "request-transformer": pluginInstance("request-transformer", filled("request-transformer", config)),
+          "request-transformer": pluginInstance(
+            "request-transformer",
+            withConfigDefaults("request-transformer", config),
+          ),
         },
       });
-      const { body } = await send(port, { path: "/V2/api/users", headers: { "X-Forwarded-Prefix": "/forged" } });
+      const { body } = await sendRequest(port, { path: "/V2/api/users", headers: { "X-Forwarded-Prefix": "/forged" } });
       const { url, headers } = JSON.parse(body);
       assert.deepEqual([url, headers["x-forwarded-prefix"]], ["/users", "/V2/api"]);
     });
@@ -137,7 +140,7 @@ export function changedRequestSuite(engine: Engine): void {
         }),
       );
       for (let count = 0; count < 2; count++) {
-        const { body } = await send(port);
+        const { body } = await sendRequest(port);
         const { method, headers, ...rest } = JSON.parse(body);
         assert.deepEqual([method, headers["content-length"], rest.body], ["POST", "7", "created"]);
       }
@@ -167,7 +170,7 @@ export function changedRequestSuite(engine: Engine): void {
         "X-Consumer-ID": "1",
         "X-Consumer-Username": "1",
       };
-      await send(port, { headers });
+      await sendRequest(port, { headers });
       assert.deepEqual(shown, [["1", "2"], ["new"], [], ["1"], ["own"], []]);
     });
 
@@ -186,12 +189,12 @@ export function changedRequestSuite(engine: Engine): void {
           },
         },
       });
-      await send(port, { path: "/users/7" });
+      await sendRequest(port, { path: "/users/7" });
       assert.deepEqual(shown, [{ 0: "/users/7", 1: "7", id: "7" }, "1"]);
     });
 
     it("are changed by request-transformer", async (test) => {
-      const config = filled("request-transformer", {
+      const config = withConfigDefaults("request-transformer", {
         http_method: "PUT",
         remove: { headers: ["X-Removed"], querystring: ["a"], body: ["secret"] },
         rename: { headers: ["X-Old:X-New"] },
@@ -212,7 +215,7 @@ export function changedRequestSuite(engine: Engine): void {
       });
       const encodings: readonly Readonly<Record<string, string>>[] = [{}, { "Transfer-Encoding": "chunked" }];
       for (const encoding of encodings) {
-        const { status, body } = await send(port, {
+        const { status, body } = await sendRequest(port, {
           method: "POST",
           path: "/users/7?a=1&b=%2F",
           headers: {
@@ -241,7 +244,7 @@ export function changedRequestSuite(engine: Engine): void {
     it("are answered without a body if the method becomes HEAD, and the upstream's connection stays usable", async (test) => {
       const { port } = await startRig(test, engine, toHead);
       for (let count = 0; count < 2; count++) {
-        const { status, body, headers, complete } = await send(port);
+        const { status, body, headers, complete } = await sendRequest(port);
         assert.deepEqual([status, body, headers["content-length"], complete], [200, "", "0", true]);
         assert.equal(seenIn(headers).method, "HEAD");
       }
@@ -250,7 +253,7 @@ export function changedRequestSuite(engine: Engine): void {
     it("are answered without a body if the client's HEAD becomes GET", async (test) => {
       const { port } = await startRig(test, engine, toGet);
       for (let count = 0; count < 2; count++) {
-        const { status, body, headers } = await send(port, { method: "HEAD" });
+        const { status, body, headers } = await sendRequest(port, { method: "HEAD" });
         assert.deepEqual([status, body, seenIn(headers).method], [200, "", "GET"]);
       }
     });
@@ -258,7 +261,7 @@ export function changedRequestSuite(engine: Engine): void {
     if (engine.name === "http1") {
       const over2 = async (test: TestContext, options: RigOptions, method: string) => {
         const { session } = await startHttp2(test, engine, options);
-        const { status, headers, body } = await ask(session, { headers: { ":method": method } });
+        const { status, headers, body } = await requestHttp2(session, { headers: { ":method": method } });
         return [status, body.toString(), seenIn(headers).method];
       };
 

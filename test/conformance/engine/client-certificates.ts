@@ -7,11 +7,11 @@ import { before, describe, it, type TestContext } from "node:test";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { SnapshotPlugin } from "@sluice/model";
 import { caCertificateOf, consumerNamed } from "../../../gateway/src/compile/testing-entities.ts";
-import { type Authority, type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
+import { type KeyPair, makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
 import { fakeContext, pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { dial, receiveUntil } from "./client.ts";
-import { ask, dialHttp2Tls } from "./http2-client.ts";
+import { dialHttp2Tls, requestHttp2 } from "./http2-client.ts";
 import { type Engine, listen, portOf, type Rig, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const echo: RequestListener = (request, response) => response.end(JSON.stringify(request.headers));
@@ -60,7 +60,7 @@ const protocols = ({ name }: Engine) =>
           {
             what: `HTTP/2 over ${maxVersion}`,
             async send(test: TestContext, port: number, pair: KeyPair | null): Promise<Answer> {
-              const { status, body } = await ask(dialHttp2Tls(test, port, { ...options(pair), maxVersion }));
+              const { status, body } = await requestHttp2(dialHttp2Tls(test, port, { ...options(pair), maxVersion }));
               return { status, body: JSON.parse(body.toString()) };
             },
           },
@@ -97,9 +97,9 @@ async function certificateRequest(test: TestContext, port: number, servername: s
 
 export function clientCertificateSuite(engine: Engine): void {
   describe(`certificates of clients: the ${engine.name} engine`, () => {
-    let authority: Authority;
-    let other: Authority;
-    let intermediate: Authority;
+    let authority: TestAuthority;
+    let other: TestAuthority;
+    let intermediate: TestAuthority;
     let server: KeyPair;
     const ann = consumerNamed("ann");
     const client = { name: "ann", usage: "client" } as const;
@@ -111,10 +111,10 @@ export function clientCertificateSuite(engine: Engine): void {
     });
 
     /** Options of a rig whose mtls-auth trusts these authorities. */
-    function withPlugin(trusted: readonly Authority[], plugin: Partial<SnapshotPlugin> = {}): RigOptions {
+    function withPlugin(trusted: readonly TestAuthority[], plugin: Partial<SnapshotPlugin> = {}): RigOptions {
       const authorities = trusted.map(({ certificate }) => certificate);
       const ids = authorities.map((pem) => caCertificateOf(pem).id);
-      const config = filled("mtls-auth", { ca_certificates: ids, ...plugin.config });
+      const config = withConfigDefaults("mtls-auth", { ca_certificates: ids, ...plugin.config });
       return {
         upstream: echo,
         certificates: { "*": server },
@@ -124,7 +124,7 @@ export function clientCertificateSuite(engine: Engine): void {
         pluginMembers: { ...plugin, config },
       };
     }
-    const start = (test: TestContext, trusted: readonly Authority[] = [authority]): Promise<Rig> =>
+    const start = (test: TestContext, trusted: readonly TestAuthority[] = [authority]): Promise<Rig> =>
       startRig(test, engine, withPlugin(trusted));
 
     const expired = { notBefore: new Date(Date.now() - 2 * DAY), notAfter: new Date(Date.now() - DAY) };

@@ -7,10 +7,10 @@ import { createServer } from "node:http";
 import { constants } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { dial, receiveUntil, send } from "./client.ts";
+import { dial, receiveUntil, sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask, dialHttp2 } from "./http2-client.ts";
-import { block, dialFrames, type FrameClient, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { dialHttp2, requestHttp2 } from "./http2-client.ts";
+import { block, dialFrames, type FrameClient, frame, frameBytes, frameFlags, plainRequest } from "./http2-frames.ts";
 import { becomes } from "./pool.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
@@ -20,7 +20,7 @@ const ok: RigOptions["upstream"] = (_incoming, response) => response.end("ok");
 const content = Buffer.alloc(16 * MEGABYTE);
 const huge: RigOptions["upstream"] = ({ url }, response) => void response.end(url === "/ok" ? "ok" : content);
 const get = (id: number, fields = plainRequest) =>
-  frameBytes(frame.headers, flag.endStream | flag.endHeaders, id, block(fields));
+  frameBytes(frame.headers, frameFlags.endStream | frameFlags.endHeaders, id, block(fields));
 /** A SETTINGS frame with a SETTINGS_INITIAL_WINDOW_SIZE of zero. */
 const noWindow = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
 
@@ -54,7 +54,7 @@ export function clientMemorySuite(engine: Engine): void {
         for (const client of clients) client.pause().write(request);
         await becomes(() => proxy.connections().active < 40);
         assert.ok(proxy.memory() <= MEGABYTE);
-        assert.equal((await send(port, { path: "/ok" })).body, "ok");
+        assert.equal((await sendRequest(port, { path: "/ok" })).body, "ok");
         for (const client of clients) client.destroy();
         await becomes(() => proxy.memory() === 0);
       });
@@ -94,7 +94,7 @@ function http2Suite(engine: Engine): void {
       const isRefused = (client: FrameClient) => resetsOf(client).includes(constants.NGHTTP2_REFUSED_STREAM);
       await becomes(() => clients.some(isRefused));
       assert.ok(rig.proxy.memory() > LIMIT / 2 && rig.proxy.memory() <= LIMIT, `${rig.proxy.memory()} bytes`);
-      const served = async () => (await ask(dialHttp2(test, rig.port))).status === 200;
+      const served = async () => (await requestHttp2(dialHttp2(test, rig.port))).status === 200;
       await waitFor(served, { what: "another client to be served" });
       for (const { socket } of clients) socket.destroy();
     });
@@ -106,12 +106,12 @@ function http2Suite(engine: Engine): void {
         settings: { clientMemory: LIMIT },
       });
       const large = { "x-large": "a".repeat(16_000) };
-      const streams = Array.from({ length: 120 }, () => ask(session, { headers: large }));
+      const streams = Array.from({ length: 120 }, () => requestHttp2(session, { headers: large }));
       await becomes(() => held.length === 120);
       const other = dialHttp2(test, rig.port);
       const limits: (number | undefined)[] = [];
       other.on("remoteSettings", ({ maxConcurrentStreams }) => limits.push(maxConcurrentStreams));
-      const more = Array.from({ length: 20 }, () => ask(other, { headers: large }));
+      const more = Array.from({ length: 20 }, () => requestHttp2(other, { headers: large }));
       await becomes(() => limits.length === 2);
       assert.ok((limits[1] ?? 128) < 20, `${limits}`);
       const timer = setInterval(() => {
@@ -132,15 +132,15 @@ function http2Suite(engine: Engine): void {
       const clients = await Promise.all(Array.from({ length: 4 }, () => dialDeaf(test, rig.port, 20)));
       await Promise.any(clients.map(({ closed }) => closed));
       await becomes(() => rig.proxy.memory() <= LIMIT);
-      assert.equal((await ask(dialHttp2(test, rig.port), { headers: { ":path": "/ok" } })).status, 200);
+      assert.equal((await requestHttp2(dialHttp2(test, rig.port), { headers: { ":path": "/ok" } })).status, 200);
     });
 
     it("accepts no more connections than the memory allows", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { clientMemory: 40_000 } });
-      await ask(session);
+      await requestHttp2(session);
       const client = await dialFrames(test, rig.port);
       await client.closed;
-      assert.equal((await ask(session)).status, 200);
+      assert.equal((await requestHttp2(session)).status, 200);
     });
 
     it("counts no memory after many clients have connected, sent requests and disconnected", async (test) => {
@@ -150,7 +150,7 @@ function http2Suite(engine: Engine): void {
         await client.until(({ type }) => type === frame.headers);
         client.socket.destroy();
       }
-      await ask(session);
+      await requestHttp2(session);
       session.close();
       await becomes(() => rig.proxy.memory() === 0);
       const socket = await dial(test, rig.port);

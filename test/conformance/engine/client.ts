@@ -22,7 +22,10 @@ export interface Received {
 }
 
 /** Sends one request on a connection of its own; returns the response with its body. */
-export async function send(port: number, { method = "GET", path = "/", headers, body }: Sent = {}): Promise<Received> {
+export async function sendRequest(
+  port: number,
+  { method = "GET", path = "/", headers, body }: Sent = {},
+): Promise<Received> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { host: "127.0.0.1", port, method, path, agent: false, headers: headers as never };
     request(options, resolve).on("error", reject).end(body);

@@ -4,9 +4,9 @@ import { describe, it, type TestContext } from "node:test";
 import type { PluginConfigs } from "@sluice/model";
 import { fakeContext, pluginInstance } from "../../plugins/fake-exchange.ts";
 import { filledCors, filledKeyAuth, filledRateLimiting } from "../../plugins/filled-configs.ts";
-import { send } from "./client.ts";
+import { sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask } from "./http2-client.ts";
+import { requestHttp2 } from "./http2-client.ts";
 import { startPool, weighted } from "./pool.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
@@ -215,7 +215,7 @@ export function configuredHeaderSuite(engine: Engine): void {
         for (const spelled of [(name: string) => name, (name: string) => name.toUpperCase()]) {
           const { port } = await startRig(test, engine, await rig(test));
           const asks: Asks = ({ headers = {}, ...asked }) =>
-            send(port, {
+            sendRequest(port, {
               ...asked,
               headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [spelled(name), value])),
             });
@@ -227,7 +227,7 @@ export function configuredHeaderSuite(engine: Engine): void {
       it(`over HTTP/2: ${says}`, async (test) => {
         const { session } = await startHttp2(test, engine, await rig(test));
         const asks: Asks = async ({ headers = {}, path = "/", method = "GET" }) => {
-          const answer = await ask(session, { headers: { ":path": path, ":method": method, ...headers } });
+          const answer = await requestHttp2(session, { headers: { ":path": path, ":method": method, ...headers } });
           return { ...answer, body: answer.body.toString() };
         };
         assert.deepEqual(await seen(asks), expected);

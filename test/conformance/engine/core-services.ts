@@ -1,7 +1,7 @@
 /** Services that refer to a core Service: its endpoints, and its cluster IP when no endpoint is reachable. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { dial, receiveUntil, send } from "./client.ts";
+import { dial, receiveUntil, sendRequest } from "./client.ts";
 import { closedPort, type Engine, portOf, startRig, startUpstream } from "./proxy-rig.ts";
 
 const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
@@ -23,8 +23,8 @@ export function coreServiceSuite(engine: Engine): void {
     it("uses the cluster IP when no endpoint accepts a connection", async (test) => {
       const dead = [at(await closedPort(test)), at(await closedPort(test))];
       const { port } = await startRig(test, engine, { endpoints: [...dead, await startCluster(test)] });
-      assert.equal((await send(port)).body, "cluster");
-      assert.equal((await send(port, { method: "POST", body: "x" })).body, "cluster");
+      assert.equal((await sendRequest(port)).body, "cluster");
+      assert.equal((await sendRequest(port, { method: "POST", body: "x" })).body, "cluster");
       const socket = await dial(test, port);
       socket.write(HANDSHAKE);
       await receiveUntil(socket, "cluster");
@@ -35,16 +35,16 @@ export function coreServiceSuite(engine: Engine): void {
       const live = await startUpstream(test, (_request, response) => response.writeHead(503).end("endpoint"));
       const endpoints = [at(portOf(live)), at(await closedPort(test)), await startCluster(test)];
       const { port } = await startRig(test, engine, { endpoints });
-      for (let count = 0; count < 6; count++) assert.equal((await send(port)).body, "endpoint");
+      for (let count = 0; count < 6; count++) assert.equal((await sendRequest(port)).body, "endpoint");
     });
 
     it("stops using the cluster IP when the next document has an endpoint that answers", async (test) => {
       const cluster = await startCluster(test);
       const rig = await startRig(test, engine, { endpoints: [at(await closedPort(test)), cluster] });
-      assert.equal((await send(rig.port)).body, "cluster");
+      assert.equal((await sendRequest(rig.port)).body, "cluster");
       const live = await startUpstream(test, (_request, response) => response.end("endpoint"));
       await rig.swap({ endpoints: [at(portOf(live)), cluster] });
-      assert.equal((await send(rig.port)).body, "endpoint");
+      assert.equal((await sendRequest(rig.port)).body, "endpoint");
     });
 
     it("does not use the cluster IP if the address check refuses an endpoint or the cluster IP", async (test) => {
@@ -55,14 +55,14 @@ export function coreServiceSuite(engine: Engine): void {
         [at(await closedPort(test)), { ...own(80), address: "169.254.169.254" }],
       ]) {
         const { port } = await startRig(test, engine, { endpoints });
-        for (let count = 0; count < 3; count++) assert.notEqual((await send(port)).status, 200);
+        for (let count = 0; count < 3; count++) assert.notEqual((await sendRequest(port)).status, 200);
       }
     });
 
     it("answers 502 when the cluster IP cannot be reached either", async (test) => {
       const endpoints = [at(await closedPort(test)), own(await closedPort(test))];
       const { port } = await startRig(test, engine, { endpoints });
-      assert.equal((await send(port)).status, 502);
+      assert.equal((await sendRequest(port)).status, 502);
     });
   });
 }

@@ -6,10 +6,10 @@ import { describe, it, type TestContext } from "node:test";
 import { deriveId, loadText, type PluginConfigs, type PluginName } from "@sluice/model";
 import { scryptPassword } from "../../../gateway/src/stores/passwords.ts";
 import { fakeContext, pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
-import { send, sendRaw } from "./client.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { sendRaw, sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask, grpcHeaders, message } from "./http2-client.ts";
+import { grpcHeaders, message, requestHttp2 } from "./http2-client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const echo: RequestListener = (request, response) => {
@@ -46,7 +46,7 @@ const real = (configs: Partial<Record<PluginName, object>>): NonNullable<RigOpti
       name,
       pluginInstance(
         name as PluginName,
-        filled(name as PluginName, config) as PluginConfigs[PluginName],
+        withConfigDefaults(name as PluginName, config) as PluginConfigs[PluginName],
         fakeContext({ now: Date.now }),
       ),
     ]),
@@ -76,16 +76,16 @@ export function credentialSuite(engine: Engine): void {
     for (const username of ["plain", "scrypt", "kong"]) {
       it(`accepts the right password and refuses a wrong one for a stored password in the form: ${username}`, async (test) => {
         const { port } = await start(test, engine, { "basic-auth": {} });
-        const accepted = await send(port, { headers: { Authorization: basic(username) } });
+        const accepted = await sendRequest(port, { headers: { Authorization: basic(username) } });
         assert.deepEqual([accepted.status, JSON.parse(accepted.body)["x-consumer-username"]], [200, "ann"]);
-        const refused = await send(port, { headers: { Authorization: basic(username, "x") } });
+        const refused = await sendRequest(port, { headers: { Authorization: basic(username, "x") } });
         assert.deepEqual([refused.status, refused.headers["www-authenticate"]], [401, 'Basic realm="service"']);
       });
     }
 
     it("decides by the consumer's groups and sends them to the upstream, although the client claims others", async (test) => {
       const { port } = await start(test, engine, { "basic-auth": {}, acl: { allow: ["users"] } });
-      const { status, body } = await send(port, { headers: { Authorization: basic("plain"), ...forged } });
+      const { status, body } = await sendRequest(port, { headers: { Authorization: basic("plain"), ...forged } });
       const groups = Object.entries(JSON.parse(body)).filter(([name]) => name.includes("groups"));
       assert.deepEqual([status, groups], [200, [["x-consumer-groups", "users"]]]);
     });
@@ -93,7 +93,7 @@ export function credentialSuite(engine: Engine): void {
     it("sends no groups to the upstream with hide_groups_header", async (test) => {
       const acl = { allow: ["users"], hide_groups_header: true };
       const { port } = await start(test, engine, { "basic-auth": {}, acl });
-      const { status, body } = await send(port, { headers: { Authorization: basic("plain"), ...forged } });
+      const { status, body } = await sendRequest(port, { headers: { Authorization: basic("plain"), ...forged } });
       assert.equal(status, 200);
       assert.doesNotMatch(body, /groups/);
     });
@@ -112,23 +112,23 @@ export function credentialSuite(engine: Engine): void {
       it(`answers ${status} to ${what}, although the client claims the group admins`, async (test) => {
         const { port } = await start(test, engine, configs);
         const headers = { ...(isKnown && { Authorization: basic("plain") }), ...forged };
-        assert.equal((await send(port, { headers })).status, status);
+        assert.equal((await sendRequest(port, { headers })).status, status);
       });
     }
 
     it("refuses a token after its credential was removed, although the token was accepted before", async (test) => {
       const rig = await start(test, engine, { jwt: {} });
       const headers = { Authorization: `Bearer ${tokenOf({})}` };
-      assert.equal((await send(rig.port, { headers })).status, 200);
+      assert.equal((await sendRequest(rig.port, { headers })).status, 200);
       await rig.swap({ identities: { ...(await identities()), jwt_secrets: new Map() }, plugins: real({ jwt: {} }) });
-      const { status, body } = await send(rig.port, { headers });
+      const { status, body } = await sendRequest(rig.port, { headers });
       assert.deepEqual([status, JSON.parse(body).message], [401, "No credentials found for given 'iss'"]);
     });
 
     it("answers an expired token with the failed claim in JSON, although the client accepts only HTML", async (test) => {
       const { port } = await start(test, engine, { jwt: { claims_to_verify: ["exp"] } });
       const headers = { Authorization: `Bearer ${tokenOf({ exp: 1 })}`, Accept: "text/html" };
-      const { status, headers: given, body } = await send(port, { headers });
+      const { status, headers: given, body } = await sendRequest(port, { headers });
       assert.deepEqual(
         [status, given["content-type"], body],
         [401, "application/json; charset=utf-8", '{"exp":"token expired"}'],
@@ -170,7 +170,7 @@ export function credentialSuite(engine: Engine): void {
           route: { protocols: ["grpc", "grpcs"] },
           plugins: real(configs),
         });
-        const { status, headers, headOnly } = await ask(session, {
+        const { status, headers, headOnly } = await requestHttp2(session, {
           headers: { ...grpcHeaders, authorization },
           body: message("x"),
         });

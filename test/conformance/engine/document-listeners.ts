@@ -8,8 +8,8 @@ import { before, describe, it, type TestContext } from "node:test";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import type { DocumentListener, SnapshotRoute } from "@sluice/model";
 import type { DocumentPort } from "../../../gateway/src/proxy/listener/document-ports.ts";
-import { type Authority, makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, received, receiveUntil, send, signal } from "./client.ts";
+import { makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
+import { dial, received, receiveUntil, sendRequest, signal } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, startRig, startUpstream } from "./proxy-rig.ts";
 
 const listener = (name: string, port: number, members: Partial<DocumentListener> = {}): DocumentListener => ({
@@ -54,7 +54,7 @@ async function refusesConnections(port: number): Promise<void> {
 
 export function documentListenerSuite(engine: Engine): void {
   describe(`listeners of the document: the ${engine.name} engine`, { timeout: 20_000 }, () => {
-    let authority: Authority;
+    let authority: TestAuthority;
     before(async () => {
       authority = await makeAuthority();
     });
@@ -95,11 +95,15 @@ export function documentListenerSuite(engine: Engine): void {
         [two, "x.example", "/both", 404],
       ] as const;
       for (const [port, host, path, expected] of table)
-        assert.equal(await of(send(port, { path, headers: { Host: host } })), expected, `${port} ${host} ${path}`);
-      assert.equal((await send(one, { headers: { Host: "x" } })).body, "80");
-      assert.equal(await of(send(one, { headers: { Host: "x", "X-Beta": "yes" } })), "header");
+        assert.equal(
+          await of(sendRequest(port, { path, headers: { Host: host } })),
+          expected,
+          `${port} ${host} ${path}`,
+        );
+      assert.equal((await sendRequest(one, { headers: { Host: "x" } })).body, "80");
+      assert.equal(await of(sendRequest(one, { headers: { Host: "x", "X-Beta": "yes" } })), "header");
       await rig.swap({ listeners: [], routes });
-      assert.equal(await of(send(one, { headers: { Host: "x.example" } })), 404);
+      assert.equal(await of(sendRequest(one, { headers: { Host: "x.example" } })), 404);
     });
 
     it("presents the certificate of the listener, and answers 421 if the host belongs to another listener", async (test) => {
@@ -293,7 +297,7 @@ export function documentListenerSuite(engine: Engine): void {
         settings: { allowedUpstreams: ["127.0.0.0/8"] },
       });
       assert.deepEqual(await open(rig, ...listeners), [{ port: taken, code: "EADDRINUSE" }]);
-      assert.equal((await send(port)).status, 503);
+      assert.equal((await sendRequest(port)).status, 503);
     });
   });
 }

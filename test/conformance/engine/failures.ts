@@ -8,7 +8,7 @@ import { describe, it, type TestContext } from "node:test";
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, receiveUntil, send } from "./client.ts";
+import { dial, receiveUntil, sendRequest } from "./client.ts";
 import {
   closedPort,
   type Engine,
@@ -79,7 +79,7 @@ export function failureSuite(engine: Engine): void {
       const upstream = await startBare(test, (socket) => socket.pause());
       const { port } = await startRig(test, engine, { upstream, service: { write_timeout: 200 } });
       const body = Buffer.alloc(32 * 1024 * 1024);
-      const { status } = await send(port, { method: "POST", body });
+      const { status } = await sendRequest(port, { method: "POST", body });
       assert.equal(status, 504);
     });
 
@@ -93,7 +93,7 @@ export function failureSuite(engine: Engine): void {
       for (const [options, expected] of late) {
         const { port } = await startRig(test, engine, options);
         const started = performance.now();
-        assert.equal((await send(port)).status, 504);
+        assert.equal((await sendRequest(port)).status, 504);
         const taken = performance.now() - started;
         assert.ok(taken >= expected - 5 && taken < expected + 250, `${taken} ms instead of ${expected}`);
       }
@@ -110,7 +110,7 @@ export function failureSuite(engine: Engine): void {
       });
       /** Waits until two other requests have hit the same timeout, one after the other. */
       const timeoutsPassed = async () => {
-        for (let n = 0; n < 2; n++) assert.equal((await send(port, { path: "/silent" })).status, 504);
+        for (let n = 0; n < 2; n++) assert.equal((await sendRequest(port, { path: "/silent" })).status, 504);
       };
       const socket = await dial(test, port);
       socket.write("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n1");
@@ -135,7 +135,7 @@ export function failureSuite(engine: Engine): void {
         },
         service: { read_timeout: 100 },
       });
-      const { status, complete } = await send(port);
+      const { status, complete } = await sendRequest(port);
       assert.deepEqual({ status, complete }, { status: 200, complete: false });
     });
 
@@ -146,9 +146,13 @@ export function failureSuite(engine: Engine): void {
 
     it("without Accept, answers in plain text, as nginx does, or in JSON if the request has that content type", async (test) => {
       const { port } = await startRig(test, engine, { upstream: await closedPort(test) });
-      const bare = await send(port);
+      const bare = await sendRequest(port);
       assert.equal(bare.headers["content-type"], "text/plain; charset=utf-8");
-      const typed = await send(port, { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
+      const typed = await sendRequest(port, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: "{}",
+      });
       assert.equal(typed.headers["content-type"], "application/json; charset=utf-8");
     });
   });
@@ -162,7 +166,7 @@ export function failureSuite(engine: Engine): void {
         assert.match(JSON.stringify(closed.rig.log), /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
         const allowedUpstreams = ["127.0.0.0/8", "::1", "0.0.0.0"];
         const open = await startRig(test, engine, { ...options, settings: { allowedUpstreams } });
-        assert.equal((await send(open.port)).body, "ok");
+        assert.equal((await sendRequest(open.port)).body, "ok");
       });
     }
 
@@ -213,7 +217,7 @@ export function failureSuite(engine: Engine): void {
       assert.equal((await answerOf(test, { upstream: port, settings })).status, 503);
       const allowedUpstreams = [`127.0.0.1:${port}`];
       const open = await startRig(test, engine, { upstream: port, settings: { ...settings, allowedUpstreams } });
-      assert.equal((await send(open.port)).status, 200);
+      assert.equal((await sendRequest(open.port)).status, 200);
     });
   });
 
@@ -232,13 +236,13 @@ export function failureSuite(engine: Engine): void {
       const strange = await answerOf(test, { upstream, service });
       assert.deepEqual([strange.status, strange.message], [502, INVALID]);
       const careless = await startRig(test, engine, { upstream, service: { ...service, tls_verify: false } });
-      assert.equal((await send(careless.port)).body, "ok");
+      assert.equal((await sendRequest(careless.port)).body, "ok");
 
       const before = getCACertificates("default");
       test.after(() => setDefaultCACertificates(before));
       setDefaultCACertificates([authority.certificate]);
       const known = await startRig(test, engine, { upstream, service, route: { preserve_host: true } });
-      assert.equal((await send(known.port, { headers: { Host: "client.example" } })).body, "ok");
+      assert.equal((await sendRequest(known.port, { headers: { Host: "client.example" } })).body, "ok");
       const misnamed = await answerOf(test, { upstream, service: { ...service, host: "127.0.0.1" } });
       assert.equal(misnamed.status, 502);
       assert.deepEqual(names, ["localhost", "localhost"], "the server name is the service's, not the client's");
@@ -268,7 +272,7 @@ export function failureSuite(engine: Engine): void {
         const { upstream } = await startResumable(test, { maxVersion });
         const { port } = await startRig(test, engine, { upstream, service: careless });
         const bodies = [];
-        for (let turn = 0; turn < 4; turn++) bodies.push((await send(port)).body);
+        for (let turn = 0; turn < 4; turn++) bodies.push((await sendRequest(port)).body);
         assert.deepEqual(bodies, ["whole nobody", "resumed nobody", "resumed nobody", "resumed nobody"]);
       });
     }
@@ -282,10 +286,10 @@ export function failureSuite(engine: Engine): void {
       });
       const rig = await startRig(test, engine, { upstream, service: careless, certificates });
       const second = async () => {
-        const { body } = await send(rig.port);
+        const { body } = await sendRequest(rig.port);
         return isOurs ? body : body.replace("whole", "resumed");
       };
-      const twice = async () => [(await send(rig.port)).body, await second()];
+      const twice = async () => [(await sendRequest(rig.port)).body, await second()];
       const agreed = (name: string) => [`whole ${name}`, `resumed ${name}`];
       assert.deepEqual(await twice(), agreed("nobody"));
       await rig.swap({ certificates, service: showing("one") });
@@ -295,7 +299,7 @@ export function failureSuite(engine: Engine): void {
       await rig.swap({ certificates, service: { ...careless, host: "127.0.0.1" } });
       assert.deepEqual(await twice(), agreed("nobody"));
       await rig.swap({ certificates, service: { ...careless, tls_verify: true } });
-      assert.equal((await send(rig.port)).status, 502, "the authority is not trusted");
+      assert.equal((await sendRequest(rig.port)).status, 502, "the authority is not trusted");
     });
   });
 
@@ -307,7 +311,7 @@ export function failureSuite(engine: Engine): void {
       const endpoints = [at(dead), at(deader), at(portOf(live))];
       assert.equal((await answerOf(test, { endpoints, service: { retries: 1 } })).status, 502);
       const rig = await startRig(test, engine, { endpoints, service: { retries: 2 } });
-      const answers = [await send(rig.port), await send(rig.port, { method: "POST", body: "a body" })];
+      const answers = [await sendRequest(rig.port), await sendRequest(rig.port, { method: "POST", body: "a body" })];
       assert.deepEqual(
         answers.map(({ status }) => status),
         [200, 200],
@@ -326,8 +330,8 @@ export function failureSuite(engine: Engine): void {
           served.add(request.socket);
         };
         const { port } = await startRig(test, engine, { upstream });
-        assert.equal((await send(port)).status, 200);
-        assert.equal((await send(port, { method })).status, expected, `${method} on a connection that closes`);
+        assert.equal((await sendRequest(port)).status, 200);
+        assert.equal((await sendRequest(port, { method })).status, expected, `${method} on a connection that closes`);
       }
     });
 
@@ -338,7 +342,7 @@ export function failureSuite(engine: Engine): void {
       const rig = await startRig(test, engine, { endpoints: [at(a), at(b), at(c, true)] });
       const bodies = async () => {
         const all: string[] = [];
-        for (let turn = 0; turn < 4; turn++) all.push((await send(rig.port)).body);
+        for (let turn = 0; turn < 4; turn++) all.push((await sendRequest(rig.port)).body);
         return all.join("");
       };
       assert.equal(await bodies(), "abab");
@@ -350,6 +354,6 @@ export function failureSuite(engine: Engine): void {
 
 /** Sends a request. Returns the status, and the message of a JSON response or the whole body of any other response. */
 async function answerFrom({ port }: Rig): Promise<{ readonly status: number; readonly message: unknown }> {
-  const { status, body } = await send(port, { headers: { Accept: "application/json" } });
+  const { status, body } = await sendRequest(port, { headers: { Accept: "application/json" } });
   return { status, message: body.startsWith("{") ? JSON.parse(body).message : body };
 }

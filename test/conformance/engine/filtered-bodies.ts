@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import type { BodyFilter, PluginPhases, StreamingBodyFilter } from "@sluice/plugin-sdk";
-import { type Received, send } from "./client.ts";
+import { type Received, sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask } from "./http2-client.ts";
+import { requestHttp2 } from "./http2-client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 export const upperCase: StreamingBodyFilter = {
@@ -37,11 +37,11 @@ export const filtering = (filter: BodyFilter | null): PluginPhases => ({ respons
 export const sized: RequestListener = (_request, response) => {
   response.writeHead(200, { "Content-Length": 5, "X-Up": "1" }).end("hello");
 };
-export const chunked: RequestListener = (_request, response) => {
+export const respondChunked: RequestListener = (_request, response) => {
   response.write("hel");
   setImmediate(() => response.end("lo"));
 };
-export const empty: RequestListener = (_request, response) => {
+export const respondEmpty: RequestListener = (_request, response) => {
   response.writeHead(200, { "Content-Length": 0 }).end();
 };
 
@@ -63,7 +63,7 @@ const overHttp1 =
   (engine: Engine): Ask =>
   async (test, options, method = "GET") => {
     const { port } = await startRig(test, engine, options);
-    const { status, body, headers, complete } = await send(port, { method }).catch(() => aborted);
+    const { status, body, headers, complete } = await sendRequest(port, { method }).catch(() => aborted);
     return { status, body, length: headers["content-length"], edits: headers["x-a"], complete };
   };
 
@@ -71,7 +71,7 @@ const overHttp2 =
   (engine: Engine): Ask =>
   async (test, options, method = "GET") => {
     const { session } = await startHttp2(test, engine, options);
-    const { status, body, headers, rstCode } = await ask(session, { headers: { ":method": method } });
+    const { status, body, headers, rstCode } = await requestHttp2(session, { headers: { ":method": method } });
     const [length, edits] = [headers["content-length"], headers["x-a"]];
     return { status, body: body.toString(), length, edits, complete: rstCode === 0 };
   };
@@ -86,19 +86,31 @@ type Row = readonly [
 
 const rows: readonly Row[] = [
   ["replaced piece by piece", sized, [upperCase], "HELLO", undefined],
-  ["replaced piece by piece in chunks", chunked, [upperCase], "HELLO", undefined],
+  ["replaced piece by piece in chunks", respondChunked, [upperCase], "HELLO", undefined],
   ["dropped", sized, [dropping], "", undefined],
-  ["dropped except for what the next filter adds", chunked, [dropping, appending], "!", undefined],
-  ["extended at the end", chunked, [appending], "hello!", undefined],
-  ["extended although they are empty", empty, [appending], "!", undefined],
+  ["dropped except for what the next filter adds", respondChunked, [dropping, appending], "!", undefined],
+  ["extended at the end", respondChunked, [appending], "hello!", undefined],
+  ["extended although they are empty", respondEmpty, [appending], "!", undefined],
   ["replaced as a whole", sized, [buffering(5)], "<hello>", "7"],
-  ["replaced as a whole after chunks", chunked, [buffering(5)], "<hello>", "7"],
-  ["replaced as a whole although they are empty", empty, [buffering(5)], "<>", "2"],
-  ["filtered by several plugins in order of priority", chunked, [appending, buffering(6), upperCase], "<HELLO!>", "8"],
+  ["replaced as a whole after chunks", respondChunked, [buffering(5)], "<hello>", "7"],
+  ["replaced as a whole although they are empty", respondEmpty, [buffering(5)], "<>", "2"],
+  [
+    "filtered by several plugins in order of priority",
+    respondChunked,
+    [appending, buffering(6), upperCase],
+    "<HELLO!>",
+    "8",
+  ],
   ["filtered twice as a whole", sized, [buffering(5), buffering(7)], "<<hello>>", "9"],
   ["unchanged, with their Content-Length, if they exceed the limit", sized, [buffering(4)], "hello", "5"],
-  ["unchanged, in chunks, if they exceed the limit", chunked, [buffering(4)], "hello", undefined],
-  ["passed to the next filter if chunks exceed the limit", chunked, [buffering(4), upperCase], "HELLO", undefined],
+  ["unchanged, in chunks, if they exceed the limit", respondChunked, [buffering(4)], "hello", undefined],
+  [
+    "passed to the next filter if chunks exceed the limit",
+    respondChunked,
+    [buffering(4), upperCase],
+    "HELLO",
+    undefined,
+  ],
   [
     "passed to the next filter if Content-Length exceeds the limit",
     sized,
@@ -124,10 +136,10 @@ const failures: readonly (readonly [
   status: number | null,
 ])[] = [
   ["their Content-Length exceeds the limit of a plugin that refuses them", sized, buffering(4, "refused"), 502],
-  ["their chunks exceed the limit of a plugin that refuses them", chunked, buffering(4, "refused"), 502],
+  ["their chunks exceed the limit of a plugin that refuses them", respondChunked, buffering(4, "refused"), 502],
   ["a filter throws before the head is sent", sized, { ...buffering(9), whole: failing.piece }, 500],
   ["a filter throws after the head is sent", sized, failing, null],
-  ["a filter throws at the end of the body", chunked, failingAtEnd, null],
+  ["a filter throws at the end of the body", respondChunked, failingAtEnd, null],
 ];
 
 const ownRows: readonly (readonly [filter: BodyFilter, status: number, body: string])[] = [

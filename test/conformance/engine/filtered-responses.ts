@@ -6,11 +6,11 @@ import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import type { BodyFilter, Exchange, PluginPhases } from "@sluice/plugin-sdk";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
-import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
 import { appending, buffering, dropping, failing, filtering, sized, upperCase } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
-import { answered, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
+import { grpcHeaders, message, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 /** Starts an upstream whose response ends with its connection; returns the port. */
@@ -42,7 +42,7 @@ export function filteredResponseSuite(engine: Engine): void {
         }),
       };
       const { port } = await startRig(test, engine, { upstream: sized, plugins: { cors: plugin } });
-      const { headers, body } = await send(port);
+      const { headers, body } = await sendRequest(port);
       assert.deepEqual([headers["x-length"], headers["x-up"], headers["x-set"], body], ["5", undefined, "2", "hello"]);
       assert.deepEqual(shown, [["1"], ["1"], ["2"], []]);
     });
@@ -58,7 +58,7 @@ export function filteredResponseSuite(engine: Engine): void {
       };
       const { port } = await startRig(test, engine, { upstream: sized, plugins: { cors: plugin } });
       for (let count = 1; count <= 2; count++) {
-        const { status, headers, body } = await send(port);
+        const { status, headers, body } = await sendRequest(port);
         assert.deepEqual([status, headers["content-length"], body], [429, "0", ""]);
         assert.deepEqual([headers["x-first"], headers["x-second"], headers["x-up"]], [undefined, "1", undefined]);
       }
@@ -68,7 +68,7 @@ export function filteredResponseSuite(engine: Engine): void {
     it("are changed by response-transformer in headers and bodies, even if they are the gateway's own", async (test) => {
       const transformer = pluginInstance(
         "response-transformer",
-        filled("response-transformer", {
+        withConfigDefaults("response-transformer", {
           remove: { headers: ["X-Secret"], json: ["secret", "request_id"] },
           rename: { headers: ["X-Old:X-New"] },
           add: { headers: ["X-Added:1"], json: ["n:1"], json_types: ["number"] },
@@ -87,11 +87,11 @@ export function filteredResponseSuite(engine: Engine): void {
           "key-auth": { access: () => (refuses ? { status: 401, message: "No" } : undefined) },
         },
       });
-      const { headers, body } = await send(port);
+      const { headers, body } = await sendRequest(port);
       assert.deepEqual([headers["x-secret"], headers["x-new"], headers["x-added"]], [undefined, "1, 2", "1"]);
       assert.deepEqual([body, headers["content-length"]], ['{"a":1.0,"n":1}', "15"]);
       refuses = true;
-      const own = await send(port);
+      const own = await sendRequest(port);
       assert.deepEqual([own.status, own.body, own.headers["content-length"]], [401, '{"message":"No","n":1}', "22"]);
     });
 
@@ -160,7 +160,7 @@ export function filteredResponseSuite(engine: Engine): void {
         upstream: await untilClose(test),
         plugins: { cors: filtering(buffering(5)) },
       });
-      const { body, headers } = await send(port);
+      const { body, headers } = await sendRequest(port);
       assert.deepEqual([body, headers["content-length"]], ["<hello>", "7"]);
     });
 
@@ -175,7 +175,7 @@ export function filteredResponseSuite(engine: Engine): void {
         [buffering(5), "<hello>"],
       ] as const) {
         const { port } = await startRig(test, engine, { upstream, plugins: { cors: filtering(filter) } });
-        const { body, trailers } = await send(port, { headers: { TE: "trailers", Connection: "TE" } });
+        const { body, trailers } = await sendRequest(port, { headers: { TE: "trailers", Connection: "TE" } });
         assert.deepEqual([body, trailers["x-sum"]], [expected, "1"]);
       }
     });
@@ -191,7 +191,7 @@ export function filteredResponseSuite(engine: Engine): void {
         plugins: { cors: { responseBody: () => filters.shift() ?? null } },
       });
       const statuses: number[] = [];
-      while (filters.length > 0) statuses.push((await send(port)).status);
+      while (filters.length > 0) statuses.push((await sendRequest(port)).status);
       assert.deepEqual(statuses, [200, 500, 200, 200]);
       assert.equal(sockets.size, 1);
     });
@@ -231,7 +231,7 @@ export function filteredResponseSuite(engine: Engine): void {
           service: { protocol: "grpc" },
           plugins: { cors: filtering(dropping) },
         });
-        const { body, trailers } = await answered(
+        const { body, trailers } = await responseOfStream(
           session.request({ ...grpcHeaders, ":path": "/a.B/C" }).end(message("x")),
         );
         assert.deepEqual([body, trailers?.["grpc-status"]], [message("hello"), "0"]);

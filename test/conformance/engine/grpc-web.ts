@@ -4,17 +4,17 @@ import { request } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { Metadata } from "@grpc/grpc-js";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
-import { send, signal } from "./client.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { sendRequest, signal } from "./client.ts";
 import { echoHandlers, echoService, startGrpcServer } from "./grpc-peers.ts";
-import { ask, dialHttp2, message } from "./http2-client.ts";
+import { dialHttp2, message, requestHttp2 } from "./http2-client.ts";
 import { closedPort, type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 async function startWeb(test: TestContext, engine: Engine, options: RigOptions & { readonly config?: object } = {}) {
   const { config, ...others } = options;
   return startRig(test, engine, {
     service: { protocol: "grpc" },
-    plugins: { "grpc-web": pluginInstance("grpc-web", filled("grpc-web", config ?? {})) },
+    plugins: { "grpc-web": pluginInstance("grpc-web", withConfigDefaults("grpc-web", config ?? {})) },
     ...others,
     upstream: others.upstream ?? (await startGrpcServer(test, echoHandlers)),
   });
@@ -96,7 +96,7 @@ export function grpcWebSuite(engine: Engine): void {
 
     it("works over HTTP/2 too", async (test) => {
       const { port } = await startWeb(test, engine, { settings: { cleartextHttp2: true } });
-      const { headers, body } = await ask(dialHttp2(test, port), {
+      const { headers, body } = await requestHttp2(dialHttp2(test, port), {
         headers: { ":method": "POST", ":path": echoService.One.path, "content-type": "application/grpc-web" },
         body: message("hello"),
       });
@@ -182,7 +182,7 @@ export function grpcWebSuite(engine: Engine): void {
     it("is answered 426 over HTTP/1.1 without the plugin grpc-web", async (test) => {
       const { port } = await startWeb(test, engine, { plugins: {} });
       assert.equal(
-        (await send(port, { method: "POST", headers: { "Content-Type": "application/grpc-web" } })).status,
+        (await sendRequest(port, { method: "POST", headers: { "Content-Type": "application/grpc-web" } })).status,
         426,
       );
     });

@@ -10,17 +10,17 @@ import {
 } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { send, signal } from "./client.ts";
+import { sendRequest, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import {
-  type Answered,
-  answered,
-  ask,
-  bodyOf,
   dialHttp2Tls,
   grpcHeaders,
+  type Http2Response,
   message,
-  type StreamHandler,
+  receivedBody,
+  requestHttp2,
+  responseOfStream,
+  type ServerStreamHandler,
   startHttp2Upstream,
 } from "./http2-client.ts";
 import { closedPort, type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
@@ -35,19 +35,20 @@ function reply(stream: ServerHttp2Stream, messages: readonly Buffer[], trailers:
   stream.end();
 }
 
-const unary: StreamHandler = async (stream) => reply(stream, [await bodyOf(stream)], { ...OK, "x-sum": "7" });
+const unary: ServerStreamHandler = async (stream) =>
+  reply(stream, [await receivedBody(stream)], { ...OK, "x-sum": "7" });
 
 const service: RigOptions["service"] = { protocol: "grpc" };
 const route: RigOptions["route"] = { protocols: ["grpc", "grpcs"], strip_path: false };
 
 /** A rig in front of an HTTP/2 upstream, and a client's connection to the rig. */
-async function startGrpc(test: TestContext, engine: Engine, handler: StreamHandler, options: RigOptions = {}) {
+async function startGrpc(test: TestContext, engine: Engine, handler: ServerStreamHandler, options: RigOptions = {}) {
   const upstream = await startHttp2Upstream(test, handler);
   const { service: members, ...others } = options;
   return startHttp2(test, engine, { upstream, route, service: { ...service, ...members }, ...others });
 }
 
-const shown = ({ status, headers, trailers }: Answered) => [
+const shown = ({ status, headers, trailers }: Http2Response) => [
   status,
   headers["grpc-status"] ?? trailers?.["grpc-status"],
 ];
@@ -62,7 +63,7 @@ export function grpcSuite(engine: Engine): void {
         return unary(stream, headers, flat);
       });
       const asked = message("hello");
-      const answer = await ask(session, {
+      const answer = await requestHttp2(session, {
         headers: { ...grpcHeaders, "grpc-timeout": "3S", "grpc-encoding": "identity", ":authority": "a.example" },
         body: asked,
       });
@@ -99,7 +100,7 @@ export function grpcSuite(engine: Engine): void {
       const { session } = await startGrpc(test, engine, (stream) =>
         stream.respond({ ":status": 200, "grpc-status": "5", "grpc-message": "no%20such" }, { endStream: true }),
       );
-      const answer = await ask(session, { headers: grpcHeaders, body: message("x") });
+      const answer = await requestHttp2(session, { headers: grpcHeaders, body: message("x") });
       assert.deepEqual(
         [...shown(answer), answer.headOnly, answer.headers["grpc-message"]],
         [200, "5", true, "no%20such"],
@@ -113,7 +114,7 @@ export function grpcSuite(engine: Engine): void {
         reply(stream, [], { "grpc-status": "8" });
       });
       const stream = session.request(grpcHeaders);
-      const answer = answered(stream);
+      const answer = responseOfStream(stream);
       stream.write(message("first"));
       const [trailers] = await once(stream, "trailers");
       assert.equal(trailers["grpc-status"], "8");
@@ -129,7 +130,7 @@ export function grpcSuite(engine: Engine): void {
         stream.pipe(stream);
       });
       const large = message(Buffer.alloc(8 * 1024 * 1024, "abc"));
-      const answer = await ask(session, { headers: grpcHeaders, body: large });
+      const answer = await requestHttp2(session, { headers: grpcHeaders, body: large });
       assert.ok(answer.body.equals(large));
       assert.deepEqual(shown(answer), [200, "0"]);
     });
@@ -141,7 +142,7 @@ export function grpcSuite(engine: Engine): void {
         return unary(stream, headers, flat);
       });
       const calls = Array.from({ length: 50 }, (_, index) =>
-        ask(session, { headers: grpcHeaders, body: message(`${index}`) }),
+        requestHttp2(session, { headers: grpcHeaders, body: message(`${index}`) }),
       );
       for (const [index, { body }] of (await Promise.all(calls)).entries()) assert.deepEqual(body, message(`${index}`));
       assert.equal(sockets.size, 1);
@@ -150,7 +151,9 @@ export function grpcSuite(engine: Engine): void {
     it("waits for a free stream when an upstream allows few calls at a time", async (test) => {
       const upstream = await startHttp2Upstream(test, unary, { settings: { maxConcurrentStreams: 2 } });
       const { session } = await startHttp2(test, engine, { upstream, route, service });
-      const calls = Array.from({ length: 20 }, () => ask(session, { headers: grpcHeaders, body: message("x") }));
+      const calls = Array.from({ length: 20 }, () =>
+        requestHttp2(session, { headers: grpcHeaders, body: message("x") }),
+      );
       for (const answer of await Promise.all(calls)) assert.deepEqual(shown(answer), [200, "0"]);
     });
 
@@ -162,9 +165,12 @@ export function grpcSuite(engine: Engine): void {
       const upstream = portOf(await listen(test, server));
       const open = { protocol: "grpcs" as const, tls_verify: false };
       const { session } = await startHttp2(test, engine, { upstream, route, service: open });
-      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
+      assert.deepEqual(shown(await requestHttp2(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
       const strict = await startHttp2(test, engine, { upstream, route, service: { protocol: "grpcs" } });
-      assert.deepEqual(shown(await ask(strict.session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
+      assert.deepEqual(shown(await requestHttp2(strict.session, { headers: grpcHeaders, body: message("x") })), [
+        200,
+        "14",
+      ]);
     });
 
     it("uses HTTP/2 for gRPC calls to services of protocol http, and HTTP/1.1 for other requests", async (test) => {
@@ -172,22 +178,22 @@ export function grpcSuite(engine: Engine): void {
       server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => unary(stream, headers, []));
       const upstream = portOf(await listen(test, server));
       const { session } = await startHttp2(test, engine, { upstream });
-      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
+      assert.deepEqual(shown(await requestHttp2(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
       const web = { ...grpcHeaders, "content-type": "application/grpc-web" };
-      assert.equal((await ask(session, { headers: web, body: message("x") })).headers["grpc-status"], "14");
+      assert.equal((await requestHttp2(session, { headers: web, body: message("x") })).headers["grpc-status"], "14");
     });
 
     it("refuses requests that are not gRPC, that lack required TLS, or that use HTTP/1.1 for a service of protocol grpc", async (test) => {
       const { rig, session } = await startGrpc(test, engine, unary, { route: { ...route, protocols: ["grpcs"] } });
-      const plain = await ask(session, { headers: { ":method": "POST" }, body: "x" });
+      const plain = await requestHttp2(session, { headers: { ":method": "POST" }, body: "x" });
       assert.deepEqual(
         [plain.status, JSON.parse(plain.body.toString()).message],
         [415, "Non-gRPC request matched gRPC route"],
       );
-      const open = await ask(session, { headers: grpcHeaders, body: message("x") });
+      const open = await requestHttp2(session, { headers: grpcHeaders, body: message("x") });
       assert.deepEqual([...shown(open), open.headers["grpc-message"]], [200, "1", "gRPC request matched gRPCs route"]);
       await rig.swap({ service, route: { protocols: ["http"] } });
-      const old = await send(rig.port);
+      const old = await sendRequest(rig.port);
       assert.deepEqual([old.status, old.headers.upgrade], [426, "HTTP/2"]);
     });
 
@@ -197,7 +203,7 @@ export function grpcSuite(engine: Engine): void {
         route: { ...route, paths: ["/hello.Greeter"] },
         service: { ...service, retries: 1 },
       });
-      const call = () => ask(session, { headers: grpcHeaders, body: message("x") });
+      const call = () => requestHttp2(session, { headers: grpcHeaders, body: message("x") });
       const down = await call();
       assert.deepEqual([...shown(down), down.headOnly], [200, "14", true]);
       assert.equal(down.headers["grpc-message"], "An invalid response was received from the upstream server");
@@ -213,7 +219,10 @@ export function grpcSuite(engine: Engine): void {
       });
       assert.deepEqual(shown(await call()), [200, "16"]);
       assert.deepEqual(statuses, [401]);
-      const none = await ask(session, { headers: { ...grpcHeaders, ":path": "/other/Say" }, body: message("x") });
+      const none = await requestHttp2(session, {
+        headers: { ...grpcHeaders, ":path": "/other/Say" },
+        body: message("x"),
+      });
       assert.deepEqual(shown(none), [200, "12"]);
     });
 
@@ -223,7 +232,7 @@ export function grpcSuite(engine: Engine): void {
         route,
         service,
       });
-      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
+      assert.deepEqual(shown(await requestHttp2(session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
     });
 
     it("retries a call that an upstream refused before processing, and a call that reached no upstream", async (test) => {
@@ -235,12 +244,12 @@ export function grpcSuite(engine: Engine): void {
       });
       const { session } = await startHttp2(test, engine, { upstream: refusing, route, service });
       const headers = { ...grpcHeaders };
-      const first = await ask(session, { headers });
+      const first = await requestHttp2(session, { headers });
       assert.deepEqual([...shown(first), tries], [200, "0", 2]);
       const pool = { targets: { [`127.0.0.1:${await closedPort(test)}`]: 100, [`127.0.0.1:${refusing}`]: 100 } };
       const balanced = await startHttp2(test, engine, { route, service, pool });
       for (let turn = 0; turn < 4; turn++) {
-        assert.deepEqual(shown(await ask(balanced.session, { headers, body: message("x") })), [200, "0"]);
+        assert.deepEqual(shown(await requestHttp2(balanced.session, { headers, body: message("x") })), [200, "0"]);
       }
     });
 
@@ -250,7 +259,7 @@ export function grpcSuite(engine: Engine): void {
         tries++;
         stream.once("data", () => stream.close(constants.NGHTTP2_REFUSED_STREAM));
       });
-      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
+      assert.deepEqual(shown(await requestHttp2(session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
       assert.equal(tries, 1);
     });
 
@@ -280,7 +289,7 @@ export function grpcSuite(engine: Engine): void {
         stream.respond({ ":status": 200, "content-type": "application/grpc" });
         stream.write(message("part"), () => stream.destroy(new Error("broken")));
       });
-      const { body, trailers, rstCode } = await ask(session, { headers: grpcHeaders, body: message("x") });
+      const { body, trailers, rstCode } = await requestHttp2(session, { headers: grpcHeaders, body: message("x") });
       assert.deepEqual([body, trailers, rstCode], [message("part"), null, constants.NGHTTP2_INTERNAL_ERROR]);
     });
 
@@ -295,12 +304,12 @@ export function grpcSuite(engine: Engine): void {
         { service: { read_timeout: 500 } },
       );
       const [silent, talking] = [session.request(grpcHeaders), session.request(grpcHeaders)];
-      const over = answered(silent);
+      const over = responseOfStream(silent);
       const timer = setInterval(() => talking.write(message("x")), 30);
       assert.equal((await over).rstCode, constants.NGHTTP2_INTERNAL_ERROR);
       assert.equal(talking.closed, false);
       clearInterval(timer);
-      assert.notEqual((await answered(talking)).rstCode, 0);
+      assert.notEqual((await responseOfStream(talking)).rstCode, 0);
     });
 
     it("stops using a connection that its upstream is closing, without losing a call", async (test) => {
@@ -311,7 +320,7 @@ export function grpcSuite(engine: Engine): void {
         return unary(stream, headers, flat);
       });
       for (let turn = 0; turn < 5; turn++) {
-        assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
+        assert.deepEqual(shown(await requestHttp2(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
       }
       assert.equal(sessions.size, 5);
     });
@@ -322,12 +331,12 @@ export function grpcSuite(engine: Engine): void {
         stream.session?.once("close", () => closed.fire());
         began.fire();
         await goOn.seen;
-        reply(stream, [await bodyOf(stream)]);
+        reply(stream, [await receivedBody(stream)]);
       });
-      const call = ask(session, { headers: grpcHeaders, body: message("x") });
+      const call = requestHttp2(session, { headers: grpcHeaders, body: message("x") });
       await began.seen;
       await rig.swap({ upstream: await startHttp2Upstream(test, unary), route, service });
-      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("y") })), [200, "0"]);
+      assert.deepEqual(shown(await requestHttp2(session, { headers: grpcHeaders, body: message("y") })), [200, "0"]);
       goOn.fire();
       assert.deepEqual(shown(await call), [200, "0"]);
       await closed.seen;
@@ -343,7 +352,7 @@ export function grpcSuite(engine: Engine): void {
         service,
       });
       const session = dialHttp2Tls(test, tlsPort);
-      assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
+      assert.deepEqual(shown(await requestHttp2(session, { headers: grpcHeaders, body: message("x") })), [200, "0"]);
     });
   });
 }

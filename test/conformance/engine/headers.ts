@@ -1,9 +1,9 @@
 /** Headers to the upstream and to the client (docs/reference/kong-compatibility.md#headers). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { send, sendRaw } from "./client.ts";
+import { sendRaw, sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask } from "./http2-client.ts";
+import { requestHttp2 } from "./http2-client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 /** Flat headers as pairs, in order. */
@@ -41,10 +41,10 @@ const forgedIn = ({ headers }: Seen): readonly string[] =>
 export function headerSuite(engine: Engine): void {
   const seenBy = async (
     test: Parameters<typeof startRig>[0],
-    { rig = {}, ...sent }: Parameters<typeof send>[1] & { readonly rig?: RigOptions },
+    { rig = {}, ...sent }: Parameters<typeof sendRequest>[1] & { readonly rig?: RigOptions },
   ): Promise<Seen & { readonly port: number }> => {
     const { port } = await startRig(test, engine, { upstream: echo, ...rig });
-    const { body } = await send(port, sent);
+    const { body } = await sendRequest(port, sent);
     return { ...JSON.parse(body), port };
   };
 
@@ -145,12 +145,12 @@ export function headerSuite(engine: Engine): void {
         // Each value in a header line of its own: some proxies add a line.
         const separate = ["Host", "a", ...forwarded.flatMap((value) => ["X-Forwarded-For", value])];
         for (const headers of [["Host", "a", "X-Forwarded-For", both], separate]) {
-          const { body } = await send(port, { headers });
+          const { body } = await sendRequest(port, { headers });
           assert.equal(JSON.parse(body).headers["x-real-ip"], client);
         }
         if (engine.name !== "http1") return;
         const { session } = await startHttp2(test, engine, { upstream: echo, settings });
-        const { body } = await ask(session, { headers: { "x-forwarded-for": both } });
+        const { body } = await requestHttp2(session, { headers: { "x-forwarded-for": both } });
         assert.equal(JSON.parse(body.toString()).headers["x-real-ip"], client);
       });
     }
@@ -230,7 +230,7 @@ export function headerSuite(engine: Engine): void {
         if (engine.name !== "http1") return;
         const { session } = await startHttp2(test, engine, { upstream: echo, ...vouching });
         const lower = Object.fromEntries(forged.map((name) => [name.toLowerCase(), "forged"]));
-        assert.deepEqual(forgedIn(JSON.parse((await ask(session, { headers: lower })).body.toString())), []);
+        assert.deepEqual(forgedIn(JSON.parse((await requestHttp2(session, { headers: lower })).body.toString())), []);
       });
     }
 
@@ -293,7 +293,7 @@ export function headerSuite(engine: Engine): void {
 
     it("forwards the upstream's headers and adds id, latencies and Via", async (test) => {
       const { port } = await startRig(test, engine, { upstream });
-      const { status, rawHeaders, headers } = await send(port);
+      const { status, rawHeaders, headers } = await sendRequest(port);
       assert.equal(status, 201);
       assert.deepEqual(
         pairs(rawHeaders).filter(([name]) => /^(server|set-cookie|x-case)$/i.test(name)),
@@ -313,7 +313,7 @@ export function headerSuite(engine: Engine): void {
 
     it("removes hop-by-hop headers of the upstream, and headers that its Connection header names", async (test) => {
       const { port } = await startRig(test, engine, { upstream });
-      const { headers } = await send(port);
+      const { headers } = await sendRequest(port);
       assert.equal(headers["x-hop"], undefined);
       assert.equal(headers["keep-alive"], undefined);
       assert.equal(headers.connection, "close", "the client asked to close the connection");
@@ -321,7 +321,7 @@ export function headerSuite(engine: Engine): void {
 
     it("sends Server and X-Sluice-Response-Latency with its own responses", async (test) => {
       const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
-      const { headers } = await send(port);
+      const { headers } = await sendRequest(port);
       assert.equal(headers.server, "sluice/1.2.3");
       assert.match(String(headers["x-sluice-response-latency"]), /^\d+$/);
       assert.match(String(headers["x-sluice-request-id"]), /^[0-9a-f]{32}$/);
@@ -330,7 +330,7 @@ export function headerSuite(engine: Engine): void {
 
     it("uses Kong's header names if the naming is set to kong", async (test) => {
       const { port } = await startRig(test, engine, { upstream, settings: { naming: "kong" } });
-      const { headers } = await send(port);
+      const { headers } = await sendRequest(port);
       assert.match(String(headers["x-kong-request-id"]), /^[0-9a-f]{32}$/);
       assert.match(String(headers["x-kong-upstream-latency"]), /^\d+$/);
     });
@@ -338,7 +338,7 @@ export function headerSuite(engine: Engine): void {
     it("omits its own Via and the latencies if settings disable them", async (test) => {
       const settings = { serverTokens: false, latencyTokens: false };
       const { port } = await startRig(test, engine, { upstream, settings });
-      const { headers } = await send(port);
+      const { headers } = await sendRequest(port);
       assert.equal(headers.via, "1.1 cache");
       assert.equal(headers["x-sluice-upstream-latency"], undefined);
     });
@@ -355,11 +355,11 @@ export function headerSuite(engine: Engine): void {
         },
       };
       const { port } = await startRig(test, engine, { upstream, plugins });
-      const forwarded = await send(port);
+      const forwarded = await sendRequest(port);
       assert.equal(forwarded.headers["x-case"], "service 201");
       assert.deepEqual(forwarded.headers["set-cookie"], ["a=1", "b=2", "c=3"]);
       assert.equal(forwarded.headers.server, undefined);
-      const own = await send(port, { path: "/own" });
+      const own = await sendRequest(port, { path: "/own" });
       assert.equal(own.headers["x-case"], "gateway 418");
       assert.deepEqual(own.headers["set-cookie"], ["c=3"]);
       assert.ok(own.rawHeaders.includes("X-Case"), "the name keeps the case in which it was set");

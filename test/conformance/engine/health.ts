@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { send } from "./client.ts";
+import { sendRequest } from "./client.ts";
 import { becomes, letters, type Serve, sendUntil, startPool, weighted } from "./pool.ts";
 import { type Engine, listen, portOf, type Rig, startRig } from "./proxy-rig.ts";
 
@@ -62,7 +62,7 @@ export function healthSuite(engine: Engine): void {
         ),
       );
       await rig.swap({ pool: { upstream: { healthchecks }, targets: breaking } });
-      assert.equal((await send(rig.port)).status, 503);
+      assert.equal((await sendRequest(rig.port)).status, 503);
       assert.deepEqual(fit(rig), [false]);
     });
 
@@ -86,7 +86,7 @@ export function healthSuite(engine: Engine): void {
       rig.balancer().setHealth(a ?? "", null, false);
       assert.equal(await letters(rig.port, 4), "bcbc");
       rig.balancer().setHealth(b ?? "", null, false);
-      const { status, body } = await send(rig.port, { headers: { Accept: "application/json" } });
+      const { status, body } = await sendRequest(rig.port, { headers: { Accept: "application/json" } });
       assert.deepEqual([status, JSON.parse(body).message], [503, "failure to get a peer from the ring-balancer"]);
     });
 

@@ -5,7 +5,7 @@ import type { RequestListener } from "node:http";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { PluginPhases } from "@sluice/plugin-sdk";
-import { dial, receiveUntil, send, signal } from "./client.ts";
+import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
 import { sized } from "./filtered-bodies.ts";
 import { afterTurn, editsResponse, keepsResponse, quotesBody } from "./held-responses.ts";
 import { type Engine, startRig } from "./proxy-rig.ts";
@@ -63,7 +63,7 @@ export function heldConnectionSuite(engine: Engine): void {
         },
         plugins: { "key-auth": afterTurn(() => goOn.seen.then(() => undefined)) },
       });
-      const response = send(port);
+      const response = sendRequest(port);
       assert.ok((await blocked.seen) < total / 2);
       goOn.fire();
       assert.equal((await response).body.length, total);
@@ -93,9 +93,9 @@ export function heldConnectionSuite(engine: Engine): void {
         },
       });
       const headers = { TE: "trailers", Connection: "TE" };
-      const held = send(port, { path: "/held", headers });
+      const held = sendRequest(port, { path: "/held", headers });
       await read.seen;
-      const other = await send(port, { path: "/other", headers });
+      const other = await sendRequest(port, { path: "/other", headers });
       goOn.fire();
       const trailers = [(await held).trailers, other.trailers].map((each) => each["x-path"]);
       assert.deepEqual([trailers, sockets.size], [["/held", "/other"], 1]);
@@ -150,7 +150,7 @@ export function heldConnectionSuite(engine: Engine): void {
         service: { read_timeout: 100 },
         plugins: { "key-auth": stuck(false).plugin },
       });
-      const { status, body } = await send(rig.port);
+      const { status, body } = await sendRequest(rig.port);
       assert.equal(status, 500);
       assert.match(body, /An unexpected error occurred/);
       await gone.seen;
@@ -176,7 +176,7 @@ export function heldConnectionSuite(engine: Engine): void {
         service: { read_timeout: 400 },
         plugins: { "key-auth": quotesBody(99) },
       });
-      assert.equal((await send(port)).body, "<aaaaaa>");
+      assert.equal((await sendRequest(port)).body, "<aaaaaa>");
     });
 
     for (const [what, status, plugin] of [
@@ -197,7 +197,7 @@ export function heldConnectionSuite(engine: Engine): void {
           response.writeHead(200, { "Content-Length": 9 }).write("hello", () => response.destroy());
         };
         const rig = await startRig(test, engine, { upstream, plugins: { "key-auth": plugin } });
-        assert.equal((await send(rig.port)).status, status);
+        assert.equal((await sendRequest(rig.port)).status, status);
         assert.ok(!rig.log.some(({ message: text }) => text === "a plugin failed"));
       });
 

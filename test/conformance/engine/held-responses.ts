@@ -7,10 +7,10 @@ import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { DirectResponse, Exchange, HeldResponse, PluginPhases } from "@sluice/plugin-sdk";
-import { dial, receiveUntil, type Signal, send, sendRaw, signal } from "./client.ts";
-import { appending, chunked, empty, failing, filtering, sized, waysToAsk } from "./filtered-bodies.ts";
+import { dial, receiveUntil, type Signal, sendRaw, sendRequest, signal } from "./client.ts";
+import { appending, failing, filtering, respondChunked, respondEmpty, sized, waysToAsk } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
-import { answered, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
+import { grpcHeaders, message, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
 import { closedPort, type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 type ResponsePhase = (exchange: Exchange, response: HeldResponse) => Promise<DirectResponse | undefined>;
@@ -61,8 +61,8 @@ type Row = readonly [
 
 const rows: readonly Row[] = [
   ["sent unchanged", sized, keepsResponse, { body: "hello", length: "5" }],
-  ["sent unchanged in chunks", chunked, keepsResponse, { body: "hello" }],
-  ["sent unchanged although they are empty", empty, keepsResponse, { body: "", length: "0" }],
+  ["sent unchanged in chunks", respondChunked, keepsResponse, { body: "hello" }],
+  ["sent unchanged although they are empty", respondEmpty, keepsResponse, { body: "", length: "0" }],
   ["sent with edited headers", sized, editsResponse, { body: "hello", length: "5", edits: "1" }],
   [
     "replaced by another status and body",
@@ -72,18 +72,23 @@ const rows: readonly Row[] = [
   ],
   [
     "replaced before the body has arrived",
-    chunked,
+    respondChunked,
     { response: () => ({ status: 404, body: "" }) },
     { status: 404, body: "", length: "0" },
   ],
   ["replaced by the body that the plugin read", sized, quotesBody(5), { body: "<hello>", length: "7" }],
-  ["replaced by the chunked body that the plugin read", chunked, quotesBody(5), { body: "<hello>", length: "7" }],
-  ["replaced after the plugin has read an empty body", empty, quotesBody(0), { body: "<>", length: "2" }],
+  [
+    "replaced by the chunked body that the plugin read",
+    respondChunked,
+    quotesBody(5),
+    { body: "<hello>", length: "7" },
+  ],
+  ["replaced after the plugin has read an empty body", respondEmpty, quotesBody(0), { body: "<>", length: "2" }],
   ["read as null if Content-Length exceeds the limit", sized, quotesBody(4), { body: "<null>", length: "6" }],
-  ["read as null if chunks exceed the limit", chunked, quotesBody(4), { body: "<null>", length: "6" }],
+  ["read as null if chunks exceed the limit", respondChunked, quotesBody(4), { body: "<null>", length: "6" }],
   [
     "sent unchanged after the plugin has read them twice",
-    chunked,
+    respondChunked,
     afterTurn(async (_exchange, response) => {
       assert.deepEqual([String(await response.body(5)), String(await response.body(9))], ["hello", "hello"]);
       return undefined;
@@ -92,7 +97,7 @@ const rows: readonly Row[] = [
   ],
   [
     "sent unchanged after the plugin has read them with too low a limit",
-    chunked,
+    respondChunked,
     afterTurn(async (_exchange, response) => {
       assert.equal(await response.body(4), null);
       return undefined;
@@ -114,7 +119,7 @@ const rows: readonly Row[] = [
   ],
   [
     "replaced by status 500 if the phase throws",
-    chunked,
+    respondChunked,
     {
       response() {
         throw new Error("broken phase");
@@ -168,7 +173,7 @@ export function heldResponseSuite(engine: Engine): void {
           [inner]: noting("inner"),
         },
       });
-      const { status, headers, body } = await send(port);
+      const { status, headers, body } = await sendRequest(port);
       assert.deepEqual(seen, [
         ["inner", 200, [], "hello"],
         ["middle", 200, ["inner"], "hello"],
@@ -201,7 +206,7 @@ export function heldResponseSuite(engine: Engine): void {
           upstream: sized,
           plugins: { [middle]: plugin, [inner]: other },
         });
-        const { headers, body } = await send(port);
+        const { headers, body } = await sendRequest(port);
         const edits = ["x-a", "x-b", "x-c"].map((name) => headers[name]);
         const expected = replaced
           ? ["access", "access, headers", undefined]
@@ -216,7 +221,7 @@ export function heldResponseSuite(engine: Engine): void {
         upstream: sized,
         plugins: { [outer]: editsResponse, [inner]: filtering({ limit: 9, longer: "refused", whole: failing.piece }) },
       });
-      const { status, headers } = await send(port);
+      const { status, headers } = await sendRequest(port);
       assert.deepEqual([status, headers["x-a"]], [500, undefined]);
     });
 
@@ -228,7 +233,7 @@ export function heldResponseSuite(engine: Engine): void {
         [{ [middle]: editsResponse }, await closedPort(test), 502, /invalid response/],
       ] as const) {
         const { port } = await startRig(test, engine, { upstream, plugins });
-        const seen = await send(port);
+        const seen = await sendRequest(port);
         assert.equal(seen.status, status);
         if (typeof body === "string")
           assert.deepEqual([seen.body, seen.headers["content-length"]], [body, `${body.length}`]);
@@ -255,7 +260,7 @@ export function heldResponseSuite(engine: Engine): void {
         response.end();
       };
       const { port } = await startRig(test, engine, { upstream, plugins: { [middle]: keepsResponse } });
-      const { body, trailers } = await send(port, { headers: { TE: "trailers", Connection: "TE" } });
+      const { body, trailers } = await sendRequest(port, { headers: { TE: "trailers", Connection: "TE" } });
       assert.deepEqual([body, trailers["x-sum"]], ["hello", "1"]);
       if (engine.name !== "http1") return;
       const text = await sendRaw(test, port, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -309,7 +314,7 @@ function gRpcTest(engine: Engine): void {
         }),
       },
     });
-    const { body, headers, trailers } = await answered(
+    const { body, headers, trailers } = await responseOfStream(
       session.request({ ...grpcHeaders, ":path": "/a.B/C" }).end(message("x")),
     );
     assert.deepEqual([body, headers["x-a"], trailers?.["grpc-status"], shown], [message("hello"), "1", "0", [false]]);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
-import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
+import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
 import { becomes } from "./pool.ts";
 import { type Engine, startRig } from "./proxy-rig.ts";
 
@@ -37,7 +37,7 @@ export function hostileSuite(engine: Engine): void {
         await receiveUntil(second, "ok");
         first.destroy();
         await becomes(() => proxy.connections().active === 1);
-        assert.equal((await send(port)).status, 200, "new connections are accepted again");
+        assert.equal((await sendRequest(port)).status, 200, "new connections are accepted again");
       }
     });
   });

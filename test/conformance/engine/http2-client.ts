@@ -14,7 +14,7 @@ import {
 import type { TestContext } from "node:test";
 import { listen, portOf } from "./proxy-rig.ts";
 
-export interface Answered {
+export interface Http2Response {
   /** 0: no response headers arrived. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -42,14 +42,17 @@ function opened(test: TestContext, origin: string, options?: SecureClientSession
   return session;
 }
 
-export interface Asked {
+export interface Http2Request {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Buffer;
   readonly trailers?: OutgoingHttpHeaders;
 }
 
 /** Sends one request, with the path `/` unless the headers contain another; resolves when its stream has closed. */
-export function ask(session: ClientHttp2Session, { headers, body, trailers }: Asked = {}): Promise<Answered> {
+export function requestHttp2(
+  session: ClientHttp2Session,
+  { headers, body, trailers }: Http2Request = {},
+): Promise<Http2Response> {
   const stream = session.request(
     { ":path": "/", ...headers },
     {
@@ -59,10 +62,10 @@ export function ask(session: ClientHttp2Session, { headers, body, trailers }: As
   );
   stream.once("wantTrailers", () => stream.sendTrailers(trailers ?? {}));
   if (body !== undefined) stream.end(body);
-  return answered(stream);
+  return responseOfStream(stream);
 }
 
-export async function answered(stream: ClientHttp2Stream): Promise<Answered> {
+export async function responseOfStream(stream: ClientHttp2Stream): Promise<Http2Response> {
   const chunks: Buffer[] = [];
   const interims: IncomingHttpHeaders[] = [];
   let head: IncomingHttpHeaders = {};
@@ -89,12 +92,16 @@ export async function answered(stream: ClientHttp2Stream): Promise<Answered> {
   };
 }
 
-export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flat: readonly string[]) => void;
+export type ServerStreamHandler = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flat: readonly string[],
+) => void;
 
 /** Starts an HTTP/2 upstream without TLS; resolves to its port. */
 export async function startHttp2Upstream(
   test: TestContext,
-  handler: StreamHandler,
+  handler: ServerStreamHandler,
   options: ServerOptions = {},
 ): Promise<number> {
   const server = createServer(options);
@@ -122,7 +129,7 @@ export const grpcHeaders: OutgoingHttpHeaders = {
 };
 
 /** Everything that a stream receives until the peer ends its side. */
-export async function bodyOf(stream: ServerHttp2Stream): Promise<Buffer> {
+export async function receivedBody(stream: ServerHttp2Stream): Promise<Buffer> {
   const chunks: Buffer[] = [];
   stream.on("data", (chunk: Buffer) => chunks.push(chunk));
   await once(stream, "end");

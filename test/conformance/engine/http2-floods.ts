@@ -4,8 +4,8 @@ import { constants } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask, dialHttp2 } from "./http2-client.ts";
-import { block, dialFrames, type FrameClient, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { dialHttp2, requestHttp2 } from "./http2-client.ts";
+import { block, dialFrames, type FrameClient, frame, frameBytes, frameFlags, plainRequest } from "./http2-frames.ts";
 import { becomes } from "./pool.ts";
 import type { Engine, RigOptions } from "./proxy-rig.ts";
 
@@ -13,10 +13,10 @@ const ok: RigOptions["upstream"] = (_incoming, response) => response.end("ok");
 
 const [PRIORITY, WINDOW, PRIORITY_UPDATE, UNKNOWN] = [2, 8, 0x10, 0x99];
 const get = (stream: number, fields = plainRequest) =>
-  frameBytes(frame.headers, flag.endStream | flag.endHeaders, stream, block(fields));
+  frameBytes(frame.headers, frameFlags.endStream | frameFlags.endHeaders, stream, block(fields));
 const posted = plainRequest.map(([name, value]) => [name, name === ":method" ? "POST" : value] as const);
 const post = (stream: number, more: typeof plainRequest = []) =>
-  frameBytes(frame.headers, flag.endHeaders, stream, block([...posted, ...more]));
+  frameBytes(frame.headers, frameFlags.endHeaders, stream, block([...posted, ...more]));
 
 const word = (value: number): Buffer => {
   const bytes = Buffer.alloc(4);
@@ -57,7 +57,7 @@ export function http2FloodSuite(engine: Engine): void {
       [
         "empty continuations of a head (CVE-2024-27316)",
         frameBytes(frame.continuation, 0, 1),
-        frameBytes(frame.headers, flag.endStream, 1, block(plainRequest)),
+        frameBytes(frame.headers, frameFlags.endStream, 1, block(plainRequest)),
       ],
       ["priorities (CVE-2019-9513)", frameBytes(PRIORITY, 0, 1, Buffer.concat([word(0), Buffer.from([1])]))],
       [
@@ -80,7 +80,7 @@ export function http2FloodSuite(engine: Engine): void {
           what: `the end of the connection: ${bytes} bytes were accepted`,
           timeout: 5000,
         });
-        assert.equal((await ask(dialHttp2(test, rig.port))).status, 200, "other clients are served");
+        assert.equal((await requestHttp2(dialHttp2(test, rig.port))).status, 200, "other clients are served");
       });
     }
 
@@ -94,7 +94,10 @@ export function http2FloodSuite(engine: Engine): void {
       ],
       [
         "invalid trailers",
-        (id) => [post(id), frameBytes(frame.headers, flag.endHeaders | flag.endStream, id, block([[":x", "y"]]))],
+        (id) => [
+          post(id),
+          frameBytes(frame.headers, frameFlags.endHeaders | frameFlags.endStream, id, block([[":x", "y"]])),
+        ],
       ],
       [
         "a stream that depends on itself",
@@ -125,7 +128,7 @@ export function http2FloodSuite(engine: Engine): void {
       // A value of 3900 bytes in the dynamic table; each following byte refers to it again.
       const value = Buffer.concat([Buffer.from([0x7f, 0xbd, 0x1d]), Buffer.alloc(3900, "a")]);
       const bomb = Buffer.concat([block(plainRequest), name, value, Buffer.alloc(10_000, 0xbe)]);
-      client.send(frameBytes(frame.headers, flag.endStream | flag.endHeaders, 1, bomb));
+      client.send(frameBytes(frame.headers, frameFlags.endStream | frameFlags.endHeaders, 1, bomb));
       const { payload } = await client.until(({ stream, type }) => stream === 1 && type === frame.reset);
       assert.equal(payload.readUInt32BE(0), constants.NGHTTP2_ENHANCE_YOUR_CALM);
       client.send(get(3));

@@ -5,8 +5,8 @@ import { type ClientHttp2Session, constants } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
 import { signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { answered, ask, dialHttp2, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
-import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { dialHttp2, grpcHeaders, message, requestHttp2, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
+import { block, dialFrames, frame, frameBytes, frameFlags, plainRequest } from "./http2-frames.ts";
 import { becomes } from "./pool.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
@@ -22,7 +22,7 @@ async function startFrames(test: TestContext, engine: Engine, options: RigOption
 }
 
 const get = (stream: number, fields = plainRequest) =>
-  frameBytes(frame.headers, flag.endStream | flag.endHeaders, stream, block(fields));
+  frameBytes(frame.headers, frameFlags.endStream | frameFlags.endHeaders, stream, block(fields));
 
 /** Resolves when the session closes, with or without an error. */
 const closing = (session: ClientHttp2Session): Promise<void> =>
@@ -102,7 +102,7 @@ export function http2LimitSuite(engine: Engine): void {
 
     it("answers 417 to an unknown expectation", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: ok });
-      const status = async (expect: string) => (await ask(session, { headers: { expect } })).status;
+      const status = async (expect: string) => (await requestHttp2(session, { headers: { expect } })).status;
       assert.equal(await status("a-wonder"), 417);
       assert.equal(await status("100-continue, a-wonder"), 417);
       assert.equal(await status("100-Continue"), 200);
@@ -145,19 +145,19 @@ export function http2LimitSuite(engine: Engine): void {
           },
         });
         const fields = [...replaced(":method", "POST"), ["content-length", "5"] as const];
-        client.send(frameBytes(frame.headers, flag.endHeaders, 1, block(fields)));
+        client.send(frameBytes(frame.headers, frameFlags.endHeaders, 1, block(fields)));
         client.send(frameBytes(frame.data, 0, 1, Buffer.from("1")));
-        client.send(frameBytes(frame.data, flag.endStream, 1, Buffer.from(body)));
+        client.send(frameBytes(frame.data, frameFlags.endStream, 1, Buffer.from(body)));
         const refused = await client.until(({ type }) => type === frame.reset || type === frame.goAway);
         assert.deepEqual([refused.type, codeOf(refused) > 0], [ends, true]);
-        assert.equal((await ask(dialHttp2(test, rig.port))).status, 200);
+        assert.equal((await requestHttp2(dialHttp2(test, rig.port))).status, 200);
         assert.equal(isWhole, false, body);
       }
     });
 
     it("answers 431 to a head that is too large and 414 to a target that is too long", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: ok, settings: { maxHeaderSize: 8000 } });
-      const status = async (headers: Record<string, string>) => (await ask(session, { headers })).status;
+      const status = async (headers: Record<string, string>) => (await requestHttp2(session, { headers })).status;
       assert.equal(await status({ "x-large": "a".repeat(9000) }), 431);
       assert.equal(
         await status(Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`x-${index}`, "a"]))),
@@ -184,7 +184,7 @@ export function http2LimitSuite(engine: Engine): void {
 
     it("closes a connection on which a head does not end", async (test) => {
       const { client } = await startFrames(test, engine);
-      client.send(frameBytes(frame.headers, flag.endStream, 1, block(plainRequest)));
+      client.send(frameBytes(frame.headers, frameFlags.endStream, 1, block(plainRequest)));
       for (let count = 0; count < 200; count++) {
         client.send(frameBytes(frame.continuation, 0, 1, block([[`x-${count}`, "a".repeat(4000)]])));
       }
@@ -224,7 +224,7 @@ export function http2LimitSuite(engine: Engine): void {
         settings: { bodyTimeout: 100 },
       });
       const stream = session.request({ ":path": "/", ":method": "POST" });
-      const answer = answered(stream);
+      const answer = responseOfStream(stream);
       stream.write("hello");
       // The two events may come in any order.
       await Promise.all([gone.seen, once(stream, "end")]);
@@ -244,12 +244,12 @@ export function http2LimitSuite(engine: Engine): void {
       const stream = session.request({ ":path": "/" });
       stream.on("error", () => {});
       await gone.seen;
-      assert.equal((await answered(stream)).rstCode, constants.NGHTTP2_INTERNAL_ERROR);
+      assert.equal((await responseOfStream(stream)).rstCode, constants.NGHTTP2_INTERNAL_ERROR);
     });
 
     it("closes idle connections, and connections that never send a request", async (test) => {
       const idle = await startHttp2(test, engine, { upstream: ok, settings: { keepAliveTimeout: 100 } });
-      await ask(idle.session);
+      await requestHttp2(idle.session);
       await once(idle.session, "goaway");
       await closing(idle.session);
       const { client } = await startFrames(test, engine, { settings: { headersTimeout: 100 } });
@@ -261,16 +261,16 @@ export function http2LimitSuite(engine: Engine): void {
     it("limits the number of requests on a connection, and loses no request", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { maxRequests: 3 } });
       const ended = once(session, "goaway");
-      for (let turn = 0; turn < 3; turn++) assert.equal((await ask(session)).status, 200);
+      for (let turn = 0; turn < 3; turn++) assert.equal((await requestHttp2(session)).status, 200);
       const [code] = await ended;
       assert.equal(code, constants.NGHTTP2_NO_ERROR);
-      assert.equal((await ask(dialHttp2(test, rig.port))).status, 200);
+      assert.equal((await requestHttp2(dialHttp2(test, rig.port))).status, 200);
     });
 
     it("counts HTTP/2 connections toward maxConnections", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { maxConnections: 2 } });
-      await ask(session);
-      await ask(dialHttp2(test, rig.port));
+      await requestHttp2(session);
+      await requestHttp2(dialHttp2(test, rig.port));
       const third = dialHttp2(test, rig.port);
       await closing(third);
       const { accepted, handled, active, requests } = rig.proxy.connections();
@@ -302,8 +302,8 @@ export function http2LimitSuite(engine: Engine): void {
       await once(idle, "remoteSettings");
       const unknown = dialHttp2(test, grpc.rig.port);
       await once(unknown, "remoteSettings");
-      const asked = ask(plain.session);
-      const call = ask(grpc.session, { headers: grpcHeaders, body: message("x") });
+      const asked = requestHttp2(plain.session);
+      const call = requestHttp2(grpc.session, { headers: grpcHeaders, body: message("x") });
       const [answer, reply] = await Promise.all([held.seen, called.seen]);
       const ends = [idle, unknown].map((session) => closing(session));
       const drained = [plain, grpc].map(({ rig }) => rig.proxy.close({ deadline: 10_000 }));

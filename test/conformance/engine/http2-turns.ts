@@ -6,8 +6,8 @@ import { describe, it, type TestContext } from "node:test";
 import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { answered, dialHttp2 } from "./http2-client.ts";
-import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { dialHttp2, responseOfStream } from "./http2-client.ts";
+import { block, dialFrames, frame, frameBytes, frameFlags, plainRequest } from "./http2-frames.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const KILOBYTE = 1024;
@@ -70,7 +70,7 @@ export function http2TurnSuite(engine: Engine): void {
       const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
       const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
       const size = 500 * KILOBYTE;
-      const all = Array.from({ length: 8 }, () => answered(session.request({ ":path": `/${size}` })));
+      const all = Array.from({ length: 8 }, () => responseOfStream(session.request({ ":path": `/${size}` })));
       const ends = (await Promise.all(all)).map(({ body, rstCode }) => [body.length, rstCode]);
       assert.deepEqual(
         ends,
@@ -85,7 +85,7 @@ export function http2TurnSuite(engine: Engine): void {
       const all = Array.from({ length: 8 }, () => {
         const stream = session.request(posting);
         stream.end(Buffer.alloc(size));
-        return answered(stream);
+        return responseOfStream(stream);
       });
       const ends = (await Promise.all(all)).map(({ status, body }) => [status, body.toString()]);
       assert.deepEqual(
@@ -100,7 +100,7 @@ export function http2TurnSuite(engine: Engine): void {
       const end = new Promise<void>((resolve) => void stuck.on("error", () => {}).once("close", resolve));
       let taken = 0;
       while (isOpen(stuck)) {
-        const { body } = await answered(session.request({ ":path": `/${300 * KILOBYTE}` }));
+        const { body } = await responseOfStream(session.request({ ":path": `/${300 * KILOBYTE}` }));
         taken += body.length;
       }
       await end;
@@ -121,7 +121,7 @@ export function http2TurnSuite(engine: Engine): void {
       while (status === 0) {
         const stream = session.request(posting);
         stream.end(Buffer.alloc(300 * KILOBYTE));
-        assert.equal((await answered(stream)).status, 200);
+        assert.equal((await responseOfStream(stream)).status, 200);
       }
       assert.equal(status, 408);
     });
@@ -152,13 +152,13 @@ export function http2TurnSuite(engine: Engine): void {
           if (name === ":method") return [name, "POST"] as const;
           return [name, name === ":path" ? path : value] as const;
         });
-        client.send(frameBytes(frame.headers, flag.endHeaders, 1, block(fields)));
-        await client.until(({ type, flags }) => type === frame.data && flags === flag.endStream);
+        client.send(frameBytes(frame.headers, frameFlags.endHeaders, 1, block(fields)));
+        await client.until(({ type, flags }) => type === frame.data && flags === frameFlags.endStream);
         for (let turn = 0; turn < 3; turn++) {
           client.send(frameBytes(frame.data, 0, 1, Buffer.alloc(2000)));
           await pass(test, engine, 100);
         }
-        client.send(frameBytes(frame.data, flag.endStream, 1), frameBytes(frame.ping, 0, 0, Buffer.alloc(8)));
+        client.send(frameBytes(frame.data, frameFlags.endStream, 1), frameBytes(frame.ping, 0, 0, Buffer.alloc(8)));
         await client.until(({ type, flags }) => type === frame.ping && flags === 1);
         assert.ok(!client.frames.some(({ type }) => type === frame.reset || type === frame.goAway));
       });

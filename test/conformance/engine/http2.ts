@@ -7,8 +7,8 @@ import { request } from "node:https";
 import { describe, it, type TestContext } from "node:test";
 import type { Exchange } from "@sluice/plugin-sdk";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, receiveUntil, send, signal } from "./client.ts";
-import { answered, ask, dialHttp2, dialHttp2Tls, startHttp2Upstream } from "./http2-client.ts";
+import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
+import { dialHttp2, dialHttp2Tls, requestHttp2, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
 import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 const echo: RigOptions["upstream"] = (incoming, response) => {
@@ -40,7 +40,7 @@ export function http2Suite(engine: Engine): void {
         certificates: { "*": pair },
       });
       const session = dialHttp2Tls(test, tlsPort, { ca: authority.certificate, rejectUnauthorized: true });
-      const { status, body } = await ask(session, { headers: { ":authority": "a.example" } });
+      const { status, body } = await requestHttp2(session, { headers: { ":authority": "a.example" } });
       assert.deepEqual([session.alpnProtocol, status], ["h2", 200]);
       const { headers } = JSON.parse(body.toString());
       assert.equal(headers["x-forwarded-proto"], "https");
@@ -61,8 +61,8 @@ export function http2Suite(engine: Engine): void {
       const { rig, session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => response.end("ok"),
       });
-      assert.equal((await ask(session)).body.toString(), "ok");
-      assert.equal((await send(rig.port, { method: "POST", body: "x" })).body, "ok");
+      assert.equal((await requestHttp2(session)).body.toString(), "ok");
+      assert.equal((await sendRequest(rig.port, { method: "POST", body: "x" })).body, "ok");
       const socket = await dial(test, rig.port);
       for (const byte of "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n") socket.write(byte);
       await receiveUntil(socket, "ok");
@@ -74,7 +74,7 @@ export function http2Suite(engine: Engine): void {
 
     it("translates requests to HTTP/1.1: the authority as Host, one Cookie header, no pseudo-headers", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: echo, route: { preserve_host: true } });
-      const { body, headers } = await ask(session, {
+      const { body, headers } = await requestHttp2(session, {
         headers: {
           ":path": "/a/b?c=d",
           ":authority": "Api.example:81",
@@ -102,7 +102,7 @@ export function http2Suite(engine: Engine): void {
 
     it("sends the service's host to the upstream in place of the client's authority", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: echo, service: { host: "localhost" } });
-      const { body } = await ask(session, { headers: { ":authority": "client.example" } });
+      const { body } = await requestHttp2(session, { headers: { ":authority": "client.example" } });
       assert.match(JSON.parse(body.toString()).headers.host, /^localhost:\d+$/);
     });
 
@@ -121,7 +121,9 @@ export function http2Suite(engine: Engine): void {
     for (const [says, body, headers, framing] of bodies) {
       it(`forwards a request with ${says}`, async (test) => {
         const { session } = await startHttp2(test, engine, { upstream: echo });
-        const got = JSON.parse((await ask(session, { headers, ...(body !== undefined && { body }) })).body.toString());
+        const got = JSON.parse(
+          (await requestHttp2(session, { headers, ...(body !== undefined && { body }) })).body.toString(),
+        );
         assert.equal(got.body, body ?? "");
         const { "content-length": length, "transfer-encoding": coding } = got.headers as IncomingHttpHeaders;
         assert.deepEqual(
@@ -137,7 +139,7 @@ export function http2Suite(engine: Engine): void {
         const { session } = await startHttp2(test, engine, {
           upstream: (incoming, response) => incoming.pipe(response),
         });
-        const { body, rstCode } = await ask(session, { headers: { ":method": "POST" }, body: content });
+        const { body, rstCode } = await requestHttp2(session, { headers: { ":method": "POST" }, body: content });
         assert.equal(rstCode, 0);
         assert.equal(hashOf(body), hashOf(content));
       });
@@ -146,7 +148,7 @@ export function http2Suite(engine: Engine): void {
     it("serves many requests at a time", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: echo });
       const all = await Promise.all(
-        Array.from({ length: 100 }, (_, index) => ask(session, { headers: { ":path": `/${index}` } })),
+        Array.from({ length: 100 }, (_, index) => requestHttp2(session, { headers: { ":path": `/${index}` } })),
       );
       assert.deepEqual(
         all.map(({ body }) => JSON.parse(body.toString()).url),
@@ -169,7 +171,7 @@ export function http2Suite(engine: Engine): void {
       });
       const slow = session.request({ ":path": "/large" });
       await once(slow, "response");
-      for (let turn = 0; turn < 20; turn++) assert.equal((await ask(session)).body.toString(), "small");
+      for (let turn = 0; turn < 20; turn++) assert.equal((await requestHttp2(session)).body.toString(), "small");
       assert.ok(written < 32 * 1024 * 1024, `${written} bytes were read`);
       let length = 0;
       slow.on("data", (chunk: Buffer) => {
@@ -190,9 +192,9 @@ export function http2Suite(engine: Engine): void {
         },
       });
       const upload = session.request({ ":path": "/slow", ":method": "POST" });
-      const answer = answered(upload);
+      const answer = responseOfStream(upload);
       upload.end(Buffer.alloc(32 * 1024 * 1024));
-      for (let turn = 0; turn < 20; turn++) assert.equal((await ask(session)).body.toString(), "other");
+      for (let turn = 0; turn < 20; turn++) assert.equal((await requestHttp2(session)).body.toString(), "other");
       assert.ok(!upload.writableFinished, "the proxy read everything");
       goOn.fire();
       assert.equal((await answer).body.toString(), "all");
@@ -209,7 +211,7 @@ export function http2Suite(engine: Engine): void {
           });
         },
       });
-      const { body, trailers } = await ask(session, {
+      const { body, trailers } = await requestHttp2(session, {
         headers: { ":method": "POST", te: "trailers", trailer: "x-sum" },
         body: "hello",
         trailers: { "x-sum": "7", host: "evil", authorization: "late" },
@@ -226,7 +228,7 @@ export function http2Suite(engine: Engine): void {
         },
       });
       const stream = session.request({ ":path": "/", ":method": "POST", expect: "100-continue" });
-      const answer = answered(stream);
+      const answer = responseOfStream(stream);
       await once(stream, "continue");
       stream.end("body");
       const { body, interims } = await answer;
@@ -246,14 +248,14 @@ export function http2Suite(engine: Engine): void {
         const { session } = await startHttp2(test, engine, {
           upstream: (_incoming, response) => response.writeHead(status, { "X-A": "b" }).end(),
         });
-        const answer = await ask(session, { headers: { ":method": method } });
+        const answer = await requestHttp2(session, { headers: { ":method": method } });
         assert.deepEqual([answer.status, answer.headers["x-a"], answer.headOnly], [status, "b", true]);
       });
     }
 
     it("answers requests without a route, and sends responses of plugins, as over HTTP/1.1", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { route: { paths: ["/only"] } });
-      const none = await ask(session, { headers: { ":method": "POST" }, body: "unread" });
+      const none = await requestHttp2(session, { headers: { ":method": "POST" }, body: "unread" });
       assert.equal(none.status, 404);
       assert.match(none.body.toString(), /no Route matched/);
       await rig.swap({
@@ -261,7 +263,7 @@ export function http2Suite(engine: Engine): void {
           cors: { access: async () => ({ status: 429, message: "enough", headers: { Connection: "close" } }) },
         },
       });
-      const limited = await ask(session);
+      const limited = await requestHttp2(session);
       assert.deepEqual([limited.status, limited.headers.connection], [429, undefined]);
     });
 
@@ -280,7 +282,7 @@ export function http2Suite(engine: Engine): void {
           prometheus: { log: logged.fire },
         },
       });
-      const { body } = await ask(session, { headers: { ":method": "POST" }, body: "some" });
+      const { body } = await requestHttp2(session, { headers: { ":method": "POST" }, body: "some" });
       const got = JSON.parse(body.toString());
       assert.deepEqual([got.body, got.headers["content-length"]], ["some and more", "13"]);
       const { bytesIn, bytesOut, status, timings } = await logged.seen;
@@ -328,9 +330,9 @@ export function http2Suite(engine: Engine): void {
           response.write("part", () => response.destroy());
         },
       });
-      const { status, rstCode } = await ask(session);
+      const { status, rstCode } = await requestHttp2(session);
       assert.deepEqual([status, rstCode], [200, 2]);
-      assert.equal((await ask(session)).status, 200, "the connection continues");
+      assert.equal((await requestHttp2(session)).status, 200, "the connection continues");
     });
 
     it("tries the next endpoint as often as `retries` allows, and repeats a GET, but not a POST, when a reused connection breaks", async (test) => {
@@ -342,14 +344,17 @@ export function http2Suite(engine: Engine): void {
           served.add(incoming.socket);
         },
       });
-      assert.equal((await ask(session)).status, 200);
-      assert.equal((await ask(session, { headers: { ":method": "GET" } })).status, 200);
-      assert.equal((await ask(session, { headers: { ":method": "POST" } })).status, 502);
+      assert.equal((await requestHttp2(session)).status, 200);
+      assert.equal((await requestHttp2(session, { headers: { ":method": "GET" } })).status, 200);
+      assert.equal((await requestHttp2(session, { headers: { ":method": "POST" } })).status, 502);
       const live = portOf(await startUpstream(test, (incoming, response) => incoming.pipe(response)));
       const endpoints = [await closedPort(test), live].map((port) => ({ address: "127.0.0.1", port }));
       const balanced = await startHttp2(test, engine, { endpoints, service: { retries: 1 } });
       for (let turn = 0; turn < 4; turn++) {
-        const { status, body } = await ask(balanced.session, { headers: { ":method": "POST" }, body: "whole" });
+        const { status, body } = await requestHttp2(balanced.session, {
+          headers: { ":method": "POST" },
+          body: "whole",
+        });
         assert.deepEqual([status, body.toString()], [200, "whole"]);
       }
     });
@@ -358,7 +363,7 @@ export function http2Suite(engine: Engine): void {
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => response.writeHead(999).end("blocked"),
       });
-      assert.equal((await ask(session)).status, 502);
+      assert.equal((await requestHttp2(session)).status, 502);
     });
 
     it("sends all requests over HTTP/2 to a service that speaks it, whatever the client speaks", async (test) => {
@@ -380,10 +385,10 @@ export function http2Suite(engine: Engine): void {
         // The upstream cannot switch protocols, so the request is an ordinary one (RFC 9110 section 7.8).
         [{ headers: { Connection: "Upgrade", Upgrade: "websocket" } }, 'GET / undefined ""', body],
       ] as const) {
-        const response = await send(rig.port, sent);
+        const response = await sendRequest(rig.port, sent);
         assert.deepEqual([response.status, response.headers["x-seen"], response.body], [201, seen, received]);
       }
-      const response = await ask(session, { headers: { ":method": "POST", ":path": "/a" }, body: "text" });
+      const response = await requestHttp2(session, { headers: { ":method": "POST", ":path": "/a" }, body: "text" });
       assert.deepEqual(
         [response.status, response.headers["x-seen"], response.body.toString()],
         [201, 'POST /a undefined "text"', body],

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
+import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask, startHttp2Upstream } from "./http2-client.ts";
-import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { requestHttp2, startHttp2Upstream } from "./http2-client.ts";
+import { block, dialFrames, frame, frameBytes, frameFlags, plainRequest } from "./http2-frames.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -38,7 +38,7 @@ export function interimSuite(engine: Engine): void {
         socket.once("close", () => clearInterval(timer));
       });
       const { port } = await startRig(test, engine, { upstream, service: { read_timeout: 300, retries: 0 } });
-      assert.equal((await send(port)).status, 504);
+      assert.equal((await sendRequest(port)).status, 504);
     });
 
     it("may arrive before the response in pieces of any size", async (test) => {
@@ -47,7 +47,7 @@ export function interimSuite(engine: Engine): void {
         for (const piece of `${hints(5)}${hints(50)}${OK}`) socket.write(piece);
       });
       const { port } = await startRig(test, engine, { upstream });
-      assert.equal((await send(port)).body, "ok");
+      assert.equal((await sendRequest(port)).body, "ok");
     });
   });
 
@@ -99,7 +99,7 @@ export function interimSuite(engine: Engine): void {
       it(`cause a 502 for an HTTP/2 client when they are too ${says}`, async (test) => {
         const upstream = await startAsked(test, (socket) => flood(socket, hints(size)));
         const { session } = await startHttp2(test, engine, { upstream });
-        const { status, interims } = await ask(session);
+        const { status, interims } = await requestHttp2(session);
         assert.equal(status, 502);
         assert.ok(interims.length <= 100, `${interims.length}`);
       });
@@ -114,7 +114,7 @@ export function interimSuite(engine: Engine): void {
       const client = await dialFrames(test, port);
       client.socket.pause();
       const requests = Array.from({ length: streams }, (_, at) =>
-        frameBytes(frame.headers, flag.endStream | flag.endHeaders, 2 * at + 1, block(plainRequest)),
+        frameBytes(frame.headers, frameFlags.endStream | frameFlags.endHeaders, 2 * at + 1, block(plainRequest)),
       );
       client.send(...requests);
       const clock = await startRig(test, engine, { settings: { headersTimeout: 1000 } });
@@ -139,7 +139,7 @@ export function interimSuite(engine: Engine): void {
         service: { protocol: "grpc" },
       });
       const headers = { ":method": "POST", "content-type": "application/grpc", te: "trailers" };
-      const { interims, headers: answer } = await ask(session, { headers, body: "" });
+      const { interims, headers: answer } = await requestHttp2(session, { headers, body: "" });
       assert.ok(interims.length <= 100, `${interims.length}`);
       assert.ok(Number(answer["grpc-status"]) > 0, JSON.stringify(answer));
     });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Server, ServerResponse } from "node:http";
 import { describe, it } from "node:test";
 import type { Exchange } from "@sluice/plugin-sdk";
-import { dial, receiveUntil, send, signal } from "./client.ts";
+import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
 import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 export function lifecycleSuite(engine: Engine): void {
@@ -25,7 +25,7 @@ export function lifecycleSuite(engine: Engine): void {
           cors: plugin("cors"),
         },
       });
-      const answer = await send(port);
+      const answer = await sendRequest(port);
       assert.equal(answer.status, 429);
       assert.equal(answer.headers["retry-after"], "1");
       const exchange = await logged.seen;
@@ -94,7 +94,7 @@ export function lifecycleSuite(engine: Engine): void {
     it("answer 500 without detail when they fail, and the log contains the cause", async (test) => {
       for (const access of [() => assert.fail("secret"), async () => assert.fail("secret")]) {
         const { port, log } = await startRig(test, engine, { plugins: { cors: { access } } });
-        const answer = await send(port);
+        const answer = await sendRequest(port);
         assert.equal(answer.status, 500);
         assert.match(answer.body, /An unexpected error occurred/);
         assert.ok(!answer.body.includes("secret"));
@@ -109,7 +109,7 @@ export function lifecycleSuite(engine: Engine): void {
         upstream: (_request, response) => response.end("ok"),
         plugins: { prometheus: { responseHeaders: fail, log: fail } },
       });
-      assert.equal((await send(port)).body, "ok");
+      assert.equal((await sendRequest(port)).body, "ok");
       assert.ok(log.length > 0);
     });
 
@@ -132,10 +132,10 @@ export function lifecycleSuite(engine: Engine): void {
     it("let requests in flight complete on the old runtime, and serve new requests with the new runtime", async (test) => {
       const held = signal<ServerResponse>();
       const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });
-      const old = send(port);
+      const old = sendRequest(port);
       const response = await held.seen;
       await swap({ upstream: (_request, next) => next.end("new") });
-      assert.equal((await send(port)).body, "new");
+      assert.equal((await sendRequest(port)).body, "new");
       response.end("old");
       assert.equal((await old).body, "old");
     });
@@ -148,9 +148,9 @@ export function lifecycleSuite(engine: Engine): void {
           response.end("ok");
         },
       });
-      await send(port);
+      await sendRequest(port);
       await swap({ upstream: (_request, response) => response.end("new") });
-      await send(port);
+      await sendRequest(port);
       await closed.seen;
     });
 
@@ -161,9 +161,9 @@ export function lifecycleSuite(engine: Engine): void {
         response.end("ok");
       };
       const { port, swap } = await startRig(test, engine, { upstream });
-      await send(port);
+      await sendRequest(port);
       await swap({ route: { paths: ["/", "/new"] } });
-      await send(port);
+      await sendRequest(port);
       assert.equal(sockets.size, 1);
     });
 
@@ -182,13 +182,13 @@ export function lifecycleSuite(engine: Engine): void {
       });
       const at = (server: Server, terminating = false) => ({ address: "127.0.0.1", port: portOf(server), terminating });
       const { port, swap } = await startRig(test, engine, { endpoints: [at(going), at(staying)] });
-      const old = send(port, { path: "/hold" });
+      const old = sendRequest(port, { path: "/hold" });
       const response = await held.seen;
-      assert.equal((await send(port)).body, "staying");
-      assert.equal((await send(port)).body, "going");
+      assert.equal((await sendRequest(port)).body, "staying");
+      assert.equal((await sendRequest(port)).body, "going");
       for (const endpoints of [[at(going, true), at(staying)], [at(staying)]]) {
         await swap({ endpoints });
-        for (let turn = 0; turn < 3; turn++) assert.equal((await send(port)).body, "staying");
+        for (let turn = 0; turn < 3; turn++) assert.equal((await sendRequest(port)).body, "staying");
       }
       response.end("held");
       assert.equal((await old).body, "held");
@@ -205,7 +205,7 @@ export function lifecycleSuite(engine: Engine): void {
           await new Promise((resolve) => setImmediate(resolve));
         }
       })();
-      const bodies = await Promise.all(Array.from({ length: 300 }, () => send(port).then(({ body }) => body)));
+      const bodies = await Promise.all(Array.from({ length: 300 }, () => sendRequest(port).then(({ body }) => body)));
       over = true;
       await swapping;
       assert.deepEqual([...new Set(bodies)], ["ok"]);

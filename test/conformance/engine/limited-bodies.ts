@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { describe, it } from "node:test";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
-import { filled } from "../../plugins/filled-configs.ts";
-import { dial, receiveUntil, send, signal } from "./client.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { answered } from "./http2-client.ts";
+import { responseOfStream } from "./http2-client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const POST = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n";
@@ -17,7 +17,7 @@ const limited = (upstream: RequestListener, plugins: RigOptions["plugins"] = {})
   plugins: {
     "request-size-limiting": pluginInstance(
       "request-size-limiting",
-      filled("request-size-limiting", { allowed_payload_size: 10, size_unit: "bytes" }),
+      withConfigDefaults("request-size-limiting", { allowed_payload_size: 10, size_unit: "bytes" }),
     ),
     ...plugins,
   },
@@ -50,7 +50,7 @@ export function limitedBodySuite(engine: Engine): void {
       it(`pass up to the limit with ${name}`, async (test) => {
         const { port } = await startRig(test, engine, limited(recording().upstream));
         for (let count = 0; count < 2; count++) {
-          const { status, body } = await send(port, {
+          const { status, body } = await sendRequest(port, {
             method: "POST",
             headers: { [name]: value },
             body: "0123456789",
@@ -70,7 +70,7 @@ export function limitedBodySuite(engine: Engine): void {
         [{}, 413],
         [{ Expect: "100-continue" }, 417],
       ] as const) {
-        const seen = await send(port, {
+        const seen = await sendRequest(port, {
           method: "POST",
           headers: { "Content-Length": "11", ...expect },
           body: "0123456789a",
@@ -135,7 +135,7 @@ export function limitedBodySuite(engine: Engine): void {
         }),
       );
       const body = "0123456789a";
-      const seen = await send(port, { method: "POST", headers: { "Transfer-Encoding": "chunked" }, body });
+      const seen = await sendRequest(port, { method: "POST", headers: { "Transfer-Encoding": "chunked" }, body });
       assert.equal(seen.status, 413);
     });
 
@@ -148,7 +148,7 @@ export function limitedBodySuite(engine: Engine): void {
         }),
       );
       const body = "0123456789a";
-      const seen = await send(port, { method: "POST", headers: { "Transfer-Encoding": "chunked" }, body });
+      const seen = await sendRequest(port, { method: "POST", headers: { "Transfer-Encoding": "chunked" }, body });
       assert.equal(seen.status, 413);
     });
 
@@ -157,7 +157,7 @@ export function limitedBodySuite(engine: Engine): void {
         const { first, aborted, upstream } = recording();
         const { session } = await startHttp2(test, engine, limited(upstream));
         const stream = session.request({ ":method": "POST", ":path": "/" }, { endStream: false });
-        const response = answered(stream);
+        const response = responseOfStream(stream);
         stream.write("hello");
         assert.equal(await first.seen, "hello");
         stream.end(" world");

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RecentRequest, readRecentRequestFilter } from "@sluice/model";
 import type { BodyFilter, DirectResponse, PluginPhases } from "@sluice/plugin-sdk";
 import { RecentRequestLog } from "../../../gateway/src/proxy/observability/recent-requests.ts";
-import { dial, receiveUntil, send, signal } from "./client.ts";
+import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
 import { sized } from "./filtered-bodies.ts";
 import { closedPort, type Engine, listen, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
@@ -65,7 +65,7 @@ export function listedRequestSuite(engine: Engine): void {
       ] as const)
         it(`names the plugin that ${what}, for ${whose}`, async (test) => {
           const { rig, list } = await startListing(test, { plugins });
-          await send(rig.port);
+          await sendRequest(rig.port);
           assert.deepEqual(list().map(shown), [{ kind: "refused", plugin: "proxy-cache", ...expected }]);
         });
 
@@ -75,7 +75,7 @@ export function listedRequestSuite(engine: Engine): void {
         "proxy-cache": filteringBy(() => ({ ...filter, whole: (all) => all })),
       };
       const { rig, list } = await startListing(test, { plugins });
-      await send(rig.port);
+      await sendRequest(rig.port);
       assert.deepEqual(list().map(shown), [{ kind: "refused", status: 401, plugin: "key-auth", reason: "no key" }]);
     });
 
@@ -86,7 +86,7 @@ export function listedRequestSuite(engine: Engine): void {
       it(`${what} a request that the upstream answers with ${status}`, async (test) => {
         const upstream: RigOptions["upstream"] = (_request, response) => response.writeHead(status).end("hello");
         const { rig, list } = await startListing(test, { upstream });
-        await send(rig.port);
+        await sendRequest(rig.port);
         assert.deepEqual(
           list().map(({ kind, status, reason }) => ({ kind, status, reason })),
           expected,
@@ -99,8 +99,8 @@ export function listedRequestSuite(engine: Engine): void {
       const targets = { [`127.0.0.1:${await closedPort(test)}`]: 1, [`127.0.0.1:${live}`]: 1 };
       const plugins = { "key-auth": { response: failing } };
       const { rig, list } = await startListing(test, { pool: { targets }, service: { retries: 1 }, plugins });
-      await send(rig.port);
-      await send(rig.port);
+      await sendRequest(rig.port);
+      await sendRequest(rig.port);
       assert.deepEqual(
         list()
           .map(({ tries }) => tries)
@@ -117,7 +117,7 @@ export function listedRequestSuite(engine: Engine): void {
       const port = portOf(await listen(test, upstream));
       const plugins = { "proxy-cache": filteringBy(() => ({ ...filter, whole: (all) => all })) };
       const { rig, list } = await startListing(test, { upstream: port, plugins });
-      await send(rig.port);
+      await sendRequest(rig.port);
       const [entry] = list();
       assert.deepEqual([entry?.status, entry?.plugin], [502, null]);
       assert.match(entry?.reason ?? "", /^An invalid response was received from the upstream server: ./);
@@ -163,7 +163,7 @@ export function listedRequestSuite(engine: Engine): void {
           setTimeout(() => response.end("llo"), "response" in phases ? 0 : LATE);
         };
         const { rig, list } = await startListing(test, { upstream, plugins: { "proxy-cache": phases } });
-        await send(rig.port);
+        await sendRequest(rig.port);
         const [entry] = list();
         assert.deepEqual([entry?.kind, entry?.plugin], ["slow", null]);
         assert.match(entry?.reason ?? "", /^plugins held the response for 0\.\d\d s$/);

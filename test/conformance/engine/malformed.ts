@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { fault, parseErrorOf } from "../../../gateway/src/proxy/http1/parse/faults.ts";
-import type { Case } from "../http1/cases/case.ts";
+import type { ParserCase } from "../http1/cases/case.ts";
 import { chunks, extensions, trailers } from "../http1/cases/chunks.ts";
-import { codings, connections, lengths } from "../http1/cases/framing.ts";
+import { codings, connections, contentLengths } from "../http1/cases/framing.ts";
 import { headerLines } from "../http1/cases/header-lines.ts";
 import { limits } from "../http1/cases/limits.ts";
 import { requestLines } from "../http1/cases/request-lines.ts";
-import { responseBodies, responseHeaders, statusLines } from "../http1/cases/responses.ts";
+import { responseBodies, responseHeaderCases, statusLines } from "../http1/cases/responses.ts";
 import { targets } from "../http1/cases/targets.ts";
 import { dial, receiveUntil, sendRaw } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
@@ -119,13 +119,13 @@ const responseDifferences: Readonly<Record<string, Differences>> = {
   },
 };
 
-type Table = readonly [subject: string, rows: readonly Case[]];
+type Table = readonly [subject: string, rows: readonly ParserCase[]];
 
 const requests: readonly Table[] = [
   ["request lines", requestLines],
   ["targets and hosts", targets],
   ["header lines", headerLines],
-  ["lengths", lengths],
+  ["lengths", contentLengths],
   ["transfer codings", codings],
   ["connections", connections],
   ["chunks", chunks],
@@ -137,11 +137,11 @@ const requests: readonly Table[] = [
 const responses: readonly Table[] = [
   ["status lines", statusLines],
   ["bodies of responses", responseBodies],
-  ["headers of responses", responseHeaders],
+  ["headers of responses", responseHeaderCases],
 ];
 
 /** The cases that the parser rejects, each with the status of its error. */
-const refused = (rows: readonly Case[]) =>
+const refused = (rows: readonly ParserCase[]) =>
   rows.flatMap((row) => {
     const { expect, asked } = row;
     // Clients of a reverse proxy cannot use CONNECT.

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Middleware, middleware, type PluginPhases } from "@sluice/plugin-sdk";
 import { startCache } from "./cached-responses.ts";
-import { dial, receiveUntil, send, signal } from "./client.ts";
-import { chunked, sized, waysToAsk } from "./filtered-bodies.ts";
+import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
+import { respondChunked, sized, waysToAsk } from "./filtered-bodies.ts";
 import { type Engine, startRig } from "./proxy-rig.ts";
 
 const upstreamJson: RequestListener = (_request, response) => {
@@ -65,7 +65,7 @@ const rows: readonly Row[] = [
   ],
   [
     "returns the body of the response in another Response, as in Cloudflare Workers",
-    chunked,
+    respondChunked,
     async (_request, next) => {
       const response = await next();
       const { body } = response;
@@ -75,13 +75,13 @@ const rows: readonly Row[] = [
   ],
   [
     "returns the body of the response with another status",
-    chunked,
+    respondChunked,
     async (_request, next) => new Response((await next()).body, { status: 404 }),
     { status: 404, body: "hello", length: "5" },
   ],
   [
     "returns a stream into which it has piped the body",
-    chunked,
+    respondChunked,
     async (_request, next) => {
       const upper = new TransformStream<Uint8Array, Uint8Array>({
         transform: (piece, controller) => controller.enqueue(Buffer.from(String(Buffer.from(piece)).toUpperCase())),
@@ -229,7 +229,7 @@ export function middlewareSuite(engine: Engine): void {
           "rate-limiting": middleware(adding("inner")),
         },
       });
-      assert.equal((await send(port)).body, "outer(inner(inner))");
+      assert.equal((await sendRequest(port)).body, "outer(inner(inner))");
     });
 
     it("passes the events of a stream on as they arrive, even if it edits the headers", async (test) => {
@@ -265,7 +265,7 @@ export function middlewareSuite(engine: Engine): void {
           return replaces ? new Response(`<${await response.text()}>`, response) : response;
         };
         const { port } = await startCache(test, engine, { plugins: { "key-auth": middleware(handler) } });
-        const seen = [await send(port), await send(port)];
+        const seen = [await sendRequest(port), await sendRequest(port)];
         assert.deepEqual(
           seen.map(({ headers }) => headers["x-cache-status"]),
           statuses,

@@ -4,9 +4,9 @@ import type { IncomingHttpHeaders, RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import type { Exchange, MirrorFailure, PluginPhases } from "@sluice/plugin-sdk";
 import { serviceNamed } from "../../../gateway/src/compile/testing-entities.ts";
-import { dial, receiveUntil, type Sent, send, signal } from "./client.ts";
+import { dial, receiveUntil, type Sent, sendRequest, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
+import { grpcHeaders, message, requestHttp2, startHttp2Upstream } from "./http2-client.ts";
 import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 /** A server that answers every request and records it. */
@@ -86,7 +86,7 @@ export function mirrorSuite(engine: Engine): void {
         const port = await start(test, engine, { upstream: upstream.listener, mirror: mirror.listener, phases });
         // The second copy uses the connection of the first.
         for (const count of [1, 2]) {
-          assert.equal((await send(port, sent)).status, 200);
+          assert.equal((await sendRequest(port, sent)).status, 200);
           assert.equal(await next(), null);
           const [one, other] = [upstream, mirror].map(({ requests }) => requests[count - 1] ?? assert.fail());
           assert.deepEqual({ ...other, headers: {} }, { ...one, headers: {} });
@@ -118,7 +118,7 @@ export function mirrorSuite(engine: Engine): void {
         },
       });
       const headers = { Host: "a.test", Authorization: "secret", "X-Kept": "1" };
-      await send(port, { method: "POST", path: "/x", headers, body: "text" });
+      await sendRequest(port, { method: "POST", path: "/x", headers, body: "text" });
       await next();
       const [{ url, headers: seen, body } = assert.fail()] = mirror.requests;
       assert.deepEqual([url, body, seen.host], ["/base/x", "text", "a.test"]);
@@ -137,7 +137,7 @@ export function mirrorSuite(engine: Engine): void {
       ] as const) {
         const { phases, next } = mirroring(members);
         const port = await start(test, engine, { upstream: recorder().listener, mirror, phases });
-        const { status, body } = await send(port, { method: "POST", body: "text" });
+        const { status, body } = await sendRequest(port, { method: "POST", body: "text" });
         assert.deepEqual([status, body], [200, "answer"]);
         const failure = await next();
         assert.match(`${failure?.kind}: ${failure?.reason}`, reason);
@@ -156,7 +156,7 @@ export function mirrorSuite(engine: Engine): void {
         phases,
         service: { retries: 1, _sluice: { retry: { codes: [503], backoff: 0 } } },
       });
-      assert.equal((await send(port, { method: "PUT", body: "text" })).status, 200);
+      assert.equal((await sendRequest(port, { method: "PUT", body: "text" })).status, 200);
       await next();
       assert.deepEqual([attempts, mirror.requests.map(({ body }) => body)], [2, ["text"]]);
     });
@@ -169,7 +169,7 @@ export function mirrorSuite(engine: Engine): void {
         ["Content-Length", "11"],
         ["Transfer-Encoding", "chunked"],
       ] as const) {
-        await send(port, { method: "POST", headers: { [name]: value }, body: "0123456789a" });
+        await sendRequest(port, { method: "POST", headers: { [name]: value }, body: "0123456789a" });
         assert.deepEqual(await next(), { kind: "dropped", reason: "the body has more than 10 bytes" });
       }
       assert.deepEqual(
@@ -197,7 +197,7 @@ export function mirrorSuite(engine: Engine): void {
     it("are dropped while 100 of them are under way to the service", async (test) => {
       const { phases, next } = mirroring();
       const port = await start(test, engine, { upstream: recorder().listener, mirror: () => {}, phases });
-      for (let count = 0; count < 101; count++) assert.equal((await send(port)).status, 200);
+      for (let count = 0; count < 101; count++) assert.equal((await sendRequest(port)).status, 200);
       assert.deepEqual(await next(), { kind: "dropped", reason: "100 copies are under way" });
     });
 
@@ -226,7 +226,7 @@ export function mirrorSuite(engine: Engine): void {
         services: [serviceNamed("mirror", { port })],
         plugins: { "request-mirror": phases },
       });
-      const { status } = await ask(session, {
+      const { status } = await requestHttp2(session, {
         headers: { ":method": "POST", ":path": "/a?b", "x-a": "1" },
         body: "text",
       });
@@ -255,7 +255,7 @@ export function mirrorSuite(engine: Engine): void {
         services: [serviceNamed("mirror", { port, protocol: "grpc" })],
         plugins: { "request-mirror": phases },
       });
-      await ask(session, { headers: { ...grpcHeaders, te: "trailers" }, body: message("hello") });
+      await requestHttp2(session, { headers: { ...grpcHeaders, te: "trailers" }, body: message("hello") });
       assert.equal(await next(), null);
       assert.equal(await received.seen, "/hello.Greeter/Say trailers hello");
     });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { sendRaw } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask } from "./http2-client.ts";
+import { requestHttp2 } from "./http2-client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const BROKEN_ESCAPE = "Bad request: a % in the path must be followed by two hexadecimal digits";
@@ -71,7 +71,7 @@ const overHttp2 =
   async (test: TestContext, options: RigOptions): Promise<Send> => {
     const { session } = await startHttp2(test, engine, options);
     return async (path) => {
-      const { status, body } = await ask(session, { headers: { ":path": path } });
+      const { status, body } = await requestHttp2(session, { headers: { ":path": path } });
       return { status, body: body.toString() };
     };
   };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
-import { type Received, type Sent, send } from "./client.ts";
+import { type Received, type Sent, sendRequest } from "./client.ts";
 import { listen, portOf } from "./proxy-rig.ts";
 
 export interface PoolServer {
@@ -65,7 +65,7 @@ export const weighted = (servers: readonly PoolServer[], weights: readonly numbe
 /** The concatenated response bodies of `count` sequential requests. */
 export async function letters(port: number, count: number, sent: Sent = {}): Promise<string> {
   let all = "";
-  for (let turn = 0; turn < count; turn++) all += (await send(port, sent)).body;
+  for (let turn = 0; turn < count; turn++) all += (await sendRequest(port, sent)).body;
   return all;
 }
 
@@ -75,7 +75,7 @@ const PATIENCE = 10_000;
 /** Sends requests until `wanted` accepts a response. */
 export async function sendUntil(port: number, wanted: (received: Received) => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE;
-  while (!wanted(await send(port))) assert.ok(performance.now() < deadline, "no response met the condition");
+  while (!wanted(await sendRequest(port))) assert.ok(performance.now() < deadline, "no response met the condition");
 }
 
 /** Waits until a condition holds, checking it after each turn of the event loop. */

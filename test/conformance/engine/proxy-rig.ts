@@ -22,10 +22,10 @@ import { compile } from "../../../gateway/src/compile/compile.ts";
 import {
   caCertificateOf,
   certificateNamed,
-  pluginNamed,
+  pluginEntityNamed,
   routeNamed,
   serviceNamed,
-  snapshotOf,
+  snapshotOfEntities,
 } from "../../../gateway/src/compile/testing-entities.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
@@ -174,7 +174,7 @@ function contentOf(
   const balanced = pool && upstreamNamed("pool", pool.upstream);
   const addresses = Object.entries(pool?.targets ?? {});
   const pairs = Object.entries(certificates).map(([name, pair]) => certificateNamed(name, pair));
-  const snapshot = snapshotOf({
+  const snapshot = snapshotOfEntities({
     certificates: [
       ...pairs.map(({ certificate }) => certificate),
       ...Object.entries(listenerCertificates).map(([name, pair]) => ({
@@ -193,7 +193,7 @@ function contentOf(
       routeNamed(name, { paths: ["/"], service: { id: target.id }, ...members }),
     ),
     listeners,
-    plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name, pluginMembers)),
+    plugins: Object.keys(plugins ?? {}).map((name) => pluginEntityNamed(name, pluginMembers)),
     ...(endpoints && { endpoints: new Map([[target.id, endpoints]]) }),
   });
   return { ...snapshot, ...identities };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import type { ServiceExtras } from "@sluice/model";
-import { send } from "./client.ts";
+import { sendRequest } from "./client.ts";
 import { type Engine, startRig } from "./proxy-rig.ts";
 
 interface Attempt {
@@ -61,7 +61,7 @@ export function retrySuite(engine: Engine): void {
       it(does, async (test) => {
         const retry = { codes: [500], backoff: 0 };
         const { port, attempts, counted } = await start(test, { retries: 3, retry, answer: failing(failures, code) });
-        const { status, body } = await send(port);
+        const { status, body } = await sendRequest(port);
         assert.deepEqual([status, body, attempts.length], [expected, `${expected}`, count]);
         assert.deepEqual(counted, [count]);
       });
@@ -73,13 +73,13 @@ export function retrySuite(engine: Engine): void {
       const framings: readonly Readonly<Record<string, string>>[] = [{}, { "transfer-encoding": "chunked" }];
       for (const headers of framings) {
         attempts.length = 0;
-        assert.equal((await send(port, { method: "POST", body, headers })).status, 200);
+        assert.equal((await sendRequest(port, { method: "POST", body, headers })).status, 200);
         assert.deepEqual(
           attempts.map((one) => one.body === body),
           [true, true],
         );
         attempts.length = 0;
-        assert.equal((await send(port, { method: "POST", body: `${body}b`, headers })).status, 503);
+        assert.equal((await sendRequest(port, { method: "POST", body: `${body}b`, headers })).status, 503);
         assert.equal(attempts.length, 1);
       }
     });
@@ -87,7 +87,7 @@ export function retrySuite(engine: Engine): void {
     it("waits for the backoff before the second attempt, and longer before the next", async (test) => {
       const retry = { codes: [500], backoff: 60 };
       const { port, attempts } = await start(test, { retries: 2, retry, answer: failing(2, 500) });
-      assert.equal((await send(port)).status, 200);
+      assert.equal((await sendRequest(port)).status, 200);
       const [first = 0, second = 0, third = 0] = attempts.map(({ began }) => began);
       assert.ok(second - first >= 59 && third - second >= 119, `${second - first} and ${third - second} ms`);
     });
@@ -106,7 +106,7 @@ export function retrySuite(engine: Engine): void {
             timeouts: { attempt: 150 },
             answer: (response, attempt) => (attempt === 0 ? failure(response) : status(200)(response)),
           });
-          const { status: received } = await send(port, { method, body: "b" });
+          const { status: received } = await sendRequest(port, { method, body: "b" });
           assert.deepEqual([received, attempts.length], expected);
         }
     });
@@ -116,7 +116,7 @@ export function retrySuite(engine: Engine): void {
       const timeouts = { request: 300, attempt: 120 };
       const { port, attempts } = await start(test, { retries: 100, retry, timeouts, answer: silence });
       const began = performance.now();
-      assert.equal((await send(port)).status, 504);
+      assert.equal((await sendRequest(port)).status, 504);
       const taken = performance.now() - began;
       assert.ok(taken >= 295 && taken < 900, `${taken} ms`);
       assert.ok(attempts.length >= 2 && attempts.length <= 3, `${attempts.length} attempts`);
@@ -130,7 +130,7 @@ export function retrySuite(engine: Engine): void {
         timeouts: { request: 30_000 },
         answer: failing(1, 500),
       });
-      assert.deepEqual([(await send(port)).status, attempts.length], [500, 1]);
+      assert.deepEqual([(await sendRequest(port)).status, attempts.length], [500, 1]);
     });
 
     it("breaks a response off that is not complete within the request timeout", async (test) => {
@@ -139,7 +139,7 @@ export function retrySuite(engine: Engine): void {
         timeouts: { request: 200 },
         answer: (response) => void response.writeHead(200, { "content-length": "10" }).write("begun"),
       });
-      const { status, body, complete } = await send(port);
+      const { status, body, complete } = await sendRequest(port);
       assert.deepEqual([status, body, complete], [200, "begun", false]);
     });
   });

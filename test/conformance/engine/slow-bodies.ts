@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
-import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
+import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 export function slowBodySuite(engine: Engine): void {
@@ -22,7 +22,7 @@ export function slowBodySuite(engine: Engine): void {
           },
           plugins: { cors: { access: ({ request }) => void (request.method === "PUT" && taken.fire()) } },
         });
-        await send(port);
+        await sendRequest(port);
         const client = await dial(test, port);
         const answer = receiveUntil(client, "hello");
         client.write(`PUT / HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`);
@@ -48,7 +48,7 @@ export function slowBodySuite(engine: Engine): void {
           served.add(request.socket);
         };
         const { port } = await startRig(test, engine, { upstream });
-        await send(port);
+        await sendRequest(port);
         const client = await dial(test, port);
         const answer = once(client, "close");
         let all = "";

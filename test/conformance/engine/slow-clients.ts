@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { dial, receiveUntil, sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { answered, bodyOf, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
+import { grpcHeaders, message, receivedBody, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -248,7 +248,7 @@ export function slowClientSuite(engine: Engine): void {
         settings: { ...patient, bodyMinRate: 10_000 },
       });
       const stream = session.request({ ":path": "/", ":method": "POST" });
-      const answer = answered(stream);
+      const answer = responseOfStream(stream);
       const timer = setInterval(() => void stream.write("a"), 10);
       test.after(() => clearInterval(timer));
       // The two events may come in any order.
@@ -267,7 +267,7 @@ export function slowClientSuite(engine: Engine): void {
         settings: { ...patient, sendMinRate: 50 * MEGABYTE },
       });
       const stream = session.request({ ":path": "/" });
-      const answer = answered(stream);
+      const answer = responseOfStream(stream);
       stream.on("data", () => {
         stream.pause();
         setTimeout(() => stream.resume(), 20);
@@ -281,7 +281,7 @@ export function slowClientSuite(engine: Engine): void {
       const upstream = await startHttp2Upstream(test, async (stream) => {
         stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
         stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
-        await bodyOf(stream);
+        await receivedBody(stream);
         stream.end(message("done"));
       });
       const { session } = await startHttp2(test, engine, {
@@ -291,7 +291,7 @@ export function slowClientSuite(engine: Engine): void {
         settings: { ...patient, bodyTimeout: 200, bodyMinRate: 10_000 },
       });
       const stream = session.request(grpcHeaders);
-      const answer = answered(stream);
+      const answer = responseOfStream(stream);
       stream.write(message("one"));
       setTimeout(() => stream.end(message("two")), 500);
       const { status, body } = await answer;

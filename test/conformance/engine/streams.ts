@@ -7,7 +7,7 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import type { DocumentListener, Service, SnapshotRoute } from "@sluice/model";
 import { routeNamed, serviceNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import type { StreamRecord } from "../../../gateway/src/proxy/streams/stream-record.ts";
-import { type Authority, makeAuthority } from "../../../tools/programs/certificates.ts";
+import { makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
 import { dial } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig } from "./proxy-rig.ts";
 
@@ -36,7 +36,7 @@ async function until(condition: () => boolean): Promise<void> {
 
 export function streamSuite(engine: Engine): void {
   describe(`connections that are not HTTP: the ${engine.name} engine`, { timeout: 20_000 }, () => {
-    let authority: Authority;
+    let authority: TestAuthority;
     before(async () => {
       authority = await makeAuthority();
     });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
+import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 /**
@@ -114,7 +114,7 @@ export function strictnessSuite(engine: Engine): void {
       it(`answers ${status} for a response with ${says}, and closes the upstream's connection`, async (test) => {
         const { port: upstream, sockets } = await startSaying(test, bytes);
         const { port } = await startRig(test, engine, { upstream, service: { retries: 0 } });
-        assert.equal((await send(port)).status, status);
+        assert.equal((await sendRequest(port)).status, status);
         for (const socket of sockets) if (!socket.closed) await once(socket.resume(), "close");
       });
 
@@ -135,7 +135,7 @@ export function strictnessSuite(engine: Engine): void {
       const all = await receiveUntil(client, "ok");
       assert.match(all, /\r\n(?:Content-Length: 2|Transfer-Encoding: chunked)\r\n/i);
       assert.match(all, /\r\nDate: /i);
-      const { body, complete } = await send(port);
+      const { body, complete } = await sendRequest(port);
       assert.deepEqual([body, complete], ["ok", true]);
     });
 
@@ -170,9 +170,9 @@ export function strictnessSuite(engine: Engine): void {
       });
       const upstream = portOf(await listen(test, server));
       const { port } = await startRig(test, engine, { upstream });
-      assert.equal((await send(port)).body, "right");
+      assert.equal((await sendRequest(port)).body, "right");
       await said.seen;
-      assert.equal((await send(port)).body, "right");
+      assert.equal((await sendRequest(port)).body, "right");
     });
 
     it("does not reuse a connection on which a response arrived before the request had ended", async (test) => {
@@ -187,7 +187,7 @@ export function strictnessSuite(engine: Engine): void {
       client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello");
       await receiveUntil(client, "early");
       client.write("world");
-      assert.equal((await send(port)).body, "early");
+      assert.equal((await sendRequest(port)).body, "early");
       assert.equal(sockets.size, 2);
     });
 
@@ -256,7 +256,7 @@ export function strictnessSuite(engine: Engine): void {
         socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"));
       });
       const { port } = await startRig(test, engine, { upstream: portOf(await listen(test, server)) });
-      const { body, complete, headers } = await send(port);
+      const { body, complete, headers } = await sendRequest(port);
       assert.deepEqual([body, complete, headers["transfer-encoding"]], ["all of it", true, "chunked"]);
     });
   });

@@ -7,7 +7,7 @@ import { Agent, request } from "node:https";
 import { before, describe, it, type TestContext } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { waitFor } from "../../../tools/process/index.ts";
-import { type Authority, type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
+import { type KeyPair, makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, received, receiveUntil, signal } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
@@ -37,7 +37,7 @@ const get = (options: object) =>
 
 export function tlsSuite(engine: Engine): void {
   describe(`TLS: the ${engine.name} engine`, () => {
-    let authority: Authority;
+    let authority: TestAuthority;
     const issue = (name: string): Promise<KeyPair> => authority.issue({ name, sans: ["a.example"], usage: "server" });
     before(async () => {
       authority = await makeAuthority();

@@ -7,8 +7,8 @@ import { describe, it } from "node:test";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import { waitFor } from "../../../tools/process/index.ts";
 import { fakeConsumer } from "../../plugins/fake-exchange.ts";
-import { type Cached, counting, plain, startCache } from "./cached-responses.ts";
-import { dial, receiveUntil, type Sent, send } from "./client.ts";
+import { type Cached, counting, plainText, startCache } from "./cached-responses.ts";
+import { dial, receiveUntil, type Sent, sendRequest } from "./client.ts";
 import type { Engine } from "./proxy-rig.ts";
 
 /** Two requests that must not share a response. */
@@ -38,12 +38,12 @@ const telling: PluginPhases = {
 };
 
 const ranged: RequestListener = ({ headers }, response) => {
-  if (headers.range === undefined) response.writeHead(200, plain).end("0123456789");
-  else response.writeHead(206, { ...plain, "Content-Range": "bytes 0-0/10" }).end("0");
+  if (headers.range === undefined) response.writeHead(200, plainText).end("0123456789");
+  else response.writeHead(206, { ...plainText, "Content-Range": "bytes 0-0/10" }).end("0");
 };
 
 const partial: RequestListener = (_request, response) => {
-  response.writeHead(206, { ...plain, "Content-Range": "bytes 0-0/10" }).end("0");
+  response.writeHead(206, { ...plainText, "Content-Range": "bytes 0-0/10" }).end("0");
 };
 
 const bypassed = ["Bypass", "Miss"] as const;
@@ -182,7 +182,7 @@ const pairs: readonly Pair[] = [
   {
     what: "a body above 1 MiB",
     upstream: (_request, response) =>
-      void response.writeHead(200, { ...plain, "Content-Length": 1_048_577 }).end(Buffer.alloc(1_048_577, "a")),
+      void response.writeHead(200, { ...plainText, "Content-Length": 1_048_577 }).end(Buffer.alloc(1_048_577, "a")),
     first: {},
     second: {},
     statuses: never,
@@ -190,7 +190,7 @@ const pairs: readonly Pair[] = [
   {
     what: "a body above 1 MiB in chunks",
     upstream(_request, response) {
-      response.writeHead(200, plain).write(Buffer.alloc(1_048_576, "a"));
+      response.writeHead(200, plainText).write(Buffer.alloc(1_048_576, "a"));
       response.end("a");
     },
     first: {},
@@ -211,13 +211,13 @@ const truncated: readonly (readonly [what: string, upstream: RequestListener])[]
   [
     "a Content-Length",
     (_request, response) => {
-      response.writeHead(200, { ...plain, "Content-Length": 10 }).write("hello", () => response.destroy());
+      response.writeHead(200, { ...plainText, "Content-Length": 10 }).write("hello", () => response.destroy());
     },
   ],
   [
     "chunks",
     (_request, response) => {
-      response.writeHead(200, plain).write("hello", () => response.destroy());
+      response.writeHead(200, plainText).write("hello", () => response.destroy());
     },
   ],
 ];
@@ -231,7 +231,7 @@ export function unsharedResponseSuite(engine: Engine): void {
           ...(upstream && { upstream }),
           ...(plugins && { plugins }),
         });
-        const seen = [await send(port, first), await send(port, second)];
+        const seen = [await sendRequest(port, first), await sendRequest(port, second)];
         assert.deepEqual(
           seen.map(({ headers }) => headers["x-cache-status"]),
           statuses,
@@ -245,10 +245,10 @@ export function unsharedResponseSuite(engine: Engine): void {
         const { port } = await startCache(test, engine, {
           upstream: (request, response) => (isBroken ? upstream(request, response) : counting()(request, response)),
         });
-        const broken = await send(port).catch(() => null);
+        const broken = await sendRequest(port).catch(() => null);
         assert.notEqual(broken?.complete, true);
         isBroken = false;
-        const whole = await send(port);
+        const whole = await sendRequest(port);
         assert.deepEqual([whole.headers["x-cache-status"], whole.body], ["Miss", "1 GET /"]);
       });
     }
@@ -257,7 +257,7 @@ export function unsharedResponseSuite(engine: Engine): void {
       let isOpen = false;
       const { port } = await startCache(test, engine, {
         upstream(_request, response) {
-          response.writeHead(200, plain).write("first");
+          response.writeHead(200, plainText).write("first");
           isOpen = true;
           response.once("close", () => {
             isOpen = false;

@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { describe, it } from "node:test";
-import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
+import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
+import { grpcHeaders, message, requestHttp2, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const upstream_headers = [
@@ -33,7 +33,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
     it("are sent with every request of the service, and with no request after their removal", async (test) => {
       const { port, swap } = await startRig(test, engine, { upstream: echo, service: { upstream_headers } });
       for (const method of ["GET", "POST", "DELETE"]) {
-        const { body } = await send(port, { method, ...(method === "POST" && { body: "x" }) });
+        const { body } = await sendRequest(port, { method, ...(method === "POST" && { body: "x" }) });
         const seen = JSON.parse(body);
         assert.ok(seen.includes("X-Gateway-Secret"), "the name keeps the case in which it was configured");
         assert.deepEqual(spelled(seen, "x-gateway-secret"), ["the-secret"]);
@@ -43,7 +43,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
         );
       }
       await swap({});
-      const { body } = await send(port);
+      const { body } = await sendRequest(port);
       assert.deepEqual(spelled(JSON.parse(body), "x-gateway-secret"), []);
     });
 
@@ -58,7 +58,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       ];
       const headers = ["Host", "a", ...forged.flatMap((name) => [name, "forged"]), "X_Zone", "red", "X-Zones", "kept"];
       for (const connection of ["close", "close, X-Gateway-Secret"]) {
-        const { body } = await send(port, { headers: [...headers, "Connection", connection] });
+        const { body } = await sendRequest(port, { headers: [...headers, "Connection", connection] });
         assert.deepEqual(spelled(JSON.parse(body), "x-gateway-secret"), ["the-secret"], connection);
         assert.equal(spelled(JSON.parse(body), "x-zone").length, 1);
         assert.deepEqual(spelled(JSON.parse(body), "x-zones"), ["kept"]);
@@ -81,7 +81,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
           },
         },
       });
-      const { body } = await send(port);
+      const { body } = await sendRequest(port);
       assert.deepEqual(spelled(JSON.parse(body), "x-gateway-secret"), ["the-secret"]);
       assert.equal(spelled(JSON.parse(body), "x-zone").length, 1);
       assert.deepEqual(spelled(JSON.parse(body), "x-other"), ["plugin"]);
@@ -90,7 +90,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
     it("replace a header that the gateway sets itself", async (test) => {
       const service = { upstream_headers: [{ name: "X-Forwarded-Proto", value: "https" }] };
       const { port } = await startRig(test, engine, { upstream: echo, service });
-      const { body } = await send(port);
+      const { body } = await sendRequest(port);
       assert.deepEqual(spelled(JSON.parse(body), "x-forwarded-proto"), ["https"]);
     });
 
@@ -128,7 +128,9 @@ export function upstreamHeaderSuite(engine: Engine): void {
 
     it("are sent with the request of an HTTP/2 client, instead of the client's headers of the same name", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: echo, service: { upstream_headers } });
-      const { body } = await ask(session, { headers: { "x-gateway-secret": "forged", x_gateway_secret: "forged" } });
+      const { body } = await requestHttp2(session, {
+        headers: { "x-gateway-secret": "forged", x_gateway_secret: "forged" },
+      });
       assert.deepEqual(spelled(JSON.parse(body.toString()), "x-gateway-secret"), ["the-secret"]);
     });
 
@@ -147,7 +149,11 @@ export function upstreamHeaderSuite(engine: Engine): void {
       });
       const forged = { "x-gateway-secret": "forged", x_gateway_secret: "forged" };
       const trailers = { ...forged, "x.gateway~secret": "forged", "x-sum": "1" };
-      await ask(session, { headers: { ...grpcHeaders, ...forged, trailer: "x-sum" }, body: message("x"), trailers });
+      await requestHttp2(session, {
+        headers: { ...grpcHeaders, ...forged, trailer: "x-sum" },
+        body: message("x"),
+        trailers,
+      });
       const got = await seen.seen;
       assert.deepEqual([got["x-gateway-secret"], got.x_gateway_secret], ["the-secret", undefined]);
       assert.deepEqual(Object.entries(await seenTrailers.seen), [["x-sum", "1"]]);

@@ -7,9 +7,9 @@ import type { UpstreamTls } from "@sluice/model";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import { caCertificateOf } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, receiveUntil, send } from "./client.ts";
+import { dial, receiveUntil, sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { ask, bodyOf, grpcHeaders, message } from "./http2-client.ts";
+import { grpcHeaders, message, receivedBody, requestHttp2 } from "./http2-client.ts";
 import { becomes } from "./pool.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
@@ -126,7 +126,7 @@ export function upstreamTrustSuite(engine: Engine): void {
     for (const [does, server, options, status] of table)
       it(does, async (test) => {
         const rig = await startRig(test, engine, { upstream: await startSecure(test, server), ...options });
-        assert.equal((await send(rig.port)).status, status);
+        assert.equal((await sendRequest(rig.port)).status, status);
       });
 
     it("applies a changed CA certificate to the next request, which uses no connection that was verified with the old one", async (test) => {
@@ -134,11 +134,11 @@ export function upstreamTrustSuite(engine: Engine): void {
         upstream: await startSecure(test),
         ...trusting([right.certificate]),
       });
-      assert.equal((await send(rig.port)).status, 200);
+      assert.equal((await sendRequest(rig.port)).status, 200);
       await rig.swap(trusting([wrong.certificate]));
-      assert.equal((await send(rig.port)).status, 502);
+      assert.equal((await sendRequest(rig.port)).status, 502);
       await rig.swap(trusting([right.certificate]));
-      assert.equal((await send(rig.port)).status, 200);
+      assert.equal((await sendRequest(rig.port)).status, 200);
     });
 
     it("lets plugins look up the current CA certificates by id", async (test) => {
@@ -148,9 +148,9 @@ export function upstreamTrustSuite(engine: Engine): void {
       });
       const plugins = { cors: { access } };
       const rig = await startRig(test, engine, { authorities: [right.certificate], plugins });
-      assert.match((await send(rig.port)).body, /true/);
+      assert.match((await sendRequest(rig.port)).body, /true/);
       await rig.swap({ authorities: [wrong.certificate], plugins });
-      assert.match((await send(rig.port)).body, /false/);
+      assert.match((await sendRequest(rig.port)).body, /false/);
     });
 
     it("verifies upstreams of WebSockets with the CA certificates", async (test) => {
@@ -192,7 +192,7 @@ export function upstreamTrustSuite(engine: Engine): void {
     it("verifies upstreams of gRPC calls with the CA certificates", async (test) => {
       const server = createSecureServer(tls);
       server.on("stream", async (stream: ServerHttp2Stream) => {
-        const body = await bodyOf(stream);
+        const body = await receivedBody(stream);
         stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
         stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
         stream.end(body);
@@ -202,7 +202,7 @@ export function upstreamTrustSuite(engine: Engine): void {
       const options = (cert: string) => ({ ...trusting([cert], { protocol: "grpcs" }), route });
       const { rig, session } = await startHttp2(test, engine, { upstream, ...options(right.certificate) });
       const statusOf = async () => {
-        const { headers, trailers } = await ask(session, { headers: grpcHeaders, body: message("x") });
+        const { headers, trailers } = await requestHttp2(session, { headers: grpcHeaders, body: message("x") });
         return trailers?.["grpc-status"] ?? headers["grpc-status"];
       };
       assert.equal(await statusOf(), "0");

@@ -6,8 +6,8 @@ import { describe, it, type TestContext } from "node:test";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
-import { answered } from "./http2-client.ts";
-import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
+import { responseOfStream } from "./http2-client.ts";
+import { block, dialFrames, frame, frameBytes, frameFlags, plainRequest } from "./http2-frames.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 /** Interval of the upstream's events in milliseconds. */
@@ -74,15 +74,19 @@ function http2Suite(engine: Engine): void {
   // The tests run concurrently, because each waits for intervals.
   describe(`HTTP/2 clients that vanish (${engine.name})`, { concurrency: true }, () => {
     const asked = [
-      ["wait for a response", flag.endStream, plainRequest],
-      ["receive events", flag.endStream, [...plainRequest.filter(([name]) => name !== ":path"), [":path", "/events"]]],
+      ["wait for a response", frameFlags.endStream, plainRequest],
+      [
+        "receive events",
+        frameFlags.endStream,
+        [...plainRequest.filter(([name]) => name !== ":path"), [":path", "/events"]],
+      ],
       ["have not sent the rest of a body", 0, [...plainRequest.slice(1), [":method", "POST"]]],
     ] as const;
     for (const [says, end, fields] of asked) {
       it(`are probed by PING while they ${says}, and their request is aborted`, async (test) => {
         const { rig, gone } = await startSilent(test, engine);
         const client = await dialFrames(test, rig.port);
-        client.send(frameBytes(frame.headers, end | flag.endHeaders, 1, block(fields)));
+        client.send(frameBytes(frame.headers, end | frameFlags.endHeaders, 1, block(fields)));
         await client.until(({ type, flags }) => type === frame.ping && flags === 0);
         await Promise.all([client.closed, gone.seen]);
       });
@@ -94,7 +98,7 @@ function http2Suite(engine: Engine): void {
         upstream: (_incoming, response) => void goOn.seen.then(() => response.end("late")),
         settings: { probeInterval: 300 },
       });
-      const answer = answered(session.request({ ":path": "/" }));
+      const answer = responseOfStream(session.request({ ":path": "/" }));
       for (let pings = 0; pings < 3; pings++) await once(session, "ping");
       goOn.fire();
       assert.equal((await answer).body.toString(), "late");

@@ -1,7 +1,7 @@
 /** Finds differences between our parser and Node's that no rule explains. */
 import { nodeMethods, readNode } from "./read-node.ts";
-import { type Asked, readOurs } from "./read-ours.ts";
-import type { Direction, Message, Reading } from "./reading.ts";
+import { type AskedMethod, readOurs } from "./read-ours.ts";
+import type { Direction, ParsedMessage, Reading } from "./reading.ts";
 import { stricterThanNode } from "./stricter.ts";
 
 export interface Comparison {
@@ -13,7 +13,10 @@ export interface Comparison {
   readonly stricter: string | null;
 }
 
-export function compare(text: string, options: { readonly direction: Direction; readonly asked?: Asked }): Comparison {
+export function compare(
+  text: string,
+  options: { readonly direction: Direction; readonly asked?: AskedMethod },
+): Comparison {
   const ours = readOurs(text, options);
   const node = readNode(text, options);
   let agreed = 0;
@@ -83,13 +86,13 @@ const isUnknown = (method: string): boolean => !nodeMethods.has(method) || metho
 const isRaw = (target: string): boolean => /[\x80-\xff]/.test(target);
 
 /** Whether the trailers have a Connection field, which has no meaning there, but makes Node close the connection. */
-const trailersClose = (message: Message | undefined): boolean =>
+const trailersClose = (message: ParsedMessage | undefined): boolean =>
   message?.trailers.some((name, at) => at % 2 === 0 && name.toLowerCase() === "connection") === true;
 
 /** Whether nothing but line breaks is left, which are allowed before a message and after the last message. */
 const isBlank = (text: string): boolean => /^[\r\n]*$/.test(text);
 
-function differs(one: Message, other: Message, { asked }: { readonly asked?: Asked }): string | null {
+function differs(one: ParsedMessage, other: ParsedMessage, { asked }: { readonly asked?: AskedMethod }): string | null {
   const head = headDiffers(one, other, asked);
   if (head !== null) return head;
   if (one.body !== other.body) return `bodies: ${JSON.stringify([one.body, other.body])} (${asked ?? ""})`;

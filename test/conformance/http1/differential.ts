@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Comparison, compare } from "./compare.ts";
-import { requests, responses } from "./generate.ts";
+import { requestStreams, responses } from "./generate.ts";
 import { share } from "./mutate.ts";
-import { type Asked, OurReader, readOurs } from "./read-ours.ts";
+import { type AskedMethod, OurReader, readOurs } from "./read-ours.ts";
 import type { Direction } from "./reading.ts";
 
 export interface FuzzOptions {
@@ -24,9 +24,9 @@ export interface Tally {
   readonly stricter: ReadonlyMap<string, number>;
 }
 
-const messages = { requests, responses };
+const messages = { requests: requestStreams, responses };
 /** The methods of the requests with which each text is read. Whether a response has a body depends on the method. */
-const askedOf: Readonly<Record<Direction, readonly Asked[]>> = { requests: ["GET"], responses: ["GET", "HEAD"] };
+const askedOf: Readonly<Record<Direction, readonly AskedMethod[]>> = { requests: ["GET"], responses: ["GET", "HEAD"] };
 
 /** Asserts that our parser's result for each text equals Node's, or differs only as `compare` allows. */
 export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally {

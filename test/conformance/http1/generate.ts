@@ -288,5 +288,5 @@ const response = fc
 const several = (message: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   mutated(fc.array(message, { minLength: 1, maxLength: 3 }).map((messages) => messages.join("")));
 
-export const requests = several(request);
+export const requestStreams = several(request);
 export const responses = several(response);

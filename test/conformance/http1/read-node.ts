@@ -1,6 +1,6 @@
 /** Node's own parser with the strict defaults of node:http, driven as node:http drives it. */
 import { createRequire } from "node:module";
-import type { Direction, Message, Reading } from "./reading.ts";
+import type { Direction, ParsedMessage, Reading } from "./reading.ts";
 
 /**
  * Not a public interface: members that node:http itself uses. If Node drops a member, the tests fail, because they need
@@ -50,7 +50,7 @@ export function readNode(
   const requests = direction === "requests";
   const parser = new HTTPParser();
   parser.initialize(requests ? HTTPParser.REQUEST : HTTPParser.RESPONSE, {}, MAX_HEADER_SIZE, HTTPParser.kLenientNone);
-  const messages: Message[] = [];
+  const messages: ParsedMessage[] = [];
   let open: Reading["open"] = null;
   let isLast = false;
   let body = "";

@@ -7,9 +7,9 @@ import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../../../gateway/src/pro
 import { method } from "../../../gateway/src/proxy/http1/parse/head-parser.ts";
 import { RequestHeadParser } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
 import { ResponseHeadParser } from "../../../gateway/src/proxy/http1/parse/response-head.ts";
-import type { Direction, Message, Reading } from "./reading.ts";
+import type { Direction, ParsedMessage, Reading } from "./reading.ts";
 
-export type Asked = keyof typeof method;
+export type AskedMethod = keyof typeof method;
 
 const NOTHING = Buffer.alloc(0);
 /** A prefix before the kept bytes of a head, so that the offset of the head changes. */
@@ -18,11 +18,11 @@ const MOVED = Buffer.from("....");
 /** Parses the bytes of one connection piece by piece. */
 export class OurReader {
   readonly #direction: Direction;
-  readonly #asked: Asked;
+  readonly #asked: AskedMethod;
   readonly #request = new RequestHeadParser();
   readonly #response = new ResponseHeadParser();
   readonly #chunks = new ChunkedScanner();
-  readonly #messages: Message[] = [];
+  readonly #messages: ParsedMessage[] = [];
   #state: "head" | "length" | "chunked" | "close" | "last" | "refused" = "head";
   /** The bytes of an incomplete head. */
   #pending: Buffer = NOTHING;
@@ -35,7 +35,7 @@ export class OurReader {
   /** The offset of the current message. */
   #rest = 0;
 
-  constructor(direction: Direction, asked: Asked = "GET") {
+  constructor(direction: Direction, asked: AskedMethod = "GET") {
     this.#direction = direction;
     this.#asked = asked;
     this.#response.reset(method[asked]);
@@ -142,7 +142,7 @@ const statusLine = ({ fields: { bytes }, status, reasonStart, reasonEnd }: Respo
 ];
 
 /** Our parser's result for a whole connection, with its bytes in Latin-1. */
-export function readOurs(text: string, { direction, asked }: { direction: Direction; asked?: Asked }): Reading {
+export function readOurs(text: string, { direction, asked }: { direction: Direction; asked?: AskedMethod }): Reading {
   const reader = new OurReader(direction, asked);
   reader.push(Buffer.from(text, "latin1"));
   return reader.end();

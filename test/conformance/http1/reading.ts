@@ -2,7 +2,7 @@
 
 export type Direction = "requests" | "responses";
 
-export interface Message {
+export interface ParsedMessage {
   /** Method and target, or status and reason. */
   readonly line: readonly [string, string];
   /** Such as `1.1`. */
@@ -18,9 +18,9 @@ export interface Message {
 
 export interface Reading {
   /** The complete messages. */
-  readonly messages: readonly Message[];
+  readonly messages: readonly ParsedMessage[];
   /** The head (without body) of the incomplete message; null when there is none or the head itself is incomplete. */
-  readonly open: Omit<Message, "body" | "trailers"> | null;
+  readonly open: Omit<ParsedMessage, "body" | "trailers"> | null;
   /** all: every byte belongs to a message. more: bytes are missing. last: no message may follow. refused: a fault. */
   readonly ending: "all" | "more" | "last" | "refused";
   /** The reason for `refused`. */

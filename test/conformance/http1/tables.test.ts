@@ -1,25 +1,25 @@
 /** The cases of Http11Probe and of llhttp's suite for strict parsers, as rows of our own. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Case } from "./cases/case.ts";
+import type { ParserCase } from "./cases/case.ts";
 import { chunks, extensions, trailers } from "./cases/chunks.ts";
-import { codings, connections, lengths } from "./cases/framing.ts";
+import { codings, connections, contentLengths } from "./cases/framing.ts";
 import { headerLines } from "./cases/header-lines.ts";
 import { limits } from "./cases/limits.ts";
 import { requestLines } from "./cases/request-lines.ts";
-import { responseBodies, responseHeaders, statusLines } from "./cases/responses.ts";
+import { responseBodies, responseHeaderCases, statusLines } from "./cases/responses.ts";
 import { targets } from "./cases/targets.ts";
 import { readPieces } from "./differential.ts";
 import { readOurs } from "./read-ours.ts";
-import type { Direction, Message, Reading } from "./reading.ts";
+import type { Direction, ParsedMessage, Reading } from "./reading.ts";
 
-type Table = readonly [subject: string, direction: Direction, rows: readonly Case[]];
+type Table = readonly [subject: string, direction: Direction, rows: readonly ParserCase[]];
 
 const tables: readonly Table[] = [
   ["request lines", "requests", requestLines],
   ["targets and hosts", "requests", targets],
   ["header lines", "requests", headerLines],
-  ["lengths", "requests", lengths],
+  ["lengths", "requests", contentLengths],
   ["transfer codings", "requests", codings],
   ["Connection headers", "requests", connections],
   ["chunks", "requests", chunks],
@@ -28,7 +28,7 @@ const tables: readonly Table[] = [
   ["messages at the limits", "requests", limits],
   ["status lines", "responses", statusLines],
   ["bodies of responses", "responses", responseBodies],
-  ["headers of responses", "responses", responseHeaders],
+  ["headers of responses", "responses", responseHeaderCases],
 ];
 
 for (const [subject, direction, rows] of tables) {
@@ -49,11 +49,11 @@ for (const [subject, direction, rows] of tables) {
   });
 }
 
-function check(reading: Reading, expected: Case["expect"]): void {
+function check(reading: Reading, expected: ParserCase["expect"]): void {
   if (expected === "more") assert.deepEqual([reading.ending, reading.fault], ["more", null]);
   else if (typeof expected === "string") assert.deepEqual([reading.ending, reading.fault], ["refused", expected]);
   else {
-    const messages: readonly Partial<Message>[] = Array.isArray(expected) ? expected : [expected];
+    const messages: readonly Partial<ParsedMessage>[] = Array.isArray(expected) ? expected : [expected];
     assert.equal(reading.fault, null);
     assert.notEqual(reading.ending, "more");
     assert.partialDeepStrictEqual(reading.messages, messages);

@@ -12,10 +12,10 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
 import { freePort, listens, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
-import { type Authority, type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
+import { type KeyPair, makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "../../bench/proxy/nginx.ts";
-import { outcomeOf, readResources } from "../../golden/outcome.ts";
+import { goldenOutcome, readResources } from "../../golden/outcome.ts";
 import { headers } from "./nginx.ts";
 import { backendResources } from "./resources.ts";
 
@@ -29,11 +29,11 @@ const [authority, stranger, web] = [
 ];
 const intermediate = await authority.delegate("intermediate");
 const second = await intermediate.delegate("second");
-const client = (issuer: Authority, options: { readonly notAfter?: Date } = {}) =>
+const client = (issuer: TestAuthority, options: { readonly notAfter?: Date } = {}) =>
   issuer.issue({ name: "machine", organizations: ["Shop"], usage: "client", ...options });
 
 /** A client certificate followed by the intermediate certificates that the client sends. */
-const chained = (pair: KeyPair, ...above: readonly Authority[]): KeyPair => ({
+const chained = (pair: KeyPair, ...above: readonly TestAuthority[]): KeyPair => ({
   ...pair,
   certificate: [pair.certificate, ...above.map(({ certificate }) => certificate)].join("\n"),
 });
@@ -177,7 +177,7 @@ async function startSluice() {
     ...secret,
   }));
   const resources = [...ingresses, ...secrets, ...backendResources("up", [upstream])];
-  const { document } = outcomeOf(readResources(resources.map((one) => JSON.stringify(one)).join("\n---\n")));
+  const { document } = goldenOutcome(readResources(resources.map((one) => JSON.stringify(one)).join("\n---\n")));
   const file = join(folder.path, "sluice.json");
   writeFileSync(file, JSON.stringify(document));
   const port = await freePort();

@@ -10,25 +10,25 @@ import { after, describe, test } from "node:test";
 import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
 import { root } from "../../../tools/check/source-files.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { send } from "../engine/client.ts";
+import { sendRequest } from "../engine/client.ts";
 import { startNginx } from "./nginx.ts";
-import { files } from "./objects.ts";
-import { documentOf } from "./resources.ts";
-import type { Exchange, Expected, Values } from "./row.ts";
+import { nginxFiles } from "./objects.ts";
+import { documentOfIngresses } from "./resources.ts";
+import type { Expected, ExpectedValues, IngressRequest } from "./row.ts";
 import { rows as all } from "./rows/index.ts";
-import { startServers } from "./servers.ts";
+import { startIngressServers } from "./servers.ts";
 
 const rows = all.map((row, index) => [`row${index + 1}.example`, row] as const);
 
 const folder = temporaryFolder("ingress");
 after(() => folder.remove());
-const servers = await startServers();
+const servers = await startIngressServers();
 after(() => servers.close());
 
-const nginx = await startNginx({ rows, servers, folder: join(folder.path, "nginx"), files });
+const nginx = await startNginx({ rows, servers, folder: join(folder.path, "nginx"), files: nginxFiles });
 after(() => nginx.process.stop());
 
-const { document, events } = documentOf(rows, servers);
+const { document, events } = documentOfIngresses(rows, servers);
 const file = join(folder.path, "sluice.json");
 writeFileSync(file, JSON.stringify(document));
 const gateway = await startFileNode({ file, env: { SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8", SLUICE_WORKERS: "1" } });
@@ -53,11 +53,11 @@ test("the documentation states every difference between nginx and Sluice", () =>
 });
 
 const proxies = [
-  { name: "nginx", port: nginx.port, expectedOf: (exchange: Exchange): Expected => exchange },
+  { name: "nginx", port: nginx.port, expectedOf: (exchange: IngressRequest): Expected => exchange },
   {
     name: "Sluice",
     port: gateway.proxy,
-    expectedOf: (exchange: Exchange): Expected => ({ ...exchange, ...exchange.sluice }),
+    expectedOf: (exchange: IngressRequest): Expected => ({ ...exchange, ...exchange.sluice }),
   },
 ];
 
@@ -81,7 +81,11 @@ interface ComparedWith {
 }
 
 /** Sends the request. Resolves to the differences between the expected and the observed, as sentences. */
-async function differencesOf(port: number, exchange: Exchange, { host, expected }: ComparedWith): Promise<string[]> {
+async function differencesOf(
+  port: number,
+  exchange: IngressRequest,
+  { host, expected }: ComparedWith,
+): Promise<string[]> {
   const { send: line, host: asked = "HOST", with: headers = {}, body, chunked = false } = exchange;
   const [method = "", path = ""] = line.split(" ");
   const length = chunked ? ["Transfer-Encoding", "chunked"] : ["Content-Length", `${body}`];
@@ -92,7 +96,7 @@ async function differencesOf(port: number, exchange: Exchange, { host, expected 
   ];
   servers.take();
   const content = body === undefined ? {} : { body: Buffer.alloc(body, "x") };
-  const response = await send(port, { method, path, headers: list, ...content });
+  const response = await sendRequest(port, { method, path, headers: list, ...content });
   const requests = servers.take();
   const received = requests.flatMap(({ server, target }) => [server, target]);
   const found = expected.is.endsWith(" *") ? `${response.status} *` : [response.status, ...received].join(" ");
@@ -109,7 +113,7 @@ async function differencesOf(port: number, exchange: Exchange, { host, expected 
   ];
 }
 
-function differingHeaders(found: IncomingHttpHeaders, wanted: Values, host: string): string[] {
+function differingHeaders(found: IncomingHttpHeaders, wanted: ExpectedValues, host: string): string[] {
   return Object.entries(wanted).flatMap(([name, value]) => {
     const given = found[name];
     const text = given === undefined ? null : [given].flat().join("; ");

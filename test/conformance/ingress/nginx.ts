@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort, listens, type Process, startProcess } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "../../bench/proxy/nginx.ts";
-import type { Row } from "./row.ts";
+import type { IngressRow } from "./row.ts";
 import type { Servers } from "./servers.ts";
 
 /** The headers of every location (ingress-nginx, template nginx.tmpl). A location with others has to repeat them. */
@@ -50,7 +50,7 @@ export const authLocation = (url: string, more = ""): string => `
   }`;
 
 export interface NginxOptions {
-  readonly rows: readonly (readonly [host: string, Row])[];
+  readonly rows: readonly (readonly [host: string, IngressRow])[];
   readonly servers: Servers;
   /** A folder for nginx' files. */
   readonly folder: string;

@@ -17,15 +17,15 @@ export const hashes = {
 const lines = Object.entries(hashes).map(([user, hash]) => `${user}:${hash}`);
 
 /** Files for nginx, in FOLDER. */
-export const files = {
+export const nginxFiles = {
   users: `# comment\nalice:${hashes.apr1}:more\nalice:${hashes.clear}\nempty:\n`,
   hashes: `${lines.join("\n")}\n`,
   "user-map": `alice:${hashes.sha512}\nbob:${hashes.apr1}\n`,
 };
 
 export const secrets = {
-  users: { auth: files.users },
-  hashes: { auth: files.hashes },
+  users: { auth: nginxFiles.users },
+  hashes: { auth: nginxFiles.hashes },
   "user-map": { alice: hashes.sha512, bob: hashes.apr1 },
 };
 

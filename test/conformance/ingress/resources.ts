@@ -1,8 +1,8 @@
 /** The Ingresses of all rows as resources, and the document that the operator makes of them. */
 import type { Document } from "@sluice/model";
-import { outcomeOf, readResources } from "../../golden/outcome.ts";
+import { goldenOutcome, readResources } from "../../golden/outcome.ts";
 import { configMaps, secrets } from "./objects.ts";
-import type { IngressNotation, Row } from "./row.ts";
+import type { IngressNotation, IngressRow } from "./row.ts";
 import type { Servers } from "./servers.ts";
 
 const PREFIX = "nginx.ingress.kubernetes.io/";
@@ -62,8 +62,8 @@ const objects = [
 ].map((object) => ({ apiVersion: "v1", ...object }));
 
 /** The document, and the Events of the Ingresses. */
-export function documentOf(
-  rows: readonly (readonly [host: string, Row])[],
+export function documentOfIngresses(
+  rows: readonly (readonly [host: string, IngressRow])[],
   { backends }: Pick<Servers, "backends">,
 ): { readonly document: Document; readonly events: readonly string[] } {
   const withAddresses = (text: string): string =>
@@ -77,7 +77,7 @@ export function documentOf(
     }),
   );
   const others = [...Object.entries(backends).flatMap(([name, ports]) => backendResources(name, ports)), ...objects];
-  const { document, events } = outcomeOf(
+  const { document, events } = goldenOutcome(
     readResources([...ingresses, ...others.map((one) => JSON.stringify(one))].join("\n---\n")),
   );
   return { document, events: [...events.values()].flat() };

@@ -1,6 +1,6 @@
 /** A row of the suite: Ingresses, the configuration of nginx for them, and requests with the expected responses. */
 
-export interface Row {
+export interface IngressRow {
   /** The behavior as a sentence. */
   readonly title: string;
   readonly ingresses: readonly IngressNotation[];
@@ -13,7 +13,7 @@ export interface Row {
   readonly http?: string;
   /** Texts of the Events of the Ingresses. Default: none. */
   readonly events?: readonly string[];
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly IngressRequest[];
 }
 
 /** HOST in a text stands for the row's host, which no other row uses. */
@@ -28,18 +28,18 @@ export interface IngressNotation {
   readonly defaultBackend?: string;
 }
 
-export type Values = Readonly<Record<string, string | RegExp | null>>;
+export type ExpectedValues = Readonly<Record<string, string | RegExp | null>>;
 
 export interface Expected {
   /** The status, then each server that received the request, with its target: `200 auth /verify up /foo`. */
   readonly is: string;
   /** Headers of the response; null: absent. */
-  readonly headers?: Values;
+  readonly headers?: ExpectedValues;
   /** Headers that a server received, by the server's name. */
-  readonly received?: Readonly<Record<string, Values>>;
+  readonly received?: Readonly<Record<string, ExpectedValues>>;
 }
 
-export interface Exchange extends Expected {
+export interface IngressRequest extends Expected {
   /** `GET /path`. */
   readonly send: string;
   /** Default HOST; null: no Host header. */

@@ -58,7 +58,7 @@ export interface Servers {
   close(): Promise<void>;
 }
 
-export async function startServers(): Promise<Servers> {
+export async function startIngressServers(): Promise<Servers> {
   let requests: ReceivedRequest[] = [];
   const started: Server[] = [];
   // Nothing listens there.

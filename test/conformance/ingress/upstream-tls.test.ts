@@ -15,8 +15,8 @@ import { freePort, listens, startProcess, temporaryFolder } from "../../../tools
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "../../bench/proxy/nginx.ts";
-import { outcomeOf, readResources } from "../../golden/outcome.ts";
-import { send } from "../engine/client.ts";
+import { goldenOutcome, readResources } from "../../golden/outcome.ts";
+import { sendRequest } from "../engine/client.ts";
 import { backendResources } from "./resources.ts";
 
 const folder = temporaryFolder("upstream-tls");
@@ -168,7 +168,7 @@ async function startSluice() {
   }).map(([name, stringData]) => ({ apiVersion: "v1", kind: "Secret", metadata: { ...metadata, name }, stringData }));
   const backends = Object.entries(ports).flatMap(([name, port]) => backendResources(name, [port]));
   const resources = [...ingresses, ...secrets, ...backends].map((one) => JSON.stringify(one));
-  const { document, events } = outcomeOf(readResources(resources.join("\n---\n")));
+  const { document, events } = goldenOutcome(readResources(resources.join("\n---\n")));
   assert.deepEqual([...events.values()].flat(), []);
   const file = join(folder.path, "sluice.json");
   writeFileSync(file, JSON.stringify(document));
@@ -181,7 +181,11 @@ for (const [name, { port }] of Object.entries({ nginx, Sluice: sluice })) {
   describe(name, () => {
     for (const [index, { annotations, upstream = "up", outcome, sluice: own = outcome }] of locations.entries()) {
       test(`verifies the upstream ${upstream} with ${JSON.stringify(annotations)}`, async () => {
-        const { status, body } = await send(port, { method: "GET", path: "/", headers: ["Host", hostOf(index)] });
+        const { status, body } = await sendRequest(port, {
+          method: "GET",
+          path: "/",
+          headers: ["Host", hostOf(index)],
+        });
         const found = status === 200 ? `200 ${body}` : `${status}`;
         assert.equal(found, name === "nginx" ? outcome : own);
       });

@@ -21,7 +21,7 @@ import { callNodes } from "../../../gateway/src/stores/database/call-nodes.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import type { Write } from "../../../gateway/src/stores/store.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { type Subject, sourceSuite } from "./suite.ts";
+import { sourceSuite, type TestedSource } from "./suite.ts";
 
 const silent = pino({ level: "silent" });
 
@@ -41,14 +41,14 @@ function service(name: string): Entities["services"] {
 const create = (name: string): Write => ({ op: "create", collection: "services", entity: service(name) });
 
 /** Empties the database, writes the service `first`, and returns a source on it. `offer` writes through a store. */
-async function subjectOf(database: Database): Promise<Subject> {
+async function subjectOf(database: Database): Promise<TestedSource> {
   await empty(database);
   const store = createDatabaseStore(database, async () => null);
   const names = async () => {
     const { entities } = await store.list("services", { size: 1000 });
     return entities.map(({ name, id }) => ({ name, id }));
   };
-  const offer: Subject["offer"] = async (wanted, { broken = false } = {}) => {
+  const offer: TestedSource["offer"] = async (wanted, { broken = false } = {}) => {
     const there = await names();
     const gone = there.filter(({ name }) => !wanted.includes(name ?? ""));
     const fresh = wanted.filter((name) => !there.some((one) => one.name === name));

@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { createFileSource } from "../../../gateway/src/sources/file/file-source.ts";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { documentOf, sourceSuite } from "./suite.ts";
+import { documentWithRoutes, sourceSuite } from "./suite.ts";
 
 const silent = pino({ level: "silent" });
 
@@ -21,13 +21,13 @@ sourceSuite({
       writeFileSync(`${file}.new`, text);
       renameSync(`${file}.new`, file);
     };
-    write(JSON.stringify(documentOf(["first"])));
+    write(JSON.stringify(documentWithRoutes(["first"])));
     const source = createFileSource({ file, log: silent, interval: 20 });
     let lastFailure: string | null = null;
     return {
       source,
       async offer(names, { broken = false } = {}) {
-        write(JSON.stringify(documentOf(names, broken)));
+        write(JSON.stringify(documentWithRoutes(names, broken)));
         if (!broken) return;
         await waitFor(() => source.failure() !== lastFailure, { what: "the error to be reported" });
         lastFailure = source.failure();

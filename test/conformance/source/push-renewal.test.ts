@@ -10,9 +10,9 @@ import { Agent, request } from "undici";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createPushSource } from "../../../gateway/src/sources/push/push-source.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { type Authority, makeAuthority } from "../../../tools/programs/certificates.ts";
+import { makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
 
-const bundle = (authorities: readonly Authority[]) =>
+const bundle = (authorities: readonly TestAuthority[]) =>
   authorities.map(({ certificate }) => `${certificate.trim()}\n`).join("");
 
 /** Starts a push source with writable certificate files. Returns functions that use it, and the lines of its log. */
@@ -20,7 +20,7 @@ async function scene(t: TestContext) {
   const folder = temporaryFolder("push-renewal");
   const files = { cert: join(folder.path, "crt"), key: join(folder.path, "key"), ca: join(folder.path, "ca") };
   /** Writes a server certificate that the first authority signed, and a CA file with all of the authorities. */
-  async function write([first, ...others]: readonly [Authority, ...Authority[]]): Promise<void> {
+  async function write([first, ...others]: readonly [TestAuthority, ...TestAuthority[]]): Promise<void> {
     const { certificate, key } = await first.issue({ name: "node", sans: ["node"], usage: "server" });
     writeFileSync(files.ca, bundle([first, ...others]));
     writeFileSync(files.cert, certificate);
@@ -43,7 +43,7 @@ async function scene(t: TestContext) {
   const { port } = source.address();
 
   /** An operator that trusts both authorities, with a client certificate that the given authority signed. */
-  async function operatorOf(authority: Authority) {
+  async function operatorOf(authority: TestAuthority) {
     const sans = ["sluice-operator"];
     const { certificate: cert, key } = await authority.issue({ name: "sluice-operator", sans, usage: "client" });
     const ca = bundle([one, other]);
@@ -96,7 +96,7 @@ test("during a rotation of the authority no request fails, and afterwards only o
   const { write, one, other, operatorOf, renewed } = await scene(t);
   const [old, next] = [await operatorOf(one), await operatorOf(other)];
   await assert.rejects(next.ask(), "an unknown authority");
-  const steps: readonly (readonly [Authority, ...Authority[]])[] = [[one, other], [other, one], [other]];
+  const steps: readonly (readonly [TestAuthority, ...TestAuthority[]])[] = [[one, other], [other, one], [other]];
   for (const [index, authorities] of steps.entries()) {
     // An operator that the node trusts before and after the step: the old authority's operator in the first step, and
     // the new authority's operator in the other steps.

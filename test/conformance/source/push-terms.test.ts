@@ -7,7 +7,7 @@ import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createPushSource, type PushSourceOptions } from "../../../gateway/src/sources/push/push-source.ts";
 import { createSnapshotJournal } from "../../../gateway/src/sources/push/snapshot-journal.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { documentOf } from "./suite.ts";
+import { documentWithRoutes } from "./suite.ts";
 
 const token = "t0ken";
 const folder = temporaryFolder("push-terms");
@@ -41,7 +41,7 @@ async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) 
         const response = await fetch(url, {
           method: "PUT",
           headers,
-          body: JSON.stringify({ term, revision, document: documentOf(names) }),
+          body: JSON.stringify({ term, revision, document: documentWithRoutes(names) }),
         });
         return [response.status, (await response.json()) as NodeReport & PushRefused];
       },

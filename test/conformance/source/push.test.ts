@@ -11,7 +11,7 @@ import {
   type PushSourceOptions,
 } from "../../../gateway/src/sources/push/push-source.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { documentOf, sourceSuite } from "./suite.ts";
+import { documentWithRoutes, sourceSuite } from "./suite.ts";
 
 const listen = { host: "127.0.0.1", port: 0 };
 const token = "t0ken";
@@ -29,7 +29,7 @@ sourceSuite({
         const response = await fetch(base(source), {
           method: "PUT",
           headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-          body: JSON.stringify({ revision, document: documentOf(names, broken) }),
+          body: JSON.stringify({ revision, document: documentWithRoutes(names, broken) }),
         });
         assert.equal(response.status, broken ? 400 : 200);
       },
@@ -74,7 +74,7 @@ for (const [what, headers] of [
 ] as const)
   test(`a push with ${what} is refused with 401`, () =>
     withSource({ token }, async (source) => {
-      const response = await send(source, "PUT", { revision: 1, document: documentOf(["a"]) }, headers);
+      const response = await send(source, "PUT", { revision: 1, document: documentWithRoutes(["a"]) }, headers);
       assert.equal(response.status, 401);
       assert.match(((await response.json()) as { message: string }).message, /^not the operator: /);
     }));
@@ -117,7 +117,7 @@ for (const [what, body, headers, status] of [
 
 test("a change is accepted if the node has the hash on which it is based, and the response has the new hash and revision", () =>
   withSource({ token }, async (source) => {
-    const first = (await (await send(source, "PUT", { revision: 4, document: documentOf(["a"]) })).json()) as {
+    const first = (await (await send(source, "PUT", { revision: 4, document: documentWithRoutes(["a"]) })).json()) as {
       hash: string;
     };
     const change = { put: { services: [{ name: "b", host: "up.test" }] }, remove: {} };
@@ -126,7 +126,9 @@ test("a change is accepted if the node has the hash on which it is based, and th
     const { hash, revision } = (await second.json()) as { hash: string; revision: number };
     assert.equal(revision, 5);
     assert.notEqual(hash, first.hash);
-    const whole = (await (await send(source, "PUT", { revision: 6, document: documentOf(["b", "a"]) })).json()) as {
+    const whole = (await (
+      await send(source, "PUT", { revision: 6, document: documentWithRoutes(["b", "a"]) })
+    ).json()) as {
       hash: string;
     };
     assert.equal(whole.hash, hash, "equal content has an equal hash, whether a document or a change brings it");
@@ -134,7 +136,7 @@ test("a change is accepted if the node has the hash on which it is based, and th
 
 test("a change that is based on another hash is answered 409 with the node's revision", () =>
   withSource({ token }, async (source) => {
-    await send(source, "PUT", { revision: 1, document: documentOf(["a"]) });
+    await send(source, "PUT", { revision: 1, document: documentWithRoutes(["a"]) });
     const response = await send(source, "PATCH", { revision: 2, base: "other", change: { put: {}, remove: {} } });
     assert.equal(response.status, 409);
     assert.equal(((await response.json()) as { revision: number }).revision, 1);
@@ -142,7 +144,7 @@ test("a change that is based on another hash is answered 409 with the node's rev
 
 test("a refused document is answered with its violations", () =>
   withSource({ token }, async (source) => {
-    const response = await send(source, "PUT", { revision: 1, document: documentOf(["a", "b"], true) });
+    const response = await send(source, "PUT", { revision: 1, document: documentWithRoutes(["a", "b"], true) });
     const { violations } = (await response.json()) as { violations: { path: unknown[]; message: string }[] };
     assert.deepEqual(
       violations.map(({ path, message }) => [path.join("."), message]),
@@ -221,7 +223,7 @@ for (const [what, method, path, headers, body, status] of strange)
       const response = await fetch(url, sent);
       assert.equal(response.status, status);
       assert.equal(typeof ((await response.json()) as { message: unknown }).message, "string");
-      assert.equal((await send(source, "PUT", { revision: 1, document: documentOf(["a"]) })).status, 200);
+      assert.equal((await send(source, "PUT", { revision: 1, document: documentWithRoutes(["a"]) })).status, 200);
     }));
 
 test("a body of unknown length is refused once it exceeds the limit", () =>
@@ -244,7 +246,7 @@ test("a valid document that an internal error rejects is answered 500 with the r
   };
   await source.start(createIntake({ node: "n", version: "1", serve }));
   try {
-    const response = await send(source, "PUT", { revision: 1, document: documentOf(["a"]) });
+    const response = await send(source, "PUT", { revision: 1, document: documentWithRoutes(["a"]) });
     assert.deepEqual([response.status, await response.json()], [500, { message: "cannot be compiled" }]);
   } finally {
     await source.stop();
@@ -295,7 +297,7 @@ test("with mutual TLS only the operator's certificate is accepted", async () => 
 });
 
 const zip = (text: string) => new Uint8Array(gzipSync(text));
-const good = JSON.stringify({ revision: 1, document: documentOf(["a"]) });
+const good = JSON.stringify({ revision: 1, document: documentWithRoutes(["a"]) });
 for (const [what, coding, body, status] of [
   ["gzipped", "gzip", zip(good), 200],
   ["gzipped but not JSON", "gzip", zip("{"), 400],

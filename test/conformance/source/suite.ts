@@ -7,7 +7,7 @@ import type { Source } from "../../../gateway/src/sources/source.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 
 /** A source under test, with control over its input. */
-export interface Subject {
+export interface TestedSource {
   readonly source: Source;
   /** Makes a document available: services with these names; `broken` adds an error. */
   offer(names: readonly string[], options?: { readonly broken?: boolean }): Promise<void>;
@@ -17,18 +17,18 @@ export interface Subject {
 export interface SubjectFactory {
   readonly name: string;
   /** A source on new input. A push source has no document before `offer`; other sources have the service `first`. */
-  create(): Promise<Subject>;
+  create(): Promise<TestedSource>;
 }
 
 /** The document that `offer` makes available. */
-export const documentOf = (names: readonly string[], broken = false) => ({
+export const documentWithRoutes = (names: readonly string[], broken = false) => ({
   _format_version: "3.0",
   services: names.map((name) => ({ name, ...(broken ? { host: "up.test", port: "no" } : { host: "up.test" }) })),
 });
 
 export function sourceSuite({ name, create }: SubjectFactory): void {
   async function withSubject(
-    body: (subject: Subject, seen: { served: string[][]; state(): NodeReport }) => Promise<void>,
+    body: (subject: TestedSource, seen: { served: string[][]; state(): NodeReport }) => Promise<void>,
   ): Promise<void> {
     const subject = await create();
     const served: string[][] = [];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Conflict, createClusterStateBackend, createLeaseStore } from "@sluice/crds";
 import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
-import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { stateBackendSuite } from "./suite.ts";
 
@@ -17,7 +17,7 @@ stateBackendSuite({
 
 test("cluster: the operator's account may save and read state in its own objects, and may read no other Secret", async () => {
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
-  const options = { kubeconfig: await plane.kubeconfigFor(users.operator), namespace: "default" };
+  const options = { kubeconfig: await plane.kubeconfigFor(clusterUsers.operator), namespace: "default" };
   const store = createClusterStateBackend({ ...options, name: "sluice-operator-document" });
   const other = createClusterStateBackend({ ...options, name: "another" });
   try {
@@ -34,7 +34,7 @@ test("cluster: the operator's account may save and read state in its own objects
 
 test("cluster: a Lease is written only with its latest version", async () => {
   const signal = AbortSignal.timeout(20_000);
-  const options = { kubeconfig: await plane.kubeconfigFor(users.operator), namespace: "default" };
+  const options = { kubeconfig: await plane.kubeconfigFor(clusterUsers.operator), namespace: "default" };
   const [one, other] = [0, 1].map(() => createLeaseStore({ ...options, name: "sluice-operator" }));
   assert.ok(one && other);
   try {

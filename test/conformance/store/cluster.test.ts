@@ -6,9 +6,17 @@ import type { Entities } from "@sluice/model";
 import type { Store, WriteFault } from "../../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
+import { quiet } from "../resource-client/log.ts";
 import { describeCrashes, type InjectedFaults, withFaults } from "./crashes.ts";
-import { consumer, credential, plugin, route, service, target } from "./entities.ts";
-import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
+import {
+  consumerEntity,
+  credentialEntity,
+  pluginEntity,
+  routeEntity,
+  serviceEntity,
+  targetEntity,
+} from "./entities.ts";
+import { createIn, createOpener, isRemoved, type Opener, removeFrom, replaceIn } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
 
 const crds = new URL("../../../crds/", import.meta.url);
@@ -120,7 +128,7 @@ describe("a store in a cluster with other writers", () => {
     using(async (store, { apply, get }) => {
       await apply("Consumer", "ann", { username: "ann", tags: ["a"] }, "gitops");
       const ann = await found(store, "consumers", "username", "ann");
-      assert.equal((await create(store, "keyauth_credentials", credential(ann, "one"))).fault, undefined);
+      assert.equal((await createIn(store, "keyauth_credentials", credentialEntity(ann, "one"))).fault, undefined);
       const { spec, metadata } = await get("consumers", "ann");
       assert.equal((spec.keyAuth as unknown[]).length, 1);
       const ours = (metadata.managedFields as { manager: string; fieldsV1: Record<string, object> }[]).find(
@@ -130,7 +138,7 @@ describe("a store in a cluster with other writers", () => {
       // The other manager applies again, and the key from the store stays.
       await apply("Consumer", "ann", { username: "ann", tags: ["b"] }, "gitops");
       assert.equal(((await get("consumers", "ann")).spec.keyAuth as unknown[]).length, 1);
-      assert.equal(isRemoved(await remove(store, "keyauth_credentials", { member: "key", value: "one" })), true);
+      assert.equal(isRemoved(await removeFrom(store, "keyauth_credentials", { member: "key", value: "one" })), true);
       const after = (await get("consumers", "ann")).spec;
       assert.deepEqual([after.username, after.tags, after.keyAuth], ["ann", ["b"], undefined]);
     }));
@@ -142,9 +150,9 @@ describe("a store in a cluster with other writers", () => {
       const keyAuth = [{ secretRef: { name: "bob", key: "key" } }];
       await apply("Consumer", "bob", { username: "bob", keyAuth });
       const bob = await found(store, "consumers", "username", "bob");
-      const { fault } = await create(store, "keyauth_credentials", credential(bob, "mine"));
+      const { fault } = await createIn(store, "keyauth_credentials", credentialEntity(bob, "mine"));
       assert.deepEqual(owned(fault), [{ manager: "kubectl-client-side-apply", field: ".spec.keyAuth" }]);
-      const removal = await remove(store, "keyauth_credentials", { member: "key", value: "theirs" });
+      const removal = await removeFrom(store, "keyauth_credentials", { member: "key", value: "theirs" });
       assert.deepEqual(owned(removal.fault), [{ manager: "kubectl-client-side-apply", field: ".spec.keyAuth" }]);
       assert.equal((await kubectl("get", "secrets", "-o", "name")).trim(), "secret/bob");
     }));
@@ -154,23 +162,23 @@ describe("a store in a cluster with other writers", () => {
       await apply("Service", "users", { url: "http://a", retries: 3, tags: ["a"] }, "gitops");
       const users = await found(store, "services", "name", "users");
       const ours = { ...users, read_timeout: 5 };
-      assert.equal((await replace(store, "services", ours)).fault, undefined);
+      assert.equal((await replaceIn(store, "services", ours)).fault, undefined);
       assert.deepEqual(Object.keys(fieldsOf(await get("services", "users"))), ["f:readTimeout"]);
       const changed = { ...ours, retries: 4, tags: null };
-      const { fault } = await replace(store, "services", changed);
+      const { fault } = await replaceIn(store, "services", changed);
       assert.deepEqual(owned(fault).toSorted(byField), [
         { manager: "gitops", field: ".spec.retries" },
         { manager: "gitops", field: ".spec.tags" },
       ]);
       assert.equal((await store.find("services", { id: users.id }))?.retries, 3);
-      const planned = await replace(store, "services", changed, { plan: true });
+      const planned = await replaceIn(store, "services", changed, { plan: true });
       assert.equal(planned.fault?.kind, "owned");
-      assert.equal((await replace(store, "services", changed, { force: true })).fault, undefined);
+      assert.equal((await replaceIn(store, "services", changed, { force: true })).fault, undefined);
       const now = await store.find("services", { id: users.id });
       assert.deepEqual([now?.retries, now?.tags, now?.read_timeout, now?.host], [4, null, 5, "a"]);
       assert.deepEqual(Object.keys(fieldsOf(await get("services", "users"))).sort(), ["f:readTimeout", "f:retries"]);
       // The store can remove fields that it owns.
-      assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
+      assert.equal((await replaceIn(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
   test("adds a target beside another manager's target and core Services, refuses to change that target, and removes it only by force", () =>
@@ -179,17 +187,17 @@ describe("a store in a cluster with other writers", () => {
       const backendRefs = [{ name: "core", port: 80, weight: 10 }];
       await apply("Upstream", "pool", { name: "pool.example", targets, backendRefs }, "gitops");
       const pool = await found(store, "upstreams", "name", "pool.example");
-      const added = target(pool, "10.0.0.2:80");
-      assert.equal((await create(store, "targets", added)).fault, undefined);
+      const added = targetEntity(pool, "10.0.0.2:80");
+      assert.equal((await createIn(store, "targets", added)).fault, undefined);
       assert.deepEqual(Object.keys(fieldsOf(await get("upstreams", "pool"))), ["f:targets"]);
       assert.deepEqual((await get("upstreams", "pool")).spec.backendRefs, backendRefs);
       const theirs = (await store.list("targets", { size: 9 })).entities.find(({ weight }) => weight === 5);
       assert.ok(theirs);
-      const { fault } = await replace(store, "targets", { ...theirs, weight: 6 });
+      const { fault } = await replaceIn(store, "targets", { ...theirs, weight: 6 });
       assert.deepEqual(owned(fault), [{ manager: "gitops", field: '.spec.targets[target="10.0.0.1:80"].weight' }]);
-      const removal = await remove(store, "targets", { id: theirs.id });
+      const removal = await removeFrom(store, "targets", { id: theirs.id });
       assert.ok(owned(removal.fault).length > 0);
-      assert.equal((await remove(store, "targets", { id: theirs.id }, { force: true })).fault, undefined);
+      assert.equal((await removeFrom(store, "targets", { id: theirs.id }, { force: true })).fault, undefined);
       assert.deepEqual(
         (await store.list("targets", { size: 9 })).entities.map(({ id }) => id),
         [added.id],
@@ -205,7 +213,7 @@ describe("a store in a cluster with other writers", () => {
       await apply("Service", "users", { backendRef: { name: "core", port: 80 }, tags: ["a"] }, "gitops");
       const users = await found(store, "services", "name", "users");
       const elsewhere = { ...users, host: "elsewhere.example", port: 81, tags: null };
-      const refused = await replace(store, "services", elsewhere);
+      const refused = await replaceIn(store, "services", elsewhere);
       assert.deepEqual(
         owned(refused.fault)
           .map(({ field }) => field)
@@ -213,7 +221,7 @@ describe("a store in a cluster with other writers", () => {
         [".spec.backendRef.name", ".spec.backendRef.port", ".spec.tags"],
       );
       const before = await generation("services", "users");
-      assert.equal((await replace(store, "services", elsewhere, { force: true })).fault, undefined);
+      assert.equal((await replaceIn(store, "services", elsewhere, { force: true })).fault, undefined);
       const { spec, metadata } = await get("services", "users");
       assert.deepEqual(
         [spec.backendRef, spec.tags, spec.host, spec.port],
@@ -225,7 +233,7 @@ describe("a store in a cluster with other writers", () => {
       await found(store, "upstreams", "name", "pool.example");
       const [theirs] = (await store.list("targets", { size: 9 })).entities;
       const at = await generation("upstreams", "pool");
-      await remove(store, "targets", { id: theirs?.id ?? "" }, { force: true });
+      await removeFrom(store, "targets", { id: theirs?.id ?? "" }, { force: true });
       const pool = await get("upstreams", "pool");
       assert.deepEqual([pool.spec.targets, pool.metadata.generation], [undefined, at + 1]);
     }));
@@ -251,11 +259,11 @@ describe("a store in a cluster with other writers", () => {
         spec: { policyName: name, validationActions: ["Deny"] },
       };
       for (const one of [policy, binding]) await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(one));
-      const users = service("users");
+      const users = serviceEntity("users");
       await waitFor(
         async () => {
-          const { fault } = await create(store, "routes", route({ name: "probe" }));
-          if (!fault) await remove(store, "routes", { member: "name", value: "probe" });
+          const { fault } = await createIn(store, "routes", routeEntity({ name: "probe" }));
+          if (!fault) await removeFrom(store, "routes", { member: "name", value: "probe" });
           return fault;
         },
         { what: "the policy to take effect" },
@@ -264,7 +272,7 @@ describe("a store in a cluster with other writers", () => {
         index: -1,
         ...(await store.write([
           { op: "create", collection: "services", entity: users },
-          { op: "create", collection: "routes", entity: route({ service: { id: users.id } }) },
+          { op: "create", collection: "routes", entity: routeEntity({ service: { id: users.id } }) },
         ])),
       };
       assert.match(JSON.stringify(fault), /no routes here/);
@@ -276,12 +284,12 @@ describe("a store in a cluster with other writers", () => {
     using(async (store, { apply, kubectl }) => {
       await apply("Service", "users", { url: "http://a" }, "gitops");
       const users = await found(store, "services", "name", "users");
-      const ours = plugin("cors", { service: { id: users.id } });
-      assert.equal((await create(store, "plugins", ours)).fault, undefined);
-      const { fault } = await remove(store, "services", { id: users.id });
+      const ours = pluginEntity("cors", { service: { id: users.id } });
+      assert.equal((await createIn(store, "plugins", ours)).fault, undefined);
+      const { fault } = await removeFrom(store, "services", { id: users.id });
       assert.deepEqual(owned(fault), [{ manager: "gitops", field: ".spec" }]);
       assert.ok(await store.find("plugins", { id: ours.id }), "nothing is removed before all owners were checked");
-      assert.equal(isRemoved(await remove(store, "services", { id: users.id }, { force: true })), true);
+      assert.equal(isRemoved(await removeFrom(store, "services", { id: users.id }, { force: true })), true);
       assert.equal((await kubectl("get", "services.sluice.dev,plugins.sluice.dev", "-o", "name")).trim(), "");
     }));
 
@@ -292,7 +300,7 @@ describe("a store in a cluster with other writers", () => {
       await sync("Service", "users", git);
       const users = await found(store, "services", "name", "users");
       const ours = { ...users, retries: 5, read_timeout: 7 };
-      assert.equal((await replace(store, "services", ours, { force: true })).fault, undefined);
+      assert.equal((await replaceIn(store, "services", ours, { force: true })).fault, undefined);
       await sync("Service", "users", git);
       const synced = (await get("services", "users")).spec;
       assert.deepEqual([synced.retries, synced.readTimeout], [3, 7]);
@@ -303,7 +311,7 @@ describe("a store in a cluster with other writers", () => {
       await sync("Upstream", "pool", pool);
       await found(store, "upstreams", "name", "pool.example");
       const [one] = (await store.list("targets", { size: 9 })).entities;
-      assert.equal((await replace(store, "targets", { ...(one ?? assert.fail()), weight: 9 })).fault, undefined);
+      assert.equal((await replaceIn(store, "targets", { ...(one ?? assert.fail()), weight: 9 })).fault, undefined);
       await sync("Upstream", "pool", pool);
       const weights = ((await get("upstreams", "pool")).spec.targets as { weight?: number }[]).map(
         ({ weight }) => weight,
@@ -319,22 +327,22 @@ describe("a store in a cluster with other writers", () => {
 
   test("removes a route whose service was removed, so that the route's name is free again", () =>
     using(async (store, { kubectl }) => {
-      const users = service("users");
-      await create(store, "services", users);
-      const made = () => create(store, "routes", route({ name: "web", service: { id: users.id } }));
+      const users = serviceEntity("users");
+      await createIn(store, "services", users);
+      const made = () => createIn(store, "routes", routeEntity({ name: "web", service: { id: users.id } }));
       assert.equal((await made()).fault, undefined);
       await kubectl("delete", "services.sluice.dev", "--all");
       const web = { member: "name", value: "web" };
       await waitFor(async () => (await store.find("routes", web)) === null, { what: "the route to become invalid" });
-      assert.equal(isRemoved(await remove(store, "routes", web)), true);
-      await create(store, "services", users);
+      assert.equal(isRemoved(await removeFrom(store, "routes", web)), true);
+      await createIn(store, "services", users);
       assert.equal((await made()).fault, undefined);
     }));
 
   test("adds keys to a consumer while another writer keeps annotating the consumer's resource", () =>
     using(async (store, { kubectl }) => {
-      const bob = consumer("bob");
-      await create(store, "consumers", bob);
+      const bob = consumerEntity("bob");
+      await createIn(store, "consumers", bob);
       const [name = ""] = (
         await kubectl("get", "consumers.sluice.dev", "-o", "jsonpath={.items[*].metadata.name}")
       ).split(" ");
@@ -344,7 +352,7 @@ describe("a store in a cluster with other writers", () => {
           await kubectl("annotate", "--overwrite", "consumers.sluice.dev", name, `example.com/count=${count}`);
       })();
       for (let count = 0; count < 5; count++) {
-        const { fault } = await create(store, "keyauth_credentials", credential(bob, `key-${count}`));
+        const { fault } = await createIn(store, "keyauth_credentials", credentialEntity(bob, `key-${count}`));
         assert.equal(fault, undefined);
       }
       writing = false;

@@ -5,8 +5,16 @@ import { batchMark, isManaged, type Kind, Rejected, type Resource, type Resource
 import type { Entity } from "@sluice/model";
 import type { Write } from "../../../gateway/src/stores/store.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { certificate, consumer, credential, plugin, route, service, sni } from "./entities.ts";
-import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
+import {
+  certificateEntity,
+  consumerEntity,
+  credentialEntity,
+  pluginEntity,
+  routeEntity,
+  serviceEntity,
+  sniEntity,
+} from "./entities.ts";
+import { createIn, isRemoved, type Opener, removeFrom, replaceIn } from "./resource-store.ts";
 
 export interface InjectedFaults {
   /**
@@ -109,12 +117,12 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
     test("leaves no Secret behind when the consumer's resource is refused", () =>
       using(async (holder) => {
         const store = holder.open();
-        const bob = consumer("bob");
-        await create(store, "consumers", bob);
+        const bob = consumerEntity("bob");
+        await createIn(store, "consumers", bob);
         holder.faults.before = ({ kind }) => {
           if (kind === "Consumer") throw new Rejected("no consumers today");
         };
-        const { fault } = await create(store, "keyauth_credentials", credential(bob, "secret"));
+        const { fault } = await createIn(store, "keyauth_credentials", credentialEntity(bob, "secret"));
         assert.deepEqual(fault, {
           kind: "invalid",
           violations: [{ path: ["@entity"], message: "no consumers today" }],
@@ -125,10 +133,10 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
     test("undoes a batch if one of its writes is refused, and reports the refused write", () =>
       using(async (holder, all) => {
         const store = holder.open();
-        const users = service("users", { tags: ["before"] });
-        const gone = service("gone");
+        const users = serviceEntity("users", { tags: ["before"] });
+        const gone = serviceEntity("gone");
         await store.write([write("create", "services", users), write("create", "services", gone)]);
-        const web = route({ name: "web", service: { id: users.id } });
+        const web = routeEntity({ name: "web", service: { id: users.id } });
         holder.faults.before = ({ kind }) => {
           if (kind === "Plugin") throw new Rejected("no plugins today");
         };
@@ -139,7 +147,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
             write("replace", "services", { ...users, tags: ["after"] }),
             { op: "remove", collection: "services", by: { id: gone.id } },
             write("create", "routes", web),
-            write("create", "plugins", plugin("cors", { route: { id: web.id } })),
+            write("create", "plugins", pluginEntity("cors", { route: { id: web.id } })),
           ])),
         };
         assert.deepEqual([fault?.kind, index], ["invalid", 3]);
@@ -158,14 +166,14 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
     test("undoes the incomplete batch of a writer that died", () =>
       using(async (holder, all) => {
         const store = holder.open();
-        const users = service("users", { tags: ["before"] });
-        await create(store, "services", users);
+        const users = serviceEntity("users", { tags: ["before"] });
+        await createIn(store, "services", users);
         let writes = 0;
         holder.faults.before = () => {
           if (++writes > 3) throw new Died();
         };
         const routes = Array.from({ length: 6 }, (_, index) =>
-          write("create", "routes", route({ name: `r${index}`, service: { id: users.id } })),
+          write("create", "routes", routeEntity({ name: `r${index}`, service: { id: users.id } })),
         );
         const batch = [write("replace", "services", { ...users, tags: ["after"] }), ...routes];
         await assert.rejects(store.write(batch));
@@ -173,7 +181,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         holder.faults.before = undefined;
         // Another process starts and writes.
         const other = holder.open();
-        await create(other, "services", service("other"));
+        await createIn(other, "services", serviceEntity("other"));
         const left = await all();
         assert.deepEqual(
           left.map(({ kind, metadata }) => [kind, batchMark({ metadata })]),
@@ -188,17 +196,17 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
     test("undoes a failed batch before the next write, if it could not be undone immediately", () =>
       using(async (holder, all) => {
         const store = holder.open();
-        const users = service("users");
+        const users = serviceEntity("users");
         let writes = 0;
         holder.faults.before = () => {
           if (++writes > 1) throw new Died();
         };
         await assert.rejects(
-          store.write([write("create", "services", users), write("create", "services", service("people"))]),
+          store.write([write("create", "services", users), write("create", "services", serviceEntity("people"))]),
         );
         holder.faults.before = undefined;
         assert.equal((await all()).length, 1);
-        await create(store, "services", service("other"));
+        await createIn(store, "services", serviceEntity("other"));
         assert.deepEqual(
           (await store.list("services", { size: 9 })).entities.map(({ name }) => name),
           ["other"],
@@ -209,7 +217,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
       using(async (holder, all) => {
         holder.faults.isOutOfTurn = true;
         const store = holder.open();
-        await create(store, "services", service("before"));
+        await createIn(store, "services", serviceEntity("before"));
         let isHanging = false;
         const hanging = Promise.withResolvers<void>();
         holder.faults.before = async ({ resource }) => {
@@ -217,15 +225,15 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
           isHanging = true;
           await hanging.promise;
         };
-        const batch = ["a", "b", "c"].map((word) => write("create", "services", service(word)));
+        const batch = ["a", "b", "c"].map((word) => write("create", "services", serviceEntity(word)));
         const written = store.write(batch);
         await waitFor(async () => isHanging, { what: "the last call to hang" });
         holder.faults.isOutOfTurn = false;
         const other = holder.open();
-        await create(other, "services", service("other")).finally(hanging.resolve);
+        await createIn(other, "services", serviceEntity("other")).finally(hanging.resolve);
         const { fault } = await written;
         // The next writer finds no half-written batch to repair.
-        await create(holder.open(), "services", service("next"));
+        await createIn(holder.open(), "services", serviceEntity("next"));
         const names = (await all()).map(({ spec }) => String(spec?.name)).sort();
         assert.deepEqual(names, ["before", "next", "other", ...(fault ? [] : ["a", "b", "c"])].sort());
         await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), {
@@ -236,8 +244,8 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
     test("cleans up after a complete batch whose writer died before the clean-up", () =>
       using(async (holder, all) => {
         const store = holder.open();
-        const [gone, users] = [service("gone"), service("users")];
-        await create(store, "services", gone);
+        const [gone, users] = [serviceEntity("gone"), serviceEntity("users")];
+        await createIn(store, "services", gone);
         let isComplete = false;
         holder.faults.before = ({ op }) => {
           if (op === "remove" || isComplete) throw new Died();
@@ -245,7 +253,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const batch = [
           { op: "remove", collection: "services", by: { id: gone.id } } as const,
           write("create", "services", users),
-          write("create", "services", service("people")),
+          write("create", "services", serviceEntity("people")),
         ];
         const { effects } = await store.write(batch);
         isComplete = true;
@@ -257,7 +265,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         holder.faults.before = undefined;
         const other = holder.open();
         assert.equal(await other.find("services", { id: gone.id }), null);
-        await create(other, "services", service("other"));
+        await createIn(other, "services", serviceEntity("other"));
         await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), {
           what: "all batch marks to be removed",
         });
@@ -267,17 +275,17 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
     test("removes at its start the Secrets that a dead writer left behind, and no other Secrets", () =>
       using(async (holder) => {
         const store = holder.open();
-        const bob = consumer("bob");
-        await create(store, "consumers", bob);
-        await create(store, "keyauth_credentials", credential(bob, "used"));
-        const pair = await certificate();
-        await create(store, "certificates", pair);
-        await create(store, "snis", sni(pair, "a.example"));
+        const bob = consumerEntity("bob");
+        await createIn(store, "consumers", bob);
+        await createIn(store, "keyauth_credentials", credentialEntity(bob, "used"));
+        const pair = await certificateEntity();
+        await createIn(store, "certificates", pair);
+        await createIn(store, "snis", sniEntity(pair, "a.example"));
         holder.faults.before = ({ kind, op }) => {
           // Simulates kill -9 between the writes of the Secret and the Consumer, so no clean-up runs.
           if (kind === "Consumer" || op === "remove") throw new Died();
         };
-        await assert.rejects(create(store, "keyauth_credentials", credential(bob, "orphan")));
+        await assert.rejects(createIn(store, "keyauth_credentials", credentialEntity(bob, "orphan")));
         holder.faults.before = undefined;
         assert.equal((await secrets(holder)).length, 3);
         holder.open(60_000);
@@ -292,18 +300,18 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
     test("removes the Secrets of removed and replaced entities", () =>
       using(async (holder) => {
         const store = holder.open();
-        const bob = consumer("bob");
-        await create(store, "consumers", bob);
-        const key = credential(bob, "one");
-        await create(store, "keyauth_credentials", key);
-        const pair = await certificate(0);
-        await create(store, "certificates", pair);
+        const bob = consumerEntity("bob");
+        await createIn(store, "consumers", bob);
+        const key = credentialEntity(bob, "one");
+        await createIn(store, "keyauth_credentials", key);
+        const pair = await certificateEntity(0);
+        await createIn(store, "certificates", pair);
         assert.equal((await secrets(holder)).length, 2);
-        await replace(store, "keyauth_credentials", { ...key, key: "two" });
-        await replace(store, "certificates", await certificate(1, { id: pair.id }));
+        await replaceIn(store, "keyauth_credentials", { ...key, key: "two" });
+        await replaceIn(store, "certificates", await certificateEntity(1, { id: pair.id }));
         await waitFor(async () => (await secrets(holder)).length === 2, { what: "the replaced Secrets to be removed" });
-        assert.ok(isRemoved(await remove(store, "consumers", { id: bob.id })));
-        assert.ok(isRemoved(await remove(store, "certificates", { id: pair.id })));
+        assert.ok(isRemoved(await removeFrom(store, "consumers", { id: bob.id })));
+        assert.ok(isRemoved(await removeFrom(store, "certificates", { id: pair.id })));
         await waitFor(async () => (await secrets(holder)).length === 0, { what: "all Secrets to be removed" });
       }));
 
@@ -311,26 +319,26 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
       using(async (holder, all) => {
         const store = holder.open();
         const redis = { host: "redis.example", password: "hidden" };
-        const limit = plugin("rate-limiting", { config: { minute: 5, policy: "redis", redis } });
+        const limit = pluginEntity("rate-limiting", { config: { minute: 5, policy: "redis", redis } });
         const passwordOf = async () =>
           Object((await store.find("plugins", { id: limit.id }))?.config.redis).password as unknown;
-        await create(store, "plugins", limit);
+        await createIn(store, "plugins", limit);
         assert.equal(await passwordOf(), "hidden");
         assert.doesNotMatch(JSON.stringify(await all()), /hidden/);
         const [made] = await secrets(holder);
         assert.ok(made);
         // A write with the same password keeps the Secret; a different password needs a new Secret.
-        await replace(store, "plugins", { ...limit, config: { ...limit.config, minute: 6 } });
+        await replaceIn(store, "plugins", { ...limit, config: { ...limit.config, minute: 6 } });
         assert.deepEqual(
           (await secrets(holder)).map(({ metadata }) => metadata.name),
           [made.metadata.name],
         );
         const other = { ...limit.config, redis: { ...Object(limit.config.redis), password: "other" } };
-        await replace(store, "plugins", { ...limit, config: other });
+        await replaceIn(store, "plugins", { ...limit, config: other });
         assert.equal(await passwordOf(), "other");
         assert.doesNotMatch(JSON.stringify(await all()), /other/);
         const without = { ...limit.config, redis: { ...Object(limit.config.redis), password: null } };
-        await replace(store, "plugins", { ...limit, config: without });
+        await replaceIn(store, "plugins", { ...limit, config: without });
         assert.equal(await passwordOf(), null);
         await waitFor(async () => (await secrets(holder)).length === 0, { what: "the Secrets to be removed" });
       }));
@@ -339,13 +347,13 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
       using(async (holder, all) => {
         const store = holder.open();
         const config = { issuer: "https://login.test", auth_methods: ["bearer"], client_secret: ["hidden"] };
-        const login = plugin("openid-connect", { config });
-        await create(store, "plugins", login);
+        const login = pluginEntity("openid-connect", { config });
+        await createIn(store, "plugins", login);
         const secretOf = async () => (await store.find("plugins", { id: login.id }))?.config.client_secret;
         assert.deepEqual(await secretOf(), ["hidden"]);
         assert.doesNotMatch(JSON.stringify(await all()), /hidden/);
         const [made] = await secrets(holder);
-        await replace(store, "plugins", { ...login, config: { ...login.config, leeway: 5 } });
+        await replaceIn(store, "plugins", { ...login, config: { ...login.config, leeway: 5 } });
         assert.deepEqual(
           (await secrets(holder)).map(({ metadata }) => metadata.name),
           [made?.metadata.name],
@@ -359,13 +367,13 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await store.list("services", { size: 1 });
         holder.faults.lag = 200;
         for (const word of ["a", "b", "c"]) {
-          const made = service(word);
-          await create(store, "services", made);
+          const made = serviceEntity(word);
+          await createIn(store, "services", made);
           assert.equal((await store.find("services", { id: made.id }))?.name, word);
-          assert.equal((await create(store, "services", made)).fault?.kind, "primary-key");
+          assert.equal((await createIn(store, "services", made)).fault?.kind, "primary-key");
         }
-        const first = service("a");
-        await remove(store, "services", { id: first.id });
+        const first = serviceEntity("a");
+        await removeFrom(store, "services", { id: first.id });
         assert.equal(await store.find("services", { id: first.id }), null);
       }));
   });

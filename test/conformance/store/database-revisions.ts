@@ -8,8 +8,8 @@ import { deleteOldRevisions } from "../../../gateway/src/stores/database/revisio
 import type { StoreRevision } from "../../../gateway/src/stores/revisions/revisions.ts";
 import type { Store } from "../../../gateway/src/stores/store.ts";
 import { type DatabaseKeeper, useDatabase } from "./database.ts";
-import { consumer, service } from "./entities.ts";
-import { create } from "./suite.ts";
+import { consumerEntity, serviceEntity } from "./entities.ts";
+import { createWrite } from "./suite.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -29,11 +29,11 @@ export function describeDatabaseRevisions(name: string, keep: () => Promise<Data
       Number((await database.query(`select count(*)::int as number from ${table}`))[0]?.number);
 
     test("changes made with SQL, or by processes of the previous Sluice version, are recorded as revisions whose author is the database user", async () => {
-      const [one, two] = [consumer("one"), consumer("two")];
+      const [one, two] = [consumerEntity("one"), consumerEntity("two")];
       const writing = (entity: typeof one) =>
         JSON.stringify([{ op: "create", collection: "consumers", row: rowOf("consumers", entity) }]);
       await database.query("select write_all($1::jsonb)", [writing(one)]);
-      await store.write([create("consumers", two)], { author: "ann" });
+      await store.write([createWrite("consumers", two)], { author: "ann" });
       await database.script("update consumers set custom_id = username; delete from consumers where username = 'one'");
       const [sql, ann, previous] = await listed();
       const [user] = await database.query("select 'database user ' || session_user as name");
@@ -53,18 +53,20 @@ export function describeDatabaseRevisions(name: string, keep: () => Promise<Data
     test("writes of different authors that arrive during a transaction are different revisions", async () => {
       const authors = ["ann", "ann", "bob"];
       await Promise.all(
-        authors.map((author, index) => store.write([create("consumers", consumer(`p ${index}`))], { author })),
+        authors.map((author, index) =>
+          store.write([createWrite("consumers", consumerEntity(`p ${index}`))], { author }),
+        ),
       );
       const revisions = (await listed()).filter(({ counts }) => counts?.created);
       assert.deepEqual([revisions[0]?.author, revisions[1]?.author], ["bob", "ann"]);
     });
 
     test("of a revision with more than 16 MiB, and of one that empties a table, only the summary is kept", async () => {
-      await store.write([create("services", service("users"))], { author: "ann" });
+      await store.write([createWrite("services", serviceEntity("users"))], { author: "ann" });
       await database.script("update services set upstream_headers = to_jsonb(repeat('x', 17000000))");
       const large = await newest();
       assert.equal(large.counts, null);
-      await store.write([create("consumers", consumer("one"))], { author: "ann" });
+      await store.write([createWrite("consumers", consumerEntity("one"))], { author: "ann" });
       await database.script("truncate services cascade");
       const emptied = await newest();
       assert.equal(emptied.counts, null);
@@ -74,7 +76,8 @@ export function describeDatabaseRevisions(name: string, keep: () => Promise<Data
     });
 
     test("revisions beyond the maximum number or age are neither listed nor stored, except the newest revision", async () => {
-      for (const author of ["a", "b", "c", "d"]) await store.write([create("consumers", consumer(author))], { author });
+      for (const author of ["a", "b", "c", "d"])
+        await store.write([createWrite("consumers", consumerEntity(author))], { author });
       const three = createDatabaseStore(database, async () => null, { number: 3, age: DAY });
       assert.deepEqual(
         (await listed(three)).map(({ author }) => author),
@@ -85,7 +88,7 @@ export function describeDatabaseRevisions(name: string, keep: () => Promise<Data
       await database.script("update revisions set made_at = made_at - interval '2 days'");
       const aged = createDatabaseStore(database, async () => null, { number: 3, age: DAY });
       assert.equal((await listed(aged)).length, 1);
-      await aged.write([create("consumers", consumer("e"))], { author: "e" });
+      await aged.write([createWrite("consumers", consumerEntity("e"))], { author: "e" });
       while ((await count("revisions")) > 1) await new Promise((resolve) => setImmediate(resolve));
       assert.equal((await newest()).author, "e");
     });

@@ -8,7 +8,7 @@ import { bootstrap } from "../../../gateway/src/database/migrate.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import { etagOf } from "../../../gateway/src/stores/etag.ts";
 import { type Store, StoreUnavailable, type Write } from "../../../gateway/src/stores/store.ts";
-import { consumer, credential, entity, plugin, route, service } from "./entities.ts";
+import { consumerEntity, credentialEntity, entity, pluginEntity, routeEntity, serviceEntity } from "./entities.ts";
 import type { StoreHolder } from "./suite.ts";
 
 export interface DatabaseKeeper {
@@ -89,17 +89,17 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     test("SQL in any text of an entity is stored as text", async () => {
       for (const text of evil) {
         // Members are set after validation, which would reject these texts.
-        const bob = { ...consumer("bob", { id: randomUUID() }), username: text, custom_id: text, tags: [text] };
-        const odd = { ...service("odd", { id: randomUUID() }), name: text, path: text, host: text };
-        const web = { ...route({}), name: text, paths: [text], headers: { [text]: [text] } };
-        const cors = plugin("cors", { service: { id: odd.id } });
+        const bob = { ...consumerEntity("bob", { id: randomUUID() }), username: text, custom_id: text, tags: [text] };
+        const odd = { ...serviceEntity("odd", { id: randomUUID() }), name: text, path: text, host: text };
+        const web = { ...routeEntity({}), name: text, paths: [text], headers: { [text]: [text] } };
+        const cors = pluginEntity("cors", { service: { id: odd.id } });
         const limit = { ...cors, config: { [text]: [text] }, instance_name: text };
         await done(
           create("consumers", bob),
           create("services", odd),
           create("routes", web),
           create("plugins", limit),
-          create("keyauth_credentials", credential(bob, text)),
+          create("keyauth_credentials", credentialEntity(bob, text)),
         );
         assert.deepEqual(await store.find("services", { member: "name", value: text }), odd);
         assert.deepEqual(await store.find("routes", { member: "name", value: text }), web);
@@ -114,7 +114,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("lookups and removals by invalid values find nothing, and lists accept invalid options without an error", async () => {
-      await done(create("services", service("users")));
+      await done(create("services", serviceEntity("users")));
       const lookups = [
         { id: "' or true; --" },
         { member: "name", value: "a\0b" },
@@ -143,10 +143,10 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("texts that Postgres cannot store are reported as violations with their paths", async () => {
-      const bad = { ...service("bad"), name: "a\0b", tags: ["fine", "\ud800"] } as Entities["services"];
-      const limit = { ...plugin("cors"), config: { "a\0": 1, list: [{ x: "\0" }] } };
+      const bad = { ...serviceEntity("bad"), name: "a\0b", tags: ["fine", "\ud800"] } as Entities["services"];
+      const limit = { ...pluginEntity("cors"), config: { "a\0": 1, list: [{ x: "\0" }] } };
       const nul = "must not hold the character U+0000";
-      assert.deepEqual(await store.write([create("services", service("fine")), create("services", bad)]), {
+      assert.deepEqual(await store.write([create("services", serviceEntity("fine")), create("services", bad)]), {
         index: 1,
         fault: {
           kind: "invalid",
@@ -170,8 +170,8 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("either all writes of a batch are executed, each seeing the effects of earlier writes, or no write is executed", async () => {
-      const [a, b] = [service("a"), service("b")];
-      const web = route({ name: "web", service: { id: a.id } });
+      const [a, b] = [serviceEntity("a"), serviceEntity("b")];
+      const web = routeEntity({ name: "web", service: { id: a.id } });
       const moved = { ...web, service: { id: b.id } };
       const effects = await done(
         create("services", a),
@@ -183,7 +183,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(effects[3], { collection: "routes", before: web, after: moved, along: [] });
       assert.deepEqual(effects[4], { collection: "services", before: a, after: null, along: [] });
 
-      const many = Array.from({ length: 1200 }, (_, index) => create("consumers", consumer(`c${index}`)));
+      const many = Array.from({ length: 1200 }, (_, index) => create("consumers", consumerEntity(`c${index}`)));
       const outcome = await store.write([...many, create("services", b)]);
       assert.deepEqual(outcome, { fault: { kind: "primary-key", id: b.id }, index: 1200 });
       assert.equal(await count("consumers"), 0);
@@ -193,9 +193,9 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     test("the dependents of a removed entity are reported, and so is the collection whose entities forbid a removal", async () => {
       const up = entity("upstreams", { name: "up" });
       const target = entity("targets", { target: "a:80", upstream: { id: up.id }, created_at: 1.5, updated_at: 2.25 });
-      const users = service("users");
-      const web = route({ service: { id: users.id } });
-      const cors = plugin("cors", { route: { id: web.id } });
+      const users = serviceEntity("users");
+      const web = routeEntity({ service: { id: users.id } });
+      const cors = pluginEntity("cors", { route: { id: web.id } });
       await done(
         create("upstreams", up),
         create("targets", target),
@@ -210,11 +210,15 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("a plan reports the effects of a write, and writes nothing", async () => {
-      const users = service("users");
+      const users = serviceEntity("users");
       await done(create("services", users));
       const changed = { ...users, port: 81 };
       const before = await database.query("select number from revision");
-      const writes = [replace("services", changed), remove("services", users.id), create("services", service("b"))];
+      const writes = [
+        replace("services", changed),
+        remove("services", users.id),
+        create("services", serviceEntity("b")),
+      ];
       const { effects, fault, programmed } = await store.write(writes, { plan: true });
       assert.deepEqual([fault, programmed], [undefined, undefined]);
       assert.deepEqual(effects?.[0], { collection: "services", before: users, after: changed, along: [] });
@@ -226,7 +230,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("of several conditional writes with the same ETag, exactly one is executed and the others are rejected", async () => {
-      const users = service("users");
+      const users = serviceEntity("users");
       await done(create("services", users));
       const etag = etagOf(users);
       const outcomes = await Promise.all(
@@ -246,15 +250,15 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("many conditional writes see the effects of earlier writes, and the first outdated write is reported", async () => {
-      const made = Array.from({ length: 30 }, (_, index) => service(`s${index}`));
+      const made = Array.from({ length: 30 }, (_, index) => serviceEntity(`s${index}`));
       await done(...made.map((one) => create("services", one)));
       const moved = made.map((one) => ({ ...one, port: 81 }));
-      const late = { ...service("late"), port: 82 };
+      const late = { ...serviceEntity("late"), port: 82 };
       const chain = [
         ...moved.map((one, index) => replace("services", one, etagOf(made[index] ?? one))),
         ...moved.map((one) => replace("services", { ...one, port: 83 }, etagOf(one))),
-        create("services", service("late")),
-        replace("services", late, etagOf(service("late"))),
+        create("services", serviceEntity("late")),
+        replace("services", late, etagOf(serviceEntity("late"))),
       ];
       const effects = await done(...chain);
       assert.equal(effects.filter(({ after }) => Object(after).port === 83).length, 30);
@@ -273,22 +277,22 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("an expired credential gives way to a new credential with the same key", async () => {
-      const bob = consumer("bob");
+      const bob = consumerEntity("bob");
       const past = Math.floor(Date.now() / 1000) - 60;
       await done(
         create("consumers", bob),
-        create("keyauth_credentials", credential(bob, "k", { ttl: 5, created_at: past })),
+        create("keyauth_credentials", credentialEntity(bob, "k", { ttl: 5, created_at: past })),
       );
       assert.equal(await store.find("keyauth_credentials", { member: "key", value: "k" }), null);
-      await done(create("keyauth_credentials", credential(bob, "k")));
+      await done(create("keyauth_credentials", credentialEntity(bob, "k")));
       assert.equal(await count("keyauth_credentials"), 1);
     });
 
     test("every transaction that changes an entity has the next revision, and the log names the changed entities", async () => {
       const number = async () => Number((await database.query("select number from revision"))[0]?.number);
       const start = await number();
-      const bob = consumer("bob");
-      const key = credential(bob, "k");
+      const bob = consumerEntity("bob");
+      const key = credentialEntity(bob, "k");
       await done(create("consumers", bob), create("keyauth_credentials", key));
       await done(replace("consumers", bob));
       await done(remove("consumers", randomUUID()));
@@ -313,7 +317,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     test("writes that arrive during a transaction share the next transaction", async () => {
       const number = async () => Number((await database.query("select number from revision"))[0]?.number);
       const start = await number();
-      const people = Array.from({ length: 10 }, (_, index) => consumer(`person ${index}`));
+      const people = Array.from({ length: 10 }, (_, index) => consumerEntity(`person ${index}`));
       const outcomes = await Promise.all(people.map((one) => store.write([create("consumers", one)])));
       assert.deepEqual(
         outcomes.map(({ effects }) => effects?.map(({ after }) => after)),
@@ -324,11 +328,11 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
 
     test("a refused write does not affect other writes in the same transaction", async () => {
       const all: readonly (readonly Write[])[] = [
-        [create("consumers", consumer("alone"))],
-        [create("consumers", consumer("twin"))],
-        [create("consumers", consumer("twin"))],
-        [create("consumers", consumer("lost")), create("consumers", consumer("alone"))],
-        [create("services", service("other")), remove("consumers", randomUUID())],
+        [create("consumers", consumerEntity("alone"))],
+        [create("consumers", consumerEntity("twin"))],
+        [create("consumers", consumerEntity("twin"))],
+        [create("consumers", consumerEntity("lost")), create("consumers", consumerEntity("alone"))],
+        [create("services", serviceEntity("other")), remove("consumers", randomUUID())],
       ];
       const outcomes = await Promise.all(all.map((writes) => store.write(writes)));
       assert.deepEqual(
@@ -340,7 +344,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("the first and the last page of many rows are both read by an index scan", async () => {
-      const body = JSON.stringify({ ...consumer("x"), tags: null });
+      const body = JSON.stringify({ ...consumerEntity("x"), tags: null });
       await database.query(
         `insert into consumers select (jsonb_populate_record(null::consumers,
            $1::jsonb || jsonb_build_object('id', gen_random_uuid(), 'username', 'c' || n))).*
@@ -377,7 +381,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       const over = createDatabaseStore(closed.database, awaitRevision);
       await closed.close();
       await assert.rejects(over.find("services", { id: randomUUID() }), StoreUnavailable);
-      await assert.rejects(over.write([create("services", service("users"))]), StoreUnavailable);
+      await assert.rejects(over.write([create("services", serviceEntity("users"))]), StoreUnavailable);
     });
   });
 }

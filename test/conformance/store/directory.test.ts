@@ -8,10 +8,11 @@ import { registerPlugins } from "@sluice/model";
 import { type Store, StoreUnavailable } from "../../../gateway/src/stores/store.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";
+import { quiet } from "../resource-client/log.ts";
 import { describeCrashes, type InjectedFaults, withFaults } from "./crashes.ts";
-import { credential, entity, plugin, route, service } from "./entities.ts";
+import { credentialEntity, entity, pluginEntity, routeEntity, serviceEntity } from "./entities.ts";
 import { createOperatorRecorder } from "./operator-recorder.ts";
-import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
+import { createIn, createOpener, isRemoved, type Opener, removeFrom, replaceIn } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
 
 registerPlugins([deviceTokenFacts]);
@@ -111,8 +112,8 @@ describe("a store in a directory with files of users", () => {
         );
         // An invalid resource can be removed, but not a resource of another class.
         const named = (value: string) => ({ member: "name", value });
-        assert.equal(isRemoved(await remove(store, "services", named("bad"))), true);
-        assert.equal(isRemoved(await remove(store, "services", named("other"))), false);
+        assert.equal(isRemoved(await removeFrom(store, "services", named("bad"))), true);
+        assert.equal(isRemoved(await removeFrom(store, "services", named("other"))), false);
       },
       {
         "good.yaml": `${head("Service", "good")}spec: { url: "http://a" }\n`,
@@ -125,12 +126,12 @@ describe("a store in a directory with files of users", () => {
   test("refuses the name of an invalid resource, because the resource is older and would take precedence once it is repaired", () =>
     using(
       async (store) => {
-        const taken = await create(store, "services", service("bad", { id: randomUUID() }));
+        const taken = await createIn(store, "services", serviceEntity("bad", { id: randomUUID() }));
         assert.deepEqual(taken.fault, { kind: "unique", members: { name: "bad" } });
-        const same = await create(store, "services", service("bad"));
+        const same = await createIn(store, "services", serviceEntity("bad"));
         assert.equal(same.fault?.kind, "primary-key");
-        await remove(store, "services", { member: "name", value: "bad" });
-        assert.equal((await create(store, "services", service("bad"))).fault, undefined);
+        await removeFrom(store, "services", { member: "name", value: "bad" });
+        assert.equal((await createIn(store, "services", serviceEntity("bad"))).fault, undefined);
       },
       { "bad.yaml": `${head("Service", "bad")}spec: { url: "http://a", retries: -1 }\n` },
     ));
@@ -139,18 +140,18 @@ describe("a store in a directory with files of users", () => {
     using(
       async (store, { directory, waited }) => {
         const cart = await store.find("services", { member: "name", value: "shop.cart" });
-        const made = await create(store, "routes", route({ name: "new", service: { id: cart?.id } }));
+        const made = await createIn(store, "routes", routeEntity({ name: "new", service: { id: cart?.id } }));
         await made.programmed?.(0);
         assert.equal(waited.at(-1)?.[0]?.namespace, "shop");
         const ann = await store.find("consumers", { member: "username", value: "ann" });
-        const { fault } = await create(store, "keyauth_credentials", credential({ id: ann?.id ?? "" }, "k"));
+        const { fault } = await createIn(store, "keyauth_credentials", credentialEntity({ id: ann?.id ?? "" }, "k"));
         assert.equal(fault?.kind, "invalid");
         assert.match(JSON.stringify(fault), /is in the namespace shop/);
-        const limit = plugin("rate-limiting", {
+        const limit = pluginEntity("rate-limiting", {
           service: { id: cart?.id ?? "" },
           config: { minute: 5, policy: "redis", redis: { host: "redis", password: "hidden" } },
         });
-        const secret = await create(store, "plugins", limit);
+        const secret = await createIn(store, "plugins", limit);
         assert.equal(secret.fault?.kind, "invalid");
         assert.match(JSON.stringify(secret.fault), /"config","redis","password".*is in the namespace shop/);
         assert.deepEqual(
@@ -169,9 +170,12 @@ describe("a store in a directory with files of users", () => {
       async (store, { directory }) => {
         const demo = await store.find("consumers", { member: "username", value: "demo" });
         assert.ok(demo);
-        const added = await create(store, "keyauth_credentials", credential(demo, "added"));
+        const added = await createIn(store, "keyauth_credentials", credentialEntity(demo, "added"));
         assert.equal(added.fault, undefined);
-        assert.equal(isRemoved(await remove(store, "keyauth_credentials", { member: "key", value: "demo-key" })), true);
+        assert.equal(
+          isRemoved(await removeFrom(store, "keyauth_credentials", { member: "key", value: "demo-key" })),
+          true,
+        );
         const { entities } = await store.list("keyauth_credentials", { size: 10 });
         assert.deepEqual(
           entities.map(({ key }) => key),
@@ -190,7 +194,11 @@ describe("a store in a directory with files of users", () => {
     using(
       async (store, { directory }) => {
         const bob = await store.find("consumers", { member: "username", value: "bob" });
-        const { fault } = await create(store, "keyauth_credentials", credential({ id: bob?.id ?? "" }, "too many"));
+        const { fault } = await createIn(
+          store,
+          "keyauth_credentials",
+          credentialEntity({ id: bob?.id ?? "" }, "too many"),
+        );
         assert.equal(fault?.kind, "invalid");
         assert.match(JSON.stringify(fault), /keyAuth: length must be at most 64/);
         assert.ok(!(await readdir(directory)).includes("secret"));
@@ -208,7 +216,7 @@ describe("a store in a directory with files of users", () => {
         const given = { consumer: { id: bob?.id }, plugin: "device-token", key: "the-token", config };
         const { id } = entity("plugin_credentials", { id: randomUUID(), ...given });
         const made = entity("plugin_credentials", { id, ...given });
-        assert.equal((await create(store, "plugin_credentials", made)).fault, undefined);
+        assert.equal((await createIn(store, "plugin_credentials", made)).fault, undefined);
         const changed = { ...made, config: { ...config, model: "x2" } };
         const write = { op: "replace", collection: "plugin_credentials", entity: changed } as const;
         assert.equal((await store.write([write])).fault, undefined);
@@ -217,7 +225,7 @@ describe("a store in a directory with files of users", () => {
         assert.doesNotMatch(consumer, /the-pin|the-token/);
         assert.deepEqual((await store.find("plugin_credentials", { id }))?.config, changed.config);
         assert.equal((await readdir(join(directory, "secret"))).length, 2);
-        assert.equal(isRemoved(await remove(store, "plugin_credentials", { id })), true);
+        assert.equal(isRemoved(await removeFrom(store, "plugin_credentials", { id })), true);
         await waitFor(async () => (await readdir(join(directory, "secret"))).length === 0, {
           what: "both Secrets to be removed",
         });
@@ -230,10 +238,13 @@ describe("a store in a directory with files of users", () => {
       async (store) => {
         const [staff] = (await store.list("acls", { size: 10 })).entities;
         assert.equal(staff?.group, "staff");
-        assert.equal(isRemoved(await remove(store, "acls", { id: staff.id })), true);
+        assert.equal(isRemoved(await removeFrom(store, "acls", { id: staff.id })), true);
         assert.deepEqual((await store.list("acls", { size: 10 })).entities, []);
         const bob = await store.find("consumers", { member: "username", value: "bob" });
-        assert.equal((await create(store, "acls", entity("acls", { consumer: bob, group: "staff" }))).fault, undefined);
+        assert.equal(
+          (await createIn(store, "acls", entity("acls", { consumer: bob, group: "staff" }))).fault,
+          undefined,
+        );
         assert.equal((await store.list("acls", { size: 10 })).entities.length, 1);
       },
       { "bob.yaml": `${head("Consumer", "bob")}spec: { username: bob, acls: [{ group: staff }, { group: staff }] }\n` },
@@ -246,7 +257,7 @@ describe("a store in a directory with files of users", () => {
           ["bob", "eve"].map((value) => store.find("consumers", { member: "username", value })),
         );
         const staff = (owner: object | null | undefined) =>
-          create(store, "acls", entity("acls", { id: randomUUID(), consumer: owner, group: "staff" }));
+          createIn(store, "acls", entity("acls", { id: randomUUID(), consumer: owner, group: "staff" }));
         assert.equal((await staff(bob)).fault?.kind, "unique");
         assert.equal((await staff(eve)).fault, undefined);
       },
@@ -262,7 +273,7 @@ describe("a store in a directory with files of users", () => {
         const ann = await store.find("basicauth_credentials", { member: "username", value: "ann" });
         assert.ok(ann);
         const tagged = { ...ann, tags: ["x"] };
-        assert.equal((await replace(store, "basicauth_credentials", tagged)).fault, undefined);
+        assert.equal((await replaceIn(store, "basicauth_credentials", tagged)).fault, undefined);
         assert.deepEqual((await store.find("basicauth_credentials", { id: ann.id }))?.tags, ["x"]);
       },
       {
@@ -279,12 +290,12 @@ describe("a store in a directory with files of users", () => {
 
   test("refuses to rewrite an invalid file, and reports the position of the error", () =>
     using(async (store, holder) => {
-      const users = service("users");
-      await create(store, "services", users);
+      const users = serviceEntity("users");
+      await createIn(store, "services", users);
       const [file = ""] = await readdir(join(holder.directory, "service"));
       const path = join("service", file);
       await holder.write(path, "kind: [");
-      const { fault } = await remove(store, "services", { id: users.id });
+      const { fault } = await removeFrom(store, "services", { id: users.id });
       assert.equal(fault?.kind, "invalid");
       assert.match(JSON.stringify(fault), /yaml:1:\d+: .*repair the file first/);
     }, {}));
@@ -298,7 +309,7 @@ describe("a store in a directory with files of users", () => {
       await mkdir(directory);
       assert.deepEqual(await waiting, { entities: [], more: false });
       await rm(directory, { recursive: true });
-      await assert.rejects(create(store, "services", service("users")), StoreUnavailable);
+      await assert.rejects(createIn(store, "services", serviceEntity("users")), StoreUnavailable);
       await mkdir(directory);
     }, {}));
 });

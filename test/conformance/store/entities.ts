@@ -26,19 +26,20 @@ const uniqueId = () => ({ id: randomUUID() });
 const to = ({ id }: { readonly id: string }) => ({ id });
 type Parent = { readonly id: string };
 
-export const service = (name: string, raw: object = {}) => entity("services", { name, host: "users.example", ...raw });
-export const route = (raw: object) => entity("routes", { ...uniqueId(), paths: ["/"], ...raw });
-export const plugin = (name: string, raw: object = {}) => entity("plugins", { ...uniqueId(), name, ...raw });
-export const consumer = (username: string, raw: object = {}) => entity("consumers", { username, ...raw });
-export const credential = (owner: Parent, key: string, raw: object = {}) =>
+export const serviceEntity = (name: string, raw: object = {}) =>
+  entity("services", { name, host: "users.example", ...raw });
+export const routeEntity = (raw: object) => entity("routes", { ...uniqueId(), paths: ["/"], ...raw });
+export const pluginEntity = (name: string, raw: object = {}) => entity("plugins", { ...uniqueId(), name, ...raw });
+export const consumerEntity = (username: string, raw: object = {}) => entity("consumers", { username, ...raw });
+export const credentialEntity = (owner: Parent, key: string, raw: object = {}) =>
   entity("keyauth_credentials", { ...uniqueId(), consumer: to(owner), key, ...raw });
-export const upstream = (name: string, raw: object = {}) => entity("upstreams", { ...uniqueId(), name, ...raw });
-export const target = (of: Parent, address: string, raw: object = {}) =>
+export const upstreamEntity = (name: string, raw: object = {}) => entity("upstreams", { ...uniqueId(), name, ...raw });
+export const targetEntity = (of: Parent, address: string, raw: object = {}) =>
   entity("targets", { ...uniqueId(), upstream: to(of), target: address, ...raw });
-export const sni = (of: Parent, name: string, raw: object = {}) =>
+export const sniEntity = (of: Parent, name: string, raw: object = {}) =>
   entity("snis", { ...uniqueId(), certificate: to(of), name, ...raw });
 
-export const caCertificate = (cert: string, raw: object = {}) => entity("ca_certificates", { cert, ...raw });
+export const caCertificateEntity = (cert: string, raw: object = {}) => entity("ca_certificates", { cert, ...raw });
 
 /** Two pairs of certificate and key are enough for all tests. */
 const pairs = (async () => {
@@ -51,6 +52,6 @@ const pairs = (async () => {
   );
 })();
 
-export async function certificate(pair: 0 | 1 = 0, raw: object = {}): Promise<Entities["certificates"]> {
+export async function certificateEntity(pair: 0 | 1 = 0, raw: object = {}): Promise<Entities["certificates"]> {
   return entity("certificates", { ...uniqueId(), ...(await pairs)[pair], ...raw });
 }

@@ -2,16 +2,18 @@
 import assert from "node:assert/strict";
 import { etagOf } from "../../../gateway/src/stores/etag.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { consumer, credential, route, service } from "./entities.ts";
-import { create, remove, type StoreTest } from "./suite.ts";
+import { consumerEntity, credentialEntity, routeEntity, serviceEntity } from "./entities.ts";
+import { createWrite, removeWrite, type StoreTest } from "./suite.ts";
 
-export function racing(test: StoreTest): void {
+export function testRacing(test: StoreTest): void {
   test("lets exactly one of several writers create an entity with the same name", async (its) => {
     const other = await its.open();
     const stores = [its.store, other, its.store, other];
     const outcomes = await Promise.all(
       stores.map((one, index) =>
-        one.write([create("services", service("users", index < 2 ? { path: `/${index}` } : { id: ids[index - 2] }))]),
+        one.write([
+          createWrite("services", serviceEntity("users", index < 2 ? { path: `/${index}` } : { id: ids[index - 2] })),
+        ]),
       ),
     );
     assert.equal(outcomes.filter(({ fault }) => fault === undefined).length, 1);
@@ -23,7 +25,7 @@ export function racing(test: StoreTest): void {
   });
 
   test("lets exactly one of several writers change the entity that they have read", async (its) => {
-    const users = await its.create("services", service("users"));
+    const users = await its.create("services", serviceEntity("users"));
     const other = await its.open();
     await waitFor(() => other.find("services", { id: users.id }), { what: "the other store to find the service" });
     const etag = etagOf(users);
@@ -40,12 +42,12 @@ export function racing(test: StoreTest): void {
   });
 
   test("refuses either the removal of a service or the concurrent creation of a route that refers to the service", async (its) => {
-    const users = await its.create("services", service("users"));
+    const users = await its.create("services", serviceEntity("users"));
     const other = await its.open();
     await waitFor(() => other.find("services", { id: users.id }), { what: "the other store to find the service" });
     const [removed, made] = await Promise.all([
-      its.store.write([remove("services", users.id)]),
-      other.write([create("routes", route({ service: { id: users.id } }))]),
+      its.store.write([removeWrite("services", users.id)]),
+      other.write([createWrite("routes", routeEntity({ service: { id: users.id } }))]),
     ]);
     const faults = [removed, made].flatMap(({ fault }) => fault?.kind ?? []);
     assert.equal(faults.length, 1, JSON.stringify(faults));
@@ -53,12 +55,14 @@ export function racing(test: StoreTest): void {
   });
 
   test("loses no key when several keys are added concurrently", async (its) => {
-    const bob = await its.create("consumers", consumer("bob"));
+    const bob = await its.create("consumers", consumerEntity("bob"));
     const other = await its.open();
     await waitFor(() => other.find("consumers", { id: bob.id }), { what: "the other store to find the consumer" });
     const outcomes = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
-        (index % 2 ? its.store : other).write([create("keyauth_credentials", credential(bob, `key-${index}`))]),
+        (index % 2 ? its.store : other).write([
+          createWrite("keyauth_credentials", credentialEntity(bob, `key-${index}`)),
+        ]),
       ),
     );
     assert.deepEqual(

@@ -1,34 +1,34 @@
 /** Finding and listing entities. */
 import assert from "node:assert/strict";
 import {
-  certificate,
-  consumer,
-  credential,
-  plugin,
-  route,
-  service,
-  sni,
-  target,
+  certificateEntity,
+  consumerEntity,
+  credentialEntity,
+  pluginEntity,
+  routeEntity,
+  serviceEntity,
+  sniEntity,
+  targetEntity,
   timeless,
-  upstream,
+  upstreamEntity,
 } from "./entities.ts";
 import type { StoreTest } from "./suite.ts";
 
-export function reading(test: StoreTest): void {
+export function testReading(test: StoreTest): void {
   test("shows a created entity at once, by id and by each unique member, with all of its members", async (its) => {
-    const users = await its.create("services", service("users", { tags: ["a b"], read_timeout: 5 }));
+    const users = await its.create("services", serviceEntity("users", { tags: ["a b"], read_timeout: 5 }));
     const web = await its.create(
       "routes",
-      route({ name: "web", service: { id: users.id }, headers: { "x-a": ["1"] }, regex_priority: 7 }),
+      routeEntity({ name: "web", service: { id: users.id }, headers: { "x-a": ["1"] }, regex_priority: 7 }),
     );
-    const made = await its.create("consumers", consumer("bob", { custom_id: "42" }));
-    const key = await its.create("keyauth_credentials", credential(made, "secret", { tags: ["t"], ttl: 1000 }));
+    const made = await its.create("consumers", consumerEntity("bob", { custom_id: "42" }));
+    const key = await its.create("keyauth_credentials", credentialEntity(made, "secret", { tags: ["t"], ttl: 1000 }));
     // A key may be stored in its consumer's resource: adding a key may count as a change of the consumer.
     const bob = await its.store.find("consumers", { id: made.id });
     assert.deepEqual(timeless(bob), timeless(made));
     const limit = await its.create(
       "plugins",
-      plugin("rate-limiting", { instance_name: "limit", config: { minute: 5 }, service: { id: users.id } }),
+      pluginEntity("rate-limiting", { instance_name: "limit", config: { minute: 5 }, service: { id: users.id } }),
     );
     const lookups = [
       ["services", users, { name: "users" }],
@@ -49,11 +49,11 @@ export function reading(test: StoreTest): void {
   });
 
   test("shows upstreams with targets and certificates with SNIs, with all of their members", async (its) => {
-    const pair = await its.create("certificates", await certificate(0, { tags: ["tls"] }));
-    const name = await its.create("snis", sni(pair, "*.example.com", { tags: ["wild"] }));
+    const pair = await its.create("certificates", await certificateEntity(0, { tags: ["tls"] }));
+    const name = await its.create("snis", sniEntity(pair, "*.example.com", { tags: ["wild"] }));
     const users = await its.create(
       "upstreams",
-      upstream("users.example", {
+      upstreamEntity("users.example", {
         algorithm: "consistent-hashing",
         hash_on: "header",
         hash_on_header: "x-user",
@@ -63,8 +63,8 @@ export function reading(test: StoreTest): void {
         healthchecks: { passive: { unhealthy: { http_failures: 3 } }, active: { http_path: "/live" } },
       }),
     );
-    const one = await its.create("targets", target(users, "10.0.0.1:80", { weight: 7, tags: ["t"] }));
-    const two = await its.create("targets", target(users, "users.internal:8000", { weight: 0 }));
+    const one = await its.create("targets", targetEntity(users, "10.0.0.1:80", { weight: 7, tags: ["t"] }));
+    const two = await its.create("targets", targetEntity(users, "users.internal:8000", { weight: 0 }));
     assert.deepEqual(timeless(await its.store.find("upstreams", { member: "name", value: "users.example" })), {
       ...timeless(users),
     });
@@ -96,12 +96,12 @@ export function reading(test: StoreTest): void {
 
   test("finds targets by their address only within their upstream", async (its) => {
     const [one, two] = [
-      await its.create("upstreams", upstream("one.example")),
-      await its.create("upstreams", upstream("two.example")),
+      await its.create("upstreams", upstreamEntity("one.example")),
+      await its.create("upstreams", upstreamEntity("two.example")),
     ];
     const [mine, theirs] = [
-      await its.create("targets", target(one, "10.0.0.1:80")),
-      await its.create("targets", target(two, "10.0.0.1:80")),
+      await its.create("targets", targetEntity(one, "10.0.0.1:80")),
+      await its.create("targets", targetEntity(two, "10.0.0.1:80")),
     ];
     const find = async (id: string, value: string) =>
       (await its.store.find("targets", { member: "target", value, within: { member: "upstream", id } }))?.id;
@@ -111,18 +111,21 @@ export function reading(test: StoreTest): void {
   });
 
   test("returns null for a missing entity", async (its) => {
-    await its.create("services", service("users"));
+    await its.create("services", serviceEntity("users"));
     for (const value of ["", "Users", "__proto__", "constructor", "' OR 1=1 --", "\u0000"])
       assert.equal(await its.store.find("services", { member: "name", value }), null, value);
     assert.equal(await its.store.find("services", { id: "11111111-1111-4111-8111-111111111111" }), null);
   });
 
   test("lists entities in the order of their ids, in pages, and on request only entities that refer to a given entity", async (its) => {
-    const [one, two] = [await its.create("services", service("one")), await its.create("services", service("two"))];
+    const [one, two] = [
+      await its.create("services", serviceEntity("one")),
+      await its.create("services", serviceEntity("two")),
+    ];
     const routes = [];
     for (let count = 0; count < 5; count++)
-      routes.push(await its.create("routes", route({ paths: [`/${count}`], service: { id: one.id } })));
-    await its.create("routes", route({ paths: ["/other"], service: { id: two.id } }));
+      routes.push(await its.create("routes", routeEntity({ paths: [`/${count}`], service: { id: one.id } })));
+    await its.create("routes", routeEntity({ paths: ["/other"], service: { id: two.id } }));
     const expected = routes.map(({ id }) => id).sort();
     const where = { member: "service", id: one.id };
     const seen: string[] = [];
@@ -140,10 +143,10 @@ export function reading(test: StoreTest): void {
 
   test("lists the entities that have all of the given tags, or at least one of the given tags, in pages", async (its) => {
     const made = [
-      await its.create("services", service("a", { tags: ["x", "y z"] })),
-      await its.create("services", service("b", { tags: ["y z"] })),
-      await its.create("services", service("c")),
-      await its.create("services", service("d", { tags: ["x"] })),
+      await its.create("services", serviceEntity("a", { tags: ["x", "y z"] })),
+      await its.create("services", serviceEntity("b", { tags: ["y z"] })),
+      await its.create("services", serviceEntity("c")),
+      await its.create("services", serviceEntity("d", { tags: ["x"] })),
     ];
     const ids = (...names: readonly string[]) =>
       made.flatMap(({ name, id }) => (names.includes(name ?? "") ? [id] : [])).sort();
@@ -162,11 +165,11 @@ export function reading(test: StoreTest): void {
   });
 
   test("hides an expired key", async (its) => {
-    const bob = await its.create("consumers", consumer("bob"));
+    const bob = await its.create("consumers", consumerEntity("bob"));
     const hour = 3600;
-    const old = credential(bob, "old", { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour - 1 });
+    const old = credentialEntity(bob, "old", { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour - 1 });
     await its.write([{ op: "create", collection: "keyauth_credentials", entity: old }]);
-    const young = await its.create("keyauth_credentials", credential(bob, "young", { ttl: hour }));
+    const young = await its.create("keyauth_credentials", credentialEntity(bob, "young", { ttl: hour }));
     assert.deepEqual(await its.ids("keyauth_credentials"), [young.id]);
     assert.equal(await its.store.find("keyauth_credentials", { id: old.id }), null);
   });

@@ -1,10 +1,9 @@
 /** Helpers for the suites of the stores over resources (cluster, directory). */
-import type { Log, ResourceClient, RevisionStorage } from "@sluice/crds";
+import type { ResourceClient, RevisionStorage } from "@sluice/crds";
 import type { Collection, Entity, WaitResponse, WrittenResource } from "@sluice/model";
 import { createResourceStore, type ResourceStore } from "../../../gateway/src/stores/resources/index.ts";
 import type { Lookup, Store, StoreWriteOptions, WriteOutcome } from "../../../gateway/src/stores/store.ts";
-
-export const quiet: Log = { info() {}, warn() {}, error() {} };
+import { quiet } from "../resource-client/log.ts";
 
 export interface Opener {
   /** The resources of each write for which a store has waited for the nodes, in order. */
@@ -62,11 +61,11 @@ const programmed: WaitResponse = {
   problems: [],
 };
 
-export const create = (store: Store, collection: Collection, entity: Entity, options?: StoreWriteOptions) =>
+export const createIn = (store: Store, collection: Collection, entity: Entity, options?: StoreWriteOptions) =>
   store.write([{ op: "create", collection, entity }], options);
-export const replace = (store: Store, collection: Collection, entity: Entity, options?: StoreWriteOptions) =>
+export const replaceIn = (store: Store, collection: Collection, entity: Entity, options?: StoreWriteOptions) =>
   store.write([{ op: "replace", collection, entity }], options);
-export const remove = (store: Store, collection: Collection, by: Lookup, options?: StoreWriteOptions) =>
+export const removeFrom = (store: Store, collection: Collection, by: Lookup, options?: StoreWriteOptions) =>
   store.write([{ op: "remove", collection, by }], options);
 
 /** Whether a removal with this outcome has removed an entity. */

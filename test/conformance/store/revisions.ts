@@ -4,19 +4,19 @@ import { readAll } from "../../../gateway/src/stores/read-all.ts";
 import { netChanges, writesToUndo } from "../../../gateway/src/stores/revisions/net-changes.ts";
 import type { EntityChange, Revisions, StoreRevision } from "../../../gateway/src/stores/revisions/revisions.ts";
 import type { StoreWriteOptions, Write } from "../../../gateway/src/stores/store.ts";
-import { consumer, credential, plugin, route, service, timeless } from "./entities.ts";
-import { type Case, create, remove, replace, type StoreTest } from "./suite.ts";
+import { consumerEntity, credentialEntity, pluginEntity, routeEntity, serviceEntity, timeless } from "./entities.ts";
+import { createWrite, removeWrite, replaceWrite, type StoreCase, type StoreTest } from "./suite.ts";
 
-const revisionsIn = ({ store }: Case): Revisions => store.revisions ?? assert.fail("the store keeps no revisions");
+const revisionsIn = ({ store }: StoreCase): Revisions => store.revisions ?? assert.fail("the store keeps no revisions");
 
-async function newestIn(its: Case): Promise<StoreRevision> {
+async function newestIn(its: StoreCase): Promise<StoreRevision> {
   await its.recorded();
   const [newest] = (await revisionsIn(its).list({ size: 1 })).revisions;
   return newest ?? assert.fail("there is no revision");
 }
 
 /** Writes, and returns the revision of the writes. */
-async function revise(its: Case, writes: readonly Write[], options?: StoreWriteOptions): Promise<StoreRevision> {
+async function revise(its: StoreCase, writes: readonly Write[], options?: StoreWriteOptions): Promise<StoreRevision> {
   const before = await newestIn(its);
   await its.write(writes, options);
   const after = await newestIn(its);
@@ -24,7 +24,7 @@ async function revise(its: Case, writes: readonly Write[], options?: StoreWriteO
   return after;
 }
 
-async function changesIn(its: Case, after: number, to: number): Promise<readonly EntityChange[]> {
+async function changesIn(its: StoreCase, after: number, to: number): Promise<readonly EntityChange[]> {
   const { changes, missing } = await revisionsIn(its).changes({ after, to });
   return changes ?? assert.fail(missing);
 }
@@ -51,28 +51,31 @@ export const revisions =
     const authorOf = (name: string) => (ofWrites ? name : "unknown");
 
     test("keeps a revision of each write, with its author and the numbers of changed entities", async (its) => {
-      const users = service("users");
+      const users = serviceEntity("users");
       const from = Date.now();
       const { number, author, time, counts } = await revise(
         its,
-        [create("services", users), create("routes", route({ name: "web", service: { id: users.id } }))],
+        [
+          createWrite("services", users),
+          createWrite("routes", routeEntity({ name: "web", service: { id: users.id } })),
+        ],
         { author: "ann" },
       );
       assert.deepEqual([author, counts], [authorOf("ann"), { created: 2, changed: 0, deleted: 0 }]);
       assert.ok(time >= from - 1 && time <= Date.now() + 1);
-      const next = await revise(its, [replace("services", { ...users, retries: 1 })], { author: "bob" });
+      const next = await revise(its, [replaceWrite("services", { ...users, retries: 1 })], { author: "bob" });
       assert.deepEqual([next.author, next.counts], [authorOf("bob"), { created: 0, changed: 1, deleted: 0 }]);
       assert.equal((await revisionsIn(its).find(number))?.author, authorOf("ann"));
     });
 
     test("keeps each changed entity as readers saw it before and after the revision", async (its) => {
-      const users = await its.create("services", service("users"));
-      const bob = await its.create("consumers", consumer("bob"));
-      const key = await its.create("keyauth_credentials", credential(bob, "secret"));
+      const users = await its.create("services", serviceEntity("users"));
+      const bob = await its.create("consumers", consumerEntity("bob"));
+      const key = await its.create("keyauth_credentials", credentialEntity(bob, "secret"));
       const { number } = await revise(its, [
-        replace("services", { ...users, retries: 1, tags: ["a"] }),
-        remove("consumers", bob.id),
-        create("plugins", plugin("cors", { service: { id: users.id } })),
+        replaceWrite("services", { ...users, retries: 1, tags: ["a"] }),
+        removeWrite("consumers", bob.id),
+        createWrite("plugins", pluginEntity("cors", { service: { id: users.id } })),
       ]);
       const changes = netChanges(await changesIn(its, number - 1, number));
       assert.deepEqual(texts(changes), [
@@ -90,12 +93,12 @@ export const revisions =
     });
 
     test("keeps no revision of a plan, a refused write, or a write that changes nothing", async (its) => {
-      const users = await its.create("services", service("users"));
+      const users = await its.create("services", serviceEntity("users"));
       const { last } = await newestIn(its);
-      await its.write([create("services", service("other"))], { plan: true });
-      await its.refused(create("services", service("users")));
-      await its.write([remove("services", service("absent").id)]);
-      await its.write([replace("services", users)]);
+      await its.write([createWrite("services", serviceEntity("other"))], { plan: true });
+      await its.refused(createWrite("services", serviceEntity("users")));
+      await its.write([removeWrite("services", serviceEntity("absent").id)]);
+      await its.write([replaceWrite("services", users)]);
       assert.equal((await newestIn(its)).last, last);
     });
 
@@ -103,7 +106,7 @@ export const revisions =
       const names = ["a", "b", "c", "d"];
       const numbers: number[] = [];
       for (const name of names)
-        numbers.unshift((await revise(its, [create("services", service(name))], { author: name })).number);
+        numbers.unshift((await revise(its, [createWrite("services", serviceEntity(name))], { author: name })).number);
       const first = await revisionsIn(its).list({ size: 2 });
       const second = await revisionsIn(its).list({ size: 2, before: first.revisions.at(-1)?.number ?? 0 });
       assert.deepEqual(
@@ -118,13 +121,22 @@ export const revisions =
     });
 
     test("can be returned to the state of any revision by writes that undo the later changes", async (its) => {
-      const [users, bob] = [service("users"), consumer("bob")];
+      const [users, bob] = [serviceEntity("users"), consumerEntity("bob")];
       const states: { readonly number: number; readonly entities: object }[] = [];
       const steps: readonly (readonly Write[])[] = [
-        [create("services", users), create("routes", route({ name: "web", service: { id: users.id } }))],
-        [create("consumers", bob), ...(ofWrites ? [create("keyauth_credentials", credential(bob, "secret"))] : [])],
-        [replace("services", { ...users, name: "renamed" }), create("services", service("users", { id: OTHER }))],
-        [remove("consumers", bob.id), replace("services", { ...users, name: "renamed", retries: 1 })],
+        [
+          createWrite("services", users),
+          createWrite("routes", routeEntity({ name: "web", service: { id: users.id } })),
+        ],
+        [
+          createWrite("consumers", bob),
+          ...(ofWrites ? [createWrite("keyauth_credentials", credentialEntity(bob, "secret"))] : []),
+        ],
+        [
+          replaceWrite("services", { ...users, name: "renamed" }),
+          createWrite("services", serviceEntity("users", { id: OTHER })),
+        ],
+        [removeWrite("consumers", bob.id), replaceWrite("services", { ...users, name: "renamed", retries: 1 })],
       ];
       const shown = async () =>
         Object.fromEntries(Object.entries(await its.everything()).map(([name, list]) => [name, list.map(timeless)]));
@@ -142,9 +154,9 @@ export const revisions =
 
     if (ofWrites)
       test("joins the further changes of an author into one revision after more than twenty changes in close succession", async (its) => {
-        const { number } = await revise(its, [create("services", service("first"))], { author: "deck" });
+        const { number } = await revise(its, [createWrite("services", serviceEntity("first"))], { author: "deck" });
         for (let index = 0; index < 40; index++)
-          await its.write([create("services", service(`s-${index}`))], { author: "deck" });
+          await its.write([createWrite("services", serviceEntity(`s-${index}`))], { author: "deck" });
         const { revisions: listed } = await revisionsIn(its).list({ size: 100 });
         const own = listed.filter((one) => one.number >= number);
         assert.ok(own.length < 41 && own.length >= 20, `${own.length} revisions`);
@@ -155,7 +167,7 @@ export const revisions =
         const newest = await newestIn(its);
         assert.ok(newest.last > newest.number);
         assert.equal((await changesIn(its, number - 1, newest.number)).length, 41);
-        await revise(its, [create("services", service("last"))], { author: "ann" });
+        await revise(its, [createWrite("services", serviceEntity("last"))], { author: "ann" });
       });
   };
 

@@ -10,12 +10,12 @@ import type {
   WriteFault,
   WriteOutcome,
 } from "../../../gateway/src/stores/store.ts";
-import { batches } from "./batches.ts";
-import { creating } from "./creating.ts";
-import { racing } from "./racing.ts";
-import { reading } from "./reading.ts";
-import { removing } from "./removing.ts";
-import { replacing } from "./replacing.ts";
+import { testBatches } from "./batches.ts";
+import { testCreating } from "./creating.ts";
+import { testRacing } from "./racing.ts";
+import { testReading } from "./reading.ts";
+import { testRemoving } from "./removing.ts";
+import { testReplacing } from "./replacing.ts";
 import { type RevisionTraits, revisions } from "./revisions.ts";
 
 export interface StoreHolder {
@@ -31,7 +31,7 @@ export interface StoreHolder {
 }
 
 /** The test's context: an initially empty store, and helpers. */
-export interface Case {
+export interface StoreCase {
   readonly store: Store;
   /** Opens a store as another process would. */
   open(): Promise<Store>;
@@ -50,9 +50,9 @@ export interface Case {
   everything(): Promise<Readonly<Record<string, readonly Entity[]>>>;
 }
 
-export type StoreTest = (does: string, run: (its: Case) => Promise<void>) => void;
+export type StoreTest = (does: string, run: (its: StoreCase) => Promise<void>) => void;
 
-const sections = [reading, creating, replacing, removing, batches, racing];
+const sections = [testReading, testCreating, testReplacing, testRemoving, testBatches, testRacing];
 
 /**
  * @param hold Returns an empty store for each test.
@@ -75,9 +75,9 @@ export function describeStore(name: string, hold: () => Promise<StoreHolder>, re
   });
 }
 
-export const create = (collection: Collection, entity: Entity): Write => ({ op: "create", collection, entity });
-export const replace = (collection: Collection, entity: Entity): Write => ({ op: "replace", collection, entity });
-export const remove = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });
+export const createWrite = (collection: Collection, entity: Entity): Write => ({ op: "create", collection, entity });
+export const replaceWrite = (collection: Collection, entity: Entity): Write => ({ op: "replace", collection, entity });
+export const removeWrite = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });
 
 /** Asserts that `programmed` is absent or a function. */
 function checkOutcome({ programmed }: WriteOutcome): void {
@@ -87,7 +87,7 @@ function checkOutcome({ programmed }: WriteOutcome): void {
 export const isAnswer = (answer: WaitResponse | null): boolean =>
   answer === null || (typeof answer.programmed === "boolean" && Array.isArray(answer.lagging));
 
-function caseOf(store: Store, holder: StoreHolder): Case {
+function caseOf(store: Store, holder: StoreHolder): StoreCase {
   const all = async <Name extends Collection>(collection: Name) =>
     (await store.list(collection, { size: 1000 })).entities;
   const everything = async () =>
@@ -111,10 +111,10 @@ function caseOf(store: Store, holder: StoreHolder): Case {
     open: async () => holder.open(),
     recorded: async () => holder.recorded?.(),
     write,
-    create: (collection, entity) => one(create(collection, entity)),
-    replace: (collection, entity) => one(replace(collection, entity)),
+    create: (collection, entity) => one(createWrite(collection, entity)),
+    replace: (collection, entity) => one(replaceWrite(collection, entity)),
     async remove(collection, id) {
-      const [effect] = await write([remove(collection, id)]);
+      const [effect] = await write([removeWrite(collection, id)]);
       assert.ok(effect);
       return effect;
     },

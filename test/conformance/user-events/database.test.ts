@@ -3,12 +3,12 @@ import { Client } from "pg";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openNotify } from "../../../user-api/src/events/notify.ts";
-import { type Link, openLink } from "./link.ts";
+import { type CuttableLink, openLink } from "./link.ts";
 import { eventsSuite } from "./suite.ts";
 
 describe("LISTEN and NOTIFY", () => {
   let server: Postgres;
-  let link: Link;
+  let link: CuttableLink;
   let otherClient: Client;
   before(async () => {
     server = await startPostgres();

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-export interface Link {
+export interface CuttableLink {
   /** The proxy's port on 127.0.0.1, which `mend` does not change. */
   readonly port: number;
   /** Closes all connections and refuses new ones. */
@@ -12,7 +12,7 @@ export interface Link {
   mend(): Promise<void>;
 }
 
-export async function openLink(to: number): Promise<Link> {
+export async function openLink(to: number): Promise<CuttableLink> {
   const sockets = new Set<Socket>();
   const frozen = new Set<Socket>();
   let freezing = false;

@@ -4,13 +4,13 @@ import { Redis } from "ioredis";
 import { type Redis as Server, startRedis, startTlsRedis } from "../../../tools/programs/servers/redis.ts";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openRedis } from "../../../user-api/src/events/redis.ts";
-import { type Link, openLink } from "./link.ts";
-import { connected, endAll, startReplica } from "./replicas.ts";
+import { type CuttableLink, openLink } from "./link.ts";
+import { connected, endReplicas, startReplica } from "./replicas.ts";
 import { eventsSuite } from "./suite.ts";
 
 describe("Redis", () => {
   let server: Server;
-  let link: Link;
+  let link: CuttableLink;
   let otherClient: Redis;
   before(async () => {
     server = await startRedis();
@@ -41,7 +41,7 @@ describe("Redis", () => {
 });
 
 describe("a Redis whose password was changed", () => {
-  after(endAll);
+  after(endReplicas);
 
   it("is reported in the log without the password, for events and for rates", async (context) => {
     const server = await startRedis("--requirepass", "former-password");
@@ -64,7 +64,7 @@ describe("a Redis whose password was changed", () => {
 });
 
 describe("a Redis with a certificate of a private authority", () => {
-  after(endAll);
+  after(endReplicas);
 
   it("is trusted by a replica whose setting names the authority, and by no other replica", async (context) => {
     const server = await startTlsRedis("localhost");

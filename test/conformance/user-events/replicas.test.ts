@@ -11,8 +11,8 @@ import {
   bySocket,
   byStream,
   connected,
-  create,
-  endAll,
+  createUserOn,
+  endReplicas,
   hasAll,
   outliveRedis,
   type Replica,
@@ -20,7 +20,7 @@ import {
   timesOf,
 } from "./replicas.ts";
 
-afterEach(endAll);
+afterEach(endReplicas);
 
 describe("two processes on one database", () => {
   let postgres: Postgres;
@@ -49,8 +49,8 @@ describe("two processes on one database", () => {
       const followed = [bySocket(one), byStream(one), bySocket(other), byStream(other)];
       await allFollow(one, followed);
       const expected = [`ann${through}`, `bob${through}`];
-      await create(one, `ann${through}`);
-      await create(other, `bob${through}`);
+      await createUserOn(one, `ann${through}`);
+      await createUserOn(other, `bob${through}`);
       await hasAll(followed, expected);
       for (const each of followed) assert.deepEqual(timesOf(each, expected), [1, 1]);
     });
@@ -85,7 +85,7 @@ describe("two processes on one database", () => {
     process.kill(rows[0].pid, "SIGSTOP");
     const names = Array.from({ length: 40 }, (_, n) => `last${n}`);
     try {
-      await Promise.all(names.map((name) => create(one, name)));
+      await Promise.all(names.map((name) => createUserOn(one, name)));
       one.process.signal("SIGTERM");
       await one.process.waitForOutput(/SIGTERM: shutting down/);
     } finally {
@@ -108,7 +108,7 @@ describe("two processes on one database", () => {
     const replica = await startReplica({ SLUICE_USER_API_DATABASE_URL: address.href, ...drain });
     await connected([replica], "database", true);
     link.freeze();
-    const asked = create(replica, "ann").catch(() => undefined);
+    const asked = createUserOn(replica, "ann").catch(() => undefined);
     replica.process.signal("SIGTERM");
     assert.deepEqual(await replica.process.ended(), { code: 1, signal: null });
     assert.match(replica.process.output(), /shutdown did not finish in time/);

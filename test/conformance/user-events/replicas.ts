@@ -24,7 +24,7 @@ export interface Followed {
 /** Clean-up functions of the test, which run in reverse order. */
 const ends: (() => unknown)[] = [];
 
-export async function endAll(): Promise<void> {
+export async function endReplicas(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
 }
 
@@ -51,7 +51,7 @@ export async function startReplica(environment: Record<string, string>): Promise
   return { process: started, url };
 }
 
-export async function create({ url }: Replica, name: string): Promise<void> {
+export async function createUserOn({ url }: Replica, name: string): Promise<void> {
   const query = `mutation { createUser(name: "${name}", email: "${name}@example.org") { name } }`;
   const response = await fetch(`${url}/graphql`, {
     method: "POST",
@@ -108,7 +108,7 @@ export async function allFollow(replica: Replica, followed: readonly Followed[])
   await waitFor(
     async () => {
       number += 1;
-      await create(replica, `hello${number}${Math.random().toString(36).slice(2)}`);
+      await createUserOn(replica, `hello${number}${Math.random().toString(36).slice(2)}`);
       return followed.every(({ names }) => names.length > 0);
     },
     { what: "all clients to subscribe" },
@@ -152,7 +152,7 @@ export async function outliveRedis(
   const ends = performance.now() + seconds * 1000;
   const created: string[] = [];
   const make = async (replica: Replica, name: string) => {
-    await create(replica, name);
+    await createUserOn(replica, name);
     created.push(name);
   };
   await make(one, "during");

@@ -5,7 +5,7 @@ import { startProcess } from "../../../tools/process/index.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
-import { codesOf, postQuery, testApp } from "../../../user-api/src/testing.ts";
+import { postQuery, replyCodesOf, testApp } from "../../../user-api/src/testing.ts";
 import { openLink } from "../user-events/link.ts";
 import { userStoreSuite } from "./suite.ts";
 
@@ -75,7 +75,7 @@ describe("the user store in Postgres", () => {
     }
     await real.query("insert into users (id, name, email, email_key) values (gen_random_uuid(), 'x', 'x', 'x')");
     const limitExceeded = await postQuery(app, { query: "{ users { id } }" });
-    assert.deepEqual(codesOf(limitExceeded), ["LIMIT_EXCEEDED"]);
+    assert.deepEqual(replyCodesOf(limitExceeded), ["LIMIT_EXCEEDED"]);
     const page = await postQuery(app, { query: "{ users(first: 1000) { id } }" });
     assert.equal((page.data?.users as readonly unknown[] | undefined)?.length, 1_000);
     await app.close();

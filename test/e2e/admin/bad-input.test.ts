@@ -10,7 +10,15 @@ import type { Reply } from "../../../gateway/src/admin/testing.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
 import { type Ask, batch, connectAdmin, sendAndDisconnect } from "./admin-client.ts";
-import { bodyWith, hostileTexts, type Place, placesOf, placesOfConfig, sql, valueAt } from "./hostile-texts.ts";
+import {
+  bodyWith,
+  hostileTexts,
+  placesOfConfig,
+  sql,
+  type TextPath,
+  textPathsOf,
+  valueAtPath,
+} from "./hostile-texts.ts";
 import { listing, type Shown } from "./listing.ts";
 import { makings, standing, standingCertificate } from "./standing-entities.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
@@ -122,7 +130,7 @@ for (const store of writableStores) {
       for (const [name, [path, body]] of Object.entries(makings)) {
         const collection = name as Collection;
         // The URL sets the parent within which a name is unique, whatever the body contains.
-        const places = placesOf(collection).filter(([member]) => member !== entities[collection].within);
+        const places = textPathsOf(collection).filter(([member]) => member !== entities[collection].within);
         for (const place of places) await keepsOrRefuses(ask, { path, body, place });
       }
       for (const name of pluginNames()) {
@@ -334,7 +342,7 @@ const pick = (value: unknown, members: readonly string[]) =>
 interface Making {
   readonly path: string;
   readonly body: object;
-  readonly place: Place;
+  readonly place: TextPath;
 }
 
 /**
@@ -351,8 +359,8 @@ async function keepsOrRefuses(ask: Ask, { path, body, place }: Making): Promise<
   }
   const { id } = Object(made.body);
   const shown = ok(await ask("GET", `${path}/${id}`));
-  if (what === "/basic-auths password") assert.match(String(valueAt(shown, place)), /^\$scrypt\$/);
-  else assert.equal(valueAt(Object(shown).consumer_group ?? shown, place), sql, what);
+  if (what === "/basic-auths password") assert.match(String(valueAtPath(shown, place)), /^\$scrypt\$/);
+  else assert.equal(valueAtPath(Object(shown).consumer_group ?? shown, place), sql, what);
   ok(await ask("DELETE", `${path}/${id}`));
 }
 

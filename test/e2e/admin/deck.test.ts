@@ -7,10 +7,18 @@ import { pluginNames } from "@sluice/model";
 import { examplesOf } from "../../../tools/generate/plugin-examples.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
-import { get, startUpstream, type Upstream } from "../../product/client.ts";
+import { getUrl, type NamedUpstream, startNamedUpstream } from "../../product/client.ts";
 import { createDeck, type Deck, nothing } from "./deck.ts";
 import { authorityId, certificateId, everyKind, nextDay } from "./every-kind.ts";
-import { countEntities, empty, fileOfSize, type KongFile, ordered, plugin, rateLimits } from "./kong-file.ts";
+import {
+  countEntities,
+  emptyKongFile,
+  fileOfSize,
+  type KongFile,
+  kongPlugin,
+  ordered,
+  rateLimits,
+} from "./kong-file.ts";
 import { databaseStore, type RunningStore, writableStores } from "./stores.ts";
 
 /** Names of two services: one for the first and one for the second example on the page of each plugin. */
@@ -58,7 +66,7 @@ test("decK leaves credentials of a plugin of your own as they are until it delet
   const running = await databaseStore({ SLUICE_PLUGINS: plugin }).start();
   context.after(() => running.stop());
   const deck = createDeck(running.admin, join(folder.path, "deck"));
-  const file: KongFile = { ...empty, consumers: [{ username: "ann" }] };
+  const file: KongFile = { ...emptyKongFile, consumers: [{ username: "ann" }] };
   await deck.change("sync", file);
   const body = JSON.stringify({ plugin: "token", key: "token-of-ann" });
   const headers = { "content-type": "application/json" };
@@ -69,25 +77,26 @@ test("decK leaves credentials of a plugin of your own as they are until it delet
     return data.map(({ key }) => key);
   };
   assert.deepEqual(await deck.change("diff", file), nothing);
-  assert.deepEqual((await deck.change("sync", { ...empty, consumers: [{ username: "ann", tags: ["t"] }] })).updated, [
-    "consumer ann",
-  ]);
+  assert.deepEqual(
+    (await deck.change("sync", { ...emptyKongFile, consumers: [{ username: "ann", tags: ["t"] }] })).updated,
+    ["consumer ann"],
+  );
   assert.doesNotMatch(JSON.stringify(await deck.dump()), /token-of-ann/);
   assert.deepEqual(await keys(), ["token-of-ann"]);
-  assert.deepEqual((await deck.change("sync", empty)).deleted, ["consumer ann"]);
+  assert.deepEqual((await deck.change("sync", emptyKongFile)).deleted, ["consumer ann"]);
   assert.deepEqual(await keys(), []);
 });
 
 for (const store of writableStores) {
   describe(`decK on a ${store.name} store`, () => {
     const folder = temporaryFolder("deck");
-    let upstream: Upstream;
+    let upstream: NamedUpstream;
     let running: RunningStore;
     let deck: Deck;
     let file: KongFile;
 
     before(async () => {
-      upstream = await startUpstream("users");
+      upstream = await startNamedUpstream("users");
       running = await store.start();
       deck = createDeck(running.admin, join(folder.path, store.name));
       file = everyKind({ upstreamPort: upstream.port });
@@ -107,7 +116,7 @@ for (const store of writableStores) {
     test("validate accepts a valid file, and reports every error of an invalid file", async () => {
       assert.deepEqual(await deck.run(["validate"], file), { code: 0, stdout: "", stderr: "" });
       const services = [{ name: "bad", host: "bad host", routes: [{ name: "worse", paths: ["no-slash"] }] }];
-      const { code, stderr } = await deck.run(["validate"], { ...empty, services });
+      const { code, stderr } = await deck.run(["validate"], { ...emptyKongFile, services });
       assert.equal(code, 1, stderr);
       assert.match(stderr, /validate entity 'services \(bad\)': .*schema violation \(host: invalid value: bad host\)/);
       assert.match(stderr, /validate entity 'routes \(worse\)': .*schema violation \(paths\.1: should start with: \//);
@@ -134,10 +143,10 @@ for (const store of writableStores) {
       const services = exampleTitles.map((name, at) => ({
         name,
         host: "orders.test",
-        plugins: pluginNames().map((used) => plugin(used, configOfExample(used, at))),
+        plugins: pluginNames().map((used) => kongPlugin(used, configOfExample(used, at))),
       }));
-      const plugins = pluginNames().map((name) => plugin(name, neededConfigs[name] ?? {}));
-      const all: KongFile = { ...empty, services, plugins };
+      const plugins = pluginNames().map((name) => kongPlugin(name, neededConfigs[name] ?? {}));
+      const all: KongFile = { ...emptyKongFile, services, plugins };
       const expected = services.length + plugins.length * (1 + services.length);
       assert.equal((await deck.change("sync", all)).created.length, expected);
       assert.deepEqual(await deck.change("diff", all), nothing);
@@ -147,7 +156,7 @@ for (const store of writableStores) {
 
     for (const [what, config] of rateLimits) {
       test(`a file whose rate-limiting has ${what} causes no difference once it is synced`, async () => {
-        const dumped: KongFile = { ...empty, plugins: [plugin("rate-limiting", config)] };
+        const dumped: KongFile = { ...emptyKongFile, plugins: [kongPlugin("rate-limiting", config)] };
         assert.deepEqual((await deck.change("sync", dumped)).created, ["plugin rate-limiting (global)"]);
         assert.deepEqual(await deck.change("diff", dumped), nothing);
         const whole = await deck.dump();
@@ -158,7 +167,7 @@ for (const store of writableStores) {
 
     test("a dumped hash of a password causes no difference, and a plain password is stored as a hash", async () => {
       const file = (password: string): KongFile => ({
-        ...empty,
+        ...emptyKongFile,
         consumers: [{ username: "ann", basicauth_credentials: [{ username: "ann", password }] }],
       });
       const hashed = file("0123456789abcdef0123456789abcdef01234567");
@@ -221,7 +230,7 @@ for (const store of writableStores) {
     test("apply adds and changes entities, and deletes no entity", async () => {
       await deck.change("sync", file);
       const services = [{ name: "more", host: "more.test" }];
-      const more: KongFile = { ...empty, services };
+      const more: KongFile = { ...emptyKongFile, services };
       assert.deepEqual(await deck.change("apply", more), { ...nothing, created: ["service more"] });
       assert.deepEqual(
         await deck.change("diff", { ...file, services: [...(file.services ?? []), ...services] }),
@@ -233,7 +242,7 @@ for (const store of writableStores) {
       await deck.change("sync", file);
       const tag = ["--select-tag", "team-b"];
       const services = [{ name: "b", host: "b.test", routes: [{ name: "b", paths: ["/b"] }] }];
-      const theirs: KongFile = { ...empty, _info: { select_tags: ["team-b"] }, services };
+      const theirs: KongFile = { ...emptyKongFile, _info: { select_tags: ["team-b"] }, services };
       assert.deepEqual((await deck.change("sync", theirs)).deleted, []);
       assert.deepEqual(await deck.change("diff", theirs), nothing);
       assert.deepEqual(countEntities(await deck.dump(tag)), { services: 1, routes: 1 });
@@ -253,20 +262,20 @@ for (const store of writableStores) {
       assert.deepEqual([service.retries, service.upstream_headers], [3, upstream_headers]);
       assert.doesNotMatch(JSON.stringify(await deck.dump()), /the-secret/);
       const services = [{ name: "users", host: "users.test", upstream_headers }];
-      const { code, stderr } = await deck.run(["sync"], { ...empty, services });
+      const { code, stderr } = await deck.run(["sync"], { ...emptyKongFile, services });
       assert.deepEqual([code, /Additional property upstream_headers is not allowed/.test(stderr)], [1, true], stderr);
     });
 
     test("a refused sync reports Kong's messages, and changes no entity", async () => {
       const services = [{ name: "bad", host: "bad host" }];
-      const { code, stderr } = await deck.run(["sync"], { ...empty, services });
+      const { code, stderr } = await deck.run(["sync"], { ...emptyKongFile, services });
       assert.equal(code, 1);
       assert.match(stderr, /schema violation \(host: invalid value: bad host\)/);
       assert.deepEqual(countEntities(await deck.dump()), {});
     });
 
     test("a synced configuration is served at once", async () => {
-      const users = (key?: string) => get(`${running.proxy}/users/1`, key === undefined ? {} : { apikey: key });
+      const users = (key?: string) => getUrl(`${running.proxy}/users/1`, key === undefined ? {} : { apikey: key });
       await deck.change("sync", file);
       assert.deepEqual((await users("key-of-ann")).body, { name: "users", path: "/1" });
       assert.equal((await users()).status, 401);

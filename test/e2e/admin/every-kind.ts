@@ -1,7 +1,7 @@
 /** A small file with every kind of entity, and the same file after changes. */
 import { hash, X509Certificate } from "node:crypto";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { type Entity, type KongFile, plugin } from "./kong-file.ts";
+import { type KongEntity, type KongFile, kongPlugin } from "./kong-file.ts";
 
 export interface EveryKind {
   /** The port to which the service `users` sends its requests. */
@@ -36,7 +36,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
             name: "users",
             paths: ["/users"],
             tags: ["team-a"],
-            plugins: [plugin("key-auth", { hide_credentials: true })],
+            plugins: [kongPlugin("key-auth", { hide_credentials: true })],
           },
           {
             name: "Weird_Näme.~1",
@@ -45,15 +45,15 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
             preserve_host: true,
           },
         ],
-        plugins: [plugin("cors", { origins: ["https://example.test"], max_age: 60 }, { enabled: false })],
+        plugins: [kongPlugin("cors", { origins: ["https://example.test"], max_age: 60 }, { enabled: false })],
       },
       { name: "private", host: "private.internal", port: 443, protocol: "https", ca_certificates: [authorityId] },
       { name: "balanced", host: "balanced.internal", connect_timeout: 1000, path: "/base" },
     ],
     routes: [{ name: "nowhere", paths: ["/nowhere"], methods: ["GET"], strip_path: false }],
     plugins: [
-      plugin("prometheus", { per_consumer: true }),
-      plugin("rate-limiting", { minute: 3, limit_by: "ip" }, { service: "users", consumer: "ann" }),
+      kongPlugin("prometheus", { per_consumer: true }),
+      kongPlugin("rate-limiting", { minute: 3, limit_by: "ip" }, { service: "users", consumer: "ann" }),
     ],
     consumers: [
       {
@@ -66,7 +66,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
         jwt_secrets: [{ key: "ann", secret: "secret-of-ann", algorithm: "HS512" }],
         mtls_auth_credentials: [{ id: "b3f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a02", subject_name: "ann@example.test" }],
         groups: [{ name: "gold" }],
-        plugins: [plugin("rate-limiting", { hour: 1000, limit_by: "ip" })],
+        plugins: [kongPlugin("rate-limiting", { hour: 1000, limit_by: "ip" })],
       },
       { username: "bob@example.test" },
     ],
@@ -132,4 +132,4 @@ export function nextDay(file: KongFile): KongFile {
   };
 }
 
-const entities = (list: unknown): readonly Entity[] => (Array.isArray(list) ? list : []);
+const entities = (list: unknown): readonly KongEntity[] => (Array.isArray(list) ? list : []);

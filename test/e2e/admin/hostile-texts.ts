@@ -47,13 +47,13 @@ export const hostileTexts: readonly string[] = [
 ];
 
 /** The path to a string in an entity: member names, and `[]` for an element of a list. */
-export type Place = readonly string[];
+export type TextPath = readonly string[];
 
 /**
  * The paths of all strings that are not enums, and of the ids in references, in the schema's order. In a record with
  * arbitrary member names, the path contains the name `free`.
  */
-export function textPlaces(node: SchemaNode, path: Place = []): readonly Place[] {
+export function textPlaces(node: SchemaNode, path: TextPath = []): readonly TextPath[] {
   const { type, enum: choices, reference, items, properties = {}, additionalProperties: free } = node;
   if (reference !== undefined) return [[...path, "id"]];
   if (type === "string" && choices === undefined) return [path];
@@ -62,18 +62,18 @@ export function textPlaces(node: SchemaNode, path: Place = []): readonly Place[]
   return typeof free === "object" ? [...named, ...textPlaces(free, [...path, "free"])] : named;
 }
 
-export const placesOf = (collection: Collection): readonly Place[] => textPlaces(entities[collection].schema);
+export const textPathsOf = (collection: Collection): readonly TextPath[] => textPlaces(entities[collection].schema);
 
-export const placesOfConfig = (name: string): readonly Place[] =>
+export const placesOfConfig = (name: string): readonly TextPath[] =>
   textPlaces(pluginNamed(name)?.schema ?? {}, ["config"]);
 
 /** A body that contains only the text, at the path. */
-export const bodyWith = ([first, ...rest]: Place, text: string): unknown => {
+export const bodyWith = ([first, ...rest]: TextPath, text: string): unknown => {
   if (first === undefined) return text;
   const inner = bodyWith(rest, text);
   return first === "[]" ? [inner] : { [first]: inner };
 };
 
 /** The entity's value at the path. */
-export const valueAt = (value: unknown, place: Place): unknown =>
+export const valueAtPath = (value: unknown, place: TextPath): unknown =>
   place.reduce((at: unknown, member) => Object(at)[member === "[]" ? 0 : member], value);

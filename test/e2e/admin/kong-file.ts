@@ -1,25 +1,25 @@
 /** Kong's declarative files as decK reads and writes them: functions that create and compare them. */
 
-export type Entity = Readonly<Record<string, unknown>>;
+export type KongEntity = Readonly<Record<string, unknown>>;
 
 export interface KongFile {
   readonly _format_version: "3.0";
   readonly _info?: { readonly select_tags?: readonly string[] };
-  readonly services?: readonly Entity[];
-  readonly routes?: readonly Entity[];
-  readonly plugins?: readonly Entity[];
-  readonly consumers?: readonly Entity[];
-  readonly consumer_groups?: readonly Entity[];
-  readonly upstreams?: readonly Entity[];
-  readonly certificates?: readonly Entity[];
-  readonly ca_certificates?: readonly Entity[];
-  readonly vaults?: readonly Entity[];
+  readonly services?: readonly KongEntity[];
+  readonly routes?: readonly KongEntity[];
+  readonly plugins?: readonly KongEntity[];
+  readonly consumers?: readonly KongEntity[];
+  readonly consumer_groups?: readonly KongEntity[];
+  readonly upstreams?: readonly KongEntity[];
+  readonly certificates?: readonly KongEntity[];
+  readonly ca_certificates?: readonly KongEntity[];
+  readonly vaults?: readonly KongEntity[];
 }
 
-export const empty: KongFile = { _format_version: "3.0" };
+export const emptyKongFile: KongFile = { _format_version: "3.0" };
 
 /** A plugin with `enabled`, the one default that decK always writes, because the schemas of plugins do not contain it. */
-export const plugin = (name: string, config: object, members: object = {}): Entity => ({
+export const kongPlugin = (name: string, config: object, members: object = {}): KongEntity => ({
   name,
   config,
   enabled: true,
@@ -71,7 +71,7 @@ export function fileOfSize(services: number): KongFile {
       path: `/base/${index}`,
       ...(index % 3 === 0 ? { tags: ["third", `team-${index % 7}`] } : {}),
       routes: list(2, (which) => routeOf(index, which)),
-      plugins: [plugin("key-auth", { key_names: ["apikey", "x-key"] })],
+      plugins: [kongPlugin("key-auth", { key_names: ["apikey", "x-key"] })],
     })),
     consumers: list(Math.floor(services / 2), (index) => ({
       username: `consumer ${index}@test`,
@@ -81,21 +81,21 @@ export function fileOfSize(services: number): KongFile {
   };
 }
 
-function routeOf(service: number, which: number): Entity {
+function routeOf(service: number, which: number): KongEntity {
   const name = `route-${service}-${which}`;
   return which === 0
     ? {
         name,
         paths: [`/${service}`],
         methods: ["GET", "POST"],
-        plugins: [plugin("rate-limiting", { minute: 60 + service, limit_by: "ip" })],
+        plugins: [kongPlugin("rate-limiting", { minute: 60 + service, limit_by: "ip" })],
       }
     : {
         name,
         hosts: [`${service}.example.test`],
         paths: [`~/v${service}/(?<id>\\d+)$`],
         strip_path: false,
-        plugins: [plugin("cors", { origins: [`https://${service}.example.test`] })],
+        plugins: [kongPlugin("cors", { origins: [`https://${service}.example.test`] })],
       };
 }
 

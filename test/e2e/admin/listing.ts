@@ -5,16 +5,7 @@ import type { Ask } from "./admin-client.ts";
 export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** Paths of the lists. Parents come before their children. */
-const lists = [
-  "/certificates",
-  "/snis",
-  "/upstreams",
-  "/services",
-  "/routes",
-  "/consumers",
-  "/key-auths",
-  "/plugins",
-];
+const lists = ["/certificates", "/snis", "/upstreams", "/services", "/routes", "/consumers", "/key-auths", "/plugins"];
 
 /**
  * The entities of `lists` and of each upstream's list of targets, by the list's path. Two listings are equal if none of

@@ -9,9 +9,9 @@ import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
-import { stepsOf } from "../readme.ts";
+import { readmeStepsOf } from "../readme.ts";
 
-const steps = stepsOf(readFileSync(join(root, "README.md"), "utf8"), "One configuration, three clients");
+const steps = readmeStepsOf(readFileSync(join(root, "README.md"), "utf8"), "One configuration, three clients");
 
 describe("the README's three clients", () => {
   const work = temporaryFolder("three-clients");

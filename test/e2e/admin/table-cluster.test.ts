@@ -3,7 +3,8 @@ import { createClusterClient } from "@sluice/crds";
 import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";
-import { createOpener, quiet } from "../../conformance/store/resource-store.ts";
+import { quiet } from "../../conformance/resource-client/log.ts";
+import { createOpener } from "../../conformance/store/resource-store.ts";
 
 const crds = new URL("../../../crds/", import.meta.url);
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callersNamespace } from "./chart-callers-pod.ts";
-import { namespace, proxy, type Scene } from "./chart-scene.ts";
+import { type ChartScene, proxy, releaseNamespace } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 
-const admin = `http://${release}-admin.${namespace}.svc.cluster.local:8001`;
-const own = `system:serviceaccount:${namespace}:${release}-admin`;
+const admin = `http://${release}-admin.${releaseNamespace}.svc.cluster.local:8001`;
+const own = `system:serviceaccount:${releaseNamespace}:${release}-admin`;
 
 /** Two accounts of another team: `nobody` has no rights; `deployer` may create Sluice's Services, in all namespaces. */
 const accounts = `
@@ -20,17 +20,17 @@ metadata: { name: deployer, namespace: ${callersNamespace} }
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: { name: ${namespace}-deployer }
+metadata: { name: ${releaseNamespace}-deployer }
 rules: [{ apiGroups: [sluice.dev], resources: [services], verbs: [create] }]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
-metadata: { name: ${namespace}-deployer }
-roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ${namespace}-deployer }
+metadata: { name: ${releaseNamespace}-deployer }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ${releaseNamespace}-deployer }
 subjects: [{ kind: ServiceAccount, name: deployer, namespace: ${callersNamespace} }]
 `;
 
-export function adminTests(scene: () => Scene): void {
+export function adminTests(scene: () => ChartScene): void {
   /** Posts a form, as Kong's tools do, and returns the status and the JSON. */
   async function post(path: string, form: Readonly<Record<string, string>>, proof: Readonly<Record<string, string>>) {
     const headers = { ...proof, "content-type": "application/x-www-form-urlencoded" };
@@ -41,7 +41,7 @@ export function adminTests(scene: () => Scene): void {
   const ownProof = async () => ({ "kong-admin-token": await scene().secret(`${release}-admin`, "token") });
   const remove = async (path: string) =>
     scene().callers.ask(`${admin}${path}`, { method: "DELETE", headers: await ownProof() });
-  const upstream = `http://${release}-operator.${namespace}.svc.cluster.local:8080`;
+  const upstream = `http://${release}-operator.${releaseNamespace}.svc.cluster.local:8080`;
 
   test("a form that another pod posts to the admin API creates a route: kubectl shows it, and it is served", async () => {
     const { kubectl, callers } = scene();
@@ -90,7 +90,10 @@ export function adminTests(scene: () => Scene): void {
     ["read Secrets of other namespaces", ["get", "secrets", "--namespace", callersNamespace]],
     ["create pods", ["run", "pod", "--image=sluice/gateway:0.1.0"]],
     ["change the operator's Lease", ["patch", `lease/${release}-operator`, "--type=merge", "--patch={}"]],
-    ["change its own rights", ["patch", `clusterrole/${namespace}-${release}-admin`, "--type=merge", "--patch={}"]],
+    [
+      "change its own rights",
+      ["patch", `clusterrole/${releaseNamespace}-${release}-admin`, "--type=merge", "--patch={}"],
+    ],
   ];
   test("the admin API's own account is refused operations that it is not granted", async () => {
     const { kubectl } = scene();

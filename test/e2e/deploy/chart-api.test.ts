@@ -6,8 +6,8 @@ import { crdNames } from "@sluice/model";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
-import { cases, renderCase, valuesOf } from "./goldens.ts";
-import { charts, helm, type Rendered, release } from "./helm.ts";
+import { chartCases, renderCase, valuesFileOf } from "./goldens.ts";
+import { charts, type Rendered, release, runHelm } from "./helm.ts";
 import { schemaLocation, writeSchemas } from "./schemas.ts";
 
 // The cluster has no CRDs of the Prometheus operator, so kubeconform and the dry runs skip its kinds.
@@ -17,7 +17,7 @@ const withoutForeign = ["serviceMonitors", "rules"].flatMap((name) => ["--set", 
 describe("the charts on an API server", () => {
   let plane: ControlPlane;
   const folder = temporaryFolder("schemas");
-  const onPlane = (args: readonly string[]) => helm(args, plane.kubeconfig);
+  const onPlane = (args: readonly string[]) => runHelm(args, plane.kubeconfig);
   const install = (chart: string, args: readonly string[]) => onPlane(["install", ...args, chart]);
   /** Runs `sluice-operator crds apply`. Resolves to its exit code and the end of its output. */
   async function crdsApply() {
@@ -107,7 +107,7 @@ describe("the charts on an API server", () => {
 
   test("kubeconform finds no error in any object, with the API server's own schemas", async () => {
     writeSchemas(folder.path, await plane.kubectl(["get", "--raw=/openapi/v2"]));
-    for (const name of cases) {
+    for (const name of chartCases) {
       const faults = await conform(await renderCase(name), folder.path);
       assert.equal(faults, "", name);
     }
@@ -119,9 +119,9 @@ describe("the charts on an API server", () => {
     assert.match(await conform([faulty], folder.path), /replica/);
   });
 
-  for (const name of cases)
+  for (const name of chartCases)
     test(`the API server accepts the objects of golden ${name}, without those of the Prometheus operator`, async () => {
-      const args = [release, "-n", "sluice", "-f", valuesOf(name), "--dry-run=server", ...withoutForeign];
+      const args = [release, "-n", "sluice", "-f", valuesFileOf(name), "--dry-run=server", ...withoutForeign];
       const { code, stderr } = await install(charts.sluice, args);
       assert.equal(code, 0, stderr);
     });
@@ -139,7 +139,7 @@ describe("the charts on an API server", () => {
 
   test("Pod Security admits every pod to a restricted namespace, and refuses a pod without its security context", async () => {
     await plane.kubectl(["label", "namespace", "sluice", "pod-security.kubernetes.io/enforce=restricted"]);
-    for (const name of cases) {
+    for (const name of chartCases) {
       const items = (await renderCase(name)).flatMap(podOf);
       assert.ok(items.length > 0);
       const list = { apiVersion: "v1", kind: "List", items };

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { waitFor } from "../../../tools/process/index.ts";
 import { callersNamespace } from "./chart-callers-pod.ts";
-import { minutes, type Scene } from "./chart-scene.ts";
+import { type ChartScene, minutes } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 
 /** The part of `kubectl get pods -o json` about containers that do not run. */
@@ -13,7 +13,7 @@ interface ContainerStatus {
   readonly lastState: { readonly terminated?: { readonly exitCode: number; readonly message?: string } };
 }
 
-export function badInput(scene: () => Scene): void {
+export function badInput(scene: () => ChartScene): void {
   const isServed = async () => {
     assert.equal(await scene().statusOf("/users/healthz", await scene().consumer()), 200);
   };

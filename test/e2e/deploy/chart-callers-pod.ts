@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
 import type { Seen } from "./chart-callers.ts";
 import type { FollowersOptions, FollowersReport } from "./chart-followers.ts";
-import type { LoadOptions, LoadReport } from "./load.ts";
+import type { CallLoadOptions, LoadReport } from "./load.ts";
 
 /** The namespace of the pod, and of the core Service `callers`, whose port 80 is the pod's slow upstream. */
 export const callersNamespace = "callers";
@@ -30,7 +30,7 @@ export interface Callers {
    * Sends requests from the pod until the returned function is called. `seen` lists the requests that reached the
    * pod's upstream.
    */
-  load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
+  load(options: CallLoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
   /** Runs subscribers in the pod until the returned function is called. Resolves when each has received an event. */
   followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;
 }

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage } from "node:http";
 import { type Followers, startFollowers } from "./chart-followers.ts";
-import { type Load, startLoad } from "./load.ts";
+import { type CallLoad, startLoad } from "./load.ts";
 
 /** A request that the upstream received. */
 export interface Seen {
@@ -19,7 +19,7 @@ export interface Seen {
 /** Milliseconds that the upstream takes for a response, unless the query parameter `takes` sets them. */
 const usually = 300;
 
-const loads: Load[] = [];
+const loads: CallLoad[] = [];
 let followers: Followers | undefined;
 const seen: Seen[] = [];
 

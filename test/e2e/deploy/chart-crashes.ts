@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { minutes, proxy, type Scene } from "./chart-scene.ts";
+import { type ChartScene, minutes, proxy } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";
 
@@ -13,7 +13,7 @@ interface NodeProcess {
 }
 
 /** The processes of all gateway nodes. */
-async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
+async function nodes({ cluster }: ChartScene): Promise<readonly NodeProcess[]> {
   const script = `
     import { readdirSync, readFileSync } from "node:fs";
     const read = (id, file) => { try { return readFileSync("/proc/" + id + "/" + file, "utf8") } catch { return "" } };
@@ -27,14 +27,14 @@ async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
 }
 
 /** Waits until `count` nodes run, not counting the killed processes. */
-const started = (scene: Scene, count: number, killed: readonly NodeProcess[]) =>
+const started = (scene: ChartScene, count: number, killed: readonly NodeProcess[]) =>
   waitFor(async () => (await nodes(scene)).filter(({ id }) => killed.every((one) => one.id !== id)).length === count, {
     what: "the kubelet to restart the killed container",
     timeout: minutes,
     interval: 500,
   });
 
-export function killedNode(scene: () => Scene): void {
+export function killedNode(scene: () => ChartScene): void {
   test("when a node is killed with SIGKILL, only its requests in flight fail, and its subscribers reconnect", async (t) => {
     const { cluster, callers, consumer, statusOf } = scene();
     await callers.serve();
@@ -103,7 +103,7 @@ export function killedNode(scene: () => Scene): void {
  * Must be last, because it stops the API server and does not start it again: after a restart of the API server, parts
  * of Kubernetes wait for up to half a minute before they connect again.
  */
-export function awayFromEverybody(scene: () => Scene): void {
+export function awayFromEverybody(scene: () => ChartScene): void {
   test("nodes that restart while operator and API server are unreachable serve their saved documents", async () => {
     const { cluster, kubectl, statusOf } = scene();
     await kubectl("scale", `deployment/${release}-operator`, "--replicas=0");

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
 import { callersNamespace } from "./chart-callers-pod.ts";
-import { allAnswered, eachSeenOnce, wordsOf } from "./chart-load.ts";
-import { minutes, namespace, type Scene } from "./chart-scene.ts";
+import { allAnswered, chartLoadText, eachSeenOnce } from "./chart-load.ts";
+import { type ChartScene, minutes, releaseNamespace } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";
 
@@ -43,7 +43,7 @@ interface UnderLoadOptions {
 }
 
 /** Makes a change under load. Asserts that every request is answered, and reaches the upstream once. */
-async function underLoad(scene: Scene, t: TestContext, { url, nodesLess, make }: UnderLoadOptions): Promise<void> {
+async function underLoad(scene: ChartScene, t: TestContext, { url, nodesLess, make }: UnderLoadOptions): Promise<void> {
   const endLoad = await scene.callers.load({ url: `${url}/?takes=100`, headers: {}, every: 40 });
   let load: Awaited<ReturnType<typeof endLoad>>;
   try {
@@ -51,20 +51,20 @@ async function underLoad(scene: Scene, t: TestContext, { url, nodesLess, make }:
   } finally {
     load = await endLoad();
   }
-  t.diagnostic(wordsOf(load));
+  t.diagnostic(chartLoadText(load));
   const meanwhile = await scene.kubectl("logs", `deployment/${release}-operator`, "--tail=20");
   allAnswered(load, { connectionsEnded: nodesLess * keptAtATime, meanwhile });
   eachSeenOnce(load, load.seen);
 }
 
-export function dedicatedNodes(scene: () => Scene): void {
-  const kubectl: Scene["kubectl"] = (...args) => scene().kubectl(...args);
+export function dedicatedNodes(scene: () => ChartScene): void {
+  const kubectl: ChartScene["kubectl"] = (...args) => scene().kubectl(...args);
   const apply = (...items: readonly object[]) =>
     scene().cluster.kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
   const read = (kind: string, path: string) => kubectl("get", kind, "-l", label, "-o", `jsonpath={${path}}`);
   const words = async (kind: string, path: string) => (await read(kind, path)).split(" ").filter(Boolean).sort();
   const url = async () =>
-    `http://${await read("services", '.items[?(@.spec.clusterIP!="None")].metadata.name')}.${namespace}.svc.cluster.local`;
+    `http://${await read("services", '.items[?(@.spec.clusterIP!="None")].metadata.name')}.${releaseNamespace}.svc.cluster.local`;
   /** Addresses of the Gateway's own nodes, or of the release's. */
   const addresses = (labels: string) => () =>
     kubectl("get", "pods", "-l", labels, "-o", "jsonpath={.items[*].status.podIP}").then((found) =>

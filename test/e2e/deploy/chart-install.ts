@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crdNames } from "@sluice/model";
 import { waitFor } from "../../../tools/process/index.ts";
-import { namespace, type Scene } from "./chart-scene.ts";
+import { type ChartScene, releaseNamespace } from "./chart-scene.ts";
 import { charts, release } from "./helm.ts";
 
-export function installation(scene: () => Scene): void {
+export function installation(scene: () => ChartScene): void {
   test("install brings every pod to Ready in a namespace that enforces restricted Pod Security", async () => {
     const { helm, upgrade, podsOf } = scene();
     await helm("install", "sluice-crds", charts.crds, "--wait");
@@ -43,7 +43,7 @@ kind: Route
 metadata: { name: theirs }
 spec: { serviceRef: { name: theirs }, paths: [/theirs] }
 `;
-    await cluster.kubectl(["apply", "-n", namespace, "-f", "-"], resources);
+    await cluster.kubectl(["apply", "-n", releaseNamespace, "-f", "-"], resources);
     await waitFor(async () => (await statusOf("/theirs/healthz")) === 200, { what: "the route to be served" });
     const faulty = `
 apiVersion: sluice.dev/v1alpha1
@@ -55,7 +55,7 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
     await waitFor(
       () =>
         cluster
-          .kubectl(["apply", "-n", namespace, "--dry-run=server", "-f", "-"], faulty)
+          .kubectl(["apply", "-n", releaseNamespace, "--dry-run=server", "-f", "-"], faulty)
           .then(() => false)
           .catch((error: Error) => /spec\.config\.orgins: unknown field/.test(error.message)),
       { what: "the webhook to refuse", timeout: 20_000 },
@@ -113,7 +113,7 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
   });
 }
 
-export function removal(scene: () => Scene): void {
+export function removal(scene: () => ChartScene): void {
   const volumeName = () =>
     scene().kubectl("get", "pvc", `data-${release}-postgres-0`, "-o", "jsonpath={.spec.volumeName}");
 

@@ -1,11 +1,19 @@
 /** Checks the result of load on the release: the client's report, and the requests that the upstreams received. */
 import assert from "node:assert/strict";
 import { waitFor } from "../../../tools/process/index.ts";
-import type { Scene } from "./chart-scene.ts";
+import type { ChartScene } from "./chart-scene.ts";
 
-export type Loaded = Awaited<ReturnType<Awaited<ReturnType<Scene["callers"]["load"]>>>>;
+export type Loaded = Awaited<ReturnType<Awaited<ReturnType<ChartScene["callers"]["load"]>>>>;
 
-export const wordsOf = ({ statuses, slowest, failures, failedFrom, refused, repeated, connections }: Loaded): string =>
+export const chartLoadText = ({
+  statuses,
+  slowest,
+  failures,
+  failedFrom,
+  refused,
+  repeated,
+  connections,
+}: Loaded): string =>
   `${JSON.stringify(statuses)} answered within ${slowest} ms, ${JSON.stringify(failures)} failed` +
   `${failedFrom ? ` that were sent from ${failedFrom.join(" to ")}` : ""}, ${refused.length} connections were refused; ` +
   `${repeated.length} of ${connections} keep-alive connections ended before any byte of a response: ` +
@@ -17,10 +25,10 @@ export const wordsOf = ({ statuses, slowest, failures, failedFrom, refused, repe
  */
 export function allAnswered(load: Loaded, { connectionsEnded, meanwhile }: AllAnsweredOptions): void {
   const { statuses, failures, refused, repeated } = load;
-  assert.deepEqual([failures, refused], [{}, []], `${wordsOf(load)}\n${meanwhile}`);
+  assert.deepEqual([failures, refused], [{}, []], `${chartLoadText(load)}\n${meanwhile}`);
   assert.deepEqual(Object.keys(statuses), ["200"]);
   assert.ok(Number(statuses["200"]) > 100, `only ${statuses["200"]} requests`);
-  assert.ok(repeated.length <= connectionsEnded, wordsOf(load));
+  assert.ok(repeated.length <= connectionsEnded, chartLoadText(load));
 }
 
 interface AllAnsweredOptions {
@@ -42,7 +50,7 @@ export function eachSeenOnce({ statuses, repeated }: Loaded, seen: readonly { re
 }
 
 /** Resolves to the load's requests in the logs of the user API's pods, which log each request that they answer. */
-export async function answeredByUsers({ kubectl, podsOf }: Scene, { name, statuses }: Loaded) {
+export async function answeredByUsers({ kubectl, podsOf }: ChartScene, { name, statuses }: Loaded) {
   const logged = async () => {
     const logs = await Promise.all((await podsOf("user-api")).map((pod) => kubectl("logs", pod)));
     const lines = logs.flatMap((log) => log.split("\n")).filter((line) => line.includes(`"requestId":"${name}.`));

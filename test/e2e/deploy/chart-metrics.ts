@@ -1,7 +1,7 @@
 /** The release's metrics, scraped as Prometheus would. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Scene } from "./chart-scene.ts";
+import type { ChartScene } from "./chart-scene.ts";
 import { type Rendered, release, render } from "./helm.ts";
 
 /** For each part with a ServiceMonitor, a metric that it always has. */
@@ -29,7 +29,7 @@ interface Slice {
   readonly endpoints: readonly { readonly addresses: readonly string[] }[] | null;
 }
 
-export function metricsTests(scene: () => Scene): void {
+export function metricsTests(scene: () => ChartScene): void {
   test("another pod can read the metrics of every pod at the ports that the ServiceMonitors name", async () => {
     const { kubectl, callers, podsOf } = scene();
     const rendered = await render({ values: ["--set", "monitoring.serviceMonitors.enabled=true"] });

@@ -11,8 +11,8 @@ import { root } from "../../../tools/check/source-files.ts";
 import { writeArchive } from "../../../tools/images/archive/oci.ts";
 import { pluginImage } from "../../../tools/images/contents/plugin-image.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { allAnswered, type Loaded, wordsOf } from "./chart-load.ts";
-import { minutes, namespace, proxy, type Scene } from "./chart-scene.ts";
+import { allAnswered, chartLoadText, type Loaded } from "./chart-load.ts";
+import { type ChartScene, minutes, proxy, releaseNamespace } from "./chart-scene.ts";
 import { charts, release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";
 
@@ -41,10 +41,10 @@ interface PluginStatus {
   };
 }
 
-export function pluginImages(scene: () => Scene): void {
+export function pluginImages(scene: () => ChartScene): void {
   const asked = () => scene().statusOf("/hours/healthz");
   const apply = (config: string) =>
-    scene().cluster.kubectl(["apply", "--namespace", namespace, "--filename", "-"], resources(config));
+    scene().cluster.kubectl(["apply", "--namespace", releaseNamespace, "--filename", "-"], resources(config));
   const reasonOf = async (type: string): Promise<string | undefined> => {
     const text = await scene().kubectl("get", `plugins.sluice.dev/${name}`, "--output=json");
     return (JSON.parse(text) as PluginStatus).status?.conditions?.find((one) => one.type === type)?.reason;
@@ -89,7 +89,7 @@ export function pluginImages(scene: () => Scene): void {
     } finally {
       load = await endLoad();
     }
-    t.diagnostic(wordsOf(load));
+    t.diagnostic(chartLoadText(load));
     allAnswered(load, { connectionsEnded: 2 * keptAtATime, meanwhile: "the nodes were replaced" });
     for (let times = 0; times < 4; times++) assert.equal(await asked(), 200);
 
@@ -97,7 +97,7 @@ export function pluginImages(scene: () => Scene): void {
     await waitFor(async () => (await asked()) === 403, { what: "the new hours to take effect" });
     assert.match((await callers.ask(`${proxy}/hours/healthz`)).body, /Closed: open from/);
     await rolledOut("admin");
-    const url = `http://${release}-admin.${namespace}.svc.cluster.local:8001/schemas/plugins/${name}`;
+    const url = `http://${release}-admin.${releaseNamespace}.svc.cluster.local:8001/schemas/plugins/${name}`;
     const token = await secret(`${release}-admin`, "token");
     const schema = await callers.ask(url, { headers: { "kong-admin-token": token } });
     assert.match(schema.body, /The first closed hour \(UTC\)/);
@@ -106,7 +106,7 @@ export function pluginImages(scene: () => Scene): void {
 }
 
 /** Packs the tutorial's plugin, imports an image of it into the Kubernetes node, and resolves to the image's name. */
-async function importPlugin({ cluster }: Scene): Promise<string> {
+async function importPlugin({ cluster }: ChartScene): Promise<string> {
   const folder = temporaryFolder("chart-plugins");
   try {
     const page = readFileSync(join(root, "docs/tutorials/your-first-plugin.md"), "utf8");

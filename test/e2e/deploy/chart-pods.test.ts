@@ -11,20 +11,20 @@ import { installation, removal } from "./chart-install.ts";
 import { metricsTests } from "./chart-metrics.ts";
 import { pastedBlocks } from "./chart-pages.ts";
 import { pluginImages } from "./chart-plugins.ts";
-import { rollouts } from "./chart-rollouts.ts";
-import { minutes, type Scene, startScene } from "./chart-scene.ts";
+import { chartRollouts } from "./chart-rollouts.ts";
+import { type ChartScene, minutes, startChartScene } from "./chart-scene.ts";
 import { standaloneImage } from "./chart-standalone.ts";
 import { rightsTests } from "./rights.ts";
 
 describe("Helm on a cluster with pods", () => {
-  let started: Scene | undefined;
-  const scene = (): Scene => {
+  let started: ChartScene | undefined;
+  const scene = (): ChartScene => {
     if (started === undefined) throw new Error("there is no cluster");
     return started;
   };
   before(
     async () => {
-      started = await startScene();
+      started = await startChartScene();
     },
     { timeout: 5 * minutes },
   );
@@ -34,10 +34,10 @@ describe("Helm on a cluster with pods", () => {
   installation(scene);
   pastedBlocks(scene);
   adminTests(scene);
-  // Kubernetes delays each further restart of a container for longer. `rollouts` replaces the pods of all nodes, so it
+  // Kubernetes delays each further restart of a container for longer. `chartRollouts` replaces the pods of all nodes, so it
   // runs right after `killedNode`.
   killedNode(scene);
-  rollouts(scene);
+  chartRollouts(scene);
   metricsTests(scene);
   badInput(scene);
   // The plugin is removed with the release in `removal`, so no rollout is needed to remove it.

@@ -1,7 +1,7 @@
 /** Values that the chart refuses before anything is created, each with a message that says what to change. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { charts, helm, render } from "./helm.ts";
+import { charts, render, runHelm } from "./helm.ts";
 
 const wrong: readonly (readonly [what: string, values: string, words: RegExp])[] = [
   ["an unknown name", "gateway.replica=3", /'\/gateway': additional properties 'replica'/],
@@ -119,7 +119,7 @@ const names: readonly (readonly [name: string, values: string, words: RegExp])[]
   ["a".repeat(44), "postgres.enabled=true,redis.enabled=true", /43 characters at most with postgres\.enabled/],
 ];
 
-const template = (name: string, values: string) => helm(["template", name, charts.sluice, "--set", values]);
+const template = (name: string, values: string) => runHelm(["template", name, charts.sluice, "--set", values]);
 
 export function refusedValues(): void {
   for (const [what, values, words] of wrong)

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { allAnswered, answeredByUsers, eachSeenOnce, type Loaded, wordsOf } from "./chart-load.ts";
-import { minutes, namespace, proxy, type Scene } from "./chart-scene.ts";
+import { allAnswered, answeredByUsers, chartLoadText, eachSeenOnce, type Loaded } from "./chart-load.ts";
+import { type ChartScene, minutes, proxy, releaseNamespace } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";
 
@@ -26,7 +26,7 @@ interface Change {
  * receives them. Resolves to how often each subscriber reconnected (`cameAgain`), and to the report of the queries.
  */
 async function undisturbed(
-  scene: Scene,
+  scene: ChartScene,
   t: TestContext,
   { nodesLess, make }: Change,
 ): Promise<{ readonly cameAgain: readonly number[]; readonly queries: Loaded }> {
@@ -35,8 +35,8 @@ async function undisturbed(
   await waitFor(async () => (await statusOf("/slow")) === 200, { what: "the recording upstream to be served" });
   const headers = await consumer();
   const endQueries = await callers.load({ url: query, headers });
-  let endRecorded: Awaited<ReturnType<Scene["callers"]["load"]>> | undefined;
-  let endFollowers: Awaited<ReturnType<Scene["callers"]["followers"]>> | undefined;
+  let endRecorded: Awaited<ReturnType<ChartScene["callers"]["load"]>> | undefined;
+  let endFollowers: Awaited<ReturnType<ChartScene["callers"]["followers"]>> | undefined;
   let queries: Loaded;
   let recorded: Loaded | undefined;
   let followed: Awaited<ReturnType<NonNullable<typeof endFollowers>>> | undefined;
@@ -54,8 +54,8 @@ async function undisturbed(
   assert.ok(recorded && followed, "no subscriber ran");
   const { written, failures, followers } = followed;
   const sum = (of: (one: (typeof followers)[number]) => number) => followers.reduce((total, one) => total + of(one), 0);
-  t.diagnostic(`queries: ${wordsOf(queries)}`);
-  t.diagnostic(`recorded requests: ${wordsOf(recorded)}`);
+  t.diagnostic(`queries: ${chartLoadText(queries)}`);
+  t.diagnostic(`recorded requests: ${chartLoadText(recorded)}`);
   t.diagnostic(
     `${written} users created; ${followers.length} followers reconnected ${sum((one) => one.ends.length)} times, ` +
       `caught up on ${sum((one) => one.caughtUp)} users and missed ${sum((one) => one.missed)}`,
@@ -76,20 +76,20 @@ async function undisturbed(
 }
 
 /** Follows the logs of the operators that run now: after their pods are removed, kubectl cannot read these logs. */
-async function followOperators({ cluster }: Scene) {
+async function followOperators({ cluster }: ChartScene) {
   const selector = "app.kubernetes.io/component=operator";
-  const args = ["--namespace", namespace, "logs", "--selector", selector, "--follow", "--prefix", "--tail=3"];
+  const args = ["--namespace", releaseNamespace, "logs", "--selector", selector, "--follow", "--prefix", "--tail=3"];
   return cluster.start("kubectl", args, { name: "kubectl logs", ready: /"msg"/ });
 }
 
 /** Addresses of the nodes that answer new connections. */
-async function answering({ callers }: Scene): Promise<ReadonlySet<string>> {
+async function answering({ callers }: ChartScene): Promise<ReadonlySet<string>> {
   const once = () => callers.ask(`${proxy}/slow`, { headers: { connection: "close" } });
   const answers = await Promise.all(Array.from({ length: 20 }, once));
   return new Set(answers.filter(({ status }) => status === 200).map(({ body }) => body));
 }
 
-export function rollouts(scene: () => Scene): void {
+export function chartRollouts(scene: () => ChartScene): void {
   const settled = (component: string, count: number) =>
     // The old pods are stopped only when the new ones are Ready.
     waitFor(async () => (await scene().podsOf(component)).length === count, {

@@ -7,8 +7,8 @@ import { type Callers, startCallers } from "./chart-callers-pod.ts";
 import { charts, type HelmAnswer, release } from "./helm.ts";
 
 /** The namespace of the release. */
-export const namespace = "sluice";
-export const proxy = `http://${release}-gateway.${namespace}.svc.cluster.local`;
+export const releaseNamespace = "sluice";
+export const proxy = `http://${release}-gateway.${releaseNamespace}.svc.cluster.local`;
 export const minutes = 60_000;
 
 /** Values for a trial with all parts, and images that are on the Kubernetes node. */
@@ -29,7 +29,7 @@ const trial = [
   ["userApi.route.requestsPerMinute", "1000000"],
 ].flatMap(([name, value]) => ["--set", `${name}=${value}`]);
 
-export interface Scene {
+export interface ChartScene {
   readonly cluster: Cluster;
   /** A pod of another namespace: client, subscriber and upstream. */
   readonly callers: Callers;
@@ -53,13 +53,13 @@ export interface Scene {
 }
 
 /** Starts the cluster and the callers' pod. The charts are not installed yet. */
-export async function startScene(): Promise<Scene> {
+export async function startChartScene(): Promise<ChartScene> {
   const program = await tool("helm");
   const { tar, images: built } = await images();
   const cluster = await startCluster({ images: [tar], audit: true });
   try {
-    await cluster.kubectl(["create", "namespace", namespace]);
-    await cluster.kubectl(["label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted"]);
+    await cluster.kubectl(["create", "namespace", releaseNamespace]);
+    await cluster.kubectl(["label", "namespace", releaseNamespace, "pod-security.kubernetes.io/enforce=restricted"]);
     return { ...acting(cluster, program), cluster, callers: await startCallers(cluster, built.gateway.name) };
   } catch (error) {
     await cluster.down();
@@ -67,19 +67,19 @@ export async function startScene(): Promise<Scene> {
   }
 }
 
-function acting(cluster: Cluster, program: string): Omit<Scene, "cluster" | "callers"> {
-  const kubectl: Scene["kubectl"] = (...args) => cluster.kubectl(["--namespace", namespace, ...args]);
+function acting(cluster: Cluster, program: string): Omit<ChartScene, "cluster" | "callers"> {
+  const kubectl: ChartScene["kubectl"] = (...args) => cluster.kubectl(["--namespace", releaseNamespace, ...args]);
   const tryHelm = async (...args: readonly string[]): Promise<HelmAnswer> => {
-    const answer = await cluster.run(program, [...args, "--namespace", namespace], { timeout: 4 * minutes });
+    const answer = await cluster.run(program, [...args, "--namespace", releaseNamespace], { timeout: 4 * minutes });
     return { ...answer, code: answer.code ?? 1 };
   };
   const succeeded = async ({ code, stdout, stderr }: HelmAnswer): Promise<string> => {
     assert.equal(code, 0, `${stderr}\n${stdout}\n${code === 0 ? "" : await cluster.logs()}`);
     return stdout;
   };
-  const tryUpgrade: Scene["tryUpgrade"] = (...args) =>
+  const tryUpgrade: ChartScene["tryUpgrade"] = (...args) =>
     tryHelm("upgrade", "--install", release, charts.sluice, ...trial, "--wait", "--timeout=3m", ...args);
-  const secret: Scene["secret"] = async (name, key) =>
+  const secret: ChartScene["secret"] = async (name, key) =>
     Buffer.from(await kubectl("get", "secret", name, "-o", `jsonpath={.data.${key}}`), "base64").toString();
   return {
     kubectl,

@@ -1,19 +1,19 @@
 /** The image of `sluice start` in a pod without a chart, configured as with `docker run`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nameOf } from "../../../tools/images/build.ts";
-import { namespace, type Scene } from "./chart-scene.ts";
+import { imageName } from "../../../tools/images/build.ts";
+import { type ChartScene, releaseNamespace } from "./chart-scene.ts";
 
 const pod = {
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name: "standalone", namespace },
+  metadata: { name: "standalone", namespace: releaseNamespace },
   spec: {
     securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
     containers: [
       {
         name: "sluice",
-        image: nameOf("sluice"),
+        image: imageName("sluice"),
         imagePullPolicy: "Never",
         securityContext: {
           readOnlyRootFilesystem: true,
@@ -43,7 +43,7 @@ const configure = `
     await post("/plugins", { name: "request-termination", route: { name: "here" }, config }),
   );`;
 
-export function standaloneImage(scene: () => Scene): void {
+export function standaloneImage(scene: () => ChartScene): void {
   test("a pod of the image sluice answers another pod on port 8000, and refuses the other pod's requests to the admin API without the token", async () => {
     const { cluster, kubectl, callers } = scene();
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(pod));

@@ -8,16 +8,16 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { refusedValues } from "./chart-refused.ts";
-import { cases, folder, goldenOf, goldenText, renderCase, titleOf } from "./goldens.ts";
-import { charts, helm, type Rendered, release, render } from "./helm.ts";
+import { chartCases, chartGoldens, goldenOf, goldenText, renderCase, titleOfCase } from "./goldens.ts";
+import { charts, type Rendered, release, render, runHelm } from "./helm.ts";
 
 const byDefault = await renderCase("default");
 
 if (process.argv.includes("--write")) {
-  for (const name of cases) writeFileSync(goldenOf(name), await goldenText(name, byDefault));
+  for (const name of chartCases) writeFileSync(goldenOf(name), await goldenText(name, byDefault));
 } else {
-  for (const name of cases)
-    test(`golden ${name}: ${titleOf(name)}`, async () => {
+  for (const name of chartCases)
+    test(`golden ${name}: ${titleOfCase(name)}`, async () => {
       assert.ok(existsSync(goldenOf(name)), "the golden is missing: node test/e2e/deploy/chart.test.ts --write");
       const text = await goldenText(name, byDefault);
       assert.equal(
@@ -28,13 +28,13 @@ if (process.argv.includes("--write")) {
     });
 
   test("every golden has a file of values", () => {
-    const outputs = readdirSync(folder).filter((file) => file.endsWith(".out.yaml"));
-    assert.deepEqual(outputs.sort(), cases.map((name) => `${name}.out.yaml`).sort());
+    const outputs = readdirSync(chartGoldens).filter((file) => file.endsWith(".out.yaml"));
+    assert.deepEqual(outputs.sort(), chartCases.map((name) => `${name}.out.yaml`).sort());
   });
 
   for (const [name, chart] of Object.entries(charts))
     test(`helm lint finds no fault in ${name}`, async () => {
-      const { code, stdout, stderr } = await helm(["lint", "--strict", chart]);
+      const { code, stdout, stderr } = await runHelm(["lint", "--strict", chart]);
       assert.equal(code, 0, stdout + stderr);
     });
 
@@ -57,7 +57,7 @@ if (process.argv.includes("--write")) {
     assert.match(JSON.stringify(operator), new RegExp(`"image":"images.example.com/sluice/operator@${digest}"`));
   });
 
-  for (const name of cases)
+  for (const name of chartCases)
     test(`golden ${name}: only the pods of the operator and the admin API have a Kubernetes token`, async () => {
       const pods = (await renderCase(name)).flatMap(podsIn);
       assert.ok(pods.length > 0);
@@ -101,7 +101,7 @@ if (process.argv.includes("--write")) {
       assert.equal(found, expected);
     });
 
-  for (const name of cases.filter((one) => one !== "namespaced"))
+  for (const name of chartCases.filter((one) => one !== "namespaced"))
     test(`golden ${name}: the admin API has no right to the operator's own Secrets`, async () => {
       const roles = (await renderCase(name)).filter(({ kind }) => /^(Cluster)?Role$/.test(kind));
       const placesOf = (isMeant: (role: Rendered, names: string) => boolean) =>
@@ -158,7 +158,7 @@ if (process.argv.includes("--write")) {
 /** The notes that an installation with these values prints. */
 async function notesOf(...values: readonly string[]): Promise<string> {
   const sets = values.flatMap((value) => ["--set", value]);
-  const { code, stdout, stderr } = await helm(["install", release, charts.sluice, "--dry-run=client", ...sets]);
+  const { code, stdout, stderr } = await runHelm(["install", release, charts.sluice, "--dry-run=client", ...sets]);
   assert.equal(code, 0, stderr);
   return stdout.slice(stdout.indexOf("NOTES:"));
 }

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { blocksOf } from "./pages.ts";
+import { commandBlocksOf } from "./pages.ts";
 
 const page = "deploy-with-pulumi.md";
 const folder = temporaryFolder("deploy-page");
@@ -42,7 +42,7 @@ async function configOf(stack: string): Promise<Readonly<Record<string, Entry>>>
 }
 
 test('the commands in the section "Production" configure a stack, and store the values that they prompt for as secrets', async () => {
-  const blocks = blocksOf(page, "Production");
+  const blocks = commandBlocksOf(page, "Production");
   assert.equal(blocks.at(-1), "pulumi up\n");
   const secrets = { databaseUrl: "postgres://users:s3cretword@db.example/users", redisPassword: "an0therword" };
   for (const block of blocks.slice(0, -1)) {
@@ -64,7 +64,7 @@ test('the commands in the section "Production" configure a stack, and store the 
 test('the command in the section "Change the stack" sets one value and keeps the others', async () => {
   // On the page, `npm run deploy -- dev` has already created the stack.
   await type("pulumi stack select --create dev");
-  const [block = ""] = blocksOf(page, "Change the stack");
+  const [block = ""] = commandBlocksOf(page, "Change the stack");
   const [line = "", ...others] = block.split("\n");
   await type(line);
   assert.deepEqual(others, ["pulumi preview --diff --stack dev", "pulumi up --stack dev", ""]);

@@ -4,21 +4,23 @@ import { join, resolve } from "node:path";
 import { stringify } from "yaml";
 import { GATEWAY_CLASS, type Rendered, render } from "./helm.ts";
 
-export const folder = resolve(import.meta.dirname, "../../golden/chart");
+export const chartGoldens = resolve(import.meta.dirname, "../../golden/chart");
 
 /** Names of the sets of values: `<name>.values.yaml`. */
-export const cases: readonly string[] = readdirSync(folder)
+export const chartCases: readonly string[] = readdirSync(chartGoldens)
   .filter((file) => file.endsWith(".values.yaml"))
   .map((file) => file.replace(".values.yaml", ""));
 
-export const valuesOf = (name: string): string => join(folder, `${name}.values.yaml`);
-export const goldenOf = (name: string): string => join(folder, `${name}.out.yaml`);
+export const valuesFileOf = (name: string): string => join(chartGoldens, `${name}.values.yaml`);
+export const goldenOf = (name: string): string => join(chartGoldens, `${name}.out.yaml`);
 
 /** The comment in the first line of the values; the name of the set if there is no comment. */
-export const titleOf = (name: string): string => /^# (.*)/.exec(readFileSync(valuesOf(name), "utf8"))?.[1] ?? name;
+export const titleOfCase = (name: string): string =>
+  /^# (.*)/.exec(readFileSync(valuesFileOf(name), "utf8"))?.[1] ?? name;
 
 /** The objects for a cluster with the CRDs of the Gateway API. */
-export const renderCase = (name: string) => render({ values: ["--api-versions", GATEWAY_CLASS, "-f", valuesOf(name)] });
+export const renderCase = (name: string) =>
+  render({ values: ["--api-versions", GATEWAY_CLASS, "-f", valuesFileOf(name)] });
 
 const keyOf = ({ apiVersion, kind, metadata }: Rendered) =>
   `${apiVersion} ${kind} ${metadata.namespace ?? ""}/${metadata.name}`;

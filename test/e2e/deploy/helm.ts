@@ -31,7 +31,7 @@ export interface Rendered {
  *
  * @param kubeconfig Default: none, so that no cluster is reached by mistake.
  */
-export async function helm(args: readonly string[], kubeconfig = "/dev/null"): Promise<HelmAnswer> {
+export async function runHelm(args: readonly string[], kubeconfig = "/dev/null"): Promise<HelmAnswer> {
   const program = await tool("helm");
   const { path: home, remove } = temporaryFolder("helm");
   try {
@@ -59,7 +59,7 @@ export interface RenderOptions {
 /** The objects that `helm template` prints, in the same order. Rejects with Helm's own message if the command fails. */
 export async function render({ values = [], namespace = "sluice" }: RenderOptions = {}): Promise<readonly Rendered[]> {
   const args = ["template", release, charts.sluice, "--namespace", namespace, ...values];
-  const { code, stdout, stderr } = await helm(args);
+  const { code, stdout, stderr } = await runHelm(args);
   if (code !== 0) throw new Error(stderr);
   return objectsIn(stdout);
 }

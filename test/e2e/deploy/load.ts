@@ -6,7 +6,7 @@ import { Agent, type ClientRequest, request } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
-export interface LoadOptions {
+export interface CallLoadOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds between two requests on new connections, and between two on keep-alive ones. Default 20. */
@@ -41,7 +41,7 @@ export interface LoadReport {
   readonly connections: number;
 }
 
-export interface Load {
+export interface CallLoad {
   /** Sends no further requests. Resolves when all requests in flight have been answered or have failed. */
   stop(): Promise<LoadReport>;
 }
@@ -56,7 +56,7 @@ const add = (counts: Record<string, number>, what: string): void => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
-export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadOptions): Load {
+export function startLoad({ url, headers, every = 20, patience = 10_000 }: CallLoadOptions): CallLoad {
   const name = crypto.randomUUID().slice(0, 8);
   const statuses: Record<string, number> = {};
   const failures: Record<string, number> = {};

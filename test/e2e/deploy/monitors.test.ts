@@ -6,7 +6,7 @@ import { root } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
-import { charts, helm, type Rendered, release, render } from "./helm.ts";
+import { charts, type Rendered, release, render, runHelm } from "./helm.ts";
 
 const monitored = ["--set", "monitoring.serviceMonitors.enabled=true"];
 const labelled = [...monitored, "--set", "monitoring.serviceMonitors.labels.release=prometheus"];
@@ -60,7 +60,7 @@ for (const namespace of ["sluice", "2024"])
 
 test("Helm accepts ServiceMonitors in a dry run if their CRD exists", async () => {
   const args = ["install", release, charts.sluice, "-n", "sluice", "--dry-run=server", ...monitored];
-  const { code, stderr } = await helm(args, plane.kubeconfig);
+  const { code, stderr } = await runHelm(args, plane.kubeconfig);
   assert.equal(code, 0, stderr);
 });
 

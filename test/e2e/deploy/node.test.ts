@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { removeLeftovers } from "../../../tools/cluster/pods/machine.ts";
-import { type Node, startNode } from "../../../tools/cluster/pods/node.ts";
+import { type Node, startClusterNode } from "../../../tools/cluster/pods/node.ts";
 import { startProcess, waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { leftBehind } from "./left-behind.ts";
@@ -14,7 +14,7 @@ const prepare = (folder: string) => writeFileSync(join(folder, "resolv.conf"), "
 
 let node: Node;
 before(async () => {
-  node = await startNode(await tool("pause"), prepare);
+  node = await startClusterNode(await tool("pause"), prepare);
 });
 after(() => node?.end());
 
@@ -88,7 +88,7 @@ test("everything that a killed run left behind is removed, and a running node is
 });
 
 test("a cluster node leaves no process, mount, control group or file when it ends", async () => {
-  const ended = await startNode(await tool("pause"), prepare);
+  const ended = await startClusterNode(await tool("pause"), prepare);
   await ended.start("sleep", ["1000"], { name: "sleep" });
   assert.notDeepEqual(leftBehind(ended.folder), []);
   await ended.end();

@@ -7,7 +7,7 @@ import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
 const folder = resolve(import.meta.dirname, "../../../docs/how-to");
 
 /** The blocks of commands in one section of a page, in their order. */
-export function blocksOf(page: string, section: string): readonly string[] {
+export function commandBlocksOf(page: string, section: string): readonly string[] {
   const [, body = ""] = readFileSync(join(folder, page), "utf8").split(`\n## ${section}\n`);
   const [part = ""] = body.split("\n## ");
   return [...part.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = ""]) => commands);
@@ -24,7 +24,7 @@ export interface Pasted {
 
 /** Runs the only block of a section as written, and checks that its last request is answered with users. */
 export async function answersWhenPasted(cluster: Cluster, { page, section, setUp, cwd }: Pasted): Promise<void> {
-  const [block = "", ...more] = blocksOf(page, section);
+  const [block = "", ...more] = commandBlocksOf(page, section);
   assert.deepEqual([block.includes("port-forward"), more], [true, []]);
   const ending = "answered=$?\nkill $!\nexit $answered";
   const { code, stdout, stderr } = await cluster.run("sh", ["-c", `${setUp}\n${block}${ending}`], { cwd });

@@ -11,7 +11,7 @@ import { type ControlPlane, startControlPlane } from "../../../tools/cluster/con
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { selectStack } from "../../../tools/deploy/stack.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { charts, helm } from "./helm.ts";
+import { charts, runHelm } from "./helm.ts";
 
 const folder = temporaryFolder("others");
 let plane: ControlPlane;
@@ -59,7 +59,7 @@ test("CRDs that kubectl or the chart created are not changed", async () => {
   const kinds = readdirSync(crds).filter((file) => file.endsWith(".sluice.dev.yaml"));
   await plane.kubectl(["get", kinds.map((file) => file.replace(".yaml", "")).join(","), "--all-namespaces"]);
   await plane.kubectl(["delete", "--filename", crds]);
-  const installed = await helm(["install", "kinds", charts.crds, "--namespace=default"], plane.kubeconfig);
+  const installed = await runHelm(["install", "kinds", charts.crds, "--namespace=default"], plane.kubeconfig);
   assert.equal(installed.code, 0, installed.stderr);
   assert.match(await refused("crds"), /routes\.sluice\.dev belongs to Helm's release kinds in the namespace default\n/);
 });
@@ -102,7 +102,7 @@ test("an IngressClass of another owner is not taken over", async () => {
 });
 
 test("objects of a Helm release with the same name are not taken over in a shared namespace", async () => {
-  const installed = await helm(["install", "sluice", charts.sluice, "--namespace=shop"], plane.kubeconfig);
+  const installed = await runHelm(["install", "sluice", charts.sluice, "--namespace=shop"], plane.kubeconfig);
   assert.equal(installed.code, 0, installed.stderr);
   await configure("qa", { namespace: "shop", ownNamespace: "false" });
   const faults = await refused("qa");
@@ -114,7 +114,7 @@ test("objects of a Helm release with the same name are not taken over in a share
   for (const object of own) {
     assert.ok(faults.includes(`the ${object} belongs to Helm's release sluice in the namespace shop\n`), faults);
   }
-  const { code, stderr } = await helm(["uninstall", "sluice", "--namespace=shop"], plane.kubeconfig);
+  const { code, stderr } = await runHelm(["uninstall", "sluice", "--namespace=shop"], plane.kubeconfig);
   assert.equal(code, 0, stderr);
   // Helm keeps the Secrets with the keys, and their namespace.
   assert.ok((await refused("qa")).includes("the Namespace shop-sluice-keys belongs to Helm's release sluice"));

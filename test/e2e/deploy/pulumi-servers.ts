@@ -21,7 +21,7 @@ export const servers = {
 } as const;
 
 /** Starts both servers in their own namespace. */
-export async function startServers(cluster: Cluster): Promise<void> {
+export async function startPulumiServers(cluster: Cluster): Promise<void> {
   const items = [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     ...serverOf("postgres", 5432, {

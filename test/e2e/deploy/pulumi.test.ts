@@ -19,7 +19,7 @@ import { typeInShell } from "../../product/printed-tour.ts";
 import { type ClientPod, startClient } from "./client-pod.ts";
 import { answersWhenPasted } from "./pages.ts";
 import { killUp } from "./pulumi-killed.ts";
-import { giveAddress, servers, startServers } from "./pulumi-servers.ts";
+import { giveAddress, servers, startPulumiServers } from "./pulumi-servers.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const folder = temporaryFolder("pulumi");
@@ -277,7 +277,7 @@ test("changes by kubectl are found by refresh and reverted by `pulumi up`", asyn
 });
 
 test("prod is deployed beside dev with external servers, although the first run was killed halfway", async () => {
-  await startServers(cluster);
+  await startPulumiServers(cluster);
   await selectStack(project, "prod");
   // By default, the stack's pods request more CPU than a machine with two cores has.
   const cpu = { "gateway.resources.requests.cpu": "100m", "userApi.resources.requests.cpu": "100m" };

@@ -5,15 +5,15 @@ import { crdNames, DEFAULT_CLASS, gatewayController } from "@sluice/model";
 import { waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import {
-  type Place,
+  type OperationContext,
   privateSecrets,
   runAllAdminOperations,
   runAllOperatorOperations,
   runAllRevisionOperations,
 } from "../operator/all-operations.ts";
-import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/compare-rights.ts";
+import { type Grant, grantsIn, type RbacRule, refused, unused } from "../operator/compare-rights.ts";
 import { runAllDedicatedNodesOperations } from "../operator/dedicated-nodes-operations.ts";
-import { minutes, namespace, type Scene } from "./chart-scene.ts";
+import { type ChartScene, minutes, releaseNamespace } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 
 /** The parts with a Kubernetes token. */
@@ -23,7 +23,7 @@ type Part = (typeof parts)[number];
 /** Rights that this suite does not use, with the reasons. The test also fails for an entry that is used. */
 const rare: Readonly<Record<Part, Readonly<Record<string, string>>>> = {
   operator: {
-    [`delete controllerrevisions.apps in ${namespace}`]:
+    [`delete controllerrevisions.apps in ${releaseNamespace}`]:
       "deletes revisions beyond SLUICE_REVISIONS; least-privilege.test.ts sets it to a number that is reached",
   },
   admin: {},
@@ -38,7 +38,7 @@ const gatewayClass = {
 
 interface Role {
   readonly metadata: { readonly namespace?: string };
-  readonly rules: readonly Rule[];
+  readonly rules: readonly RbacRule[];
 }
 
 interface Pod {
@@ -49,12 +49,12 @@ interface Pod {
 }
 
 /** The chart's default for the namespace of the Secrets that only the operator may read. */
-const privateNamespace = `${namespace}-${release}-keys`;
+const privateNamespace = `${releaseNamespace}-${release}-keys`;
 
-const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
+const userOf = (account: string) => `system:serviceaccount:${releaseNamespace}:${account}`;
 
 /** Requires an installed release. Checks all requests of its accounts so far, and leaves the release unchanged. */
-export function rightsTests(scene: () => Scene): void {
+export function rightsTests(scene: () => ChartScene): void {
   const labels = (part: string) => `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${part}`;
 
   async function grantsOf(part: Part): Promise<readonly Grant[]> {
@@ -65,13 +65,13 @@ export function rightsTests(scene: () => Scene): void {
     return items.flatMap(({ metadata, rules }) => grantsIn(rules, metadata.namespace));
   }
 
-  async function place(): Promise<Place> {
+  async function place(): Promise<OperationContext> {
     const { cluster, callers, kubectl, secret } = scene();
     const token = await secret(`${release}-admin`, "token");
-    const url = `http://${release}-admin.${namespace}.svc.cluster.local:8001`;
+    const url = `http://${release}-admin.${releaseNamespace}.svc.cluster.local:8001`;
     const operator = `deployment/${release}-operator`;
     return {
-      namespace,
+      namespace: releaseNamespace,
       privateNamespace,
       // The chart's default.
       ingressClass: "sluice",

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { users } from "../../../tools/cluster/rbac.ts";
+import { clusterUsers } from "../../../tools/cluster/rbac.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { get } from "../../product/client.ts";
-import { type Asked, startApiProxy } from "./api-proxy.ts";
+import { getUrl } from "../../product/client.ts";
+import { type RecordedApiRequest, startApiProxy } from "./api-proxy.ts";
 import { changeDuringFault } from "./change-during-fault.ts";
 import { type FaultEnvironment, startFaultEnvironment, writeKubeconfig } from "./fault-environment.ts";
 
@@ -34,7 +34,7 @@ test("the operator continues with the new token of its file after the old token 
   for (const [kind, ...where] of [["clusterrolebinding"], ["rolebinding", "-n", "default"]] as const) {
     const subject = { kind: "ServiceAccount", name: "sluice-operator", namespace: "default" };
     const added = JSON.stringify([{ op: "add", path: "/subjects/-", value: subject }]);
-    await kubectl(["patch", kind, users.operator, ...where, "--type=json", "-p", added]);
+    await kubectl(["patch", kind, clusterUsers.operator, ...where, "--type=json", "-p", added]);
   }
   await issue("first");
   const api = await startApiProxy(environment.plane.kubeconfig, { identity: "callers" });
@@ -58,7 +58,8 @@ test("the operator continues with the new token of its file after the old token 
     const [, ...later] = api.asked.filter(({ status }) => status === 401);
     assert.ok(later.length <= 10, `${later.length + 1} requests with the old token`);
     // ReferenceGrants have no CRD here, so requests for them are answered 404 even with a valid token.
-    const isCounted = ({ path, status }: Asked) => status !== undefined && !path.includes("/referencegrants?");
+    const isCounted = ({ path, status }: RecordedApiRequest) =>
+      status !== undefined && !path.includes("/referencegrants?");
     const last = api.asked.findLast(isCounted)?.status ?? 0;
     assert.ok(last >= 200 && last < 300, `${last}`);
   } finally {
@@ -81,7 +82,7 @@ interface Lacking {
 
 const failed = (metric: string, label: string) => async () => (await environment.operator.metric(metric, label)) > 0;
 const missing = (kind: string) => async () => {
-  const { status, body } = await get(`${environment.operator.url}/readyz`);
+  const { status, body } = await getUrl(`${environment.operator.url}/readyz`);
   return status === 503 && (body as { message: string }).message.includes(kind);
 };
 
@@ -142,13 +143,13 @@ for (const { verb, group, resource, role, seen, serves } of lacking) {
     changeDuringFault(environment, {
       async fault(change) {
         const { kubectl } = environment.plane;
-        const read = ["get", role, users.operator, "-n", "default", "-o", "json"];
+        const read = ["get", role, clusterUsers.operator, "-n", "default", "-o", "json"];
         const { rules } = JSON.parse(await kubectl(read)) as { rules: readonly Rule[] };
         const put = (next: readonly Rule[]) =>
           kubectl([
             "patch",
             role,
-            users.operator,
+            clusterUsers.operator,
             "-n",
             "default",
             "--type=merge",

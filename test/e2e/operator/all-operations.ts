@@ -3,7 +3,7 @@ import { crdNames, entityCrdNames } from "@sluice/model";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
-export interface Place {
+export interface OperationContext {
   readonly namespace: string;
   /** Namespace of the Secrets that only the operator reads. */
   readonly privateNamespace: string;
@@ -30,7 +30,7 @@ const { certificate: authorityOfAdmin } = await makeAuthority();
 const pair = await authority.issue({ name: "one.test", sans: ["one.test"], usage: "server" });
 const label = { "sluice.dev/credential": "key-auth" };
 
-function resources({ namespace }: Place): readonly object[] {
+function resources({ namespace }: OperationContext): readonly object[] {
   const one = (kind: string, name: string, spec: object) => ({
     apiVersion: "sluice.dev/v1alpha1",
     kind,
@@ -63,7 +63,7 @@ function resources({ namespace }: Place): readonly object[] {
  * Errors that neither a schema nor the webhook can detect. If two resources created in the same second claim one entity
  * name, the one whose metadata.name sorts first wins: "invalid" sorts after "good", so that the invalid ones lose.
  */
-function invalid({ namespace }: Place): readonly object[] {
+function invalid({ namespace }: OperationContext): readonly object[] {
   const one = (kind: string, spec: object) => ({
     apiVersion: "sluice.dev/v1alpha1",
     kind,
@@ -87,7 +87,7 @@ function invalid({ namespace }: Place): readonly object[] {
  * An Ingress, its core Service, and the ConfigMap that one of its annotations names. An Event reports the other
  * annotation, which has no effect.
  */
-function ingress({ namespace, ingressClass }: Place): readonly object[] {
+function ingress({ namespace, ingressClass }: OperationContext): readonly object[] {
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "good", namespace } };
   const backend = { service: { name: "good", port: { number: 80 } } };
   const annotations = {
@@ -112,7 +112,7 @@ function ingress({ namespace, ingressClass }: Place): readonly object[] {
  * A Gateway, routes with a copy of a Plugin whose Secret does not exist, about which Events are recorded, and a policy for
  * their backend.
  */
-function gatewayApi({ namespace, gatewayClass }: Place, port: number): readonly object[] {
+function gatewayApi({ namespace, gatewayClass }: OperationContext, port: number): readonly object[] {
   const one = (apiVersion: string, kind: string, spec: object) => ({
     apiVersion,
     kind,
@@ -159,7 +159,7 @@ const list = (items: readonly object[]) => JSON.stringify({ apiVersion: "v1", ki
  * Makes the operator write statuses and Events (one repeatedly), also those of an Ingress and of a route of the
  * Gateway API, move its Secrets to the private namespace, and add and remove parts of the saved document.
  */
-export async function runAllOperatorOperations(place: Place): Promise<void> {
+export async function runAllOperatorOperations(place: OperationContext): Promise<void> {
   const { namespace, kubectl } = place;
   const inPlace = (...args: readonly string[]) => kubectl(["-n", namespace, ...args]);
   await kubectl(["apply", "-f", "-"], list(resources(place)));
@@ -228,7 +228,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
 }
 
 /** Makes the operator serve an Ingress, write the gateway's addresses into its status, and record an Event about it. */
-async function serveIngress(place: Place): Promise<void> {
+async function serveIngress(place: OperationContext): Promise<void> {
   const { namespace, kubectl } = place;
   await kubectl(["apply", "-f", "-"], list(ingress(place)));
   const read = (kind: string, path: string, ...args: readonly string[]) =>
@@ -240,7 +240,7 @@ async function serveIngress(place: Place): Promise<void> {
 }
 
 /** Makes the operator write the statuses of a Gateway, its routes and a policy, and record Events about the routes. */
-async function serveGatewayApi(place: Place): Promise<void> {
+async function serveGatewayApi(place: OperationContext): Promise<void> {
   const { namespace, kubectl } = place;
   await kubectl(["apply", "-f", "-"], list(gatewayApi(place, await freePort())));
   const read = (kind: string, path: string, ...args: readonly string[]) =>
@@ -263,13 +263,13 @@ async function serveGatewayApi(place: Place): Promise<void> {
 }
 
 /** Names of the operator's Secrets in the private namespace. */
-export async function privateSecrets({ kubectl, privateNamespace }: Place): Promise<readonly string[]> {
+export async function privateSecrets({ kubectl, privateNamespace }: OperationContext): Promise<readonly string[]> {
   const names = await kubectl(["-n", privateNamespace, "get", "secrets", "-o", "jsonpath={.items[*].metadata.name}"]);
   return names.split(" ").filter((name) => name.startsWith("sluice-"));
 }
 
 /** Moves the operator's Secrets to the home namespace, where version 0.1 kept them and the admin API can read them. */
-async function asOfBefore(place: Place): Promise<void> {
+async function asOfBefore(place: OperationContext): Promise<void> {
   const { namespace, privateNamespace, kubectl } = place;
   if (privateNamespace === namespace) return;
   for (const name of await privateSecrets(place)) {
@@ -298,7 +298,7 @@ const made: readonly (readonly [path: string, body: object])[] = [
  * Creates, changes and removes an entity for every kind of custom resource. A finalizer delays each removal, so that
  * the admin API has to wait for it.
  */
-export async function runAllAdminOperations({ namespace, kubectl, admin }: Place): Promise<void> {
+export async function runAllAdminOperations({ namespace, kubectl, admin }: OperationContext): Promise<void> {
   const gone: string[] = [];
   for (const [path, body] of made) {
     const answer = await admin("POST", path, body);
@@ -339,7 +339,7 @@ export async function runAllAdminOperations({ namespace, kubectl, admin }: Place
  * Changes an entity, finds both versions in the revisions that the operator records, and restores the first version.
  * Resolves to the author of the first version.
  */
-export async function runAllRevisionOperations({ admin }: Place): Promise<string> {
+export async function runAllRevisionOperations({ admin }: OperationContext): Promise<string> {
   const expectOk = async (method: string, path: string, body?: object) => {
     const answer = await admin(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);

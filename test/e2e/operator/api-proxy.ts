@@ -17,7 +17,7 @@ type Answer =
   /** The request is never answered. */
   | "silence";
 
-export interface Asked {
+export interface RecordedApiRequest {
   readonly method: string;
   /** The path with its query. */
   readonly path: string;
@@ -28,12 +28,12 @@ export interface Asked {
 export interface ApiProxy {
   readonly url: string;
   /** All requests so far, in order. */
-  readonly asked: readonly Asked[];
+  readonly asked: readonly RecordedApiRequest[];
   /**
    * Sets a function that answers in place of the server. Requests for which it returns undefined are passed on. Null:
    * all requests are passed on.
    */
-  spoil(answer: ((asked: Asked) => Answer | undefined) | null): void;
+  spoil(answer: ((asked: RecordedApiRequest) => Answer | undefined) | null): void;
   /** Cuts all open responses, including watches. */
   cut(): void;
   /** Sends nothing more on open responses, and does not end them. New requests are passed on. */
@@ -58,11 +58,11 @@ export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions
   const { "client-certificate-data": certificate, "client-key-data": key } = users[0].user;
   const own = options.identity === "callers" ? {} : { cert: decode(certificate), key: decode(key) };
   const agent = new Agent({ keepAlive: true, ca: decode(authority), ...own });
-  const asked: Asked[] = [];
+  const asked: RecordedApiRequest[] = [];
   const flowing = new Map<ServerResponse, IncomingMessage>();
-  let answer: ((asked: Asked) => Answer | undefined) | null = null;
+  let answer: ((asked: RecordedApiRequest) => Answer | undefined) | null = null;
 
-  function pass(incoming: IncomingMessage, response: ServerResponse, one: Asked): void {
+  function pass(incoming: IncomingMessage, response: ServerResponse, one: RecordedApiRequest): void {
     const headers = { ...incoming.headers };
     const options = { method: incoming.method, headers, agent };
     const outgoing = request(`${server}${incoming.url}`, options, (answered) => {
@@ -86,7 +86,7 @@ export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions
   }
 
   const listener = createServer(async (incoming, response) => {
-    const one: Asked = { method: incoming.method ?? "", path: incoming.url ?? "" };
+    const one: RecordedApiRequest = { method: incoming.method ?? "", path: incoming.url ?? "" };
     asked.push(one);
     const instead = answer?.(one);
     if (instead === "silence") return;

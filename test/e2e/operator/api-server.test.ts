@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { waitFor } from "../../../tools/process/index.ts";
-import { get } from "../../product/client.ts";
-import type { Asked } from "./api-proxy.ts";
+import { getUrl } from "../../product/client.ts";
+import type { RecordedApiRequest } from "./api-proxy.ts";
 import { changeDuringFault, waitForAgreement } from "./change-during-fault.ts";
 import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
 
@@ -14,9 +14,9 @@ before(async () => {
 });
 after(() => environment?.close());
 
-const ofRoutes = ({ path }: Asked) => /^\/apis\/sluice\.dev\/v1alpha1\/routes\?/.test(path);
-const isWatch = ({ path }: Asked) => path.includes("watch=true");
-const isList = (asked: Asked) => asked.method === "GET" && ofRoutes(asked) && !isWatch(asked);
+const ofRoutes = ({ path }: RecordedApiRequest) => /^\/apis\/sluice\.dev\/v1alpha1\/routes\?/.test(path);
+const isWatch = ({ path }: RecordedApiRequest) => path.includes("watch=true");
+const isList = (asked: RecordedApiRequest) => asked.method === "GET" && ofRoutes(asked) && !isWatch(asked);
 /** Milliseconds within which a silent watch must be reopened. The client itself reopens it after 75 s of silence. */
 const SOON = 30_000;
 const unavailable = { status: 503, body: "unavailable" } as const;
@@ -79,7 +79,7 @@ test("while one list takes five seconds, nothing is published before it has arri
       environment.api.spoil((asked) => (isList(asked) ? { delay: 5000 } : undefined));
       await environment.operator.start();
       await change();
-      const ready = () => get(`${environment.operator.url}/readyz`);
+      const ready = () => getUrl(`${environment.operator.url}/readyz`);
       const { body } = await waitFor(
         async () => {
           const answer = await ready();
@@ -104,7 +104,7 @@ test("after a CRD was deleted with its resources and created again, resources th
     async fault(change) {
       const routes = await kubectl(["get", "routes.sluice.dev", "-o", "json"]);
       await kubectl(["delete", "crd", "routes.sluice.dev", "--timeout=30s"]);
-      const unready = async () => (await get(`${environment.operator.url}/readyz`)).status === 503;
+      const unready = async () => (await getUrl(`${environment.operator.url}/readyz`)).status === 503;
       await waitFor(unready, { what: "the operator to report the kind as not read" });
       await kubectl(["apply", "--server-side", "-f", crd]);
       await kubectl(["wait", "--for=condition=Established", "crd/routes.sluice.dev", "--timeout=30s"]);

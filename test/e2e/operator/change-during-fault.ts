@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { Resource } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
-import { get } from "../../product/client.ts";
-import { route, service } from "../../product/resources.ts";
+import { getUrl } from "../../product/client.ts";
+import { routeObject, serviceObject } from "../../product/resources.ts";
 import { underLoad } from "../../product/under-load.ts";
 import type { FaultEnvironment } from "./fault-environment.ts";
 
@@ -53,7 +53,7 @@ export interface FaultOptions {
 }
 
 const serviceRef = { name: "echo" };
-const edited = (version: number) => route("edited", { serviceRef, paths: [`/edited-${version}`] });
+const edited = (version: number) => routeObject("edited", { serviceRef, paths: [`/edited-${version}`] });
 const MANAGER = "fault-test";
 
 async function write(environment: FaultEnvironment, ...resources: readonly object[]): Promise<void> {
@@ -64,8 +64,8 @@ async function write(environment: FaultEnvironment, ...resources: readonly objec
 /** Creates the resources that the changes begin with. */
 async function begin(environment: FaultEnvironment): Promise<void> {
   await environment.client.remove({ kind: "Route", namespace: "default", name: "added" });
-  const same = ["kept", "removed", "broken"].map((name) => route(name, { serviceRef }));
-  await write(environment, service("echo", environment.upstream.port), ...same, edited(1));
+  const same = ["kept", "removed", "broken"].map((name) => routeObject(name, { serviceRef }));
+  await write(environment, serviceObject("echo", environment.upstream.port), ...same, edited(1));
   await waitFor(
     async () => {
       const { served, conditions } = await readOutcome(environment);
@@ -83,20 +83,20 @@ async function begin(environment: FaultEnvironment): Promise<void> {
 }
 
 async function change(environment: FaultEnvironment): Promise<void> {
-  await write(environment, route("added", { serviceRef }), edited(2));
+  await write(environment, routeObject("added", { serviceRef }), edited(2));
   await environment.client.remove({ kind: "Route", namespace: "default", name: "removed" });
-  await write(environment, route("broken", { serviceRef, paths: ["~/(unclosed"] }));
+  await write(environment, routeObject("broken", { serviceRef, paths: ["~/(unclosed"] }));
 }
 
 let pushes = 0;
 
 /** Causes one more push by a change without an observable effect. */
 export const causePush = (environment: FaultEnvironment): Promise<void> =>
-  write(environment, route("edited", { serviceRef, paths: ["/edited-2"], tags: [`push-${++pushes}`] }));
+  write(environment, routeObject("edited", { serviceRef, paths: ["/edited-2"], tags: [`push-${++pushes}`] }));
 
 /** Status of the response; 0: no response. */
 const ask = (url: string): Promise<number> =>
-  get(url).then(
+  getUrl(url).then(
     ({ status }) => status,
     () => 0,
   );

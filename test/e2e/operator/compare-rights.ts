@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import type { Audited } from "../../../tools/cluster/audit.ts";
 
 /** A rule of a Role or a ClusterRole. */
-export interface Rule {
+export interface RbacRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
@@ -39,7 +39,7 @@ export function grantsOf(
   sections: readonly string[],
   { home, own }: { readonly home: string; readonly own: string },
 ): readonly Grant[] {
-  const rules: Readonly<Record<string, readonly Rule[]>> = parse(
+  const rules: Readonly<Record<string, readonly RbacRule[]>> = parse(
     readFileSync(new URL(`${part}-role.yaml`, files), "utf8"),
   );
   const placeOf = (section: string) => {
@@ -50,7 +50,7 @@ export function grantsOf(
 }
 
 /** The grants of rules. `namespace` absent: wherever the role applies. */
-export function grantsIn(rules: readonly Rule[], namespace?: string): readonly Grant[] {
+export function grantsIn(rules: readonly RbacRule[], namespace?: string): readonly Grant[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames: names, verbs }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>

@@ -1,12 +1,12 @@
 /** All operations of an operator on the nodes that it creates for a Gateway. */
 import { waitFor } from "../../../tools/process/index.ts";
-import type { Place } from "./all-operations.ts";
+import type { OperationContext } from "./all-operations.ts";
 
 /**
  * Makes the operator create the nodes of a Gateway, change each of their objects, leave their number to an autoscaler and
  * take it back, and delete everything.
  */
-export async function runAllDedicatedNodesOperations(place: Place): Promise<void> {
+export async function runAllDedicatedNodesOperations(place: OperationContext): Promise<void> {
   const { namespace, gatewayClass, kubectl } = place;
   const metadata = { name: "own", namespace };
   const parametersRef = { group: "sluice.dev", kind: "GatewayParameters", name: "own" };

@@ -14,10 +14,10 @@ import {
   startControlPlane,
 } from "../../../tools/cluster/control-plane.ts";
 import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
-import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import type { Env } from "../../../tools/start/processes.ts";
-import { get, startUpstream, type Upstream } from "../../product/client.ts";
+import { getUrl, type NamedUpstream, startNamedUpstream } from "../../product/client.ts";
 import { type ApiProxy, startApiProxy } from "./api-proxy.ts";
 import { twinManifests } from "./twin.ts";
 
@@ -69,7 +69,7 @@ export interface FaultEnvironment {
   /** Hash of the operator's saved document; null: none is saved. */
   kept(): Promise<string | null>;
   readonly certificates: PushCertificateFiles;
-  readonly upstream: Upstream;
+  readonly upstream: NamedUpstream;
   readonly nodes: readonly [RestartableNode, RestartableNode];
   readonly operator: RestartableOperator;
   readonly twin: RestartableOperator;
@@ -147,9 +147,9 @@ export async function operatorOf(
     async start(env) {
       operator.process = await start(env);
     },
-    status: async () => (await get(`${url}/status`)).body as ReportedStatus,
+    status: async () => (await getUrl(`${url}/status`)).body as ReportedStatus,
     async metric(name, label = "") {
-      const text = (await get(`${url}/metrics`)).body as string;
+      const text = (await getUrl(`${url}/metrics`)).body as string;
       const family = name.replace(/_(count|sum|bucket)$/, "");
       if (!text.includes(`# TYPE ${family} `)) throw new Error(`there is no metric ${name}`);
       const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
@@ -225,7 +225,7 @@ export async function startFaultEnvironment(options: FaultEnvironmentOptions = {
     const certificates = await writePushCertificates(join(folder.path, "push"));
     const [plane, upstream, ...nodes] = await together([
       starting(planeOf(options.plane), ({ stop }) => stop()),
-      starting(startUpstream("echo"), ({ close }) => close()),
+      starting(startNamedUpstream("echo"), ({ close }) => close()),
       starting(nodeOf("node-1", certificates.node), (node) => node.process.stop()),
       starting(nodeOf("node-2", { ...certificates.node, ...options.second }, options.flags), (node) =>
         node.process.stop(),
@@ -241,7 +241,7 @@ export async function startFaultEnvironment(options: FaultEnvironmentOptions = {
       const { manifest } = (body as { data?: { manifest?: string } }).data ?? {};
       return manifest ? (JSON.parse(manifest) as { hash: string }).hash : null;
     }
-    const api = await startApiProxy(await plane.kubeconfigFor(users.operator));
+    const api = await startApiProxy(await plane.kubeconfigFor(clusterUsers.operator));
     ends.push(api.close);
     const addresses = (await options.through?.(nodes, certificates)) ?? nodes.map(({ push }) => push);
     const kubeconfig = writeKubeconfig(join(folder.path, "operator"), { server: api.url });

@@ -5,8 +5,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { get } from "../../product/client.ts";
-import { route } from "../../product/resources.ts";
+import { getUrl } from "../../product/client.ts";
+import { routeObject } from "../../product/resources.ts";
 import { changeDuringFault, expectedOutcome, readOutcome } from "./change-during-fault.ts";
 import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
 
@@ -45,7 +45,7 @@ test("a node with a full disk keeps serving, logs the failed write once, and sav
       fill();
       // These paths take more bytes than are free in the last page of the node's file.
       const paths = Array.from({ length: 16 }, (_, at) => `/${"long".repeat(100)}/${at}`);
-      const long = route("long", { serviceRef: { name: "echo" }, paths }) as Resource;
+      const long = routeObject("long", { serviceRef: { name: "echo" }, paths }) as Resource;
       await environment.client.apply("Route", long, { manager: "test" });
       await second.process.waitForOutput(/cannot save the document/, { timeout: 60_000 });
       await environment.client.remove({ kind: "Route", namespace: "default", name: "long" });
@@ -58,7 +58,7 @@ test("a node with a full disk keeps serving, logs the failed write once, and sav
   await environment.operator.process.kill9();
   await second.process.stop();
   await second.start();
-  await waitFor(async () => (await get(`${second.status}/status/ready`)).status === 200, {
+  await waitFor(async () => (await getUrl(`${second.status}/status/ready`)).status === 200, {
     what: "the saved document",
   });
   assert.deepEqual((await readOutcome(environment)).served, expectedOutcome.served);

@@ -8,12 +8,12 @@ import { parse } from "yaml";
 import { root } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
-import { namespacedManifests, pushManifests, roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { clusterUsers, namespacedManifests, pushManifests, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import type { Env } from "../../../tools/start/processes.ts";
 import {
-  type Place,
+  type OperationContext,
   privateSecrets,
   runAllAdminOperations,
   runAllOperatorOperations,
@@ -78,8 +78,8 @@ async function tokenOf(namespace: string, account: string): Promise<string> {
 }
 
 /** Creates an account that has only Roles in one namespace. Resolves to the path of its kubeconfig. */
-async function withRolesAlone(part: keyof typeof users, namespace: string): Promise<string> {
-  const account = users[part];
+async function withRolesAlone(part: keyof typeof clusterUsers, namespace: string): Promise<string> {
+  const account = clusterUsers[part];
   const token = await tokenOf(namespace, account);
   const roles = namespacedManifests({ part, account, homeNamespace: namespace, namespaces: [namespace] });
   await plane.kubectl(["create", "-f", "-"], roles);
@@ -122,7 +122,10 @@ interface PlaceOptions {
   readonly gatewayClass: string;
 }
 
-async function placeOf(namespace: string, { operator, admin, token, ...classes }: PlaceOptions): Promise<Place> {
+async function placeOf(
+  namespace: string,
+  { operator, admin, token, ...classes }: PlaceOptions,
+): Promise<OperationContext> {
   const own: Env = {
     KUBECONFIG: operator.kubeconfig,
     SLUICE_HOME_NAMESPACE: namespace,
@@ -209,7 +212,7 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
   ]);
   const place = await placeOf("default", {
     operator: {
-      kubeconfig: await plane.kubeconfigFor(users.operator),
+      kubeconfig: await plane.kubeconfigFor(clusterUsers.operator),
       settings: {
         SLUICE_NAMESPACE_SELECTOR: "team",
         SLUICE_WEBHOOK_LISTEN: `127.0.0.1:${webhookPort}`,
@@ -217,7 +220,7 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
         SLUICE_PRIVATE_NAMESPACE: APART,
       },
     },
-    admin: { kubeconfig: await plane.kubeconfigFor(users.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
+    admin: { kubeconfig: await plane.kubeconfigFor(clusterUsers.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
     token: person,
     ingressClass: "public",
     gatewayClass: "public",
@@ -225,8 +228,8 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
   await runAllOperatorOperations(place);
   assert.match(await runAllRevisionOperations(place), /^sluice-admin \(.+\)$/, "the webhook saw the user");
   await runAllAdminOperations(place);
-  const operator = of(users.operator);
-  const admin = of(users.admin);
+  const operator = of(clusterUsers.operator);
+  const admin = of(clusterUsers.admin);
   assert.deepEqual(
     {
       operator: {
@@ -251,7 +254,7 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
 
 test("the admin API's account may not read the signing keys of certificates or the key of the saved document", async () => {
   const secrets = ["sluice-operator-document", "sluice-push-authority", "sluice-webhook"];
-  const own = await privateSecrets({ kubectl: plane.kubectl, privateNamespace: APART } as Place);
+  const own = await privateSecrets({ kubectl: plane.kubectl, privateNamespace: APART } as OperationContext);
   assert.deepEqual([...own].sort(), secrets);
   const home = await plane.kubectl(["-n", "default", "get", "secrets", "-o", "jsonpath={.items[*].metadata.name}"]);
   assert.deepEqual(
@@ -259,11 +262,11 @@ test("the admin API's account may not read the signing keys of certificates or t
     [],
     "the previous objects are removed",
   );
-  const asked = of(users.admin).length;
-  const kubeconfig = `--kubeconfig=${await plane.kubeconfigFor(users.admin)}`;
+  const asked = of(clusterUsers.admin).length;
+  const kubeconfig = `--kubeconfig=${await plane.kubeconfigFor(clusterUsers.admin)}`;
   for (const name of [[], ...secrets.map((secret) => [secret])])
     await assert.rejects(plane.kubectl([kubeconfig, "-n", APART, "get", "secrets", ...name]), /forbidden/);
-  const answers = of(users.admin)
+  const answers = of(clusterUsers.admin)
     .slice(asked)
     .filter(({ resource }) => resource === "secrets");
   assert.deepEqual(
@@ -293,8 +296,8 @@ test("accounts with only Roles in a namespace use all rights that the Roles gran
   await runAllOperatorOperations(place);
   await runAllRevisionOperations(place);
   await runAllAdminOperations(place);
-  const operator = of(`system:serviceaccount:team:${users.operator}`);
-  const admin = of(`system:serviceaccount:team:${users.admin}`);
+  const operator = of(`system:serviceaccount:team:${clusterUsers.operator}`);
+  const admin = of(`system:serviceaccount:team:${clusterUsers.admin}`);
   // An operator without a webhook never creates the Secret sluice-webhook.
   const team = { home: "team", own: "team" };
   const grants = grantsOf("operator", ["cluster", "home", "private"], team).filter(

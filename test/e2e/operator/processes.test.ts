@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Process, waitFor } from "../../../tools/process/index.ts";
-import { get } from "../../product/client.ts";
+import { getUrl } from "../../product/client.ts";
 import { causePush, changeDuringFault } from "./change-during-fault.ts";
 import { type FalseNode, startFalseNode } from "./false-node.ts";
 import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
@@ -41,7 +41,7 @@ const untilKilled = (process: Process) =>
   );
 
 const isReady = (status: string) =>
-  waitFor(async () => (await get(`${status}/status/ready`)).status === 200, { what: "the node to be ready" });
+  waitFor(async () => (await getUrl(`${status}/status/ready`)).status === 200, { what: "the node to be ready" });
 
 for (const bytes of [0, 400]) {
   test(`changes take effect although the operator was killed with SIGKILL when ${bytes} bytes of a chunk of its push had been forwarded`, () =>

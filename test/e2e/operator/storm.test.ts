@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { connectApi } from "../../../tools/cluster/api.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { get } from "../../product/client.ts";
-import { route } from "../../product/resources.ts";
+import { getUrl } from "../../product/client.ts";
+import { routeObject } from "../../product/resources.ts";
 import { changeDuringFault } from "./change-during-fault.ts";
 import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
 
@@ -31,7 +31,7 @@ function storm() {
       let next = 0;
       const worker = async () => {
         while (next < ROUTES) {
-          const body = route(name(next++), { serviceRef: { name: "echo" } }) as { metadata: object };
+          const body = routeObject(name(next++), { serviceRef: { name: "echo" } }) as { metadata: object };
           const labelled = { ...body, metadata: { ...body.metadata, labels: { storm: "yes" } } };
           const { status } = await api.ask({ method: "POST", path: routes, body: labelled });
           assert.equal(status, 201);
@@ -58,7 +58,7 @@ test("after one request deletes 5,000 Routes while other resources change, the r
     async fault(change) {
       await make();
       const last = `/${name(ROUTES - 1)}`;
-      const served = async () => (await get(environment.nodes[1].proxy + last)).status === 200;
+      const served = async () => (await getUrl(environment.nodes[1].proxy + last)).status === 200;
       await waitFor(served, { what: "all resources to be served", timeout: 60_000 });
       const resources = () => environment.operator.metric("sluice_operator_resources", 'kind="Route"');
       await waitFor(async () => (await resources()) >= ROUTES, {
@@ -74,5 +74,5 @@ test("after one request deletes 5,000 Routes while other resources change, the r
     },
   });
   for (const { proxy } of environment.nodes)
-    for (let at = 0; at < ROUTES; at += 500) assert.equal((await get(`${proxy}/${name(at)}`)).status, 404);
+    for (let at = 0; at < ROUTES; at += 500) assert.equal((await getUrl(`${proxy}/${name(at)}`)).status, 404);
 });

@@ -2,9 +2,9 @@
 import { afterEach, test } from "node:test";
 import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
-import { endAll, outliveRedis } from "../../conformance/user-events/replicas.ts";
+import { endReplicas, outliveRedis } from "../../conformance/user-events/replicas.ts";
 
-afterEach(endAll);
+afterEach(endReplicas);
 
 test("while Redis is down for 30 s, no mutation is lost, and subscribers receive every created user once", async (context) => {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);

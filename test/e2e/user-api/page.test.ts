@@ -8,7 +8,7 @@ import { root } from "../../../tools/check/source-files.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
-import { outcomeOf, readResources } from "../../golden/outcome.ts";
+import { goldenOutcome, readResources } from "../../golden/outcome.ts";
 
 const page = readFileSync(join(root, "docs/how-to/pass-the-consumer-identity.md"), "utf8");
 const consoles = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines);
@@ -51,7 +51,7 @@ test("the operator accepts the resources of pass-the-consumer-identity.md, and r
     { kind: "Secret", metadata: { name: "users-gateway", labels, ...metadata }, stringData: { secret: "the-secret" } },
     { kind: "Service", metadata: { name: "users", ...metadata }, spec: { ports: [{ port: 4000 }] } },
   ].map((resource) => JSON.stringify({ apiVersion: "v1", ...resource }));
-  const { document, conditions } = outcomeOf(readResources(resources.join("\n---\n")));
+  const { document, conditions } = goldenOutcome(readResources(resources.join("\n---\n")));
   assert.partialDeepStrictEqual(document.services, [
     { upstream_headers: [{ name: "X-Gateway-Secret", value: "the-secret" }] },
   ]);

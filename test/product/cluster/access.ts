@@ -6,21 +6,22 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { ControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { homeNamespace } from "../../../tools/cluster/product.ts";
-import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { resource, secret, service } from "../resources.ts";
+import { resourceObject, secretObjectOf, serviceObject } from "../resources.ts";
 
 export function accessSuite(plane: ControlPlane): void {
   describe("the roles of the chart", () => {
-    const kubeconfigs: Record<keyof typeof users, string> = { operator: "", admin: "" };
+    const kubeconfigs: Record<keyof typeof clusterUsers, string> = { operator: "", admin: "" };
     before(async () => {
       await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(homeNamespace));
-      for (const user of ["operator", "admin"] as const) kubeconfigs[user] = await plane.kubeconfigFor(users[user]);
+      for (const user of ["operator", "admin"] as const)
+        kubeconfigs[user] = await plane.kubeconfigFor(clusterUsers[user]);
       const granted = () => plane.kubectl([`--kubeconfig=${kubeconfigs.admin}`, "get", "gwsvc"]);
       await waitFor(granted, { what: "the roles to take effect", interval: 100 });
     });
 
-    const asUser = (user: keyof typeof users, args: readonly string[], input?: string) =>
+    const asUser = (user: keyof typeof clusterUsers, args: readonly string[], input?: string) =>
       plane.kubectl([`--kubeconfig=${kubeconfigs[user]}`, ...args], input);
 
     const kinds = [
@@ -39,7 +40,7 @@ export function accessSuite(plane: ControlPlane): void {
     const elsewhere = "kube-system";
 
     const cases: readonly (readonly [
-      user: keyof typeof users,
+      user: keyof typeof clusterUsers,
       may: "yes" | "no",
       verb: string,
       what: string,
@@ -126,7 +127,7 @@ export function accessSuite(plane: ControlPlane): void {
     }
 
     test("the operator may write conditions, and cannot change a spec with such a write", async () => {
-      await plane.kubectl(["create", "-f", "-"], JSON.stringify(service("kept", 4000)));
+      await plane.kubectl(["create", "-f", "-"], JSON.stringify(serviceObject("kept", 4000)));
       const condition = {
         type: "Accepted",
         status: "True",
@@ -135,7 +136,7 @@ export function accessSuite(plane: ControlPlane): void {
         lastTransitionTime: "2026-01-01T00:00:00Z",
       };
       const written = JSON.stringify({
-        ...resource("Service", "kept", { url: "http://elsewhere" }),
+        ...resourceObject("Service", "kept", { url: "http://elsewhere" }),
         status: { conditions: [condition] },
       });
       const apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
@@ -158,12 +159,12 @@ export function accessSuite(plane: ControlPlane): void {
     test("the admin API's account writes resources and keys in the home namespace, and no key in other namespaces", async () => {
       const apply = (item: object) =>
         asUser("admin", ["apply", "--server-side", "--field-manager=sluice-admin", "-f", "-"], JSON.stringify(item));
-      await apply(resource("Consumer", "made", { username: "made" }));
-      await apply(secret("made-key", { key: "made" }));
+      await apply(resourceObject("Consumer", "made", { username: "made" }));
+      await apply(secretObjectOf("made-key", { key: "made" }));
       await apply(lease("sluice-admin"));
       await apply(lease("sluice-admin"));
       await assert.rejects(apply(lease("another")), /leases.coordination.k8s.io "another" is forbidden/);
-      const away = { ...secret("away", { key: "away" }), metadata: { name: "away", namespace: "kube-system" } };
+      const away = { ...secretObjectOf("away", { key: "away" }), metadata: { name: "away", namespace: "kube-system" } };
       await assert.rejects(apply(away), /secrets "away" is forbidden/);
     });
   });

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { get, startUpstream, type Upstream } from "../client.ts";
-import { resource, route } from "../resources.ts";
+import { getUrl, type NamedUpstream, startNamedUpstream } from "../client.ts";
+import { resourceObject, routeObject } from "../resources.ts";
 import { underLoad } from "../under-load.ts";
 import { addressOfMachine } from "./core-services.ts";
 import type { Suite } from "./suite.ts";
@@ -13,9 +13,9 @@ export function backendSuite(suite: Suite): void {
     after(() => suite.clear());
     const url = `http://${suite.chosen.proxy}/shop`;
     const host = addressOfMachine();
-    const upstreams = new Map<string, Upstream>();
+    const upstreams = new Map<string, NamedUpstream>();
     before(async () => {
-      for (const name of ["one", "two", "three"]) upstreams.set(name, await startUpstream(name, host));
+      for (const name of ["one", "two", "three"]) upstreams.set(name, await startNamedUpstream(name, host));
     });
     after(() => Promise.all([...upstreams.values()].map((upstream) => upstream.close())));
 
@@ -45,7 +45,7 @@ export function backendSuite(suite: Suite): void {
     async function answering(requests: number, to = url): Promise<Record<string, number>> {
       const counts: Record<string, number> = {};
       for (let count = 0; count < requests; count++) {
-        const { status, body } = await get(to);
+        const { status, body } = await getUrl(to);
         assert.equal(status, 200, JSON.stringify(body));
         const { name } = body as { name: string };
         counts[name] = (counts[name] ?? 0) + 1;
@@ -63,10 +63,13 @@ export function backendSuite(suite: Suite): void {
       );
 
     test("a Service whose core Service is missing reports this in a condition, and its route answers 503", async () => {
-      await suite.apply(resource("Service", "shop", { backendRef: { name: "shop", port: 80 } }), route("shop"));
+      await suite.apply(
+        resourceObject("Service", "shop", { backendRef: { name: "shop", port: 80 } }),
+        routeObject("shop"),
+      );
       await suite.plane.kubectl(["wait", "--for=condition=ResolvedRefs=False", "--timeout=60s", "gwsvc/shop"]);
       assert.match(await suite.condition("gwsvc/shop", "ResolvedRefs"), /^False BackendNotFound .*shop/);
-      await waitFor(async () => (await get(url)).status === 503, { what: "the route to answer 503" });
+      await waitFor(async () => (await getUrl(url)).status === 503, { what: "the route to answer 503" });
     });
 
     test("requests are distributed evenly among all addresses of the core Service", async () => {
@@ -115,9 +118,9 @@ export function backendSuite(suite: Suite): void {
         core("canary"),
         slice("one", true, "stable"),
         slice("two", true, "canary"),
-        resource("Upstream", "weighted", { name: "weighted.internal", backendRefs }),
-        resource("Service", "weighted", { host: "weighted.internal" }),
-        route("weighted"),
+        resourceObject("Upstream", "weighted", { name: "weighted.internal", backendRefs }),
+        resourceObject("Service", "weighted", { host: "weighted.internal" }),
+        routeObject("weighted"),
       );
       await suite.programmed("gwupstream/weighted", "gwsvc/weighted", "gwroute/weighted");
       await weightedAnsweredBy({ one: 90, two: 10 }, "one endpoint of each core Service to receive its part");

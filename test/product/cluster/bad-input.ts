@@ -6,20 +6,20 @@ import { after, before, describe, test } from "node:test";
 import type { Condition, SluiceKind } from "@sluice/crds";
 import { freePort, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { provesBadInput } from "../bad-input.ts";
-import { get, startUpstream, type Upstream } from "../client.ts";
-import { route, service } from "../resources.ts";
+import { getUrl, type NamedUpstream, startNamedUpstream } from "../client.ts";
+import { routeObject, serviceObject } from "../resources.ts";
 import type { Suite } from "./suite.ts";
 
 export function clusterBadInputSuite(suite: Suite): void {
   describe("bad input", () => {
-    let upstream: Upstream;
+    let upstream: NamedUpstream;
     const { chosen, shown } = suite;
     const { kubectl } = suite.plane;
     const nodes = [`http://${chosen.proxy}`, `http://${chosen.proxy2}`] as const;
     const echo = { serviceRef: { name: "echo" } };
     before(async () => {
-      upstream = await startUpstream("echo");
-      await suite.apply(service("echo", upstream.port), route("echo"));
+      upstream = await startNamedUpstream("echo");
+      await suite.apply(serviceObject("echo", upstream.port), routeObject("echo"));
       await suite.programmed("gwroute/echo");
     });
     after(async () => {
@@ -52,26 +52,26 @@ export function clusterBadInputSuite(suite: Suite): void {
     });
 
     test("a missing Service is used as soon as it is created, without a change to its Route", async () => {
-      await suite.apply(service("lost", upstream.port));
+      await suite.apply(serviceObject("lost", upstream.port));
       await suite.programmed("gwroute/lost");
-      for (const node of nodes) assert.equal((await get(`${node}/lost`)).status, 200);
+      for (const node of nodes) assert.equal((await getUrl(`${node}/lost`)).status, 200);
     });
 
     test("while no node answers, Programmed names the nodes; Programmed becomes True when a node is back", async () => {
       await Promise.all([suite.kill9("gateway-1"), suite.kill9("gateway-2")]);
-      await suite.apply(route("waiting", echo));
+      await suite.apply(routeObject("waiting", echo));
       const condition = async () => (await suite.condition("gwroute/waiting", "Programmed")) || undefined;
       const said = await waitFor(condition, { what: "the condition Programmed to be written" });
       assert.match(said, /^Unknown Pending /);
       for (const node of [chosen.push, chosen.push2]) assert.ok(said.includes(node), said);
       await suite.start("gateway-1");
       await suite.programmed("gwroute/waiting");
-      assert.equal((await get(`${nodes[0]}/waiting`)).status, 200);
+      assert.equal((await getUrl(`${nodes[0]}/waiting`)).status, 200);
     });
 
     test("the response to an admin write names the node that is down", async () => {
       const silent = async () => {
-        const { body } = await get(`http://${chosen.operator}/status`);
+        const { body } = await getUrl(`http://${chosen.operator}/status`);
         return (body as { silent: string[] }).silent.length === 1;
       };
       await waitFor(silent, { what: "the operator to report the second node as silent" });
@@ -82,7 +82,7 @@ export function clusterBadInputSuite(suite: Suite): void {
         [201, "true", `https://${chosen.push2}`],
       );
       await suite.start("gateway-2");
-      const serves = async () => (await get(`${nodes[1]}/one-down`)).status === 200;
+      const serves = async () => (await getUrl(`${nodes[1]}/one-down`)).status === 200;
       await waitFor(serves, { what: "the second node to answer again", timeout: 20_000 });
     });
 
@@ -96,18 +96,18 @@ export function clusterBadInputSuite(suite: Suite): void {
 
       await suite.kill9("operator");
       shown.length = 0;
-      await suite.apply(route("meanwhile", echo));
+      await suite.apply(routeObject("meanwhile", echo));
       const operator = await suite.start("operator", { KUBECONFIG: kubeconfig });
       await waitFor(() => shown.some((line) => /^operator: .*trying again.*ECONNREFUSED/.test(line)), {
         what: "the operator to log that it cannot reach the API server",
         timeout: 20_000,
       });
-      const ready = await get(`http://${chosen.operator}/readyz`);
+      const ready = await getUrl(`http://${chosen.operator}/readyz`);
       assert.equal(ready.status, 503);
       assert.match(JSON.stringify(ready.body), /not yet read: Certificate, CACertificate, Upstream, Service, Route/);
-      assert.equal((await get(`http://${chosen.operator}/healthz`)).status, 200);
+      assert.equal((await getUrl(`http://${chosen.operator}/healthz`)).status, 200);
       // The nodes keep their document.
-      for (const node of nodes) assert.equal((await get(`${node}/echo`)).status, 200);
+      for (const node of nodes) assert.equal((await getUrl(`${node}/echo`)).status, 200);
 
       const sockets = new Set<Socket>();
       const way = createServer((socket) => {
@@ -122,10 +122,10 @@ export function clusterBadInputSuite(suite: Suite): void {
         way.close();
         for (const socket of sockets) socket.destroy();
       });
-      const serves = async () => (await get(`${nodes[1]}/meanwhile`)).status === 200;
+      const serves = async () => (await getUrl(`${nodes[1]}/meanwhile`)).status === 200;
       await waitFor(serves, { what: "the route that was written during the outage to be served", timeout: 30_000 });
       assert.equal(operator.exit(), undefined);
-      assert.equal((await get(`http://${chosen.operator}/readyz`)).status, 200);
+      assert.equal((await getUrl(`http://${chosen.operator}/readyz`)).status, 200);
     });
   });
 }

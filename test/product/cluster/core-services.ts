@@ -1,7 +1,7 @@
 /** Core Services of a cluster without pods, whose endpoints are servers of the test. */
 import { networkInterfaces } from "node:os";
 import type { KeyPair } from "../../../tools/programs/certificates.ts";
-import { startUpstream, type Upstream } from "../client.ts";
+import { type NamedUpstream, startNamedUpstream } from "../client.ts";
 import type { Suite } from "./suite.ts";
 
 /** The API server refuses loopback addresses in EndpointSlices, so the machine's own address is used. */
@@ -16,7 +16,7 @@ export function addressOfMachine(): string {
 
 export function coreServices(suite: Pick<Suite, "apply">) {
   const machine = addressOfMachine();
-  const upstreams: Upstream[] = [];
+  const upstreams: NamedUpstream[] = [];
 
   /** A core Service with the port 80, named http, and one endpoint at this port of the machine. */
   async function publish(name: string, port: number, namespace = "default"): Promise<void> {
@@ -47,7 +47,7 @@ export function coreServices(suite: Pick<Suite, "apply">) {
      * @param pair The certificate of a TLS server; undefined: the endpoint speaks HTTP without TLS.
      */
     async serve(name: string, pair?: KeyPair): Promise<void> {
-      const upstream = await startUpstream(name, machine, pair);
+      const upstream = await startNamedUpstream(name, machine, pair);
       upstreams.push(upstream);
       await publish(name, upstream.port);
     },

@@ -7,7 +7,7 @@ import { crdNames } from "@sluice/model";
 import { parseAllDocuments } from "yaml";
 import { crdsCommand } from "../../../operator/src/commands/crds.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
-import { resource } from "../resources.ts";
+import { resourceObject } from "../resources.ts";
 
 const main = new URL("../../../operator/src/main.ts", import.meta.url).pathname;
 
@@ -61,7 +61,7 @@ test("the first apply creates all definitions and returns when their kinds are s
   const { code, out, err } = await run(["crds", "apply"]);
   assert.deepEqual([code, err], [0, []]);
   assert.deepEqual(out, [...crdNames.map((name) => `${name} created`), "all CRDs are served"]);
-  await plane.kubectl(["create", "-f", "-"], JSON.stringify(resource("Route", "kept", { paths: ["/kept"] })));
+  await plane.kubectl(["create", "-f", "-"], JSON.stringify(resourceObject("Route", "kept", { paths: ["/kept"] })));
 });
 
 test("a second apply changes nothing", async () => {

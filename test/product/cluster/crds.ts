@@ -5,30 +5,30 @@ import { kindNames } from "@sluice/crds";
 import { connectApi } from "../../../tools/cluster/api.ts";
 import type { ControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { first } from "../../../tools/programs/pairs.ts";
-import { resource } from "../resources.ts";
-import { caCertificate } from "./crd-rows/ca-certificate.ts";
-import { certificate } from "./crd-rows/certificate.ts";
-import { consumer } from "./crd-rows/consumer.ts";
-import { gatewayParameters } from "./crd-rows/gateway-parameters.ts";
-import { plugin } from "./crd-rows/plugin.ts";
-import { route } from "./crd-rows/route.ts";
-import type { Row } from "./crd-rows/row.ts";
-import { service } from "./crd-rows/service.ts";
-import { upstream } from "./crd-rows/upstream.ts";
-import { vault } from "./crd-rows/vault.ts";
+import { resourceObject } from "../resources.ts";
+import { caCertificateRows } from "./crd-rows/ca-certificate.ts";
+import { certificateRows } from "./crd-rows/certificate.ts";
+import { consumerRows } from "./crd-rows/consumer.ts";
+import { gatewayParametersRows } from "./crd-rows/gateway-parameters.ts";
+import { pluginRows } from "./crd-rows/plugin.ts";
+import { routeRows } from "./crd-rows/route.ts";
+import type { CrdRow } from "./crd-rows/row.ts";
+import { serviceRows } from "./crd-rows/service.ts";
+import { upstreamRows } from "./crd-rows/upstream.ts";
+import { vaultRows } from "./crd-rows/vault.ts";
 
-type Kind = Parameters<typeof resource>[0];
+type Kind = Parameters<typeof resourceObject>[0];
 
-const tables: Readonly<Record<Kind, readonly Row[]>> = {
-  Service: service,
-  Upstream: upstream,
-  Certificate: certificate,
-  CACertificate: caCertificate,
-  Route: route,
-  Plugin: plugin,
-  Consumer: consumer,
-  Vault: vault,
-  GatewayParameters: gatewayParameters,
+const tables: Readonly<Record<Kind, readonly CrdRow[]>> = {
+  Service: serviceRows,
+  Upstream: upstreamRows,
+  Certificate: certificateRows,
+  CACertificate: caCertificateRows,
+  Route: routeRows,
+  Plugin: pluginRows,
+  Consumer: consumerRows,
+  Vault: vaultRows,
+  GatewayParameters: gatewayParametersRows,
 };
 
 export function crdSuite(plane: ControlPlane): void {
@@ -41,10 +41,10 @@ export function crdSuite(plane: ControlPlane): void {
       api.ask({
         method: "POST",
         path: `/apis/sluice.dev/v1alpha1/namespaces/default/${kindNames[kind].plural}?dryRun=All&fieldValidation=Strict`,
-        body: resource(kind, "tried", spec),
+        body: resourceObject(kind, "tried", spec),
       });
 
-    for (const [kind, rows] of Object.entries(tables) as [Kind, readonly Row[]][]) {
+    for (const [kind, rows] of Object.entries(tables) as [Kind, readonly CrdRow[]][]) {
       describe(`a ${kind}`, { concurrency: 4 }, () => {
         for (const [what, spec, refusal] of rows) {
           test(`with ${what} is ${refusal ? "refused" : "accepted"}`, async () => {
@@ -68,7 +68,7 @@ export function crdSuite(plane: ControlPlane): void {
 
     test("the status in a resource that kubectl creates is ignored", async () => {
       const conditions = [{ type: "Programmed", status: "True", reason: "Made", message: "up" }];
-      const made = { ...resource("Service", "made-up", { url: "http://users:4000" }), status: { conditions } };
+      const made = { ...resourceObject("Service", "made-up", { url: "http://users:4000" }), status: { conditions } };
       await plane.kubectl(["create", "-f", "-"], JSON.stringify(made));
       assert.equal(await plane.kubectl(["get", "gwsvc", "made-up", "-o", "jsonpath={.status}"]), "");
     });
@@ -126,7 +126,10 @@ export function crdSuite(plane: ControlPlane): void {
       for (const [kind, { spec, cells }] of Object.entries(shown) as [EntityKind, (typeof shown)[EntityKind]][])
         test(`shows the main members of a ${kind}, whether it is accepted and served, and its age`, async () => {
           const all = `/apis/sluice.dev/v1alpha1/namespaces/default/${kind.toLowerCase()}s`;
-          assert.equal((await api.ask({ method: "POST", path: all, body: resource(kind, "shown", spec) })).status, 201);
+          assert.equal(
+            (await api.ask({ method: "POST", path: all, body: resourceObject(kind, "shown", spec) })).status,
+            201,
+          );
           const before = await cellsOf(`${all}/shown`);
           const own = [["Name", "shown"], ...Object.entries(cells)];
           assert.deepEqual(before.slice(0, -1), [...own, ["Accepted", null], ["Programmed", null]]);
@@ -156,7 +159,7 @@ export function crdSuite(plane: ControlPlane): void {
 
       test("lists every kind by the category sluice, and shows errors with -o wide", async () => {
         const deployment = { replicas: 3 };
-        const parameters = resource("GatewayParameters", "shown", { nodes: "Dedicated", deployment });
+        const parameters = resourceObject("GatewayParameters", "shown", { nodes: "Dedicated", deployment });
         await plane.kubectl(["create", "-f", "-"], JSON.stringify(parameters));
         assert.match(await plane.kubectl(["get", "gwp", "shown"]), /\nshown +Dedicated +3 +\d+s\n$/);
         const listed = await plane.kubectl(["get", "sluice", "-o", "name"]);

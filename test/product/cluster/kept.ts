@@ -4,8 +4,8 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { get, startUpstream, type Upstream } from "../client.ts";
-import { consumer, resource, route, service } from "../resources.ts";
+import { getUrl, type NamedUpstream, startNamedUpstream } from "../client.ts";
+import { consumerObjects, resourceObject, routeObject, serviceObject } from "../resources.ts";
 import type { Suite } from "./suite.ts";
 
 export function keptStateSuite(suite: Suite): void {
@@ -32,7 +32,7 @@ export function keptStateSuite(suite: Suite): void {
       JSON.parse(await kubectl(["get", "configmap", "sluice-operator-document", "-o", "jsonpath={.data.manifest}"]));
 
     async function hash(): Promise<string> {
-      return ((await get(`http://${chosen.operator}/status`)).body as { readonly hash: string }).hash;
+      return ((await getUrl(`http://${chosen.operator}/status`)).body as { readonly hash: string }).hash;
     }
 
     async function beginOperator(): Promise<void> {
@@ -40,20 +40,20 @@ export function keptStateSuite(suite: Suite): void {
       await process.waitForOutput(/started leading/, { timeout: 30_000 });
     }
 
-    let upstream: Upstream;
+    let upstream: NamedUpstream;
     after(() => upstream?.close());
     before(async () => {
-      upstream = await startUpstream("echo");
+      upstream = await startNamedUpstream("echo");
       await suite.part("operator").stop();
       await beginOperator();
       await suite.apply(
-        service("echo", upstream.port),
-        route("echo"),
-        route("limited", { serviceRef: { name: "echo" } }),
-        route("guarded", { serviceRef: { name: "echo" } }),
-        resource("Plugin", "limits", limits),
-        resource("Plugin", "guard", { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "guarded" }] }),
-        ...consumer("friend", "friends-key"),
+        serviceObject("echo", upstream.port),
+        routeObject("echo"),
+        routeObject("limited", { serviceRef: { name: "echo" } }),
+        routeObject("guarded", { serviceRef: { name: "echo" } }),
+        resourceObject("Plugin", "limits", limits),
+        resourceObject("Plugin", "guard", { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "guarded" }] }),
+        ...consumerObjects("friend", "friends-key"),
       );
       await suite.programmed("gwroute/echo", "gwroute/limited", "gwroute/guarded", "gwplugin/guard");
     });
@@ -97,14 +97,14 @@ export function keptStateSuite(suite: Suite): void {
       await patch("gwroute/limited", { paths: ["~/(unclosed"] });
       await suite.start("gateway-2");
       await beginOperator();
-      await waitFor(async () => (await get(`http://${chosen.status2}/status/ready`)).status === 200, {
+      await waitFor(async () => (await getUrl(`http://${chosen.status2}/status/ready`)).status === 200, {
         what: "the node to have the document",
         timeout: 20_000,
       });
       for (const node of nodes) {
-        assert.equal((await get(`${node}/limited`)).status, 200);
-        assert.equal((await get(`${node}/guarded`)).status, 401);
-        assert.equal((await get(`${node}/guarded`, { apikey: "friends-key" })).status, 200);
+        assert.equal((await getUrl(`${node}/limited`)).status, 200);
+        assert.equal((await getUrl(`${node}/guarded`)).status, 401);
+        assert.equal((await getUrl(`${node}/guarded`, { apikey: "friends-key" })).status, 200);
       }
       for (const name of ["gwplugin/guard", "gwroute/limited"]) {
         const said = await waitFor(async () => /^False .*/.exec(await suite.condition(name, "Accepted"))?.[0], {
@@ -121,10 +121,10 @@ export function keptStateSuite(suite: Suite): void {
       const env = { SLUICE_KEPT_DOCUMENT: file, SLUICE_KEPT_DOCUMENT_WAIT: "500ms" };
       await suite.kill9("gateway-2");
       await suite.start("gateway-2", env);
-      const ready = async () => (await get(`http://${chosen.status2}/status/ready`)).status === 200;
+      const ready = async () => (await getUrl(`http://${chosen.status2}/status/ready`)).status === 200;
       await waitFor(ready, { what: "the node to have the document", timeout: 20_000 });
-      await suite.apply(route("late", { serviceRef: { name: "echo" } }));
-      await waitFor(async () => (await get(`${nodes[1]}/late`)).status === 200, {
+      await suite.apply(routeObject("late", { serviceRef: { name: "echo" } }));
+      await waitFor(async () => (await getUrl(`${nodes[1]}/late`)).status === 200, {
         what: "the changed route to be served",
       });
       await waitFor(() => statSync(file).size > 0, { what: "the saved document to contain the change" });
@@ -134,10 +134,10 @@ export function keptStateSuite(suite: Suite): void {
       await suite.kill9("gateway-2");
       await suite.start("gateway-2", env);
       await waitFor(ready, { what: "the node to serve its saved document", timeout: 20_000 });
-      assert.equal((await get(`${nodes[1]}/late`)).status, 200);
-      assert.equal((await get(`${nodes[1]}/guarded`)).status, 401);
-      assert.equal((await get(`${nodes[1]}/guarded`, { apikey: "friends-key" })).status, 200);
-      const { sluice } = (await get(`http://${chosen.status2}/status`)).body as { sluice: { trouble: string } };
+      assert.equal((await getUrl(`${nodes[1]}/late`)).status, 200);
+      assert.equal((await getUrl(`${nodes[1]}/guarded`)).status, 401);
+      assert.equal((await getUrl(`${nodes[1]}/guarded`, { apikey: "friends-key" })).status, 200);
+      const { sluice } = (await getUrl(`http://${chosen.status2}/status`)).body as { sluice: { trouble: string } };
       assert.match(sluice.trouble, /no operator has pushed since the start/);
     });
   });

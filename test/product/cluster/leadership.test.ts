@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { freePort, type Process, waitFor } from "../../../tools/process/index.ts";
-import { get, startUpstream } from "../client.ts";
-import { route, service } from "../resources.ts";
-import { type Load, underLoad } from "../under-load.ts";
+import { getUrl, startNamedUpstream } from "../client.ts";
+import { routeObject, serviceObject } from "../resources.ts";
+import { type BackgroundLoad, underLoad } from "../under-load.ts";
 import { startSuite } from "./suite.ts";
 
 const suite = await startSuite();
@@ -26,13 +26,13 @@ interface StatusBody {
 }
 
 const operators: Operator[] = [{ listen: chosen.operator, process: suite.part("operator") }];
-const upstream = await startUpstream("echo");
+const upstream = await startNamedUpstream("echo");
 after(() => upstream.close());
 
 /** The highest term that the operators have reported for each node, by the node's address. */
 const terms = new Map<string, number>();
 async function statusOf({ listen }: Operator): Promise<StatusBody> {
-  const status = (await get(`http://${listen}/status`)).body as StatusBody;
+  const status = (await getUrl(`http://${listen}/status`)).body as StatusBody;
   for (const { address, term } of status.nodes) {
     if (term === undefined) continue;
     const seen = terms.get(address) ?? 0;
@@ -45,7 +45,7 @@ async function statusOf({ listen }: Operator): Promise<StatusBody> {
 async function again(listen: string, address: string): Promise<number> {
   return waitFor(
     async () => {
-      const { nodes: list } = (await get(`http://${listen}/status`)).body as StatusBody;
+      const { nodes: list } = (await getUrl(`http://${listen}/status`)).body as StatusBody;
       const term = list.find((node) => node.address === address)?.term ?? 0;
       return term >= (terms.get(address) ?? 0) ? term : undefined;
     },
@@ -59,13 +59,13 @@ async function begin(operator: Operator): Promise<void> {
     SLUICE_IDENTITY: operator.listen,
   });
   await operator.process.waitForOutput(/ is up"/, { timeout: 20_000 });
-  await waitFor(async () => (await get(`http://${operator.listen}/readyz`)).status === 200, {
+  await waitFor(async () => (await getUrl(`http://${operator.listen}/readyz`)).status === 200, {
     what: "the operator to have read everything",
   });
 }
 
 before(async () => {
-  await suite.apply(service("echo", upstream.port), route("echo"));
+  await suite.apply(serviceObject("echo", upstream.port), routeObject("echo"));
   await suite.programmed("gwroute/echo");
   const second: Operator = { listen: `127.0.0.1:${await freePort()}`, process: suite.part("operator") };
   operators.push(second);
@@ -90,16 +90,16 @@ async function roles(): Promise<{ readonly leader: Operator; readonly other: Ope
 
 async function isServed(path: string, timeout: number): Promise<void> {
   const serves = async () => {
-    const answers = await Promise.all(nodes.map((node) => get(`${node}${path}`)));
+    const answers = await Promise.all(nodes.map((node) => getUrl(`${node}${path}`)));
     return answers.every(({ status }) => status === 200);
   };
   await waitFor(serves, { what: `both nodes to serve ${path}`, timeout });
 }
 
-const add = (name: string) => suite.apply(route(name, { serviceRef: { name: "echo" } }));
+const add = (name: string) => suite.apply(routeObject(name, { serviceRef: { name: "echo" } }));
 
 async function withoutLoss(work: () => Promise<unknown>): Promise<void> {
-  const loads: Readonly<Record<string, Load>> = await underLoad(
+  const loads: Readonly<Record<string, BackgroundLoad>> = await underLoad(
     nodes.map((node) => `${node}/echo`),
     work,
   );
@@ -169,7 +169,7 @@ test("a leader that resumes after a long suspension is a follower, and no node a
   const now = await roles();
   assert.equal(now.leader, other);
   assert.equal(now.term, term + 1);
-  assert.equal((await get(`${nodes[0]}/after-kill`)).status, 404);
+  assert.equal((await getUrl(`${nodes[0]}/after-kill`)).status, 404);
   assert.doesNotMatch(leader.process.output().slice(-5000), /"level":50/);
 });
 

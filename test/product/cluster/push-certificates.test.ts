@@ -10,7 +10,7 @@ import { connect } from "node:tls";
 import { createClusterClient } from "@sluice/crds";
 import { Agent, request } from "undici";
 import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
-import { pushManifests, roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { clusterUsers, pushManifests, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { mountFiles } from "../../../tools/programs/kubernetes/mounted-secret.ts";
@@ -20,8 +20,8 @@ import {
   type RestartableNode,
   type RestartableOperator,
 } from "../../e2e/operator/fault-environment.ts";
-import { get, startUpstream } from "../client.ts";
-import { route, service } from "../resources.ts";
+import { getUrl, startNamedUpstream } from "../client.ts";
+import { routeObject, serviceObject } from "../resources.ts";
 import { underLoad } from "../under-load.ts";
 
 const namespace = "default";
@@ -35,7 +35,7 @@ const folder = temporaryFolder("push-certificates");
 ends.push(folder.remove);
 const plane = await startControlPlane({ audit: true });
 ends.push(plane.stop);
-const upstream = await startUpstream("echo");
+const upstream = await startNamedUpstream("echo");
 ends.push(upstream.close);
 const client = createClusterClient({ kubeconfig: plane.kubeconfig, log: { info() {}, warn() {}, error() {} } });
 ends.push(client.close);
@@ -77,7 +77,7 @@ before(async () => {
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
   const settings = {
-    KUBECONFIG: await plane.kubeconfigFor(users.operator),
+    KUBECONFIG: await plane.kubeconfigFor(clusterUsers.operator),
     SLUICE_PUSH_SECRET: "sluice-push",
     SLUICE_PUSH_OVERLAP: "4s",
   };
@@ -108,12 +108,12 @@ before(async () => {
     operators.push(operator);
     ends.push(() => operator.process.stop());
   }
-  await apply(service("echo", upstream.port), route("echo"));
+  await apply(serviceObject("echo", upstream.port), routeObject("echo"));
   await isServed("/echo");
 });
 
 const serves = async (path: string) => {
-  const answers = await Promise.all(nodes.map(({ proxy }) => get(`${proxy}${path}`)));
+  const answers = await Promise.all(nodes.map(({ proxy }) => getUrl(`${proxy}${path}`)));
   return answers.every(({ status }) => status === 200);
 };
 const isServed = (path: string) =>
@@ -140,7 +140,7 @@ async function underChanges(work: () => Promise<unknown>): Promise<void> {
   const urls = nodes.map(({ proxy }) => `${proxy}/echo`);
   const loads = await underLoad(urls, async () => {
     do {
-      await apply(route(`change-${++changes}`, { serviceRef: { name: "echo" } }));
+      await apply(routeObject(`change-${++changes}`, { serviceRef: { name: "echo" } }));
       await isServed(`/change-${changes}`);
     } while (!done);
   });
@@ -304,7 +304,7 @@ test("when the leader stops, the other operator continues with the same certific
 });
 
 test("the operator requests its own Secrets only by name, and RBAC refuses none of its requests for Secrets", () => {
-  const mine = plane.audited().filter(({ user, resource }) => user === users.operator && resource === "secrets");
+  const mine = plane.audited().filter(({ user, resource }) => user === clusterUsers.operator && resource === "secrets");
   const named = mine.filter(({ name }) => name?.startsWith("sluice-push"));
   assert.deepEqual([...new Set(named.map(({ verb }) => verb))].sort(), ["get", "patch"]);
   assert.deepEqual(

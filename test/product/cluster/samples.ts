@@ -6,8 +6,8 @@ import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { keepSamples } from "../../../tools/start/samples.ts";
-import { ask, get } from "../client.ts";
-import { consumer } from "../resources.ts";
+import { getUrl, queryUserApi } from "../client.ts";
+import { consumerObjects } from "../resources.ts";
 import type { Suite } from "./suite.ts";
 
 export function sampleSuite(suite: Suite): void {
@@ -54,7 +54,7 @@ export function sampleSuite(suite: Suite): void {
     for (const [name, proxy] of nodes) {
       for (const [what, key, status, expected] of keys) {
         test(`the ${name} node answers ${status} to a request with ${what}`, async () => {
-          const answer = await ask(proxy, { query: users, ...(key ? { key } : {}) });
+          const answer = await queryUserApi(proxy, { query: users, ...(key ? { key } : {}) });
           const { request_id, ...body } = answer.body as Record<string, unknown>;
           assert.deepEqual([answer.status, body], [status, expected]);
           if (status === 200) return;
@@ -66,7 +66,7 @@ export function sampleSuite(suite: Suite): void {
 
     test("each node exports its request counts for Prometheus", async () => {
       for (const [, , status] of nodes) {
-        const { body } = await get(`http://${status}/metrics`);
+        const { body } = await getUrl(`http://${status}/metrics`);
         const count = (code: number) =>
           Number(
             new RegExp(`^sluice_http_requests_total\\{.*service="users".*code="${code}".*\\} (\\d+)$`, "m").exec(
@@ -78,9 +78,9 @@ export function sampleSuite(suite: Suite): void {
     });
 
     test("the 61st request of a minute is answered 429, and the other node still answers 200", async () => {
-      await suite.apply(...consumer("limited", "limited-key"));
+      await suite.apply(...consumerObjects("limited", "limited-key"));
       await suite.programmed("gwconsumer/limited");
-      const once = (proxy: string) => ask(proxy, { query: users, key: "limited-key" });
+      const once = (proxy: string) => queryUserApi(proxy, { query: users, key: "limited-key" });
       await waitFor(async () => (await once(chosen.proxy2)).status === 200, { what: "the new key to work" });
       // The window is a calendar minute, and all requests must fall into the same one.
       await waitFor(() => new Date().getUTCSeconds() < 40, {
@@ -128,7 +128,7 @@ export function sampleSuite(suite: Suite): void {
           assert.equal(failed, undefined, String(failed));
           const email = attempt === 0 ? user.email : `${attempt}.${user.email}`;
           const query = `mutation { createUser(name: "${user.name}", email: "${email}") { name email } }`;
-          const { body } = await ask(chosen.proxy, { query, key: "demo-key" });
+          const { body } = await queryUserApi(chosen.proxy, { query, key: "demo-key" });
           assert.deepEqual(body, { data: { createUser: { name: user.name, email } } });
           user.email = email;
           await waitFor(() => received.length > 0, { what: "the user to arrive", timeout: 200 }).catch(() => {});
@@ -160,7 +160,7 @@ export function sampleSuite(suite: Suite): void {
       assert.equal(answer.status, 201);
       assert.equal(answer.headers.get("x-sluice-programmed"), "true");
       for (const [, proxy] of nodes)
-        assert.equal((await ask(proxy, { query: users, key: "demo-key", path: "/people" })).status, 200);
+        assert.equal((await queryUserApi(proxy, { query: users, key: "demo-key", path: "/people" })).status, 200);
       const columns = "custom-columns=NAME:.spec.name,PATHS:.spec.paths";
       assert.match(await kubectl(["get", "gwroute", "-o", columns]), /^people +\[\/people\]$/m);
     });
@@ -168,7 +168,7 @@ export function sampleSuite(suite: Suite): void {
     test("a resource that kubectl deletes is removed from both nodes", async () => {
       await kubectl(["delete", "-f", samples]);
       for (const [, proxy] of nodes)
-        await waitFor(async () => (await ask(proxy, { query: users, key: "demo-key" })).status === 404, {
+        await waitFor(async () => (await queryUserApi(proxy, { query: users, key: "demo-key" })).status === 404, {
           what: "the route to be removed",
         });
     });

@@ -7,7 +7,7 @@ import {
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { withUserDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { usersIn } from "../../../tools/start/directory-product.ts";
-import { get } from "../client.ts";
+import { getUrl } from "../client.ts";
 import { freeAddresses } from "../free-addresses.ts";
 
 export interface Suite extends ClusterProduct {
@@ -39,7 +39,7 @@ export async function startSuite(options: SuiteOptions = {}): Promise<Suite> {
   const show = (line: string) => void shown.push(line);
   const product = await startClusterProduct({ ...options, chosen, hasUserApi, show, work: folder.path });
   const { kubectl } = product.plane;
-  const hash = async () => ((await get(`http://${chosen.operator}/status`)).body as { readonly hash: string }).hash;
+  const hash = async () => ((await getUrl(`http://${chosen.operator}/status`)).body as { readonly hash: string }).hash;
   const empty = await hash();
   return {
     ...product,

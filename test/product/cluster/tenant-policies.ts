@@ -4,9 +4,9 @@ import { after, before, describe, test } from "node:test";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
 import type { ControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { resource } from "../resources.ts";
+import { resourceObject } from "../resources.ts";
 
-type Kind = Parameters<typeof resource>[0];
+type Kind = Parameters<typeof resourceObject>[0];
 type Row = readonly [what: string, kind: Kind, spec: object, refusal: RegExp | null];
 
 const root = new URL("../../../", import.meta.url);
@@ -65,7 +65,7 @@ const rows: readonly Row[] = [
 ];
 
 const object = (kind: Kind, name: string, spec: object, namespace: string) => {
-  const made = resource(kind, name, spec) as { readonly metadata: object };
+  const made = resourceObject(kind, name, spec) as { readonly metadata: object };
   return { ...made, metadata: { ...made.metadata, namespace } };
 };
 const create = (api: Api, kind: Kind, spec: object, namespace: string) =>

@@ -4,9 +4,9 @@ import { after, before, describe, test } from "node:test";
 import { connectApi } from "../../../tools/cluster/api.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import type { PartName } from "../../../tools/start/processes.ts";
-import { get, startUpstream, type Upstream } from "../client.ts";
-import { route, service } from "../resources.ts";
-import { type Load, underLoad } from "../under-load.ts";
+import { getUrl, type NamedUpstream, startNamedUpstream } from "../client.ts";
+import { routeObject, serviceObject } from "../resources.ts";
+import { type BackgroundLoad, underLoad } from "../under-load.ts";
 import type { Suite } from "./suite.ts";
 
 export function restartSuite(suite: Suite): void {
@@ -19,22 +19,22 @@ export function restartSuite(suite: Suite): void {
     const first = `http://${chosen.proxy}`;
     const second = `http://${chosen.proxy2}`;
 
-    let upstream: Upstream;
+    let upstream: NamedUpstream;
     after(() => upstream?.close());
     before(async () => {
-      upstream = await startUpstream("echo");
-      await suite.apply(service("echo", upstream.port), route("echo"));
+      upstream = await startNamedUpstream("echo");
+      await suite.apply(serviceObject("echo", upstream.port), routeObject("echo"));
       await suite.programmed("gwroute/echo");
     });
 
     const serves = async (path: string) => {
-      const answers = await Promise.all([first, second].map((node) => get(`${node}${path}`)));
+      const answers = await Promise.all([first, second].map((node) => getUrl(`${node}${path}`)));
       return answers.every(({ status }) => status === 200);
     };
     const isServed = (path: string) =>
       waitFor(() => serves(path), { what: `both nodes to serve ${path}`, timeout: 20_000 });
 
-    function nothingLost(loads: Readonly<Record<string, Load>>): void {
+    function nothingLost(loads: Readonly<Record<string, BackgroundLoad>>): void {
       for (const [url, { answered, failures }] of Object.entries(loads)) {
         assert.deepEqual(failures.slice(0, 5), [], `${failures.length} of ${answered} requests to ${url} failed`);
         assert.ok(answered > 50, `only ${answered} requests to ${url}`);
@@ -51,8 +51,8 @@ export function restartSuite(suite: Suite): void {
     test("when the operator is killed with SIGKILL and restarted, no request is lost, and changes made in the meantime are served", async () => {
       const loads = await bothUnderLoad(async () => {
         await suite.kill9("operator");
-        await suite.apply(route("added", { serviceRef: { name: "echo" } }));
-        assert.equal((await get(`${first}/added`)).status, 404);
+        await suite.apply(routeObject("added", { serviceRef: { name: "echo" } }));
+        assert.equal((await getUrl(`${first}/added`)).status, 404);
         await restarted("operator");
         await isServed("/added");
         await suite.programmed("gwroute/added", "gwroute/echo", "gwsvc/echo");
@@ -65,7 +65,9 @@ export function restartSuite(suite: Suite): void {
         await suite.kill9("operator");
         await kubectl(["delete", "gwroute", "added"]);
         await restarted("operator");
-        await waitFor(async () => (await get(`${second}/added`)).status === 404, { what: "the route to be removed" });
+        await waitFor(async () => (await getUrl(`${second}/added`)).status === 404, {
+          what: "the route to be removed",
+        });
       });
       nothingLost(loads);
     });
@@ -73,7 +75,7 @@ export function restartSuite(suite: Suite): void {
     test("when the API server restarts, no request is lost, and later changes take effect", async () => {
       const loads = await bothUnderLoad(async () => {
         await suite.plane.restartApiServer();
-        await suite.apply(route("after-restart", { serviceRef: { name: "echo" } }));
+        await suite.apply(routeObject("after-restart", { serviceRef: { name: "echo" } }));
         await isServed("/after-restart");
         await suite.programmed("gwroute/after-restart");
       });
@@ -83,15 +85,15 @@ export function restartSuite(suite: Suite): void {
     test("after SIGKILL and a restart, a node has its document before it is ready, and the other node loses no request", async () => {
       const loads = await underLoad([`${first}/echo`], async () => {
         await suite.kill9("gateway-2");
-        await suite.apply(route("without-second", { serviceRef: { name: "echo" } }));
+        await suite.apply(routeObject("without-second", { serviceRef: { name: "echo" } }));
         await suite.programmed("gwroute/without-second");
         await suite.start("gateway-2");
         await waitFor(
           async () => {
-            const { status } = await get(`http://${chosen.status2}/status/ready`);
+            const { status } = await getUrl(`http://${chosen.status2}/status/ready`);
             if (status !== 200) return false;
             // As soon as the node is ready, it also serves changes made while it was down.
-            assert.equal((await get(`${second}/without-second`)).status, 200);
+            assert.equal((await getUrl(`${second}/without-second`)).status, 200);
             return true;
           },
           { what: "the second node to be ready", timeout: 20_000 },
@@ -104,7 +106,7 @@ export function restartSuite(suite: Suite): void {
       await suite.kill9("operator");
       await suite.kill9("gateway-2");
       await suite.start("gateway-2");
-      const ready = () => get(`http://${chosen.status2}/status/ready`);
+      const ready = () => getUrl(`http://${chosen.status2}/status/ready`);
       const { status, body } = await waitFor(ready, { what: "the status listener to answer" });
       assert.equal(status, 503);
       assert.match((body as { message: string }).message, /^no configuration available/);
@@ -128,7 +130,7 @@ export function restartSuite(suite: Suite): void {
         }
       });
       nothingLost(loads);
-      assert.equal((await get(`${first}/edit-49`)).status, 404);
+      assert.equal((await getUrl(`${first}/edit-49`)).status, 404);
     });
 
     test("after SIGKILL and a restart, the admin listener writes as before", async () => {

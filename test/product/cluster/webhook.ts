@@ -11,9 +11,9 @@ import type { ReviewedWrite } from "../../../operator/src/revisions/authors.ts";
 import { startWebhook, type Webhook } from "../../../operator/src/webhook/webhook.ts";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
 import type { ControlPlane } from "../../../tools/cluster/control-plane.ts";
-import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
+import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { freePort, startProcess, waitFor } from "../../../tools/process/index.ts";
-import { resource } from "../resources.ts";
+import { resourceObject } from "../resources.ts";
 
 const root = new URL("../../../", import.meta.url);
 const name = "sluice-webhook";
@@ -43,7 +43,7 @@ export function webhookSuite(plane: ControlPlane): void {
     const seen: ReviewedWrite[] = [];
 
     async function startReplica(): Promise<Replica> {
-      const kubeconfig = await plane.kubeconfigFor(users.operator);
+      const kubeconfig = await plane.kubeconfigFor(clusterUsers.operator);
       const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
       const client = createClusterClient({ kubeconfig, log });
       const objects = createClusterObjects({ kubeconfig });
@@ -85,7 +85,7 @@ export function webhookSuite(plane: ControlPlane): void {
     });
 
     const create = (routeName: string, spec: object, query = "") =>
-      api.ask({ method: "POST", path: `${routes}${query}`, body: resource("Route", routeName, spec) });
+      api.ask({ method: "POST", path: `${routes}${query}`, body: resourceObject("Route", routeName, spec) });
     const patch = (routeName: string, body: object, contentType = SPEC_PATCH) =>
       api.ask({ method: "PATCH", path: `${routes}/${routeName}`, body, contentType });
     const messageOf = (body: unknown): string => String(Object(body).message);
@@ -115,7 +115,7 @@ export function webhookSuite(plane: ControlPlane): void {
     describe("a client of the API server", { concurrency: false }, () => {
       test("gets every violation on a line of its own, with its path", async () => {
         await assert.rejects(
-          plane.kubectl(["apply", "-f", "-"], JSON.stringify(resource("Route", "new", invalid))),
+          plane.kubectl(["apply", "-f", "-"], JSON.stringify(resourceObject("Route", "new", invalid))),
           (error) => {
             assert.ok(error instanceof Error);
             const refusal = error.message.slice(error.message.indexOf("admission webhook")).split("\n");
@@ -129,7 +129,7 @@ export function webhookSuite(plane: ControlPlane): void {
       });
 
       test("gets the errors in a plugin's config, whose schema the API server does not know", async () => {
-        const plugin = resource("Plugin", "cors", { plugin: "cors", config: { max_age: "long", orgins: ["*"] } });
+        const plugin = resourceObject("Plugin", "cors", { plugin: "cors", config: { max_age: "long", orgins: ["*"] } });
         const { status, body } = await api.ask({
           method: "POST",
           path: "/apis/sluice.dev/v1alpha1/namespaces/default/plugins",
@@ -247,7 +247,7 @@ export function webhookSuite(plane: ControlPlane): void {
         name: "sluice-operator",
         ready: /loaded the webhook's certificate/,
         env: {
-          KUBECONFIG: await plane.kubeconfigFor(users.operator),
+          KUBECONFIG: await plane.kubeconfigFor(clusterUsers.operator),
           SLUICE_DIRECTORY: undefined,
           SLUICE_OPERATOR_LISTEN: "127.0.0.1:0",
           SLUICE_PUSH_TOKEN: "token-of-the-test",

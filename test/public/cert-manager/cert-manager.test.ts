@@ -7,9 +7,9 @@ import { writeCommand } from "../../../tools/cluster/command.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { runPage } from "../../e2e/run-page.ts";
-import { acmeDirectory, type Presented, type Scene, startScene } from "./scene.ts";
+import { acmeDirectory, type CertManagerScene, type Presented, startCertManagerScene } from "./scene.ts";
 
-let scene: Scene;
+let scene: CertManagerScene;
 /** The port of this machine that leads to the port 443 of the proxy Service. */
 let proxy: number;
 const folder = temporaryFolder("cert-manager");
@@ -26,7 +26,7 @@ const readValue = (resource: string, path: string, namespace = "default") =>
 
 before(
   async () => {
-    scene = await startScene();
+    scene = await startCertManagerScene();
     const address = await readValue("service sluice-gateway", "{.spec.clusterIP}", "sluice");
     for (const name of ["shop.example", "in-place.example"]) await scene.setName(name, address);
     proxy = (await scene.cluster.forward(address, 443)).port;

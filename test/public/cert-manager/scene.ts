@@ -28,7 +28,7 @@ export interface Presented {
   readonly valid: boolean;
 }
 
-export interface Scene {
+export interface CertManagerScene {
   readonly cluster: Cluster;
   readonly pebble: Process;
   /** The ACME server's root certificate, PEM. */
@@ -75,7 +75,7 @@ const shop: readonly object[] = [
   },
 ];
 
-export async function startScene(): Promise<Scene> {
+export async function startCertManagerScene(): Promise<CertManagerScene> {
   const certManager = await tool("cert-manager");
   const cluster = await startInstallation({
     images: [programImage(certManager, solverImage, ["acmesolver"])],

@@ -4,7 +4,7 @@ import { after, before, type TestContext, test } from "node:test";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { APP, Browser } from "../../plugins/openid-provider.ts";
 import { startProxyWith } from "../../plugins/proxy.ts";
-import { client, createRealm, issuerOf, logIn, redirect_uri } from "./realm.ts";
+import { createRealm, issuerOf, keycloakClient, logIn, redirect_uri } from "./realm.ts";
 import { type Keycloak, startKeycloak } from "./server.ts";
 
 const LOGOUT = "/oidc/logout";
@@ -31,7 +31,7 @@ async function start(context: TestContext, { config = {}, others = 0, withSid }:
   const name = `realm-${realms}`;
   const full = {
     issuer: issuerOf(keycloak, name),
-    ...client,
+    ...keycloakClient,
     redirect_uri,
     login_action: "redirect",
     session_secret: "a secret for the cookies of this test",

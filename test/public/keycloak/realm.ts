@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { APP, type Browser } from "../../plugins/openid-provider.ts";
 import type { Keycloak } from "./server.ts";
 
-export const client = { client_id: "gateway", client_secret: "the secret of the gateway" };
+export const keycloakClient = { client_id: "gateway", client_secret: "the secret of the gateway" };
 export const redirect_uri = `${APP}/callback`;
 
 const user = { username: "alice", password: "wonderland" };
@@ -38,8 +38,8 @@ export async function createRealm(
     accessTokenLifespan: 60,
     clients: [
       {
-        clientId: client.client_id,
-        secret: client.client_secret,
+        clientId: keycloakClient.client_id,
+        secret: keycloakClient.client_secret,
         redirectUris: [redirect_uri],
         serviceAccountsEnabled: true,
         // Keycloak introspects a token only for clients that are in the token's audience.
@@ -48,7 +48,7 @@ export async function createRealm(
             name: "audience",
             protocol: "openid-connect",
             protocolMapper: "oidc-audience-mapper",
-            config: { "included.client.audience": client.client_id, "access.token.claim": "true" },
+            config: { "included.client.audience": keycloakClient.client_id, "access.token.claim": "true" },
           },
         ],
         attributes: {
@@ -74,7 +74,7 @@ export async function createRealm(
   const post = (path: string, form: Readonly<Record<string, string>>) =>
     fetch(`${issuer}/protocol/openid-connect/${path}`, {
       method: "POST",
-      body: new URLSearchParams({ ...client, ...form }),
+      body: new URLSearchParams({ ...keycloakClient, ...form }),
     });
   // The realm signs with the key that has the highest priority. The priority of its first key is 100.
   let priority = 200;

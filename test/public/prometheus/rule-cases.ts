@@ -34,7 +34,7 @@ const requests = (code: string, source: string): string =>
 const days = (count: number): string => `${count * 86_400}x6000`;
 
 /** A series has a value each minute, for more than four days. */
-export const healthy: SeriesValues = {
+export const healthySeries: SeriesValues = {
   [reloaded]: "1x6000",
   [nodes("current")]: "2x6000",
   [nodes("lagging")]: "0x6000",
@@ -56,7 +56,7 @@ export const healthy: SeriesValues = {
   'process_max_fds{node_id="n1"}': "1000x6000",
 };
 
-export const cases: readonly RuleCase[] = [
+export const ruleCases: readonly RuleCase[] = [
   { alert: "SluiceConfigurationRefused", what: "a node refuses a document", series: { [reloaded]: "0x60" }, at: "6m" },
   {
     alert: "SluiceNodeLagging",

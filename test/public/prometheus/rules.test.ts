@@ -9,7 +9,7 @@ import { rulesFor } from "../../../tools/generate/alerts/alert-rules.ts";
 import { expressionFaults, knownSeries } from "../../../tools/generate/alerts/promql.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
-import { cases, healthy, type RuleCase, type SeriesValues } from "./rule-cases.ts";
+import { healthySeries, type RuleCase, ruleCases, type SeriesValues } from "./rule-cases.ts";
 
 const promtool = await tool("promtool");
 const folder = temporaryFolder("prometheus-rules");
@@ -36,7 +36,7 @@ interface Expectation {
 
 const testOf = ({ series, at, alert, severity }: Expectation, others: SeriesValues) => ({
   interval: "1m",
-  input_series: [...inputOf({ ...healthy, ...series }, "sluice"), ...inputOf(others, "other")],
+  input_series: [...inputOf({ ...healthySeries, ...series }, "sluice"), ...inputOf(others, "other")],
   promql_expr_test: [
     {
       expr: 'count by (alertname, severity) (ALERTS{alertstate="firing"})',
@@ -55,7 +55,7 @@ async function run(...args: readonly string[]): Promise<void> {
 /** The series of all cases in which an operator runs. */
 const allFaults: SeriesValues = Object.assign(
   {},
-  ...cases.filter(({ onlyInNamespace }) => !onlyInNamespace).map(({ series }) => series),
+  ...ruleCases.filter(({ onlyInNamespace }) => !onlyInNamespace).map(({ series }) => series),
 );
 
 for (const namespace of [null, "sluice"]) {
@@ -86,24 +86,26 @@ for (const namespace of [null, "sluice"]) {
 
     test("has a case for each alert", () =>
       assert.deepEqual(
-        new Set(cases.filter(applicable).map(({ alert }) => alert)),
+        new Set(ruleCases.filter(applicable).map(({ alert }) => alert)),
         new Set(alerts.map(({ alert }) => alert)),
       ));
 
     test("fires no alert in a healthy installation", () => check({ series: {}, at: "98h", alert: null }));
 
-    for (const { alert, what, series, at } of cases.filter(applicable))
+    for (const { alert, what, series, at } of ruleCases.filter(applicable))
       test(`fires ${alert}: ${what}`, () => check({ series, at, alert, severity: severityOf(alert) }));
 
     if (namespace !== null)
       test("fires no alert for an installation in another namespace", () =>
-        check({ series: {}, at: "30m", alert: null }, { ...healthy, ...allFaults }));
+        check({ series: {}, at: "30m", alert: null }, { ...healthySeries, ...allFaults }));
   });
 }
 
 test("every series of the cases has the name and the labels of a registered metric", () => {
   const known = knownSeries(["gateway", "operator"]);
-  const names = new Set([healthy, ...cases.map(({ series }) => series)].flatMap((series) => Object.keys(series)));
+  const names = new Set(
+    [healthySeries, ...ruleCases.map(({ series }) => series)].flatMap((series) => Object.keys(series)),
+  );
   assert.deepEqual(
     [...names].flatMap((name) => expressionFaults(name, known)),
     [],

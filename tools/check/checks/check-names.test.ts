@@ -34,10 +34,17 @@ test("the check of names accepts a listed name in two files, and reports it if o
   ]);
 });
 
-test("the check of names ignores suites and tools", () => {
-  const files = ["test/a.ts", "tools/b.ts", "gateway/src/c.test.ts"].map((path) => ({
-    path,
-    text: "export const x = 1;\n",
-  }));
-  assert.deepEqual(checkNames(files), []);
+test("the check of names covers packages, suites, tools and the console", () => {
+  const paths = [
+    "crds/model/src/c.ts",
+    "gateway/console/src/d.tsx",
+    "gateway/src/testing.ts",
+    "test/a.ts",
+    "tools/b.ts",
+  ];
+  const faults = checkNames(paths.map((path) => ({ path, text: "export const openStore = 1;\n" })));
+  assert.deepEqual(
+    faults.map(({ file }) => file),
+    paths.slice(1),
+  );
 });

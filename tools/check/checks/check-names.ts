@@ -1,6 +1,5 @@
 import ts from "typescript";
 import type { Fault } from "../fault.ts";
-import { isTest } from "../imports.ts";
 import type { CheckedFile } from "../source-files.ts";
 
 /** Exported names that may be declared in several files, with the reason. */
@@ -14,8 +13,8 @@ const shared: readonly { readonly names: readonly string[]; readonly because: st
   },
   {
     names: [
-      ...["Consumer", "Database", "FolderInUse", "PostgresOptions", "Violation"],
-      ...["integer", "lockFolder", "mediaTypeOf", "openDatabase", "openPostgres", "readSettings", "requireMigrated"],
+      ...["Consumer", "Database", "FolderInUse", "Violation"],
+      ...["lockFolder", "mediaTypeOf", "openDatabase", "openPostgres", "readSettings", "requireMigrated"],
     ],
     because: "the user API imports nothing internal, so it declares its own (docs/decisions/0036)",
   },
@@ -23,12 +22,12 @@ const shared: readonly { readonly names: readonly string[]; readonly because: st
 const sharedNames = new Set(shared.flatMap(({ names }) => names));
 
 /**
- * Names that several files of the packages declare and export. An exported name must have one meaning, so that a search
- * for it leads to one place. Also returns names of the table above that only one file still declares.
+ * Names that several files declare and export, in packages, suites and tools. An exported name must have one meaning, so
+ * that a search for it leads to one place. Also returns names of the table above that only one file still declares.
  */
 export function checkNames(files: readonly CheckedFile[]): readonly Fault[] {
   const places = new Map<string, string[]>();
-  for (const file of files.filter(({ path }) => /\.tsx?$/.test(path) && !isTest(path)))
+  for (const file of files.filter(({ path }) => /\.tsx?$/.test(path)))
     for (const name of new Set(declaredExports(file))) places.getOrInsertComputed(name, () => []).push(file.path);
 
   const faults = [...places].flatMap(([name, [first = "", ...others]]): readonly Fault[] =>

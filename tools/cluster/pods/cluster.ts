@@ -9,16 +9,16 @@ import {
   apiServer,
   type ComponentName,
   type ComponentOptions,
-  commandLines,
-  files,
   nodeName,
+  podComponentCommandLines,
+  podStateFiles,
   writeConfiguration,
 } from "./components.ts";
 import { type ClusterCredentials, writeCredentials } from "./credentials.ts";
 import { type Forward, forward } from "./forward.ts";
 import { systemImages } from "./images.ts";
 import { removeLeftovers, usableHierarchies } from "./machine.ts";
-import { type CommandResult, type Node, type RunOptions, startNode } from "./node.ts";
+import { type CommandResult, type Node, type RunOptions, startClusterNode } from "./node.ts";
 import { canary, systemManifests } from "./system.ts";
 
 /**
@@ -102,7 +102,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const programs = await fetchPrograms();
   await removeLeftovers();
   let credentials: ClusterCredentials | undefined;
-  const node = await startNode(programs.pause, async (folder) => {
+  const node = await startClusterNode(programs.pause, async (folder) => {
     writeConfiguration({ folder, audit, ...programs });
     credentials = await writeCredentials(folder);
     const cache = join(folder, "kubectl-cache");
@@ -139,7 +139,7 @@ interface Parts {
 function assemble({ node, credentials, options }: Parts): Cluster {
   const { folder } = node;
   const path = (name: string) => join(folder, name);
-  const lines = commandLines(options);
+  const lines = podComponentCommandLines(options);
   const running = new Map<ComponentName, Process>();
   let fail: (report: string) => void = () => {};
   const failed = new Promise<string>((resolve) => {
@@ -174,7 +174,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
   };
   return {
     folder,
-    kubeconfig: path(files.admin),
+    kubeconfig: path(podStateFiles.admin),
     audited: () => readAudit(folder),
     enter: node.enter,
     run: node.run,

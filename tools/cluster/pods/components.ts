@@ -14,7 +14,7 @@ const podRange = "10.244.0.0/24";
 export const pauseImage = "sluice.test/pause:1";
 
 /** Names of the files in the state folder. */
-export const files = {
+export const podStateFiles = {
   authority: "authority.crt",
   certificate: "api-server.crt",
   key: "api-server.key",
@@ -37,10 +37,10 @@ export interface ComponentOptions {
   readonly audit: boolean;
 }
 
-export type ComponentName = keyof ReturnType<typeof commandLines>;
+export type ComponentName = keyof ReturnType<typeof podComponentCommandLines>;
 
 /** The command line of each component, the program first. */
-export function commandLines({ folder, kube, containerd, audit }: ComponentOptions) {
+export function podComponentCommandLines({ folder, kube, containerd, audit }: ComponentOptions) {
   const file = (name: string) => join(folder, name);
   return {
     // In memory: etcd waits for the disk at every write, which may take seconds on a shared disk.
@@ -53,14 +53,14 @@ export function commandLines({ folder, kube, containerd, audit }: ComponentOptio
       "--advertise-address=10.99.0.1",
       "--secure-port=6443",
       `--cert-dir=${folder}`,
-      `--tls-cert-file=${file(files.certificate)}`,
-      `--tls-private-key-file=${file(files.key)}`,
-      `--client-ca-file=${file(files.authority)}`,
-      `--token-auth-file=${file(files.tokens)}`,
+      `--tls-cert-file=${file(podStateFiles.certificate)}`,
+      `--tls-private-key-file=${file(podStateFiles.key)}`,
+      `--client-ca-file=${file(podStateFiles.authority)}`,
+      `--token-auth-file=${file(podStateFiles.tokens)}`,
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
-      `--service-account-key-file=${file(files.accountKey)}`,
-      `--service-account-signing-key-file=${file(files.accountKey)}`,
+      `--service-account-key-file=${file(podStateFiles.accountKey)}`,
+      `--service-account-signing-key-file=${file(podStateFiles.accountKey)}`,
       "--service-account-issuer=https://kubernetes.default.svc",
       `--service-cluster-ip-range=${serviceRange}`,
       "--allow-privileged",
@@ -72,8 +72,8 @@ export function commandLines({ folder, kube, containerd, audit }: ComponentOptio
       kube,
       "kube-controller-manager",
       `--kubeconfig=${file("controllers.kubeconfig")}`,
-      `--service-account-private-key-file=${file(files.accountKey)}`,
-      `--root-ca-file=${file(files.authority)}`,
+      `--service-account-private-key-file=${file(podStateFiles.accountKey)}`,
+      `--root-ca-file=${file(podStateFiles.authority)}`,
       "--use-service-account-credentials",
       "--leader-elect=false",
       "--secure-port=0",
@@ -121,7 +121,7 @@ export function writeConfiguration({ folder, cni }: ComponentOptions): void {
   });
   put("empty-resolv.conf", "# There is no name server outside of the cluster.\n");
   const search = "default.svc.cluster.local svc.cluster.local cluster.local";
-  put(files.resolver, `nameserver ${dnsAddress}\nsearch ${search}\noptions ndots:5\n`);
+  put(podStateFiles.resolver, `nameserver ${dnsAddress}\nsearch ${search}\noptions ndots:5\n`);
 }
 
 const containerdConfig = (folder: string, cni: string): string => `version = 2

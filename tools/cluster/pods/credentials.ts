@@ -2,14 +2,14 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Authority, makeAuthority } from "../../programs/certificates.ts";
+import { makeAuthority, type TestAuthority } from "../../programs/certificates.ts";
 import { type ClientIdentity, kubeconfig } from "../kubeconfig.ts";
-import { apiServer, files, nodeName } from "./components.ts";
+import { apiServer, nodeName, podStateFiles } from "./components.ts";
 
 export interface ClusterCredentials {
   /** The text of a kubeconfig for a server's address. Default of `identity`: the administrator. */
   access(server: string, identity?: ClientIdentity): string;
-  readonly authority: Authority;
+  readonly authority: TestAuthority;
 }
 
 /** The users that have a token, each as the name of its kubeconfig file, its user name and its group. */
@@ -42,16 +42,16 @@ export async function writeCredentials(folder: string): Promise<ClusterCredentia
     privateKeyEncoding: { type: "sec1", format: "pem" },
   });
   const put = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
-  put(files.authority, authority.certificate);
-  put(files.certificate, serving.certificate);
-  put(files.key, serving.key);
-  put(files.accountKey, account.privateKey);
+  put(podStateFiles.authority, authority.certificate);
+  put(podStateFiles.certificate, serving.certificate);
+  put(podStateFiles.key, serving.key);
+  put(podStateFiles.accountKey, account.privateKey);
   const tokens = users.map(([file, user, group]) => {
     const token = randomBytes(16).toString("hex");
     put(`${file}.kubeconfig`, kubeconfig({ server: apiServer, authority: authority.certificate, identity: { token } }));
     return { token, line: `${token},${user},${file}${group && `,"${group}"`}\n` };
   });
-  put(files.tokens, tokens.map(({ line }) => line).join(""));
+  put(podStateFiles.tokens, tokens.map(({ line }) => line).join(""));
   const admin = { token: tokens[0]?.token ?? "" };
   return {
     authority,

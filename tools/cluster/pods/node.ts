@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type Process, type StartOptions, startProcess, temporaryFolder } from "../../process/index.ts";
 import { makeGroup, removeGroups } from "./cgroups.ts";
-import { files } from "./components.ts";
+import { podStateFiles } from "./components.ts";
 import { identity, leaveTrace, namespaces, usableHierarchies } from "./machine.ts";
 
 export interface RunOptions {
@@ -54,7 +54,7 @@ const inGroups = (groups: readonly string[], becomes: string, command: readonly 
  *
  * @param prepare Fills the state folder beforehand, with `resolv.conf` at least.
  */
-export async function startNode(pause: string, prepare: (folder: string) => unknown): Promise<Node> {
+export async function startClusterNode(pause: string, prepare: (folder: string) => unknown): Promise<Node> {
   const hierarchies = await usableHierarchies();
   const { path: folder, remove } = temporaryFolder("pods");
   const name = folder.slice(folder.lastIndexOf("-") + 1);
@@ -94,7 +94,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
       return inGroups(groups, nsenter, command);
     };
     const env = {
-      KUBECONFIG: join(folder, files.admin),
+      KUBECONFIG: join(folder, podStateFiles.admin),
       HOME: join(folder, "home"),
       PATH: `${join(folder, "bin")}${delimiter}${process.env.PATH}`,
     };

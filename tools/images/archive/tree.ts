@@ -26,7 +26,7 @@ interface Link extends Named {
   readonly to: string;
 }
 
-export const folder = (path: string, mode = 0o755): Folder => ({ kind: "folder", path, mode });
+export const folderNode = (path: string, mode = 0o755): Folder => ({ kind: "folder", path, mode });
 
 export const link = (path: string, to: string): Link => ({ kind: "link", path, to });
 
@@ -54,7 +54,7 @@ export function complete(entries: readonly TreeEntry[]): readonly TreeEntry[] {
   }
   for (const { path } of entries) {
     for (let above = dirname(path); above !== "." && !all.has(above); above = dirname(above)) {
-      all.set(above, folder(above));
+      all.set(above, folderNode(above));
     }
   }
   return [...all.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));

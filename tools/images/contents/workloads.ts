@@ -113,7 +113,7 @@ export const workloads: Readonly<Record<WorkloadName, ImageWorkload>> = {
 };
 
 /** The version of all packages of Sluice. */
-export const { version } = manifest;
+export const packageVersion: string = manifest.version;
 
 /** The user and group of every image. Numeric, because Kubernetes cannot verify that a user name is not root. */
-export const user = { id: 65532, name: "sluice" };
+export const imageUser = { id: 65532, name: "sluice" };

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
 import type { Database } from "../store/database.ts";
-import { migrateTables, stepsOf } from "../store/migrations.ts";
+import { appliedSteps, migrateTables } from "../store/migrations.ts";
 import { databaseFailure, openDatabase } from "./open-database.ts";
 import { messageOf } from "./start-failure.ts";
 
@@ -28,9 +28,9 @@ export async function migrate(settings: Settings, log: FastifyBaseLogger, waitSe
   const database = await openDatabase(settings, { log });
   try {
     await reached(database, log, waitSeconds);
-    const before = await stepsOf(database);
+    const before = await appliedSteps(database);
     await migrateTables(database);
-    const now = await stepsOf(database);
+    const now = await appliedSteps(database);
     log.info(
       before === now
         ? `the tables are up to date (step ${now})`

@@ -6,13 +6,13 @@ import { eventsSuite } from "../../../test/conformance/user-events/suite.ts";
 import type { User } from "../store/store.ts";
 import { arrayStore } from "../testing.ts";
 import { openEvents, openProcessEvents } from "./events.ts";
-import { type Message, readMessage } from "./transport.ts";
+import { readMessage, type TransportMessage } from "./transport.ts";
 
 eventsSuite({ name: "this process alone", open: async () => openProcessEvents() });
 
 /** Events over a transport that records messages. Sending a message takes until the test settles its gate. */
 async function rig() {
-  const sent: { readonly message: Message | null; readonly gate: PromiseWithResolvers<void> }[] = [];
+  const sent: { readonly message: TransportMessage | null; readonly gate: PromiseWithResolvers<void> }[] = [];
   const warnings: unknown[] = [];
   const state = { connected: true, closed: false };
   const store = arrayStore();

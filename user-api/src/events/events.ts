@@ -8,7 +8,7 @@ import { PendingWork } from "../execution/pending-work.ts";
 import type { User, UserStore } from "../store/store.ts";
 import { earlier, makeRepair } from "./repair.ts";
 import type { OpenTransport } from "./transport.ts";
-import { type Message, readMessage, writeMessage } from "./transport.ts";
+import { readMessage, type TransportMessage, writeMessage } from "./transport.ts";
 
 export interface Events {
   /**
@@ -82,7 +82,7 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
     here.publish(user);
   };
   const inFlight = new PendingWork();
-  const send = (message: Message): Promise<void> => transport.publish(writeMessage(message));
+  const send = (message: TransportMessage): Promise<void> => transport.publish(writeMessage(message));
   const repair = makeRepair({
     store,
     log,

@@ -25,7 +25,7 @@ export type OpenTransport = (listener: TransportListener) => Transport;
 export const HEARTBEAT = 5_000;
 
 /** A created user, or the id from which users may have been created without a message. */
-export type Message = { readonly created: User } | { readonly missedAfter: string };
+export type TransportMessage = { readonly created: User } | { readonly missedAfter: string };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /**
@@ -34,12 +34,12 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
  */
 const LONGEST = 4_000;
 
-export const writeMessage = (message: Message): string => JSON.stringify(message);
+export const writeMessage = (message: TransportMessage): string => JSON.stringify(message);
 
 const isId = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 
 /** Null for anything that is not a message. */
-export function readMessage(text: string): Message | null {
+export function readMessage(text: string): TransportMessage | null {
   if (text.length > LONGEST) return null;
   let value: unknown;
   try {

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { FastifyInstance, InjectOptions } from "fastify";
-import { arrayStore, codesOf, postQuery, testApp } from "../testing.ts";
+import { arrayStore, postQuery, replyCodesOf, testApp } from "../testing.ts";
 
 const RESPONSE = "application/graphql-response+json";
 const QUERY = "{ users { id } }";
@@ -132,7 +132,7 @@ describe("the endpoint", () => {
       const response = await app.inject(request);
       assert.equal(response.statusCode, status, response.body);
       for (const [header, value] of Object.entries(headers)) assert.equal(response.headers[header], value);
-      if (request.method !== "HEAD") assert.deepEqual(codesOf(response.json()), [code]);
+      if (request.method !== "HEAD") assert.deepEqual(replyCodesOf(response.json()), [code]);
     });
   }
 
@@ -179,7 +179,7 @@ describe("an operation that takes too long", () => {
     assert.match(body, /^sluice_user_api_operations_total\{operation="",type="query",outcome="error"\} 1$/m);
     assert.match(body, /^sluice_user_api_operation_seconds_count\{type="query"\} 1$/m);
     assert.match(body, /^sluice_user_api_errors_total\{code="TIMEOUT"\} 1$/m);
-    assert.deepEqual([reply.status, codesOf(reply), "data" in reply], [503, ["TIMEOUT"], false]);
+    assert.deepEqual([reply.status, replyCodesOf(reply), "data" in reply], [503, ["TIMEOUT"], false]);
     assert.equal(reply.errors?.[0]?.message, "The operation took longer than 20 ms");
   });
 });
@@ -215,7 +215,7 @@ describe("introspection", () => {
   it("is refused if it is disabled, and error messages for unknown fields suggest no names", async () => {
     const { app } = await testApp({ introspection: false });
     for (const source of [query, '{ __type(name: "User") { name } }']) {
-      const codes = codesOf(await postQuery(app, { query: source }));
+      const codes = replyCodesOf(await postQuery(app, { query: source }));
       assert.ok(codes.length > 0 && codes.every((code) => code === "GRAPHQL_VALIDATION_FAILED"));
     }
     assert.deepEqual((await postQuery(app, { query: "{ __typename }" })).data, { __typename: "Query" });
@@ -273,7 +273,7 @@ describe("trusted documents", () => {
   for (const payload of [{ documentId: "none" }, { documentId: "__proto__" }, { query: "{ users { name } }" }]) {
     it(`are the only documents that are executed: not ${JSON.stringify(payload)}`, async () => {
       const response = await app.inject({ method: "POST", url: "/graphql", headers: { accept: RESPONSE }, payload });
-      assert.deepEqual([response.statusCode, codesOf(response.json())], [400, ["PERSISTED_QUERY_NOT_FOUND"]]);
+      assert.deepEqual([response.statusCode, replyCodesOf(response.json())], [400, ["PERSISTED_QUERY_NOT_FOUND"]]);
     });
   }
 

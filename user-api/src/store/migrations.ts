@@ -78,7 +78,7 @@ export async function migrateTables(database: Database): Promise<void> {
   for (const [index, step] of steps.entries()) {
     const number = index + 1;
     if (typeof step === "string") await database.script(scriptOf(step, number));
-    else if ((await stepsOf(database)) < number) {
+    else if ((await appliedSteps(database)) < number) {
       await step(database);
       await database.query("insert into user_api_migrations (step) values ($1) on conflict do nothing", [number]);
     }
@@ -96,7 +96,7 @@ const scriptOf = (step: string, number: number): string => `
   end $step$;`;
 
 /** The number of applied steps; 0 for a database without our tables. */
-export async function stepsOf(database: Database): Promise<number> {
+export async function appliedSteps(database: Database): Promise<number> {
   const [found] = await database.query("select to_regclass('user_api_migrations') is not null as exists");
   if (found?.exists !== true) return 0;
   const [row] = await database.query("select max(step) as step from user_api_migrations");
@@ -105,7 +105,7 @@ export async function stepsOf(database: Database): Promise<number> {
 
 /** Rejects unless all steps were applied. A database of a newer version is accepted. */
 export async function requireMigrated(database: Database): Promise<void> {
-  const had = await stepsOf(database);
+  const had = await appliedSteps(database);
   if (had >= steps.length) return;
   throw new Error(
     `its tables are at step ${had} of ${steps.length}; the command "sluice-user-api migrate" brings them up to date`,

@@ -1,7 +1,7 @@
 /** Runs PGlite in a worker thread: it is Postgres in WebAssembly, and a query blocks its thread. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { PGlite } from "@electric-sql/pglite";
-import type { Row } from "./database.ts";
+import type { SqlRow } from "./database.ts";
 
 /** One call of the database. Its rows, or the message of its failure, are sent to `port`. */
 export interface Call {
@@ -11,13 +11,13 @@ export interface Call {
   readonly port: MessagePort;
 }
 
-export type PgliteAnswer = { readonly rows: readonly Row[] } | { readonly failure: string };
+export type PgliteAnswer = { readonly rows: readonly SqlRow[] } | { readonly failure: string };
 
 const { folder } = workerData as { readonly folder: string | undefined };
 const pglite = new PGlite(folder);
 
-async function run({ method, text, values }: Call): Promise<readonly Row[]> {
-  if (method === "query") return (await pglite.query<Row>(text, [...values])).rows;
+async function run({ method, text, values }: Call): Promise<readonly SqlRow[]> {
+  if (method === "query") return (await pglite.query<SqlRow>(text, [...values])).rows;
   if (method === "script") await pglite.exec(text);
   else await pglite.close();
   return [];

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
-import type { Database, Row } from "./database.ts";
+import type { Database, SqlRow } from "./database.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { Call, PgliteAnswer } from "./pglite-worker.ts";
 
@@ -34,7 +34,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
   worker.on("error", die);
   worker.on("exit", () => die(new Error(serves ? "its thread has ended" : "the embedded database is closed")));
 
-  async function call(method: Call["method"], text = "", values: readonly unknown[] = []): Promise<readonly Row[]> {
+  async function call(method: Call["method"], text = "", values: readonly unknown[] = []): Promise<readonly SqlRow[]> {
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ method, text, values, port: port2 } satisfies Call, [port2]);
     try {

@@ -1,19 +1,19 @@
 /** The store on a database: the same SQL for a Postgres server and for PGlite. */
 
 import { type BatchOptions, batchQueries } from "./batch-queries.ts";
-import type { Database, Row } from "./database.ts";
+import type { Database, SqlRow } from "./database.ts";
 import { emailKey, formerEmailKey } from "./email-key.ts";
 import { migrateTables, requireMigrated } from "./migrations.ts";
 import { type Post, type User, type UserStore, type UserWithPosts, UUID } from "./store.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-const toUser = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
+const toUser = (row: SqlRow): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
 
 type Titles = readonly (string | null)[] | null;
 const postsOf = (titles: unknown): readonly Post[] => ((titles as Titles) ?? []).map((title) => ({ title }));
 
-function toUserWithPosts(row: Row): UserWithPosts {
+function toUserWithPosts(row: SqlRow): UserWithPosts {
   const { id, name, email } = toUser(row);
   return { id, name, email, posts: postsOf(row.titles) };
 }

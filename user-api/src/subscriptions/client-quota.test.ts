@@ -7,19 +7,19 @@ import { makeClientQuotas } from "./client-quota.ts";
 import {
   acknowledged,
   bareSocket,
-  create,
-  endAll,
+  connectionInit,
+  createUserOperation,
   FOLLOW,
   FOLLOW_NAMES,
   following,
-  init,
   listening,
   nextMessage,
+  runCleanUps,
   subscribe,
-  until,
+  waitUntil,
 } from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 const limits = { clientConnections: 2, clientBytes: 100 };
 
@@ -92,7 +92,7 @@ describe("a client", () => {
     await acknowledged(url, { headers: fromGateway });
     await first.body?.cancel();
     socket.terminate();
-    await until(() => app.subscriptions.counts().streams === 0 && app.subscriptions.counts().sockets === 1);
+    await waitUntil(() => app.subscriptions.counts().streams === 0 && app.subscriptions.counts().sockets === 1);
     await acknowledged(url);
     assert.equal((await stream()).status, 200);
   });
@@ -136,7 +136,7 @@ describe("a client", () => {
       for (const id of ["1", "2"]) {
         const count = ends.length;
         socket.send(subscribe(id, query));
-        await until(() => ends.length > count);
+        await waitUntil(() => ends.length > count);
       }
     }
     assert.deepEqual(ends, ["GRAPHQL_VALIDATION_FAILED", "GRAPHQL_VALIDATION_FAILED", "complete", "complete"]);
@@ -167,7 +167,7 @@ describe("a client", () => {
     const refused: unknown[] = [];
     socket.on("message", (data) => refused.push(JSON.parse(String(data)).payload[0].extensions.limit));
     for (let n = 50; n < 60; n++) socket.send(subscribe(`${n}`, `subscription { userCreated { a${n}: name } }`));
-    await until(() => app.subscriptions.counts().subscriptions + refused.length === 60);
+    await waitUntil(() => app.subscriptions.counts().subscriptions + refused.length === 60);
     assert.deepEqual(new Set(refused), new Set(["clientBytes"]));
   });
 });
@@ -183,7 +183,7 @@ describe("undeclared variables", () => {
     });
     const { app, url } = await listening({ store });
     const socket = await bareSocket(url);
-    socket.send(init);
+    socket.send(connectionInit);
     await nextMessage(socket);
     const query = "subscription ($a: Boolean!) { userCreated { name posts { title } email @include(if: $a) } }";
     for (const [id, variables] of [{ a: false }, { a: false, b: "x" }, { b: [1], a: false }].entries()) {
@@ -192,8 +192,8 @@ describe("undeclared variables", () => {
     await following(app, 3);
     const received: unknown[] = [];
     socket.on("message", (data) => received.push(JSON.parse(String(data)).payload));
-    await postQuery(app, create("ann"));
-    await until(() => received.length === 3);
+    await postQuery(app, createUserOperation("ann"));
+    await waitUntil(() => received.length === 3);
     for (const payload of received) assert.deepEqual(payload, { data: { userCreated: { name: "ann", posts: [] } } });
     assert.equal(reads, 1);
   });

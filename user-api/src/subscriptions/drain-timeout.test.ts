@@ -7,20 +7,20 @@ import { arrayStore } from "../testing.ts";
 import {
   acknowledged,
   CLOSE_FRAME,
-  create,
-  endAll,
+  connectionInit,
+  createUserOperation,
   following,
   frameOf,
-  init,
   listening,
   rawConnection,
   rawSocket,
+  runCleanUps,
   subscribe,
-  until,
   upgradeTo,
+  waitUntil,
 } from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 /** A store that does not answer queries for users until `answer` is called. */
 function silentStore() {
@@ -97,7 +97,7 @@ describe("the shutdown of a server", () => {
     socket.send(subscribe("1", "{ users { name } }"));
     await asked;
     const closing = app.close();
-    socket.send(subscribe("2", create("late").query));
+    socket.send(subscribe("2", createUserOperation("late").query));
     socket.send('{"type":"ping"}');
     await once(socket, "message");
     answer();
@@ -108,7 +108,7 @@ describe("the shutdown of a server", () => {
 });
 
 describe("a socket that the server has closed", () => {
-  const mutation = [frameOf(init), frameOf(subscribe("1", create("late").query))];
+  const mutation = [frameOf(connectionInit), frameOf(subscribe("1", createUserOperation("late").query))];
 
   it("executes nothing that arrives after the close with 4408", { timeout: 20_000 }, async () => {
     const { store, added } = silentStore();
@@ -117,7 +117,7 @@ describe("a socket that the server has closed", () => {
     const closed = rest.length > 0 ? rest : (await once(raw, "data"))[0];
     assert.deepEqual([closed[0], closed.readUInt16BE(2)], [0x88, 4408]);
     raw.write(Buffer.concat([...mutation, CLOSE_FRAME]));
-    await until(() => app.subscriptions.counts().sockets === 0);
+    await waitUntil(() => app.subscriptions.counts().sockets === 0);
     assert.deepEqual(added, []);
   });
 
@@ -127,7 +127,7 @@ describe("a socket that the server has closed", () => {
     const { store, added } = silentStore();
     const { app, port } = await listening({ store });
     const { raw } = await rawSocket(port);
-    raw.write(Buffer.concat([frameOf(init), frameOf(subscribe("2"))]));
+    raw.write(Buffer.concat([frameOf(connectionInit), frameOf(subscribe("2"))]));
     await following(app, 1);
     const ended = new Promise<void>((resolve) => {
       raw.on("data", (chunk: Buffer) => {
@@ -137,7 +137,7 @@ describe("a socket that the server has closed", () => {
     const closing = app.close();
     await ended;
     assert.equal(app.subscriptions.counts().subscriptions, 0);
-    raw.write(Buffer.concat([frameOf(subscribe("1", create("late").query)), CLOSE_FRAME]));
+    raw.write(Buffer.concat([frameOf(subscribe("1", createUserOperation("late").query)), CLOSE_FRAME]));
     await closing;
     assert.deepEqual(added, []);
   });

@@ -6,17 +6,17 @@ import {
   acknowledged,
   bareSocket,
   clients,
-  create,
-  endAll,
+  createUserOperation,
   FOLLOW,
   FOLLOW_NAMES,
   following,
   listening,
   nextMessage,
+  runCleanUps,
   subscribe,
 } from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 describe("a server that drains", () => {
   it("finishes requests, closes sockets with 1001, and closes the store last", async () => {
@@ -89,7 +89,7 @@ describe("a server that drains", () => {
       const received: unknown[] = [];
       socket.on("message", (data) => received.push(JSON.parse(String(data)).payload));
       const headers = { "content-type": "application/json" };
-      const answer = fetch(http, { method: "POST", headers, body: JSON.stringify(create("ann")) }).then(
+      const answer = fetch(http, { method: "POST", headers, body: JSON.stringify(createUserOperation("ann")) }).then(
         ({ status }) => status,
         () => "cut",
       );
@@ -126,7 +126,7 @@ describe("a server that drains", () => {
     await following(app, 2);
     const names: string[] = [];
     socket.on("message", (data) => names.push(JSON.parse(String(data)).payload.data.userCreated.name));
-    for (const name of ["ann", "bob"]) await postQuery(app, create(name));
+    for (const name of ["ann", "bob"]) await postQuery(app, createUserOperation(name));
     const closed = once(socket, "close");
     const closing = app.close();
     // Each of the two subscriptions reads the posts of the two users one after the other.
@@ -169,7 +169,7 @@ describe("a server that drains", () => {
     const socket = await acknowledged(url);
     socket.send(subscribe("1"));
     await following(app, 1);
-    void postQuery(app, create("ann"));
+    void postQuery(app, createUserOperation("ann"));
     const closed = once(socket, "close");
     await app.close();
     await closed;

@@ -4,9 +4,18 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from "node:h
 import type { Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, fromGateway, postQuery } from "../testing.ts";
-import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, until } from "./testing.ts";
+import {
+  atEnd,
+  createUserOperation,
+  FOLLOW,
+  FOLLOW_NAMES,
+  following,
+  listening,
+  runCleanUps,
+  waitUntil,
+} from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 interface Stream {
   readonly sent: ClientRequest;
@@ -71,8 +80,8 @@ describe("an event stream", () => {
       assert.equal(response.headers["content-type"], "text/event-stream; charset=utf-8");
       assert.equal(response.headers["cache-control"], "no-store");
       await following(app, 1);
-      await postQuery(app, create("ann"));
-      await until(() => text().includes("ann"));
+      await postQuery(app, createUserOperation("ann"));
+      await waitUntil(() => text().includes("ann"));
       assert.equal(text(), ':\n\nevent: next\ndata: {"data":{"userCreated":{"name":"ann"}}}\n\n');
     });
   }
@@ -97,7 +106,7 @@ describe("an event stream", () => {
 
   it("does not execute a mutation by GET", async () => {
     const { app, port } = await listening();
-    const { response, text } = await open(port, { method: "GET", path: urlOf(create("ann").query) });
+    const { response, text } = await open(port, { method: "GET", path: urlOf(createUserOperation("ann").query) });
     await once(response, "end");
     assert.match(text(), /"code":"BAD_REQUEST"/);
     assert.deepEqual((await postQuery(app, { query: "{ users { name } }" })).data, { users: [] });
@@ -166,7 +175,7 @@ describe("an event stream", () => {
     // Waits for three heartbeats of another stream: the connection of an ended stream that its client does not read
     // is cut after two.
     const clock = await open(port, { body: bodyOf(FOLLOW) });
-    await until(() => clock.text().length >= 3 * 8);
+    await waitUntil(() => clock.text().length >= 3 * 8);
     gate.resolve([]);
     assert.equal((await slow).response.statusCode, 200);
     assert.equal(sockets.length, 2);
@@ -194,7 +203,7 @@ describe("an event stream", () => {
     const { app, port } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 20 } });
     const { text } = await open(port, { body: bodyOf(FOLLOW) });
     await following(app, 1);
-    await until(() => text().startsWith(":\n\n:\n\n:\n\n"));
+    await waitUntil(() => text().startsWith(":\n\n:\n\n:\n\n"));
   });
 
   it("ends its subscription when the client disconnects", async () => {
@@ -217,7 +226,7 @@ describe("an event stream", () => {
     while (app.subscriptions.counts().slow === 0) {
       created += 1;
       assert.ok(created < 500, "the data that waits for one client is not bounded");
-      await postQuery(app, create(`user${created}`));
+      await postQuery(app, createUserOperation(`user${created}`));
     }
     assert.equal(app.subscriptions.counts().subscriptions, 0);
     response.resume();

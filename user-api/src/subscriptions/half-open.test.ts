@@ -6,9 +6,19 @@ import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, postQuery } from "../testing.ts";
 import { openEventStream } from "./event-stream.ts";
-import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, rawConnection, until } from "./testing.ts";
+import {
+  atEnd,
+  createUserOperation,
+  FOLLOW,
+  FOLLOW_NAMES,
+  following,
+  listening,
+  rawConnection,
+  runCleanUps,
+  waitUntil,
+} from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 /** Longer than the text that the operating system can buffer for a connection that its client does not read. */
 const HUGE = "x".repeat(32 * 1024 * 1024);
@@ -57,8 +67,8 @@ describe("an event stream that its client does not read", () => {
       const reader = await deaf(port, FOLLOW_NAMES);
       reader.resume();
       await deaf(port, "{ users { name } }");
-      await until(() => app.subscriptions.counts().streams === 2);
-      await until(() => app.subscriptions.counts().streams === 1);
+      await waitUntil(() => app.subscriptions.counts().streams === 2);
+      await waitUntil(() => app.subscriptions.counts().streams === 1);
       assert.equal(reader.destroyed, false);
       await answers(http);
       assert.deepEqual(
@@ -73,10 +83,10 @@ describe("an event stream that its client does not read", () => {
     const { app, port, http } = await listening({ store, subscriptionLimits });
     await deaf(port, FOLLOW);
     await following(app, 1);
-    for (const name of ["ann", "bob"]) await postQuery(app, create(name));
-    await until(() => app.subscriptions.counts().slow === 1);
+    for (const name of ["ann", "bob"]) await postQuery(app, createUserOperation(name));
+    await waitUntil(() => app.subscriptions.counts().slow === 1);
     assert.equal(app.subscriptions.counts().subscriptions, 0);
-    await until(() => app.subscriptions.counts().streams === 0);
+    await waitUntil(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
 });
@@ -101,10 +111,10 @@ describe("an event stream whose client reads slowly", () => {
       if (ticks < 8 && read > ticks * 2 * 1024 * 1024) raw.pause();
     });
     clock.resume();
-    await until(() => tail.endsWith("event: complete\ndata: \n\n\r\n0\r\n\r\n") || raw.destroyed);
+    await waitUntil(() => tail.endsWith("event: complete\ndata: \n\n\r\n0\r\n\r\n") || raw.destroyed);
     assert.equal(raw.destroyed, false, `cut after ${read} bytes`);
     assert.ok(ticks >= 8);
-    await until(() => app.subscriptions.counts().streams === 1);
+    await waitUntil(() => app.subscriptions.counts().streams === 1);
   });
 });
 
@@ -115,7 +125,7 @@ describe("an event stream whose client has closed the connection or its own side
     await following(app, 1);
     raw.end();
     await following(app, 0);
-    await until(() => app.subscriptions.counts().streams === 0);
+    await waitUntil(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
 
@@ -124,10 +134,10 @@ describe("an event stream whose client has closed the connection or its own side
     const { app, port, http } = await listening({ store, subscriptionLimits });
     const raw = await deaf(port, FOLLOW);
     await following(app, 1);
-    await postQuery(app, create("ann"));
+    await postQuery(app, createUserOperation("ann"));
     raw.end();
     await following(app, 0);
-    await until(() => app.subscriptions.counts().streams === 0);
+    await waitUntil(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
 
@@ -146,7 +156,7 @@ describe("an event stream whose client has closed the connection or its own side
     await once(server, "listening");
     atEnd(() => server.close());
     const raw = await deaf((server.address() as AddressInfo).port, FOLLOW);
-    await until(() => responses.length === 1);
+    await waitUntil(() => responses.length === 1);
     raw.destroy();
     const [response] = responses;
     assert.ok(response);

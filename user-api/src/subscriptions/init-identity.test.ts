@@ -4,9 +4,17 @@ import { afterEach, describe, it } from "node:test";
 import { type Caller, makeIdentifyCaller } from "../policy/caller.ts";
 import { fromGateway, GATEWAY_SECRET } from "../testing.ts";
 import { callerOfInit } from "./init-identity.ts";
-import { acknowledged, bareSocket, create, endAll, listening, nextMessage, subscribe } from "./testing.ts";
+import {
+  acknowledged,
+  bareSocket,
+  createUserOperation,
+  listening,
+  nextMessage,
+  runCleanUps,
+  subscribe,
+} from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 const identifyCaller = makeIdentifyCaller({ gatewaySecret: GATEWAY_SECRET, directCalls: true });
 const secret = { "x-gateway-secret": GATEWAY_SECRET };
@@ -118,14 +126,14 @@ describe("a socket whose init names its consumer", () => {
     const socket = await bareSocket(url);
     socket.send(initWith(claim));
     assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
-    socket.send(subscribe("1", create("ann").query));
+    socket.send(subscribe("1", createUserOperation("ann").query));
     assert.equal((await nextMessage(socket)).type, "next");
     // The socket now counts against the quota of the consumer, and no longer against that of the address.
     const address = await bareSocket(url);
     address.send(initWith(claim));
     assert.equal((await once(address, "close"))[0], 1013);
     const other = await acknowledged(url);
-    other.send(subscribe("1", create("bob").query));
+    other.send(subscribe("1", createUserOperation("bob").query));
     assert.match(JSON.stringify(await nextMessage(other)), /RATE_LIMITED|UNAUTHENTICATED/);
   });
 
@@ -146,7 +154,7 @@ describe("a socket whose init names its consumer", () => {
       const { url, http } = await listening({ policy: { access: "open", rules: {} } });
       const socket = await bareSocket(url, { headers });
       socket.send(initWith(payload));
-      socket.send(subscribe("1", create("ann").query));
+      socket.send(subscribe("1", createUserOperation("ann").query));
       assert.deepEqual((await once(socket, "close")).map(String), ["4403", "Forbidden"]);
       assert.deepEqual(await (await fetch(`${http}?query={users{name}}`)).json(), { data: { users: [] } });
     });

@@ -4,7 +4,15 @@ import { on } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import type { WebSocket } from "ws";
 import { arrayStore, fromGateway } from "../testing.ts";
-import { acknowledged, create, endAll, FOLLOW_NAMES, following, listening, subscribe } from "./testing.ts";
+import {
+  acknowledged,
+  createUserOperation,
+  FOLLOW_NAMES,
+  following,
+  listening,
+  runCleanUps,
+  subscribe,
+} from "./testing.ts";
 
 const USERS = "query All { users { name } }";
 
@@ -18,7 +26,7 @@ function heard(socket: WebSocket): () => Promise<{ readonly type: string; readon
 }
 
 describe("an operation of a socket", () => {
-  afterEach(endAll);
+  afterEach(runCleanUps);
 
   it("counts towards the rate of its client like a request, and the socket stays open", async () => {
     const { app, url, http } = await listening({ requestsPerMinute: 3 });
@@ -125,7 +133,7 @@ describe("an operation of a socket", () => {
     await following(app, 1);
     for (const name of ["ann", "bob"]) {
       const headers = { "content-type": "application/json" };
-      await fetch(http, { method: "POST", headers, body: JSON.stringify(create(name)) });
+      await fetch(http, { method: "POST", headers, body: JSON.stringify(createUserOperation(name)) });
     }
     const first = (await next()).payload as { readonly errors: readonly { extensions: { code: string } }[] };
     assert.deepEqual(

@@ -5,9 +5,9 @@ import type { WebSocket } from "ws";
 import { ActiveOperation } from "./connection.ts";
 import { openSocket } from "./socket.ts";
 import type { OperationRequest } from "./socket-message.ts";
-import { atEnd, endAll } from "./testing.ts";
+import { atEnd, runCleanUps } from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 const query = "subscription { userCreated { id } }";
 const init = '{"type":"connection_init"}';

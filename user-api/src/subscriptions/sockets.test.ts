@@ -5,33 +5,33 @@ import { arrayStore, fromGateway, postQuery } from "../testing.ts";
 import {
   acknowledged,
   bareSocket,
-  create,
-  endAll,
+  connectionInit,
+  createUserOperation,
   FOLLOW_NAMES,
   following,
-  init,
   listening,
   nextMessage,
   rawSocket,
-  type SocketOptions,
+  runCleanUps,
   subscribe,
-  until,
+  type TestSocketOptions,
+  waitUntil,
 } from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 describe("a socket", () => {
   const faults: readonly (readonly [string, readonly (string | Buffer)[], number])[] = [
     ["no message", [], 4408],
     ["pings only", ['{"type":"ping"}'], 4408],
     ["a subscription before init", [subscribe("1")], 4401],
-    ["text that is not JSON", [init, "hello"], 4400],
-    ["a binary frame", [init, Buffer.from('{"type":"ping"}')], 4400],
-    ["a message that only servers send", [init, '{"type":"connection_ack"}'], 4400],
-    ["init twice", [init, init], 4429],
-    ["a duplicate id", [init, subscribe("1"), subscribe("1")], 4409],
-    ["a long duplicate id", [init, subscribe("🐙".repeat(200)), subscribe("🐙".repeat(200))], 4409],
-    ["a frame that is too large", [init, subscribe("1", " ".repeat(200_000))], 1009],
+    ["text that is not JSON", [connectionInit, "hello"], 4400],
+    ["a binary frame", [connectionInit, Buffer.from('{"type":"ping"}')], 4400],
+    ["a message that only servers send", [connectionInit, '{"type":"connection_ack"}'], 4400],
+    ["init twice", [connectionInit, connectionInit], 4429],
+    ["a duplicate id", [connectionInit, subscribe("1"), subscribe("1")], 4409],
+    ["a long duplicate id", [connectionInit, subscribe("🐙".repeat(200)), subscribe("🐙".repeat(200))], 4409],
+    ["a frame that is too large", [connectionInit, subscribe("1", " ".repeat(200_000))], 1009],
   ];
   for (const [name, sent, code] of faults) {
     it(`that sends ${name} is closed with ${code}, and the next socket is served`, async () => {
@@ -77,11 +77,11 @@ describe("a socket", () => {
     socket.send('{"type":"complete","id":"1"}');
     socket.send(subscribe("1", FOLLOW_NAMES));
     socket.send('{"type":"ping"}');
-    await until(() => messages.length === 1);
+    await waitUntil(() => messages.length === 1);
     await following(app, 1);
-    await postQuery(app, create("ann"));
-    await postQuery(app, create("bob"));
-    await until(() => messages.length === 3);
+    await postQuery(app, createUserOperation("ann"));
+    await postQuery(app, createUserOperation("bob"));
+    await waitUntil(() => messages.length === 3);
     assert.deepEqual(messages, [
       { type: "pong" },
       { id: "1", type: "next", payload: { data: { userCreated: { name: "ann" } } } },
@@ -149,14 +149,14 @@ describe("a socket", () => {
     await bareSocket(url);
     assert.equal((await once(await bareSocket(url), "close"))[0], 1013);
     first.terminate();
-    await until(() => app.subscriptions.counts().sockets === 1);
+    await waitUntil(() => app.subscriptions.counts().sockets === 1);
     await acknowledged(url);
   });
 
   it("gets its consumer from the gateway's headers, and not from a payload of init without the secret", async () => {
     const { url } = await listening({ policy: { access: "authenticated", rules: {} } });
     const consumer = await acknowledged(url, { headers: fromGateway });
-    consumer.send(subscribe("1", create("ann").query));
+    consumer.send(subscribe("1", createUserOperation("ann").query));
     assert.equal((await nextMessage(consumer)).type, "next");
 
     const nobody = await bareSocket(url);
@@ -171,7 +171,7 @@ describe("a socket", () => {
     assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
   });
 
-  const refused: readonly (readonly [string, SocketOptions, number])[] = [
+  const refused: readonly (readonly [string, TestSocketOptions, number])[] = [
     ["another subprotocol", { protocol: "graphql-ws" }, 400],
     ["a page of another origin", { headers: { origin: "https://evil.example" } }, 403],
     [
@@ -211,7 +211,7 @@ describe("a client that reads its events too slowly", () => {
     while (app.subscriptions.counts().slow === 0) {
       created += 1;
       assert.ok(created < 500, "the data that waits for one client is not bounded");
-      await postQuery(app, create(`user${created}`));
+      await postQuery(app, createUserOperation(`user${created}`));
     }
     return { app, socket, messages };
   }
@@ -220,12 +220,12 @@ describe("a client that reads its events too slowly", () => {
     const { app, socket, messages } = await slowSocket({ operationBytes: 300_000, connectionBytes: 3_000_000 });
     assert.deepEqual(app.subscriptions.counts(), { sockets: 1, streams: 0, subscriptions: 1, slow: 1 });
     socket.resume();
-    await until(() => messages.some(({ type }) => type === "error"));
+    await waitUntil(() => messages.some(({ type }) => type === "error"));
     const { id, payload } = messages.find(({ type }) => type === "error") ?? {};
     assert.equal(id, "1");
     assert.deepEqual((payload as { extensions: unknown }[])[0]?.extensions, { code: "SLOW_CONSUMER" });
-    await postQuery(app, create("after"));
-    await until(() => messages.at(-1)?.id === "2" && JSON.stringify(messages.at(-1)).includes("after"));
+    await postQuery(app, createUserOperation("after"));
+    await waitUntil(() => messages.at(-1)?.id === "2" && JSON.stringify(messages.at(-1)).includes("after"));
   });
 
   it("loses its socket, with 1013, when the socket exceeds its limit of buffered bytes", async () => {

@@ -1,10 +1,20 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
-import { arrayStore, codesOf, postQuery } from "../testing.ts";
+import { arrayStore, postQuery, replyCodesOf } from "../testing.ts";
 import type { OperationRequest } from "./socket-message.ts";
-import { clients, create, endAll, FOLLOW, FOLLOW_NAMES, firstOf, following, listening, until } from "./testing.ts";
+import {
+  clients,
+  createUserOperation,
+  FOLLOW,
+  FOLLOW_NAMES,
+  firstOf,
+  following,
+  listening,
+  runCleanUps,
+  waitUntil,
+} from "./testing.ts";
 
-afterEach(endAll);
+afterEach(runCleanUps);
 
 for (const client of clients) {
   describe(`the server, as used by ${client.name},`, () => {
@@ -13,7 +23,7 @@ for (const client of clients) {
       const queries = [FOLLOW, FOLLOW, FOLLOW, FOLLOW_NAMES, "subscription { userCreated { e: email } }"];
       const results = queries.map((query) => firstOf(client, port, { query }));
       await following(app, queries.length);
-      const { data } = await postQuery(app, create("ann"));
+      const { data } = await postQuery(app, createUserOperation("ann"));
       const { id } = (data as { createUser: { id: string } }).createUser;
       const whole = { name: "ann", email: "ann@example.org", posts: [{ title: `a post of ${id}` }] };
       assert.deepEqual(await Promise.all(results), [
@@ -38,7 +48,7 @@ for (const client of clients) {
       const variables = [true, true, true, false, false];
       const results = variables.map((a) => firstOf(client, port, { query, variables: { a } }));
       await following(app, variables.length);
-      await postQuery(app, create("ann"));
+      await postQuery(app, createUserOperation("ann"));
       const fields = (await Promise.all(results)).map(({ data }) => Object.keys(data?.userCreated as object));
       assert.deepEqual(
         fields.map((names) => names.includes("email")),
@@ -63,7 +73,7 @@ for (const client of clients) {
       const names: unknown[] = [];
       const first = results.next();
       await following(app, 1);
-      for (const name of ["a", "b", "c"]) await postQuery(app, create(name));
+      for (const name of ["a", "b", "c"]) await postQuery(app, createUserOperation(name));
       for (const { resolve } of gates.toReversed()) resolve();
       for (const next of [first, results.next(), results.next()]) {
         const { data } = (await next).value as { data: { userCreated: { name: string } } };
@@ -78,19 +88,19 @@ for (const client of clients) {
       const { app, port } = await listening();
       const first = firstOf(client, port, { query: FOLLOW_NAMES });
       await following(app, 1);
-      assert.deepEqual(codesOf(await postQuery(app, create(" "))), ["BAD_USER_INPUT"]);
-      await postQuery(app, create("bob"));
+      assert.deepEqual(replyCodesOf(await postQuery(app, createUserOperation(" "))), ["BAD_USER_INPUT"]);
+      await postQuery(app, createUserOperation("bob"));
       assert.deepEqual(await first, { data: { userCreated: { name: "bob" } } });
     });
 
     it("also executes queries and mutations", async () => {
       const { app, port } = await listening();
-      const { data } = await firstOf(client, port, create("ann"));
+      const { data } = await firstOf(client, port, createUserOperation("ann"));
       const { id } = (data as { createUser: { id: string } }).createUser;
       const query = "query One($id: ID!) { user(id: $id) { name } }";
       const operation = { query, variables: { id }, operationName: "One" };
       assert.deepEqual(await firstOf(client, port, operation), { data: { user: { name: "ann" } } });
-      await until(() => app.subscriptions.counts().streams === 0);
+      await waitUntil(() => app.subscriptions.counts().streams === 0);
     });
 
     it("returns the errors of a query with its data", async () => {
@@ -223,7 +233,7 @@ for (const client of clients) {
       const { app, port, logged } = await listening({ store });
       const first = firstOf(client, port, { query: FOLLOW });
       await following(app, 1);
-      await postQuery(app, create("ann"));
+      await postQuery(app, createUserOperation("ann"));
       const { errors } = await first;
       assert.deepEqual(
         errors?.map(({ extensions }) => extensions?.code),

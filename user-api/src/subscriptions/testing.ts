@@ -14,14 +14,14 @@ import type { OperationRequest } from "./socket-message.ts";
 export const FOLLOW = "subscription { userCreated { name email posts { title } } }";
 export const FOLLOW_NAMES = "subscription { userCreated { name } }";
 
-export const create = (name: string) => ({
+export const createUserOperation = (name: string) => ({
   query: `mutation { createUser(name: "${name}", email: "${name}@example.org") { id } }`,
 });
 
-/** Clean-up functions of the running test; call `endAll` in afterEach. */
+/** Clean-up functions of the running test; call `runCleanUps` in afterEach. */
 const ends: (() => unknown)[] = [];
 export const atEnd = (end: () => unknown): void => void ends.push(end);
-export async function endAll(): Promise<void> {
+export async function runCleanUps(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
 }
 
@@ -34,13 +34,13 @@ export async function listening(options: TestOptions = {}) {
   return { app, logged, port, url: `ws://127.0.0.1:${port}/graphql`, http: `http://127.0.0.1:${port}/graphql` };
 }
 
-export async function until(condition: () => boolean): Promise<void> {
+export async function waitUntil(condition: () => boolean): Promise<void> {
   while (!condition()) await setImmediate();
 }
 
 /** Resolves once `count` subscriptions are active: the protocol does not acknowledge a subscription. */
 export const following = (app: FastifyInstance, count: number): Promise<void> =>
-  until(() => app.subscriptions.counts().subscriptions === count);
+  waitUntil(() => app.subscriptions.counts().subscriptions === count);
 
 type Result = FormattedExecutionResult<Record<string, unknown>>;
 
@@ -82,17 +82,17 @@ export async function firstOf(client: Client, port: number, operation: Operation
   throw new Error("the subscription ended without a result");
 }
 
-export const init = '{"type":"connection_init"}';
+export const connectionInit = '{"type":"connection_init"}';
 export const subscribe = (id: string, query = FOLLOW) => JSON.stringify({ id, type: "subscribe", payload: { query } });
 
-export interface SocketOptions {
+export interface TestSocketOptions {
   readonly headers?: Record<string, string>;
   readonly protocol?: string | string[];
   readonly autoPong?: boolean;
 }
 
 /** A plain WebSocket, for messages that a client library never sends. */
-export async function bareSocket(url: string, { protocol, ...options }: SocketOptions = {}): Promise<WebSocket> {
+export async function bareSocket(url: string, { protocol, ...options }: TestSocketOptions = {}): Promise<WebSocket> {
   const socket = new WebSocket(url, protocol ?? "graphql-transport-ws", options);
   atEnd(() => socket.terminate());
   await once(socket, "open");
@@ -100,9 +100,9 @@ export async function bareSocket(url: string, { protocol, ...options }: SocketOp
 }
 
 /** A plain WebSocket after `connection_ack`. */
-export async function acknowledged(url: string, options: SocketOptions = {}): Promise<WebSocket> {
+export async function acknowledged(url: string, options: TestSocketOptions = {}): Promise<WebSocket> {
   const socket = await bareSocket(url, options);
-  socket.send(init);
+  socket.send(connectionInit);
   await nextMessage(socket);
   return socket;
 }

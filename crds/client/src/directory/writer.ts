@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalJson } from "@sluice/model";
-import { mergeConditions, seconds } from "../conditions.ts";
+import { formatMetaTime, mergeConditions } from "../conditions.ts";
 import { refKey } from "../keys.ts";
 import {
   type ApplyOptions,
@@ -118,7 +118,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     const path = recordPath(directory, ref);
     if (existsSync(path)) return;
     await withRecordLock(async () => {
-      if (!existsSync(path)) await writeRecord(path, { created: seconds(new Date(bornAt)) });
+      if (!existsSync(path)) await writeRecord(path, { created: formatMetaTime(new Date(bornAt)) });
     });
   }
 
@@ -129,7 +129,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
   ): Promise<void> {
     const path = recordPath(directory, ref);
     await writeRecord(path, {
-      created: held.resource.metadata.creationTimestamp ?? seconds(new Date()),
+      created: held.resource.metadata.creationTimestamp ?? formatMetaTime(new Date()),
       generation: held.resource.metadata.generation,
       spec: specHash(held.placed.content),
       ...status,

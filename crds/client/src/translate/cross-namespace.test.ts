@@ -5,10 +5,10 @@ import type { ResourceKind } from "@sluice/model";
 import {
   CERTIFICATE,
   CONSUMER,
+  consumerWithKey,
+  exampleResource,
   options as home,
-  keyAuth,
   ROUTE,
-  resource,
   SERVICE,
   UPSTREAM,
 } from "./testing-example.ts";
@@ -89,7 +89,7 @@ for (const [kind, spec, place, to] of cases) {
       asked.push(crossing);
       return true;
     });
-    const translated = translate(resource(kind, spec, "away"), options);
+    const translated = translate(exampleResource(kind, spec, "away"), options);
     assert.deepEqual(
       translated.flatMap(({ violations }) => violations.map(describeResourceViolation)),
       [],
@@ -102,7 +102,7 @@ for (const [kind, spec, place, to] of cases) {
 
   test(`a cross-namespace reference (${kind} to ${to}) that is not allowed is an error, and its target is not looked up`, () => {
     const { options, looked } = asking((crossing) => crossing.to.kind !== to);
-    const translated = translate(resource(kind, spec, "away"), options);
+    const translated = translate(exampleResource(kind, spec, "away"), options);
     const [fault, ...others] = translated.flatMap(({ violations }) => violations);
     assert.ok(fault);
     assert.deepEqual([others, fault.condition, fault.reason], [[], "ResolvedRefs", "RefNotPermitted"]);
@@ -126,13 +126,16 @@ test("a plugin with a reference that is not allowed has no entity, and its item 
     { ...within, kind: "Service", name: "users" },
     { kind: "Route", name: "own" },
   ];
-  const [plugin] = translate(resource("Plugin", { plugin: "key-auth", targetRefs }, "away"), options);
+  const [plugin] = translate(exampleResource("Plugin", { plugin: "key-auth", targetRefs }, "away"), options);
   assert.deepEqual([plugin?.item.service, plugin?.item.route, plugin?.entity], [{}, {}, undefined]);
 });
 
 test("a reference to the resource's own namespace is not a cross-namespace reference", () => {
   const { options } = asking(() => false);
-  const [route] = translate(resource("Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }), options);
+  const [route] = translate(
+    exampleResource("Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }),
+    options,
+  );
   assert.deepEqual(route?.item.service, { id: SERVICE });
   assert.ok(route?.entity);
 });
@@ -140,7 +143,7 @@ test("a reference to the resource's own namespace is not a cross-namespace refer
 test("a key is valid for routes of its Consumer's namespace and of the namespaces that are open to that namespace; a key of a Consumer in the home namespace, for all routes", () => {
   const scopeOf = (namespace: string) => {
     const options = { ...home, namespacesOpenTo: (of: string) => (of === "away" ? ["bank", "shop"] : []) };
-    const [, key] = translate(resource("Consumer", keyAuth("good"), namespace), options);
+    const [, key] = translate(exampleResource("Consumer", consumerWithKey("good"), namespace), options);
     return (key?.item._sluice as { namespaces?: readonly string[] } | undefined)?.namespaces;
   };
   assert.deepEqual(scopeOf("away"), ["away", "bank", "shop"]);
@@ -158,7 +161,7 @@ const ids: Readonly<Record<string, string>> = {
 for (const [kind, spec, , to] of cases.filter(([, , , to]) => to !== "Secret" && to !== "CoreService"))
   test(`writing a resource through its entity keeps a cross-namespace reference (${kind} to ${to})`, () => {
     const { options } = asking(() => true);
-    const previous = resource(kind, spec, "away");
+    const previous = exampleResource(kind, spec, "away");
     const [translated] = translate(previous, { ...options, audience: "admin" });
     assert.ok(translated?.entity);
     const collection = translated.collection as "routes";
@@ -174,7 +177,7 @@ for (const [kind, spec, , to] of cases.filter(([, , , to]) => to !== "Secret" &&
 test("writing a Service through its entity keeps its backendRef to another namespace", () => {
   const { options } = asking(() => true);
   const spec = { backendRef: { ...within, name: "users", port: 4000 } };
-  const previous = resource("Service", spec, "away");
+  const previous = exampleResource("Service", spec, "away");
   const [translated] = translate(previous, { ...options, audience: "admin" });
   const { value } = toResource("services", translated?.entity as never, {
     namespace: "home",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, type ResourceKind } from "@sluice/model";
 import { classOf, identityOf, sluiceKindOf } from "./identity.ts";
-import { ROUTE, resource } from "./testing-example.ts";
+import { exampleResource, ROUTE } from "./testing-example.ts";
 
 /** A resource's kind, spec and namespace, and the key from which its id is derived. The resource's name is `mine`. */
 const keys: readonly (readonly [ResourceKind, object, string, string])[] = [
@@ -20,18 +20,18 @@ const keys: readonly (readonly [ResourceKind, object, string, string])[] = [
 ];
 for (const [kind, spec, namespace, key] of keys) {
   test(`the id of a ${kind} with ${JSON.stringify(spec)} in ${namespace} is derived from the key ${key}`, () => {
-    const identity = identityOf(resource(kind, spec, namespace), "home");
+    const identity = identityOf(exampleResource(kind, spec, namespace), "home");
     assert.equal(identity.key, key);
     assert.equal(identity.id, deriveId(identity.collection, key));
   });
 }
 
 test("a given id is used in lower case, whatever the name is", () => {
-  assert.equal(identityOf(resource("Route", { id: ROUTE.toUpperCase(), name: "x" }), "home").id, ROUTE);
+  assert.equal(identityOf(exampleResource("Route", { id: ROUTE.toUpperCase(), name: "x" }), "home").id, ROUTE);
 });
 
 test("an invalid id is ignored", () => {
-  assert.equal(identityOf(resource("Route", { id: "1" }), "home").id, deriveId("routes", "mine"));
+  assert.equal(identityOf(exampleResource("Route", { id: "1" }), "home").id, deriveId("routes", "mine"));
 });
 
 test("sluiceKindOf returns undefined for a core Service, and for a kind with the name of a property that all objects inherit", () => {
@@ -40,6 +40,6 @@ test("sluiceKindOf returns undefined for a core Service, and for a kind with the
 });
 
 test("the class is sluice when none is given", () => {
-  assert.equal(classOf(resource("Route", {})), "sluice");
-  assert.equal(classOf(resource("Route", { class: "other" })), "other");
+  assert.equal(classOf(exampleResource("Route", {})), "sluice");
+  assert.equal(classOf(exampleResource("Route", { class: "other" })), "other");
 });

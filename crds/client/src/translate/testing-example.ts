@@ -15,10 +15,10 @@ export const AUTHORITY = "88888888-8888-4888-8888-888888888888";
 export const GROUP = "77777777-7777-4777-8777-777777777777";
 export const UPSTREAM = "55555555-5555-4555-8555-555555555555";
 const created = "2026-11-21T08:00:00Z";
-export const seconds = Date.parse(created) / 1000;
+export const createdSeconds = Date.parse(created) / 1000;
 const base64 = (value: string) => Buffer.from(value).toString("base64");
 
-export const resource = (kind: ResourceKind, spec: object, namespace = "home"): Resource => ({
+export const exampleResource = (kind: ResourceKind, spec: object, namespace = "home"): Resource => ({
   apiVersion,
   kind,
   metadata: { name: "mine", namespace, creationTimestamp: created },
@@ -84,4 +84,7 @@ export const options: TranslateOptions = {
 };
 
 /** The spec of a consumer with one key, which is in the entry `key` of the Secret `name`. */
-export const keyAuth = (key: string, name = "keys") => ({ username: "demo", keyAuth: [{ secretRef: { name, key } }] });
+export const consumerWithKey = (key: string, name = "keys") => ({
+  username: "demo",
+  keyAuth: [{ secretRef: { name, key } }],
+});

@@ -52,7 +52,7 @@ export const object = (
  *
  * @param names The description of `spec.name` for the kind.
  */
-export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
+export const commonSpecMembers = (names: string): Readonly<Record<string, SpecNode>> => ({
   name: { type: "string", description: names, maxLength: 256 },
   id: entityId("The entity's UUID. Derived from the entity's name (UUIDv5) if unset."),
   class: {

@@ -1,6 +1,6 @@
 /** The custom resource ConsumerGroup. A Consumer lists the groups to which it belongs. */
 import type { ConsumerGroup } from "../entities/index.ts";
-import { type CommonSpec, common, stateColumns } from "./common-spec.ts";
+import { type CommonSpec, commonSpecMembers, stateColumns } from "./common-spec.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
 
 export type ConsumerGroupSpec = CommonSpec & Derived<ConsumerGroup>;
@@ -9,7 +9,7 @@ export const consumerGroupKind: KindFacts = {
   collection: "consumer_groups",
   shortName: "gwgroup",
   spec: specOf("consumer_groups", {
-    add: common(
+    add: commonSpecMembers(
       "The group's name, unique across namespaces. Default: metadata.name in Sluice's home namespace, " +
         "<namespace>.<metadata.name> elsewhere.",
     ),

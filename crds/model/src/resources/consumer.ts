@@ -17,7 +17,7 @@ import {
 import {
   type CommonSpec,
   type ConfigFrom,
-  common,
+  commonSpecMembers,
   configFrom,
   entityId,
   type NameRef,
@@ -213,7 +213,7 @@ export const consumerKind: KindFacts = {
   shortName: "gwconsumer",
   spec: specOf("consumers", {
     add: {
-      ...common(
+      ...commonSpecMembers(
         "Name from which the id is derived; unique across namespaces. Default: username, else metadata.name in " +
           "Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
       ),

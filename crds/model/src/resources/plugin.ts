@@ -7,7 +7,7 @@ import { CONSUMER_OR_GROUP, PLUGIN_NAME, PLUGIN_NAME_LENGTH, refusedTargets } fr
 import {
   type CommonSpec,
   type ConfigFrom,
-  common,
+  commonSpecMembers,
   configFrom,
   type NameRef,
   nameRef,
@@ -102,7 +102,7 @@ export const pluginKind: KindFacts = {
   spec: specOf("plugins", {
     omit: ["name", ...Object.values(targetMembers), "config"],
     add: {
-      ...common(
+      ...commonSpecMembers(
         "Name from which the id is derived; unique across namespaces. Default: instanceName, else metadata.name " +
           "in Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
       ),

@@ -1,6 +1,6 @@
 /** The custom resource Route. */
 import { type Route, routeSchema } from "../entities/route.ts";
-import { type CommonSpec, common, type NameRef, namedEntity, nameRef, stateColumns } from "./common-spec.ts";
+import { type CommonSpec, commonSpecMembers, type NameRef, namedEntity, nameRef, stateColumns } from "./common-spec.ts";
 import { type CelRule, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 
 export type RouteSpec = CommonSpec &
@@ -25,7 +25,7 @@ export const routeKind: KindFacts = {
   spec: specOf("routes", {
     omit: ["service"],
     add: {
-      ...common(namedEntity("route")),
+      ...commonSpecMembers(namedEntity("route")),
       serviceRef: nameRef("The Service that receives matching requests.", "Service"),
     },
     refine: {

@@ -5,7 +5,7 @@ import {
   backendRef,
   type CommonSpec,
   clientCertificateRef,
-  common,
+  commonSpecMembers,
   type NameRef,
   namedEntity,
   nameRef,
@@ -70,7 +70,7 @@ export const serviceKind: KindFacts = {
   spec: specOf("services", {
     omit: ["client_certificate", "ca_certificates"],
     add: {
-      ...common(namedEntity("service")),
+      ...commonSpecMembers(namedEntity("service")),
       url: {
         type: "string",
         description: "Protocol, host, port and path of the upstream as one URL, such as http://users.example:4000/api.",

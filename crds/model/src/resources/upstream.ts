@@ -6,7 +6,7 @@ import {
   backendRef,
   type CommonSpec,
   clientCertificateRef,
-  common,
+  commonSpecMembers,
   entityId,
   type NameRef,
   stateColumns,
@@ -100,7 +100,7 @@ export const upstreamKind: KindFacts = {
   spec: specOf("upstreams", {
     omit: ["client_certificate"],
     add: {
-      ...common(
+      ...commonSpecMembers(
         "The upstream's name, a host name that is unique across namespaces: Services with this host send their " +
           "requests to the targets. Default: metadata.name in Sluice's home namespace, <namespace>.<metadata.name> " +
           "elsewhere, where a name must begin with <namespace> and a dot.",

@@ -1,6 +1,6 @@
 /** The custom resource Vault. */
 import type { Vault } from "../entities/index.ts";
-import { type CommonSpec, common, stateColumns } from "./common-spec.ts";
+import { type CommonSpec, commonSpecMembers, stateColumns } from "./common-spec.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
 
 export type VaultSpec = CommonSpec &
@@ -19,7 +19,7 @@ export const vaultKind: KindFacts = {
       "may use it, so only Vaults in Sluice's home namespace are accepted.",
     omit: ["name"],
     add: {
-      ...common(
+      ...commonSpecMembers(
         "Name from which the id is derived; unique across namespaces. Default: prefix, which is the name of the vault " +
           "in references.",
       ),

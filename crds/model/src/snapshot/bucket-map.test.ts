@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { deriveId } from "../ids.ts";
-import { BucketMap, byHash, byId, differences } from "./bucket-map.ts";
+import { BucketMap, bucketDifferences, byHash, byId } from "./bucket-map.ts";
 
 const ids = Array.from({ length: 2000 }, (_, number) => deriveId("services", `${number}`));
 const keys = fc.constantFrom(...ids.slice(0, 40));
@@ -24,8 +24,8 @@ for (const place of [byId, byHash]) {
           assert.deepEqual(new Map(map), plain);
           assert.equal(map.size, plain.size);
           assert.deepEqual(new Map(mapBefore), before, "the earlier map has changed");
-          const setOf = (list: ReturnType<typeof differences>) => new Set(list.map((one) => JSON.stringify(one)));
-          assert.deepEqual(setOf(differences(mapBefore, map)), setOf(differences(before, plain)));
+          const setOf = (list: ReturnType<typeof bucketDifferences>) => new Set(list.map((one) => JSON.stringify(one)));
+          assert.deepEqual(setOf(bucketDifferences(mapBefore, map)), setOf(bucketDifferences(before, plain)));
         }
       }),
     );
@@ -61,11 +61,11 @@ test("a map that outgrows its buckets gets more buckets and keeps its entries", 
     assert.equal(all.size, many.length);
     assert.ok(many.every((id) => all.get(id) === id && all.has(id)));
     if (place === byId) assert.deepEqual([...all.keys()], many.toSorted());
-    assert.equal(differences(some, all).length, many.length - some.size);
+    assert.equal(bucketDifferences(some, all).length, many.length - some.size);
     const [first = ""] = many;
     const next = all.with([[first, undefined]]);
     assert.equal(next.buckets.filter((bucket, index) => bucket !== all.buckets[index]).length, 1);
-    assert.deepEqual(differences(all, next), [{ key: first, before: first, after: undefined }]);
+    assert.deepEqual(bucketDifferences(all, next), [{ key: first, before: first, after: undefined }]);
     assert.ok(Math.max(...all.buckets.map(({ size }) => size)) < 30, "the buckets are not filled evenly");
   }
 });

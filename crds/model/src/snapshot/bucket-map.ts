@@ -140,7 +140,7 @@ const inOrder = <Value>(bucket: ReadonlyMap<string, Value>): Bucket<Value> =>
  * The keys whose values are not the same object, or that only one of the maps has. When one map was made from the
  * other, the cost is proportional to the buckets that they do not share.
  */
-export function differences<Value>(
+export function bucketDifferences<Value>(
   before: ReadonlyMap<string, Value>,
   after: ReadonlyMap<string, Value>,
 ): readonly Difference<Value>[] {

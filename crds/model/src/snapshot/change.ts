@@ -9,13 +9,13 @@ import {
 } from "../document.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { differences } from "./bucket-map.ts";
+import { bucketDifferences } from "./bucket-map.ts";
 import { compact, digestOf, type Section } from "./compact.ts";
 
 /** The minimal change from one snapshot to the other, in the order of ids. */
 export function changeBetween(previous: Snapshot, next: Snapshot): Change {
   const differ = (section: Section) =>
-    differences<object>(previous[section], next[section]).filter(
+    bucketDifferences<object>(previous[section], next[section]).filter(
       ({ before, after }) => !before || !after || digestOf(section, before) !== digestOf(section, after),
     );
   const changed = Object.fromEntries(collections.map((collection) => [collection, differ(collection)]));

@@ -4,7 +4,7 @@
  */
 import type { Collection } from "../entities/index.ts";
 import { references } from "../entities/index.ts";
-import { BucketMap, byHash, type Difference, differences } from "./bucket-map.ts";
+import { BucketMap, bucketDifferences, byHash, type Difference } from "./bucket-map.ts";
 import { uniqueClaims } from "./constraints/unique-claims.ts";
 import type { SnapshotMaps } from "./make-snapshot.ts";
 import { referencedId, type StoredEntity } from "./stored-entity.ts";
@@ -36,7 +36,7 @@ const known = new WeakMap<ReadonlyMap<string, object>, StoredIndex>();
 export function entityIndexOf(collection: Collection, map: ReadonlyMap<string, StoredEntity>): StoredIndex {
   const before = known.get(map);
   if (before) return before;
-  const made = updateIndex(collection, empty, differences(new Map(), map));
+  const made = updateIndex(collection, empty, bucketDifferences(new Map(), map));
   known.set(map, made);
   return made;
 }

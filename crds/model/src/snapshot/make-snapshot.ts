@@ -2,7 +2,7 @@
 import { type EndpointSection, endpointSections, perEndpointSection } from "../document.ts";
 import { collections, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { BucketMap, byHash, byId, type Difference, differences, type KeyHash } from "./bucket-map.ts";
+import { BucketMap, bucketDifferences, byHash, byId, type Difference, type KeyHash } from "./bucket-map.ts";
 import { digestOf, type Section } from "./compact.ts";
 import { emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
@@ -38,7 +38,9 @@ export interface SectionDifferences {
 /** The differences by section, without the sections whose maps are the same objects. */
 export const sectionDifferences = (from: SnapshotMaps, to: SnapshotMaps): readonly SectionDifferences[] =>
   sections.flatMap((section) =>
-    from[section] === to[section] ? [] : [{ section, differences: differences<object>(from[section], to[section]) }],
+    from[section] === to[section]
+      ? []
+      : [{ section, differences: bucketDifferences<object>(from[section], to[section]) }],
   );
 
 /** The snapshot of these maps; `previous` itself when nothing differs. Values must be frozen. */

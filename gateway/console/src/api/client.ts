@@ -50,7 +50,7 @@ export function onUnauthorized(listener: Listener): () => void {
 }
 
 /** Sends a request. @throws ApiError for an error response; TypeError when the listener cannot be reached. */
-export async function send(
+export async function requestAdmin(
   path: string,
   { method = "GET", json, headers, signal }: ApiRequest = {},
 ): Promise<Response> {
@@ -74,20 +74,20 @@ export async function send(
 }
 
 /** Sends a request, and parses the JSON of the response; undefined if there is none. */
-export async function ask<Body>(path: string, request: ApiRequest = {}): Promise<ApiResponse<Body>> {
-  const response = await send(path, request);
+export async function requestJson<Body>(path: string, request: ApiRequest = {}): Promise<ApiResponse<Body>> {
+  const response = await requestAdmin(path, request);
   const text = await response.text();
   return { body: (text === "" ? undefined : JSON.parse(text)) as Body, headers: response.headers };
 }
 
 export const read = async <Body>(path: string, signal?: AbortSignal): Promise<Body> =>
-  (await ask<Body>(path, signal ? { signal } : {})).body;
+  (await requestJson<Body>(path, signal ? { signal } : {})).body;
 
 /** The path with its segments encoded: names may contain any character. */
 export const encodedPath = (...segments: readonly string[]): string => segments.map(encodeURIComponent).join("/");
 
 /** What a failure means to the user. */
-export const describeFailure = (error: unknown): string => {
+export const failureText = (error: unknown): string => {
   if (error instanceof ApiError) return error.message;
   if (error instanceof TypeError)
     return "The admin listener does not respond. Check that it runs and that this machine can reach it.";

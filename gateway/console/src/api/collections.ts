@@ -209,7 +209,7 @@ export const namingOf = (collection: string): Pick<CollectionView, "singular" | 
   viewOfCollection(collection) ?? childNames[collection] ?? { singular: collection, names: ["name"], columns: [] };
 
 /** The name of an entity, or the beginning of its id. */
-export function titleOf(collection: string, entity: EntityRecord): string {
+export function entityTitle(collection: string, entity: EntityRecord): string {
   for (const member of namingOf(collection).names) {
     const value = entity[member];
     if (typeof value === "string" && value !== "") return member === "cert_digest" ? `${value.slice(0, 16)}…` : value;

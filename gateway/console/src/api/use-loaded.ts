@@ -1,6 +1,6 @@
 /** Loads data for a component, and loads it again at an interval. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { describeFailure } from "./client.ts";
+import { failureText } from "./client.ts";
 
 interface Loaded<Data> {
   /** Undefined before the first success. The last data stays while later loads fail. */
@@ -59,7 +59,7 @@ export function useLoaded<Data>(
   return {
     data: isCurrent ? state.data : undefined,
     error,
-    failure: error === undefined ? undefined : describeFailure(error),
+    failure: error === undefined ? undefined : failureText(error),
     isLoading: !isCurrent || state.isLoading,
     reload,
   };

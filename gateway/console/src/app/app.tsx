@@ -1,6 +1,6 @@
 /** The frame of every page: sign-in, navigation, and the page that the address names. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, describeFailure, keepToken, onUnauthorized, signedInToken } from "../api/client.ts";
+import { ApiError, failureText, keepToken, onUnauthorized, signedInToken } from "../api/client.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Announcer, announce } from "./announcer.tsx";
 import { Link, usePlace } from "./navigation.tsx";
@@ -17,7 +17,7 @@ export function App() {
       setState({ session: await loadSession() });
     } catch (error) {
       const isRefused = error instanceof ApiError && error.status === 401;
-      setState(isRefused ? "signed out" : { failure: describeFailure(error) });
+      setState(isRefused ? "signed out" : { failure: failureText(error) });
     }
   }, []);
   const signOut = useCallback(() => {

@@ -2,12 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-export interface Place {
+export interface ConsoleLocation {
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
 }
 
-export function readPlace(hash: string): Place {
+export function readPlace(hash: string): ConsoleLocation {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const segments = path.split("/").filter((segment) => segment !== "");
   return { segments: segments.map(decoded), query: new URLSearchParams(query) };
@@ -31,7 +31,7 @@ export const goTo = (segments: readonly string[], query: Readonly<Record<string,
   location.hash = hrefOf(segments, query);
 };
 
-export function usePlace(): Place {
+export function usePlace(): ConsoleLocation {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const follow = () => setHash(location.hash);

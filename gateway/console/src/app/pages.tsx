@@ -10,7 +10,7 @@ import { ComparisonPage, SingleRevisionPage } from "../pages/history/revision-pa
 import { OverviewPage } from "../pages/overview/overview-page.tsx";
 import { TopologyPage } from "../pages/topology/topology-page.tsx";
 import { TrafficPage } from "../pages/traffic/traffic-page.tsx";
-import { Link, type Place } from "./navigation.tsx";
+import { type ConsoleLocation, Link } from "./navigation.tsx";
 
 interface ShownPage {
   readonly title: string;
@@ -22,7 +22,7 @@ interface ConsoleSection {
   /** The address of the first page. The pages below it belong to the section too. */
   readonly at: readonly string[];
   /** The page at an address of the section; undefined if there is none. */
-  readonly page: (place: Place) => ShownPage | undefined;
+  readonly page: (place: ConsoleLocation) => ShownPage | undefined;
 }
 
 export const sections: readonly ConsoleSection[] = [
@@ -45,14 +45,14 @@ export const sections: readonly ConsoleSection[] = [
 ];
 
 /** The section with the longest address that the place begins with. Only the first page has an empty address. */
-export function sectionAt({ segments }: Place): ConsoleSection | undefined {
+export function sectionAt({ segments }: ConsoleLocation): ConsoleSection | undefined {
   if (segments.length === 0) return sections[0];
   const isBelow = ({ at }: ConsoleSection) =>
     at.length > 0 && at.every((segment, index) => segments[index] === segment);
   return sections.filter(isBelow).toSorted((one, other) => other.at.length - one.at.length)[0];
 }
 
-export const shownPage = (place: Place): ShownPage =>
+export const shownPage = (place: ConsoleLocation): ShownPage =>
   sectionAt(place)?.page(place) ?? {
     title: "Page not found",
     page: (
@@ -65,7 +65,7 @@ export const shownPage = (place: Place): ShownPage =>
     ),
   };
 
-function entityPage({ segments, query }: Place): ShownPage | undefined {
+function entityPage({ segments, query }: ConsoleLocation): ShownPage | undefined {
   const [, path = "services", id, segment, child] = segments;
   const view = viewAt(path);
   if (!view) return undefined;
@@ -78,7 +78,7 @@ function entityPage({ segments, query }: Place): ShownPage | undefined {
   };
 }
 
-function historyPage({ segments: [, number, ...more], query }: Place): ShownPage | undefined {
+function historyPage({ segments: [, number, ...more], query }: ConsoleLocation): ShownPage | undefined {
   const since = query.get("since");
   if (more.length > 0) return undefined;
   if (number === undefined || number === "changes")

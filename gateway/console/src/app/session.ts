@@ -1,7 +1,7 @@
 /** What the console knows about the admin API and the caller. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { ask, read } from "../api/client.ts";
+import { read, requestJson } from "../api/client.ts";
 
 export interface ConsoleSession {
   /** Whether the console offers changes. The admin API decides about each change by the caller's token in any case. */
@@ -30,7 +30,7 @@ interface RootBody {
 export async function loadSession(): Promise<ConsoleSession> {
   const { read_only } = await read<{ readonly read_only: boolean }>("console/settings.json");
   // Unlike /, this URL is never answered without a token if one is required.
-  await ask("plugins/enabled");
+  await requestJson("plugins/enabled");
   const { configuration, sluice } = await read<RootBody>("");
   const readOnlyReason = read_only
     ? "The console is read-only (SLUICE_CONSOLE=read-only)."

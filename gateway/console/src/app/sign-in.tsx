@@ -1,6 +1,6 @@
 /** Asks for the admin API's token. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, describeFailure, keepToken, read } from "../api/client.ts";
+import { ApiError, failureText, keepToken, read } from "../api/client.ts";
 
 export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
   const [failure, setFailure] = useState<string>();
@@ -21,7 +21,7 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
     } catch (error) {
       keepToken(null);
       const isRefused = error instanceof ApiError && error.status === 401;
-      setFailure(isRefused ? "The admin API does not accept this token." : describeFailure(error));
+      setFailure(isRefused ? "The admin API does not accept this token." : failureText(error));
       setBusy(false);
       input.current?.focus();
     }

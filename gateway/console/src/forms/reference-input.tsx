@@ -1,6 +1,6 @@
 /** Chooses an entity of another collection by its name. */
 import { useEffect, useId, useState } from "preact/hooks";
-import { titleOf } from "../api/collections.ts";
+import { entityTitle } from "../api/collections.ts";
 import { type EntityRecord, loadEntities } from "../api/load-entities.ts";
 
 interface ReferenceInputProps {
@@ -38,12 +38,12 @@ export function ReferenceInput({ collection, value, onChange, ...input }: Refere
 
   const { id, name } = Object(value) as { readonly id?: string; readonly name?: string };
   const chosen = choices.find((choice) => choice.id === id);
-  const shown = typed ?? (chosen ? titleOf(collection, chosen) : (id ?? name ?? ""));
+  const shown = typed ?? (chosen ? entityTitle(collection, chosen) : (id ?? name ?? ""));
 
   function choose(text: string): void {
     setTyped(text);
     const wanted = text.trim();
-    const found = choices.find((choice) => choice.id === wanted || titleOf(collection, choice) === wanted);
+    const found = choices.find((choice) => choice.id === wanted || entityTitle(collection, choice) === wanted);
     if (wanted === "") onChange(null);
     else if (found) onChange({ id: found.id });
     else onChange(UUID.test(wanted) ? { id: wanted.toLowerCase() } : { [nameMember(collection)]: wanted });
@@ -63,7 +63,7 @@ export function ReferenceInput({ collection, value, onChange, ...input }: Refere
       />
       <datalist id={list}>
         {choices.map((choice) => (
-          <option key={choice.id} value={titleOf(collection, choice)} />
+          <option key={choice.id} value={entityTitle(collection, choice)} />
         ))}
       </datalist>
     </>

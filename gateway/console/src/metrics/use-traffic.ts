@@ -1,6 +1,6 @@
 /** Polls /traffic while a page shows traffic. */
 import { useEffect, useState } from "preact/hooks";
-import { describeFailure, read } from "../api/client.ts";
+import { failureText, read } from "../api/client.ts";
 import { TrafficMemory, type TrafficReport, type TrafficSubject } from "./traffic-memory.ts";
 
 const memory = new TrafficMemory();
@@ -24,7 +24,7 @@ async function poll(): Promise<void> {
       memory.add(new Map(await Promise.all(subjects.map(load))), performance.now());
       failure = undefined;
     } catch (error) {
-      failure = describeFailure(error);
+      failure = failureText(error);
     }
     for (const watcher of watchers.keys()) watcher();
   }

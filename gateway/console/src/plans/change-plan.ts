@@ -1,5 +1,5 @@
 /** Changes as the admin API describes them: in the answer to a write with `?dry_run=1`, and in revisions. */
-import { namingOf, titleOf } from "../api/collections.ts";
+import { entityTitle, namingOf } from "../api/collections.ts";
 
 interface PlannedEntity {
   readonly collection: string;
@@ -63,7 +63,7 @@ export const toneOfChange: Readonly<Record<keyof ChangeSummary, string>> = {
 
 /** The entity's kind and name. An entity without a name is shown as in lists. */
 export const plannedEntityText = ({ collection, id, name, members }: PlannedEntity & { members?: object }): string =>
-  `${namingOf(collection).singular} ${name ?? titleOf(collection, { ...members, id })}`;
+  `${namingOf(collection).singular} ${name ?? entityTitle(collection, { ...members, id })}`;
 
 export const hasChanges = ({ created, changed, deleted }: ChangeSummary): boolean =>
   created.length + changed.length + deleted.length > 0;

@@ -1,6 +1,6 @@
 /** A button whose write is planned, shown, and performed only after the user has confirmed it. */
 import { useRef, useState } from "preact/hooks";
-import { describeFailure } from "../api/client.ts";
+import { failureText } from "../api/client.ts";
 import { PlanDialog, type PlanDialogTexts } from "./plan-dialog.tsx";
 import { type EntityWrite, type PlannedWrite, performWrite, planWrite, type WriteResult } from "./write.ts";
 
@@ -27,7 +27,7 @@ export function PlannedButton({ label, write, onDone, ...texts }: PlannedButtonP
       const made = await planWrite(write);
       if (own === opening.current) setPlanned(made);
     } catch (error) {
-      if (own === opening.current) setFailure(describeFailure(error));
+      if (own === opening.current) setFailure(failureText(error));
     }
   }
 
@@ -38,7 +38,7 @@ export function PlannedButton({ label, write, onDone, ...texts }: PlannedButtonP
       setOpen(false);
       onDone(result);
     } catch (error) {
-      setFailure(describeFailure(error));
+      setFailure(failureText(error));
     } finally {
       setBusy(false);
     }

@@ -1,5 +1,5 @@
 /** Plans and performs one write: of an entity, or of everything in a rollback. */
-import { type ApiResponse, ask } from "../api/client.ts";
+import { type ApiResponse, requestJson } from "../api/client.ts";
 import type { EntityRecord } from "../api/load-entities.ts";
 import type { PlanBody } from "./change-plan.ts";
 
@@ -24,7 +24,7 @@ export interface PlannedWrite {
 }
 
 export async function planWrite(write: EntityWrite): Promise<PlannedWrite> {
-  const { body: plan, headers } = await ask<PlanBody>(`${write.path}?dry_run=1`, request(write));
+  const { body: plan, headers } = await requestJson<PlanBody>(`${write.path}?dry_run=1`, request(write));
   return { plan, write: { ...write, tag: write.tag ?? headers.get("ETag") } };
 }
 
@@ -36,7 +36,7 @@ export interface WriteResult {
 }
 
 export async function performWrite(write: EntityWrite): Promise<WriteResult> {
-  const { body, headers }: ApiResponse<EntityRecord | undefined> = await ask(write.path, request(write));
+  const { body, headers }: ApiResponse<EntityRecord | undefined> = await requestJson(write.path, request(write));
   const warning = headers.get("X-Sluice-Warning");
   const { text, isServed } = servedText(headers);
   return {

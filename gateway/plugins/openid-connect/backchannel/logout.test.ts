@@ -9,11 +9,11 @@ import {
   ThreadCounters,
 } from "../../../../test/plugins/fake-exchange.ts";
 import {
+  CLIENT_SECRET,
   DISCOVERY,
   jwkOf,
   type Making,
   NOW,
-  SECRET,
   type StubProvider,
 } from "../../../../test/plugins/stub-openid-provider.ts";
 import { type Instance, instanceFor } from "../testing.ts";
@@ -136,7 +136,7 @@ describe("a logout token of the provider", () => {
     [
       "signed with the client's secret, if that is enabled",
       { header: { alg: "HS256" } },
-      { enable_hs_signatures: true, client_secret: SECRET },
+      { enable_hs_signatures: true, client_secret: CLIENT_SECRET },
     ],
   ];
   for (const [what, making, more] of accepted) {

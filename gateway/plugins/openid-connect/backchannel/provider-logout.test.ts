@@ -4,8 +4,8 @@ import { type TestContext, test } from "node:test";
 import {
   APP,
   Browser,
-  client,
   type OpenidProviderOptions,
+  openidClient,
   startOpenidProvider,
 } from "../../../../test/plugins/openid-provider.ts";
 import { startProxyWith } from "../../../../test/plugins/proxy.ts";
@@ -24,8 +24,8 @@ async function start(context: TestContext, logoutTokens: OpenidProviderOptions["
       name: "openid-connect",
       config: {
         issuer: provider.issuer,
-        client_id: [client.id],
-        client_secret: [client.secret],
+        client_id: [openidClient.id],
+        client_secret: [openidClient.secret],
         redirect_uri: [`${APP}/callback`],
         login_action: "redirect",
         session_secret: "a secret for the cookies of this test",

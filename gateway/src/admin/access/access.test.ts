@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
-import { type Authority, makeAuthority } from "../../../../tools/programs/certificates.ts";
+import { makeAuthority, type TestAuthority } from "../../../../tools/programs/certificates.ts";
 import { first, second } from "../../../../tools/programs/pairs.ts";
 import { renegotiationError } from "../../../../tools/programs/renegotiation.ts";
 import { adminSettings } from "../../settings/commands/admin.ts";
@@ -147,7 +147,7 @@ describe("pages of other origins", () => {
 
 describe("a listener with certificates", () => {
   const folder = temporaryFolder("admin-tls");
-  let ours: Authority;
+  let ours: TestAuthority;
   let rig: FileRig;
   before(async () => {
     ours = await makeAuthority();

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Certificate } from "@sluice/model";
-import { type Authority, makeAuthority } from "../../../../tools/programs/certificates.ts";
+import { makeAuthority, type TestAuthority } from "../../../../tools/programs/certificates.ts";
 import type { ListOptions, Store } from "../../stores/store.ts";
 import { certificateDetailsBody, createCertificateWarnings } from "./certificate-warnings.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const at = (days: number) => new Date(NOW + days * 86_400_000);
-let authority: Authority;
+let authority: TestAuthority;
 before(async () => {
   authority = await makeAuthority();
 });

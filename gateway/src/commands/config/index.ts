@@ -3,7 +3,7 @@ import { configSettings } from "../../settings/commands/config.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { exportFile, importFile } from "./import-export.ts";
-import { init } from "./init.ts";
+import { initConfig } from "./init.ts";
 import { type ConfigSubcommand, readDeclarative } from "./subcommand.ts";
 
 /** Prints every error of a declarative file, and warns of members that have no effect. */
@@ -25,7 +25,7 @@ const commandOf = (run: ConfigSubcommand): Command =>
   });
 
 export const configCommands = {
-  init: commandOf(init),
+  init: commandOf(initConfig),
   parse: commandOf(parse),
   import: commandOf(importFile),
   export: commandOf(exportFile),

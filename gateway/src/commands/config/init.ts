@@ -43,7 +43,7 @@ const shellWord = (file: string): string => {
   return `-- '${file.replaceAll("'", "'\\''").replaceAll(/\s/g, " ")}'`;
 };
 
-export const init: ConfigSubcommand = async ({ given, print }) => {
+export const initConfig: ConfigSubcommand = async ({ given, print }) => {
   const [file = "sluice.yml"] = given.positionals;
   await writeNew(file, example(file), 0o644);
   print(`${file} is written\n`);

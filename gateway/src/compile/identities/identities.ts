@@ -1,11 +1,11 @@
 /** Indexes of consumers and credentials for authentication. */
 import {
   BucketMap,
+  bucketDifferences,
   byId,
   type Consumer,
   type CredentialCollection,
   credentialCollections,
-  differences,
   emptySnapshot,
   entities,
   hasExpired,
@@ -74,13 +74,13 @@ export class CompiledIdentities {
       snapshot[collection] === before.snapshot[collection];
     if (previous && isSame("consumers") && credentialCollections.every(isSame)) return previous;
     const { consumers } = snapshot;
-    const consumerChanges = differences(before.snapshot.consumers, consumers);
+    const consumerChanges = bucketDifferences(before.snapshot.consumers, consumers);
     const identities = new CompiledIdentities(
       {
         snapshot: { consumers, ...perCredential((collection) => snapshot[collection]) } as Indexes["snapshot"],
         credentials: perCredential((collection) =>
           before.credentials[collection].with(
-            differences<SnapshotCredential>(before.snapshot[collection], snapshot[collection]),
+            bucketDifferences<SnapshotCredential>(before.snapshot[collection], snapshot[collection]),
           ),
         ),
         usernames: before.usernames.with(consumerChanges),
@@ -184,7 +184,7 @@ export class CompiledIdentities {
   }
 
   consumerByCustomId(customId: string): Consumer | undefined {
-    this.#customIds ??= noCustomIds.with(differences(emptySnapshot.consumers, this.#indexes.snapshot.consumers));
+    this.#customIds ??= noCustomIds.with(bucketDifferences(emptySnapshot.consumers, this.#indexes.snapshot.consumers));
     return this.#customIds.of(customId)[0];
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { type DocumentListener, differences, emptySnapshot, type SnapshotCertificate } from "@sluice/model";
-import { type Authority, makeAuthority } from "../../../../tools/programs/certificates.ts";
+import { bucketDifferences, type DocumentListener, emptySnapshot, type SnapshotCertificate } from "@sluice/model";
+import { makeAuthority, type TestAuthority } from "../../../../tools/programs/certificates.ts";
 import { certificateNamed, routeNamed } from "../testing-entities.ts";
 import { CompiledListeners } from "./compiled-listeners.ts";
 
@@ -9,7 +9,7 @@ const web: DocumentListener = { name: "web", port: 9443, public_port: 443, proto
 const api: DocumentListener = { ...web, name: "api", hostname: "api.example" };
 const listeners = new Map([web, api].map((listener) => [listener.name, listener]));
 
-let authority: Authority;
+let authority: TestAuthority;
 before(async () => {
   authority = await makeAuthority();
 });
@@ -45,9 +45,9 @@ test("a change of a route rebuilds the routers of its listeners only", () => {
   assert.ok(one && two);
   const routes = new Map([one, two].map((route) => [route.id, route]));
   const snapshot = { ...emptySnapshot, listeners };
-  const first = CompiledListeners.empty.with(snapshot, differences(new Map(), routes));
+  const first = CompiledListeners.empty.with(snapshot, bucketDifferences(new Map(), routes));
   const changed = new Map(routes).set(two.id, { ...two, paths: ["/new"] });
-  const second = first.with(snapshot, differences(routes, changed));
+  const second = first.with(snapshot, bucketDifferences(routes, changed));
   assert.equal(routerOf(second, "any.example"), routerOf(first, "any.example"));
   assert.notEqual(routerOf(second, "api.example"), routerOf(first, "api.example"));
   assert.equal(second.with(snapshot, []), second);

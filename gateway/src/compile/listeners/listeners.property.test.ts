@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DocumentListener, differences, emptySnapshot, type Snapshot, type SnapshotRoute } from "@sluice/model";
+import {
+  bucketDifferences,
+  type DocumentListener,
+  emptySnapshot,
+  type Snapshot,
+  type SnapshotRoute,
+} from "@sluice/model";
 import fc from "fast-check";
 import { naiveMatchAt } from "../router/testing-naive.ts";
 import type { RoutableRequest } from "../runtime.ts";
@@ -83,8 +89,8 @@ test("a request on a document's port gets a route of the most specific listener,
   fc.assert(
     fc.property(contents, contents, fc.array(requests, { minLength: 1, maxLength: 6 }), (one, two, all) => {
       const [before, after] = [byId(one.routes), byId(two.routes)];
-      const first = CompiledListeners.empty.with(sections(one.listeners), differences(new Map(), before));
-      const second = first.with(sections(two.listeners), differences(before, after));
+      const first = CompiledListeners.empty.with(sections(one.listeners), bucketDifferences(new Map(), before));
+      const second = first.with(sections(two.listeners), bucketDifferences(before, after));
       for (const request of all) {
         assert.equal(found(first, request), expected(one, request));
         assert.equal(found(second, request), expected(two, request));

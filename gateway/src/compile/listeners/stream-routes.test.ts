@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differences, type SnapshotRoute } from "@sluice/model";
+import { bucketDifferences, type SnapshotRoute } from "@sluice/model";
 import fc from "fast-check";
 import { routeNamed } from "../testing-entities.ts";
 import { StreamRoutes } from "./stream-routes.ts";
@@ -56,8 +56,8 @@ function naiveFind(all: readonly SnapshotRoute[], listener: { name: string; prot
 test("a connection gets the oldest route of its listener and protocol with the most specific host, also after changes", () =>
   fc.assert(
     fc.property(routes, routes, (before, after) => {
-      const first = StreamRoutes.empty.with(differences(new Map(), byId(before)));
-      const second = first.with(differences(byId(before), byId(after)));
+      const first = StreamRoutes.empty.with(bucketDifferences(new Map(), byId(before)));
+      const second = first.with(bucketDifferences(byId(before), byId(after)));
       assert.equal(second.with([]), second);
       for (const [known, all] of [
         [first, before],

@@ -4,7 +4,7 @@
  */
 
 import { compareEntries } from "./precedence.ts";
-import { type EditToken, emptyTree, insert, insertSorted, type RadixNode, remove } from "./radix.ts";
+import { type EditToken, emptyTree, insertItem, insertSorted, type RadixNode, removeItem } from "./radix.ts";
 import type { RouteEntry } from "./route-entry.ts";
 
 export interface HostTable {
@@ -27,7 +27,7 @@ export const isEmpty = ({ prefixes, patterns, pathless }: HostTable): boolean =>
 export function withEntry(table: HostTable, entry: RouteEntry, edit: EditToken): HostTable {
   if (entry.prefix !== null) {
     const change = { text: entry.prefix, item: entry, edit, compare: compareEntries };
-    return { ...table, prefixes: insert(table.prefixes, change) };
+    return { ...table, prefixes: insertItem(table.prefixes, change) };
   }
   return entry.pattern
     ? { ...table, patterns: insertSorted(table.patterns, entry, compareEntries) }
@@ -36,7 +36,7 @@ export function withEntry(table: HostTable, entry: RouteEntry, edit: EditToken):
 
 export function withoutEntry(table: HostTable, entry: RouteEntry, edit: EditToken): HostTable {
   if (entry.prefix !== null) {
-    return { ...table, prefixes: remove(table.prefixes, { text: entry.prefix, item: entry, edit }) };
+    return { ...table, prefixes: removeItem(table.prefixes, { text: entry.prefix, item: entry, edit }) };
   }
   const others = (entries: readonly RouteEntry[]) => entries.filter((other) => other !== entry);
   return entry.pattern

@@ -1,5 +1,5 @@
 /**
- * An immutable radix tree over strings: `insert` and `remove` return a new root, which shares unchanged nodes with the
+ * An immutable radix tree over strings: `insertItem` and `removeItem` return a new root, which shares unchanged nodes with the
  * previous tree. The previous tree stays as it was. Only nodes that were created with the same `EditToken` are changed
  * in place, so that building a large tree copies nothing.
  */
@@ -40,7 +40,7 @@ export interface RadixChange<Item> {
   readonly compare: Compare<Item>;
 }
 
-export function insert<Item>(root: RadixNode<Item>, change: RadixChange<Item>, from = 0): RadixNode<Item> {
+export function insertItem<Item>(root: RadixNode<Item>, change: RadixChange<Item>, from = 0): RadixNode<Item> {
   const node = own(root, change.edit);
   const { text, item, edit } = change;
   if (from === text.length) {
@@ -56,19 +56,19 @@ export function insert<Item>(root: RadixNode<Item>, change: RadixChange<Item>, f
   }
   const shared = sharedLength(child.prefix, text, from);
   if (shared === child.prefix.length) {
-    node.children.set(first, insert(child, change, from + shared));
+    node.children.set(first, insertItem(child, change, from + shared));
     return node;
   }
   const fork = nodeOf<Item>(edit, child.prefix.slice(0, shared));
   const rest = own(child, edit);
   rest.prefix = child.prefix.slice(shared);
   fork.children = new Map([[rest.prefix.charCodeAt(0), rest]]);
-  node.children.set(first, insert(fork, change, from + shared));
+  node.children.set(first, insertItem(fork, change, from + shared));
   return node;
 }
 
 /** Returns the tree without the item that was inserted with the text, and without nodes that thereby become empty. */
-export function remove<Item>(
+export function removeItem<Item>(
   root: RadixNode<Item>,
   change: Omit<RadixChange<Item>, "compare">,
   from = 0,
@@ -82,7 +82,7 @@ export function remove<Item>(
   const first = text.charCodeAt(from);
   const child = node.children?.get(first);
   if (!child || !text.startsWith(child.prefix, from)) return node;
-  const next = remove(child, change, from + child.prefix.length);
+  const next = removeItem(child, change, from + child.prefix.length);
   if (next.items.length === 0 && (next.children === null || next.children.size === 0)) node.children?.delete(first);
   else node.children?.set(first, next);
   return node;

@@ -6,7 +6,7 @@
  */
 import type { Bucket, Counter, CounterOptions, Counters, Filled, Taken, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../../outbound/connect.ts";
-import { filled, levelOf, UNITS_PER_REQUEST, unitsAt } from "../bucket-levels.ts";
+import { filledResult, levelOf, UNITS_PER_REQUEST, unitsAt } from "../bucket-levels.ts";
 import { RedisConnections } from "./redis-connections.ts";
 import { addScript, bucketKey, counterKey, fillScript, lifetime, runScript } from "./redis-scripts.ts";
 import { SyncedCounters } from "./redis-synced-counters.ts";
@@ -59,7 +59,7 @@ export class RedisCounters implements Counters {
     const values = buckets.flatMap(({ interval, burst }) => [unitsAt(now, interval), burst, interval]);
     const reply = await runScript(client, fillScript, { keys: buckets.map(bucketKey), values });
     const [admitted, ...levels] = reply as readonly number[];
-    return filled(admitted === 1, levels);
+    return filledResult(admitted === 1, levels);
   }
 
   async levels(buckets: readonly Bucket[], now: number, config: CounterOptions): Promise<readonly number[]> {

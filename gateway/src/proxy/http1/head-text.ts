@@ -1,7 +1,7 @@
 /** Heads as text to send: forwarded fields are copied from the received bytes, several consecutive lines at a time. */
 import type { HeaderEditList, HeaderName } from "@sluice/plugin-sdk";
 import type { HeaderSink } from "../headers/header-names.ts";
-import { DROP, type FieldSection, ID, nameAt, PLAIN, STRIDE, valueAt } from "./parse/fields.ts";
+import { DROP, type FieldSection, fieldNameAt, fieldValueAt, ID, PLAIN, STRIDE } from "./parse/fields.ts";
 
 /** Indexed by name id (parse/field-names.ts): 1 where fields of that name are dropped. */
 export type DropTable = Uint8Array;
@@ -24,7 +24,7 @@ export function passedLines(section: FieldSection, dropped: DropTable, edits: He
       dropped[kind & ID] === 0 &&
       (edits === null ||
         !edits.mayReplace((offsets[at + 1] ?? 0) - start) ||
-        !edits.replaces(nameAt(section, index).toLowerCase()));
+        !edits.replaces(fieldNameAt(section, index).toLowerCase()));
     if (passes && (kind & PLAIN) !== 0) {
       if (run < 0) run = start;
       runEnd = (offsets[at + 3] ?? 0) + 2;
@@ -32,7 +32,7 @@ export function passedLines(section: FieldSection, dropped: DropTable, edits: He
     }
     if (run >= 0) text += bytes.toString("latin1", run, runEnd);
     run = -1;
-    if (passes) text += `${nameAt(section, index)}: ${valueAt(section, index)}\r\n`;
+    if (passes) text += `${fieldNameAt(section, index)}: ${fieldValueAt(section, index)}\r\n`;
   }
   return run < 0 ? text : text + bytes.toString("latin1", run, runEnd);
 }

@@ -6,7 +6,7 @@ import { type HeaderStyle, hopByHop } from "../headers/header-names.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { STATUS_CODES } from "../response/reason-phrases.ts";
 import { type DropTable, HeadText, passedLines } from "./head-text.ts";
-import { known } from "./parse/field-names.ts";
+import { knownFieldIds } from "./parse/field-names.ts";
 import { headerOf, indexOf } from "./parse/fields.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
 
@@ -27,11 +27,11 @@ export interface ResponseParts {
 
 export function createResponseHeads(style: HeaderStyle) {
   const dropped: DropTable = new Uint8Array(256);
-  for (const [name, id] of Object.entries(known)) {
+  for (const [name, id] of Object.entries(knownFieldIds)) {
     if (hopByHop.has(name) || name === "via" || style.names.all.has(name)) dropped[id] = 1;
   }
   const droppedWithLength = dropped.slice();
-  droppedWithLength[known["content-length"]] = 1;
+  droppedWithLength[knownFieldIds["content-length"]] = 1;
 
   /** Shared builder: heads are written one at a time. */
   const lines = new HeadText();

@@ -20,7 +20,7 @@ import type { ListenAddress } from "../settings.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
 /** A connection that is not for HTTP. */
-export interface StreamHandler {
+export interface TlsStreamHandler {
   /** Whether TLS ends at the gateway. */
   readonly isTerminated: boolean;
   /** Takes the connection over: with the bytes of the ClientHello, or after the handshake if TLS ends at the gateway. */
@@ -48,7 +48,7 @@ export interface TlsListenerOptions {
   /** Milliseconds after which an unfinished ClientHello or handshake is aborted. */
   readonly handshakeTimeout: number;
   /** Called once for each connection; null: it is for HTTP. Default: all are. */
-  readonly stream?: (raw: Socket, serverName: string | null) => StreamHandler | null;
+  readonly stream?: (raw: Socket, serverName: string | null) => TlsStreamHandler | null;
 }
 
 export interface TlsListener {

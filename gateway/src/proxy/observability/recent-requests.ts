@@ -4,13 +4,13 @@
  * one kind of refusal does not displace the others.
  */
 import type { RecentRequest, RecentRequestFilter } from "@sluice/model";
-import { isNamed, nameOf } from "../../exchange/entity-name.ts";
+import { idAndNameOf, isNamed } from "../../exchange/entity-name.ts";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
 import {
+  boundedHost,
   exchangeRecord,
-  hostOf,
   isFailed,
   isRefused,
   pluginIdOf,
@@ -128,11 +128,11 @@ function exchangeEntry(exchange: LiveExchange, kind: RecentRequest["kind"]): Rec
     status,
     client_address: client,
     method,
-    host: hostOf(request),
+    host: boundedHost(request),
     path,
-    route: nameOf(route),
-    service: service && nameOf(service),
-    consumer: consumer && nameOf(consumer),
+    route: idAndNameOf(route),
+    service: service && idAndNameOf(service),
+    consumer: consumer && idAndNameOf(consumer),
     plugin: pluginOf(exchange),
     target: target ?? null,
     tries,
@@ -151,7 +151,7 @@ function refusalEntry(refusal: RejectedRequest): RecentRequest {
     status,
     client_address: client ?? null,
     method: method ?? null,
-    host: refusal.request && hostOf(refusal.request),
+    host: refusal.request && boundedHost(refusal.request),
     path: path ?? null,
     route: null,
     service: null,

@@ -112,7 +112,7 @@ export function streamRecord(stream: StreamRecord) {
 }
 
 /** The host, cut to a length that bounds the memory of lists. */
-export const hostOf = ({ host }: { readonly host: string }): string => cut(host, LONGEST_HOST);
+export const boundedHost = ({ host }: { readonly host: string }): string => cut(host, LONGEST_HOST);
 
 function agentOf(request: { header(name: string): string | undefined }): string | undefined {
   const agent = request.header("user-agent");

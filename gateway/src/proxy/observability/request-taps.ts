@@ -6,7 +6,7 @@ import type { RequestWatch, WatchedRequest, WatchedRequests } from "@sluice/mode
 import { isNamed } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
-import { exchangeRecord, hostOf, refusalRecord, withoutQuery } from "./request-records.ts";
+import { boundedHost, exchangeRecord, refusalRecord, withoutQuery } from "./request-records.ts";
 
 /** Milliseconds after its last read for which a watch is kept. */
 const LIFETIME = 10_000;
@@ -40,7 +40,8 @@ export class RequestTaps implements RequestObserver {
         isNamed(consumer, watch.consumer) &&
         hasStatus(status, watch.status) &&
         ended - started >= watch.min_latency;
-      if (isWatched) keep(tap, () => ({ ...exchangeRecord(exchange, withoutQuery), host: hostOf(exchange.request) }));
+      if (isWatched)
+        keep(tap, () => ({ ...exchangeRecord(exchange, withoutQuery), host: boundedHost(exchange.request) }));
     }
   }
 
@@ -50,7 +51,10 @@ export class RequestTaps implements RequestObserver {
       const { route, service, consumer, status, min_latency } = tap.watch;
       const isUnnamed = route === null && service === null && consumer === null;
       if (isUnnamed && hasStatus(refusal.status, status) && refusal.duration >= min_latency)
-        keep(tap, () => ({ ...refusalRecord(refusal), host: refusal.request ? hostOf(refusal.request) : undefined }));
+        keep(tap, () => ({
+          ...refusalRecord(refusal),
+          host: refusal.request ? boundedHost(refusal.request) : undefined,
+        }));
     }
   }
 

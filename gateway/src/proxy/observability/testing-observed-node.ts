@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
-import { send } from "../../../../test/conformance/engine/client.ts";
+import { sendRequest } from "../../../../test/conformance/engine/client.ts";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { type Gateway, startGateway } from "../../node/start-gateway.ts";
 import { gatewaySettings } from "../../settings/commands/gateway.ts";
@@ -14,7 +14,7 @@ export interface ObservedNode {
   readonly gateway: Gateway;
   /** A temporary folder of the node, removed after the test. */
   readonly folder: string;
-  readonly send: (sent: Parameters<typeof send>[1]) => ReturnType<typeof send>;
+  readonly send: (sent: Parameters<typeof sendRequest>[1]) => ReturnType<typeof sendRequest>;
   /** Stops the node. */
   readonly close: () => Promise<void>;
 }
@@ -48,5 +48,5 @@ export async function startObservedNode(
     await close();
     folder.remove();
   });
-  return { gateway, folder: folder.path, send: (sent) => send(gateway.proxy.port, sent), close };
+  return { gateway, folder: folder.path, send: (sent) => sendRequest(gateway.proxy.port, sent), close };
 }

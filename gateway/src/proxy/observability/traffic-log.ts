@@ -5,7 +5,7 @@
  */
 import type { EntityName, LastUses, OperationTraffic, Traffic, TrafficCounts, UsedCollection } from "@sluice/model";
 import type { OperationRecorder, RecordedOperation } from "@sluice/plugin-sdk";
-import { type NamedEntity, nameOf } from "../../exchange/entity-name.ts";
+import { idAndNameOf, type NamedEntity } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { LatencyHistogram } from "./latency-histogram.ts";
 import { sumCounts } from "./merge-traffic.ts";
@@ -138,7 +138,7 @@ export class TrafficLog implements RequestObserver, OperationRecorder {
     let counts = operations.get(id);
     if (counts === undefined) {
       if (operations.size >= MAX_COUNTED) return;
-      counts = new OperationCounts({ id, name }, service && nameOf(service), type);
+      counts = new OperationCounts({ id, name }, service && idAndNameOf(service), type);
       operations.set(id, counts);
     }
     counts.add(status, source === "gateway" && status >= FIRST_CLIENT_ERROR, ended - started);
@@ -170,7 +170,7 @@ export class TrafficLog implements RequestObserver, OperationRecorder {
   #beginCounting(collection: "routes" | "consumers", entity: NamedEntity, service: NamedEntity | null = null): Counts {
     const { [collection]: counted, others } = this.#current;
     const isCounted = counted.size < MAX_COUNTED;
-    const counts = isCounted ? new Counts(nameOf(entity), service && nameOf(service)) : others[collection];
+    const counts = isCounted ? new Counts(idAndNameOf(entity), service && idAndNameOf(service)) : others[collection];
     counted.set(entity.id, counts);
     this.#use(collection, entity.id);
     return counts;

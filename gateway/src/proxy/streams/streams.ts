@@ -8,7 +8,7 @@ import type { Connect } from "../../outbound/connect.ts";
 import { peerAddressOf } from "../client/open-connection.ts";
 import type { ProxyLog } from "../engine.ts";
 import type { ClientMemory } from "../listener/client-memory.ts";
-import type { StreamHandler } from "../listener/tls-listener.ts";
+import type { TlsStreamHandler } from "../listener/tls-listener.ts";
 import { LogLimiter } from "../observability/log-limiter.ts";
 import type { RequestObserver } from "../observability/observer.ts";
 import { TlsSessionCache } from "../upstream/dial.ts";
@@ -52,7 +52,7 @@ export class Streams {
   }
 
   /** Decides about a new connection on a port of the document; null: it is for HTTP. */
-  handlerFor(arrival: StreamArrival): StreamHandler | null {
+  handlerFor(arrival: StreamArrival): TlsStreamHandler | null {
     const runtime = this.#options.runtime();
     const stream = runtime.listeners.streamAt(arrival.port, arrival.serverName);
     if (stream === null) return null;

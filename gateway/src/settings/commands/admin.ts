@@ -3,7 +3,7 @@ import { DEFAULT_CLASS, defineSettings, logFormat, type SettingsOf } from "@slui
 import { accessSettings } from "../access.ts";
 import { databaseSettings } from "../database.ts";
 import { fileSettings } from "../file.ts";
-import { plugins } from "../plugins.ts";
+import { pluginSettings } from "../plugins.ts";
 import { revisionSettings } from "../revisions.ts";
 import { allowedUpstreams, compat, logLevel } from "./gateway.ts";
 
@@ -89,7 +89,7 @@ export const adminSettings = defineSettings({
       "Whether the admin listener serves the web console at /console. `read-only`: the console offers no changes, " +
       "but the admin API still accepts changes from every caller that may make them.",
   },
-  plugins,
+  plugins: pluginSettings,
   allowedUpstreams,
   compat,
   logLevel,

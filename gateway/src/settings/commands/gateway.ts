@@ -3,7 +3,7 @@ import { defineSettings, logFormat, type SettingsOf } from "@sluice/model/servin
 import { databaseSettings } from "../database.ts";
 import { fileSettings } from "../file.ts";
 import { observerSettings } from "../observers.ts";
-import { plugins } from "../plugins.ts";
+import { pluginSettings } from "../plugins.ts";
 
 export const logLevel = {
   variable: "SLUICE_LOG_LEVEL",
@@ -296,7 +296,7 @@ export const gatewaySettings = defineSettings({
       "one that is not a trusted proxy is used, without its port. If an entry is not an address, the proxy that " +
       "sent it counts as the client.",
   },
-  plugins,
+  plugins: pluginSettings,
   vaultVariables: {
     variable: "SLUICE_VAULT_ENV",
     kind: "list",

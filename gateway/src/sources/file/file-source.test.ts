@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { changeBetween, loadText, readSettings, type Snapshot } from "@sluice/model";
 import { pino } from "pino";
-import { send } from "../../../../test/conformance/engine/client.ts";
+import { sendRequest } from "../../../../test/conformance/engine/client.ts";
 import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
 import { startGateway } from "../../node/start-gateway.ts";
 import { gatewaySettings } from "../../settings/commands/gateway.ts";
@@ -182,7 +182,7 @@ test("a node answers requests while a large file is read again", async (context)
     await node.close();
     folder.remove();
   });
-  const status = async (path: string) => (await send(node.proxy.port, { path })).status;
+  const status = async (path: string) => (await sendRequest(node.proxy.port, { path })).status;
   assert.notEqual(await status("/last"), 404);
   assert.equal(await status("/moved"), 404);
   writeFileSync(file, manyRoutes(1500, "/moved"));

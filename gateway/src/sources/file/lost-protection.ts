@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import {
+  bucketDifferences,
   collections,
-  differences,
   mayProtect,
   type Snapshot,
   type SnapshotPlugin,
@@ -17,10 +17,10 @@ export function describeLostProtection(before: Snapshot, now: Snapshot): string 
   if (collections.every((name) => before[name] === now[name])) return null;
   const left = lostMembership(before, now);
   if (left) return left;
-  const affected = differences<SnapshotPlugin>(before.plugins, now.plugins).flatMap(({ before: was, after }) =>
+  const affected = bucketDifferences<SnapshotPlugin>(before.plugins, now.plugins).flatMap(({ before: was, after }) =>
     was && protects(was) && !(after && replaces(after, was)) ? routesOf(was, before).toArray() : [],
   );
-  const routes = differences<SnapshotRoute>(before.routes, now.routes).flatMap(({ before: was }) => was ?? []);
+  const routes = bucketDifferences<SnapshotRoute>(before.routes, now.routes).flatMap(({ before: was }) => was ?? []);
   if (routes.length === 0 && affected.length === 0) return null;
   const [protecting, protectingNow] = [before, now].map(protectionOf) as [Protection, Protection];
   const isLost = (plugin: SnapshotPlugin, route: SnapshotRoute): boolean => {
@@ -54,7 +54,7 @@ export function describeLostProtection(before: Snapshot, now: Snapshot): string 
 
 /** Describes a protecting plugin that a consumer loses by leaving a group. Null: none. Removed consumers lose none. */
 function lostMembership(before: Snapshot, now: Snapshot): string | null {
-  const changed = differences(before.consumer_group_consumers, now.consumer_group_consumers);
+  const changed = bucketDifferences(before.consumer_group_consumers, now.consumer_group_consumers);
   const left = changed.flatMap(({ before: was, after }) => (was && !after ? was : []));
   if (left.length === 0) return null;
   const plugins = [...before.plugins.values().filter(protects)];

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, send } from "../../../../test/conformance/engine/client.ts";
+import { dial, sendRequest } from "../../../../test/conformance/engine/client.ts";
 import { waitFor } from "../../../../tools/process/index.ts";
-import { sharedTestPool, snapshotOf, startUpstream } from "./testing-worker-pool.ts";
+import { sharedTestPool, snapshotOfDocument, startUpstreamUrl } from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
 const many = <Value>(count: number, make: (index: number) => Value) =>
@@ -39,7 +39,7 @@ async function serveHeldRequests(
   const service = { name: "up", url: `http://127.0.0.1:${upstreamPort}`, retries: 0 };
   const limiting = { name: "concurrency-limiting", config };
   const routes = [{ name: "r", paths: ["/"] }];
-  await pool.serve(snapshotOf({ services: [{ ...service, routes, plugins: [limiting, ...plugins] }] }));
+  await pool.serve(snapshotOfDocument({ services: [{ ...service, routes, plugins: [limiting, ...plugins] }] }));
   const { port } = pool.address;
   return {
     pool,
@@ -56,7 +56,7 @@ async function serveHeldRequests(
       return received.shift() as (typeof received)[number];
     },
     /** The status of a request that the upstream answers at once. */
-    probe: async () => (await send(port, { path: "/probe" })).status,
+    probe: async () => (await sendRequest(port, { path: "/probe" })).status,
   };
 }
 
@@ -134,7 +134,7 @@ describe("with two workers", () => {
 
   it("requests in progress are limited over all workers: of many clients exactly as many as the limit reach the upstream", async (context) => {
     const held = await serveHeldRequests(context, pool(), { limit: 7 });
-    const answers = many(60, () => send(held.port, { path: "/held" }));
+    const answers = many(60, () => sendRequest(held.port, { path: "/held" }));
     let refused = 0;
     for (const answer of answers) void answer.then(({ status }) => status === 503 && refused++);
     // All 60 requests: those that are not refused wait for the upstream.
@@ -157,9 +157,9 @@ describe("with two workers", () => {
   it("a request is in progress until its response has ended, and an idle connection is not", async (context) => {
     const held = await serveHeldRequests(context, pool(), { limit: 1 });
     await dial(context, held.port);
-    const first = send(held.port, { path: "/first" });
+    const first = sendRequest(held.port, { path: "/first" });
     const { response } = await held.next();
-    const second = await send(held.port, { path: "/second" });
+    const second = await sendRequest(held.port, { path: "/second" });
     assert.equal(second.status, 503);
     assert.match(second.body, /"message":"Too many requests in progress"/);
     response.write("a");
@@ -187,13 +187,13 @@ describe("with two workers", () => {
 
   it("a bucket of rate-limiting admits, over all workers and all routes with the same scope_name, exactly its burst at once", async (context) => {
     const workers = pool();
-    const url = await startUpstream(context, (_request, response) => response.end("ok"));
+    const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
     const config = { year: 1, algorithm: "bucket", burst: { year: 149 }, limit_by: "ip", error_code: 503 };
     const plugins = [{ name: "rate-limiting", config: { ...config, scope_name: "shop" } }];
     const routes = ["/a", "/b"].map((path) => ({ name: path.slice(1), paths: [path], plugins }));
-    await workers.serve(snapshotOf({ services: [{ name: "up", url, routes }] }));
+    await workers.serve(snapshotOfDocument({ services: [{ name: "up", url, routes }] }));
     const answers = await Promise.all(
-      many(400, (at) => send(workers.address.port, { path: at % 2 === 0 ? "/a" : "/b" })),
+      many(400, (at) => sendRequest(workers.address.port, { path: at % 2 === 0 ? "/a" : "/b" })),
     );
     const admitted = answers.filter(({ status }) => status === 200);
     assert.equal(admitted.length, 150);

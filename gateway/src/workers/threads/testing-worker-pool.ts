@@ -11,7 +11,7 @@ import { defaultProxySettings, type ProxySettings } from "../../proxy/settings.t
 import { startWorkerPool, type WorkerPool } from "./worker-pool.ts";
 
 /** The snapshot of a declarative document. */
-export function snapshotOf(document: object, previous: Snapshot = emptySnapshot): Snapshot {
+export function snapshotOfDocument(document: object, previous: Snapshot = emptySnapshot): Snapshot {
   const loaded = loadText(JSON.stringify({ _format_version: "3.0", ...document }), { previous });
   if (loaded.violations) throw new Error(JSON.stringify(loaded.violations));
   return loaded.value.snapshot;
@@ -85,7 +85,7 @@ export function sharedTestPool(): () => WorkerPool {
 }
 
 /** Starts an upstream on a free port, until the test ends. Returns its URL. */
-export async function startUpstream(context: TestContext, listener: RequestListener): Promise<string> {
+export async function startUpstreamUrl(context: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   context.after(() => {

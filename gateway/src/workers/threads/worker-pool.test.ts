@@ -6,16 +6,22 @@ import { dirname, join } from "node:path";
 import { describe, it, test } from "node:test";
 import { adoptChange, emptySnapshot } from "@sluice/model";
 import type { Counter } from "@sluice/plugin-sdk";
-import { dial, send } from "../../../../test/conformance/engine/client.ts";
+import { dial, sendRequest } from "../../../../test/conformance/engine/client.ts";
 import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
-import { blockOneThread, sharedTestPool, snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
+import {
+  blockOneThread,
+  sharedTestPool,
+  snapshotOfDocument,
+  startTestPool,
+  startUpstreamUrl,
+} from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
 const many = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, at) => make(at));
 
 const routed = (url: string, more: object = {}) =>
-  snapshotOf({ services: [{ name: "up", url, routes: [{ name: "r", paths: ["/"] }], ...more }] });
+  snapshotOfDocument({ services: [{ name: "up", url, routes: [{ name: "r", paths: ["/"] }], ...more }] });
 
 /**
  * Clients with one connection each, which stays open. `ask` sends one request per client, and resolves to the statuses
@@ -50,10 +56,10 @@ describe("a pool that several documents reach one after the other", () => {
 
   it("a rate limit applies to the whole node, whichever worker serves a request", async (context) => {
     const pool = shared();
-    const url = await startUpstream(context, (_request, response) => response.end("ok"));
+    const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
     const config = { day: 150, year: 10_000 };
     await pool.serve(routed(url, { plugins: [{ name: "rate-limiting", config }] }));
-    const answers = await Promise.all(many(400, () => send(pool.address.port)));
+    const answers = await Promise.all(many(400, () => sendRequest(pool.address.port)));
     const admitted = answers.filter(({ status }) => status === 200);
     assert.equal(admitted.length, 150);
     assert.equal(new Set(admitted.map(({ headers }) => headers["x-ratelimit-remaining-day"])).size, 150);
@@ -63,7 +69,7 @@ describe("a pool that several documents reach one after the other", () => {
   it("`serve` resolves only once the slowest worker serves the document", async (context) => {
     const pool = shared();
     const [one, two] = await Promise.all(
-      ["one", "two"].map((text) => startUpstream(context, (_request, response) => response.end(text))),
+      ["one", "two"].map((text) => startUpstreamUrl(context, (_request, response) => response.end(text))),
     );
     await pool.serve(routed(one ?? ""));
     let isOver = false;
@@ -74,13 +80,13 @@ describe("a pool that several documents reach one after the other", () => {
     await pool.serve(routed(two ?? ""));
     assert.equal(isOver, true);
     await over;
-    const bodies = await Promise.all(many(32, async () => (await send(pool.address.port)).body));
+    const bodies = await Promise.all(many(32, async () => (await sendRequest(pool.address.port)).body));
     assert.deepEqual(new Set(bodies), new Set(["two"]));
   });
 
   it("a document that the workers cannot serve is rejected, and all workers keep the previous document", async (context) => {
     const pool = shared();
-    const url = await startUpstream(context, (_request, response) => response.end("ok"));
+    const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
     const good = routed(url);
     await pool.serve(good);
     // Only a bug in Sluice can lead to such a snapshot.
@@ -88,17 +94,17 @@ describe("a pool that several documents reach one after the other", () => {
     const bad = adoptChange(good, { put: { routes: [{ ...route, paths: [5] }] }, remove: {} }, "00");
     await assert.rejects(pool.serve(bad), /startsWith is not a function/);
     assert.deepEqual(
-      new Set((await Promise.all(many(16, () => send(pool.address.port)))).map(({ body }) => body)),
+      new Set((await Promise.all(many(16, () => sendRequest(pool.address.port)))).map(({ body }) => body)),
       new Set(["ok"]),
     );
     await pool.serve(emptySnapshot);
-    assert.equal((await send(pool.address.port)).status, 404);
+    assert.equal((await sendRequest(pool.address.port)).status, 404);
   });
 });
 
 test("several workers answer on one port, and their counts are added up", async (context) => {
   const { pool } = await startTestPool(context, { count: 3 });
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
   const plugins = [{ name: "prometheus", config: { status_code_metrics: true } }];
   await pool.serve(routed(url, { plugins }));
   const clients = clientsOf(pool, 64);
@@ -118,7 +124,7 @@ test("several workers answer on one port, and their counts are added up", async 
 
 test("a worker that dies is replaced; its requests still count in rate limits and sums, and clients of other workers lose nothing", async (context) => {
   const { pool, log } = await startTestPool(context);
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
   const config = { year: 1000 };
   const counting = { name: "prometheus", config: { status_code_metrics: true } };
   await pool.serve(routed(url, { plugins: [{ name: "rate-limiting", config }, counting] }));
@@ -138,7 +144,7 @@ test("a worker that dies is replaced; its requests still count in rate limits an
     what: "the replacement thread",
   });
   await pool.threads().at(-1)?.started;
-  const { headers } = await send(pool.address.port);
+  const { headers } = await sendRequest(pool.address.port);
   assert.ok(Number(headers["x-ratelimit-remaining-year"]) <= 1000 - 32 - 32 - kept, "the counters belong to the node");
   const late = clientsOf(pool, 32);
   assert.deepEqual(new Set(await late.ask()), new Set([200]));
@@ -166,7 +172,7 @@ test("a worker that dies repeatedly is restarted after growing delays, and the n
   assert.equal(pool.unavailableReason(), null);
   const pauses = log.map((line) => (line as unknown as { pause: number }).pause);
   assert.deepEqual(pauses, [0, 0, 100, 100, 200, 200]);
-  assert.equal((await send(pool.address.port)).status, 404);
+  assert.equal((await sendRequest(pool.address.port)).status, 404);
 });
 
 test("the restart of a worker is repeated until it succeeds", async (context) => {
@@ -229,7 +235,7 @@ for (const [what, prepare] of [
     await Promise.all(pool.threads().map(({ started }) => started));
     const { workers } = await pool.report();
     assert.deepEqual(workers, { configured: 1, running: 1 });
-    assert.equal((await send(pool.address.port)).status, 404);
+    assert.equal((await sendRequest(pool.address.port)).status, 404);
   });
 
 test("no reload starts workers once the pool is being closed, because they would keep the process alive", async (context) => {
@@ -242,7 +248,7 @@ test("no reload starts workers once the pool is being closed, because they would
 
 test("a document is not delayed by a worker that dies instead of serving it, and the worker's successor starts with this document", async (context) => {
   const { pool } = await startTestPool(context);
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
   await blockOneThread(context, 60_000);
   const served = pool.serve(routed(url));
   for (const thread of pool.threads()) await thread.terminate();
@@ -250,7 +256,7 @@ test("a document is not delayed by a worker that dies instead of serving it, and
   await waitFor(() => pool.threads().length === 2, { what: "both threads to be replaced" });
   await Promise.all(pool.threads().map(({ started }) => started));
   assert.deepEqual(
-    new Set((await Promise.all(many(16, () => send(pool.address.port)))).map(({ body }) => body)),
+    new Set((await Promise.all(many(16, () => sendRequest(pool.address.port)))).map(({ body }) => body)),
     new Set(["ok"]),
   );
 });
@@ -269,30 +275,30 @@ test("with policy cluster every worker uses the counters of the control thread, 
       close: async () => undefined,
     },
   });
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
   const local = routed(url, { plugins: [{ name: "rate-limiting", config: { year: 5, fault_tolerant: false } }] });
   const [plugin] = local.plugins.values();
   assert.ok(plugin);
   // This policy is not allowed in a file.
   const cluster = { ...plugin, config: { ...plugin.config, policy: "cluster" } };
   await pool.serve(adoptChange(local, { put: { plugins: [cluster] }, remove: {} }, "00"));
-  const statuses = (await Promise.all(many(12, () => send(pool.address.port)))).map(({ status }) => status);
+  const statuses = (await Promise.all(many(12, () => sendRequest(pool.address.port)))).map(({ status }) => status);
   assert.deepEqual(statuses.toSorted(), [...many(5, () => 200), ...many(7, () => 429)]);
   isBroken = true;
-  assert.equal((await send(pool.address.port)).status, 500);
+  assert.equal((await sendRequest(pool.address.port)).status, 500);
 });
 
 test("a health result of one worker applies to all workers, and so does a health state that is set manually", async (context) => {
   const { pool } = await startTestPool(context);
   let tried = 0;
-  const broken = await startUpstream(context, (_request, response) => {
+  const broken = await startUpstreamUrl(context, (_request, response) => {
     tried += 1;
     response.writeHead(500).end();
   });
-  const fine = await startUpstream(context, (_request, response) => response.end("ok"));
+  const fine = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
   const [bad = "", good = ""] = [broken, fine].map((url) => new URL(url).host);
   const healthchecks = { passive: { unhealthy: { http_failures: 4 } } };
-  const snapshot = snapshotOf({
+  const snapshot = snapshotOfDocument({
     services: [{ name: "up", url: "http://pool", routes: [{ name: "r", paths: ["/"] }] }],
     upstreams: [{ name: "pool", healthchecks, targets: [{ target: bad }, { target: good }] }],
   });
@@ -301,7 +307,7 @@ test("a health result of one worker applies to all workers, and so does a health
   assert.ok(balancer);
   for (let round = 0; tried < 4; round++) {
     assert.ok(round < 200, `only ${tried} of 4`);
-    await send(pool.address.port);
+    await sendRequest(pool.address.port);
   }
   const stateOf = (address: string) => balancer.entries.find(({ member }) => member.address === address)?.member;
   await waitFor(() => stateOf(bad)?.health.healthy === false, {
@@ -310,22 +316,22 @@ test("a health result of one worker applies to all workers, and so does a health
   assert.equal(tried, 4, "the health signals of all workers are counted together");
   // The control thread sends the health change before it requests the report, so each worker then has the change.
   await pool.report();
-  await Promise.all(many(32, () => send(pool.address.port)));
+  await Promise.all(many(32, () => sendRequest(pool.address.port)));
   assert.equal(tried, 4);
   assert.ok(balancer.setHealth(stateOf(good)?.id ?? "", null, false));
   await pool.report();
-  const refused = await Promise.all(many(16, () => send(pool.address.port)));
+  const refused = await Promise.all(many(16, () => sendRequest(pool.address.port)));
   assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
   // The successor of a terminated thread starts with the present health states.
   await pool.threads()[0]?.terminate();
   await waitFor(() => pool.threads().length === 2, { what: "the replacement thread" });
   await Promise.all(pool.threads().map(({ started }) => started));
-  const still = await Promise.all(many(16, () => send(pool.address.port)));
+  const still = await Promise.all(many(16, () => sendRequest(pool.address.port)));
   assert.deepEqual(new Set(still.map(({ status }) => status)), new Set([503]));
 });
 
 test("an address in use is refused before any worker starts", async (context) => {
-  const url = new URL(await startUpstream(context, () => {}));
+  const url = new URL(await startUpstreamUrl(context, () => {}));
   const { startWorkerPool } = await import("./worker-pool.ts");
   const plan = { engine: "http1", listen: { host: "127.0.0.1", port: Number(url.port) }, listenTls: null } as const;
   await assert.rejects(startWorkerPool(2, { plan } as never), { code: "EADDRINUSE", port: Number(url.port) });
@@ -358,13 +364,13 @@ for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
     const again = await open();
     for (const socket of again) socket.destroy();
     await waitFor(async () => (await pool.report()).connections.active === 0, { what: "all connections to be closed" });
-    assert.equal((await send(pool.address.port)).status, 404);
+    assert.equal((await sendRequest(pool.address.port)).status, 404);
   });
 }
 
 test("a worker that is stuck is replaced; a worker that is only busy is not replaced", async (context) => {
   const { pool, log } = await startTestPool(context, { workerTimeout: 1000 });
-  const url = await startUpstream(context, (_request, response) => response.end("ok"));
+  const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
   await pool.serve(routed(url));
   const before = new Set(pool.threads());
   await (await blockOneThread(context, 500)).over;
@@ -374,7 +380,7 @@ test("a worker that is stuck is replaced; a worker that is only busy is not repl
     what: "a replacement for the stuck thread",
   });
   await Promise.all(pool.threads().map(({ started }) => started));
-  const bodies = await Promise.all(many(32, async () => (await send(pool.address.port)).body));
+  const bodies = await Promise.all(many(32, async () => (await sendRequest(pool.address.port)).body));
   assert.deepEqual(new Set(bodies), new Set(["ok"]));
   const [line, ...others] = log as unknown as readonly { readonly msg: string; readonly err: { message: string } }[];
   assert.equal(line?.msg, "a worker has ended and is started again");

@@ -7,7 +7,7 @@
 import { changeBetween, emptySnapshot, NODE, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../../balance/balancer.ts";
-import { healthy } from "../../balance/health.ts";
+import { HEALTHY } from "../../balance/health.ts";
 import { Balancers } from "../../compile/balancers.ts";
 import type { MetricsPart } from "../../metrics/slices.ts";
 import { mergeRefused } from "../../outbound/refused-destinations.ts";
@@ -372,7 +372,7 @@ class ThreadPool implements WorkerPool {
       .values()
       .flatMap(({ upstream, entries }) =>
         entries
-          .filter(({ member }) => member.health !== healthy)
+          .filter(({ member }) => member.health !== HEALTHY)
           .map(({ member }) => ({
             upstreamId: upstream.id,
             targetId: member.id,

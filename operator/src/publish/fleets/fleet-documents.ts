@@ -4,10 +4,10 @@
  */
 import {
   adoptChange,
+  bucketDifferences,
   type Change,
   type Collection,
   type DocumentListener,
-  differences,
   type EndpointSection,
   emptySnapshot,
   endpointSections,
@@ -59,7 +59,7 @@ function createSplit() {
           if (!includesFleet(after, fleet)) draftOf(fleet).remove(section, key);
       }
     for (const section of sections)
-      for (const { key } of differences<object>(previous[section], snapshot[section])) {
+      for (const { key } of bucketDifferences<object>(previous[section], snapshot[section])) {
         const owners = placement.fleetsOf(endpointSections[section], key);
         for (const fleet of namedFleets(owners, fleets)) draftOf(fleet).putAddresses(section, { key, snapshot });
       }

@@ -17,10 +17,10 @@
  */
 import { Relation } from "@sluice/crds";
 import {
+  bucketDifferences,
   type Collection,
   collections,
   type Difference,
-  differences,
   SHARED_FLEET,
   type Snapshot,
   type SnapshotPlugin,
@@ -84,7 +84,7 @@ export function createPlacement() {
 
   /** Places the changed entries of the next snapshot, and those whose fleets change with them. */
   function update(previous: Snapshot, next: Snapshot): Moves {
-    const changed = (section: PlacedSection) => differences<object>(previous[section], next[section]);
+    const changed = (section: PlacedSection) => bucketDifferences<object>(previous[section], next[section]);
     const dirty = new Map(collections.map((collection) => [collection, new Set<string>()]));
     const dirtyIn = (collection: Collection): Set<string> => dirty.get(collection) as Set<string>;
     const moves = new Map<PlacedSection, Map<string, Fleets>>();
@@ -119,8 +119,8 @@ export function createPlacement() {
         collection,
         changed(collection).map(({ key }) => key),
       );
-    recordNames(serviceIds, differences<Named>(previous.services, next.services));
-    recordNames(upstreamIds, differences<Named>(previous.upstreams, next.upstreams));
+    recordNames(serviceIds, bucketDifferences<Named>(previous.services, next.services));
+    recordNames(upstreamIds, bucketDifferences<Named>(previous.upstreams, next.upstreams));
 
     for (const { key } of changed("listeners")) {
       const listener = next.listeners.get(key);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kind, Resource } from "@sluice/crds";
-import { granting, secret, testClusterState } from "../testing-cluster-state.ts";
+import { granting, secretWithKey, testClusterState } from "../testing-cluster-state.ts";
 import type { Translation } from "../translation.ts";
 import { createTranslate } from "../translator.ts";
 
@@ -92,7 +92,7 @@ const cases: readonly Case[] = [
 function scene({ kind, older, younger }: Pick<Case, "kind" | "older" | "younger">) {
   const { clusterState, put, remove } = testClusterState();
   put("Service", "up", { spec: { url: "http://up.test" } });
-  for (const namespace of ["default", "team"]) put("Secret", `${namespace}/key`, secret("the same key"));
+  for (const namespace of ["default", "team"]) put("Secret", `${namespace}/key`, secretWithKey("the same key"));
   for (let index = 0; index < 20; index++) put("Route", `other-${index}`, { spec: { paths: [`/other-${index}`] } });
   put(kind, older[0], { spec: older[1] });
   const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
@@ -153,7 +153,7 @@ test("of resources that were created in the same second, the first by namespace 
 test("a grant for keys of another namespace makes equal keys conflict", () => {
   const { clusterState, put, remove } = testClusterState();
   for (const namespace of ["one", "two"]) {
-    put("Secret", `${namespace}/key`, secret("the same key"));
+    put("Secret", `${namespace}/key`, secretWithKey("the same key"));
     put("Consumer", `${namespace}/own`, { spec: { username: namespace, ...key } });
   }
   const translate = createTranslate({ homeNamespace: "default", class: "sluice" });

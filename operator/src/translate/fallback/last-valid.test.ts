@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { createLastValidVersions, type LastValidVersions } from "../../saved-state/last-valid-versions.ts";
-import { secret, testClusterState } from "../testing-cluster-state.ts";
+import { secretWithKey, testClusterState } from "../testing-cluster-state.ts";
 import { createTranslate } from "../translator.ts";
 
 function scene(lastValid: LastValidVersions = createLastValidVersions()) {
@@ -107,7 +107,7 @@ test("another resource with the same name does not inherit the last valid versio
 
 test("the last valid version of a route does not bring back a deleted Service", () => {
   const { put, remove, translated } = scene();
-  put("Secret", "key", secret("a key"));
+  put("Secret", "key", secretWithKey("a key"));
   translated();
   put("Route", "users", route(["no-slash"]));
   remove("Service", "users");

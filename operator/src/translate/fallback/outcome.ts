@@ -18,7 +18,7 @@ export interface ServingState {
 }
 
 /** What is served of a resource with problems. Undefined: its last valid version, which the problem messages report. */
-export function outcomeOf(
+export function servedOutcome(
   { cached: { owner, entities } }: { readonly cached: ResourceTranslation },
   fate: ServingState,
 ): string | undefined {

@@ -1,11 +1,11 @@
 /** POST /batch: many writes, all or none. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const batch = (...writes: readonly object[]) => ({ json: { writes } });
 const put = (path: string, body: object) => ({ method: "PUT", path, body });
 
-export const batches: Table = {
+export const batchesTable: AdminTable = {
   of: "a batch",
   rows: [
     {

@@ -1,12 +1,12 @@
 /** Request bodies, and the errors for bodies that are refused. */
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const type = (value: string): readonly [string, string] => ["Content-Type", value];
 const unparsable = { message: "Cannot parse JSON body" };
 const unsupported = { message: "Unsupported media type" };
 const MiB = 1024 * 1024;
 
-export const bodies: Table = {
+export const bodiesTable: AdminTable = {
   of: "a body",
   rows: [
     {

@@ -2,7 +2,7 @@
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
-import type { Row, Table } from "../row.ts";
+import type { AdminRow, AdminTable } from "../row.ts";
 
 const [one, two] = ["55555555-5555-4555-8555-555555555555", "66666666-6666-4666-8666-666666666666"];
 const digest = "68bb00fca9ed8615b9263865620c69eabe0dff29a3741961b3f633cbca9e0080";
@@ -21,7 +21,7 @@ const faults: readonly (readonly [does: string, json: object, message: string])[
   ["that is expired", { cert: expired.certificate }, 'certificate expired, "Not After" time is in the past'],
 ];
 
-const refused = (ask: string): readonly Row[] =>
+const refused = (ask: string): readonly AdminRow[] =>
   faults
     .filter(([, json]) => !(ask.startsWith("PATCH") && Object.keys(json).length === 0))
     .map(([does, json, message]) => ({
@@ -38,7 +38,7 @@ const referenced = (by: string, id: string) => ({
   message: `ca certificate ${one} is still referenced by ${by} (id = ${id})`,
 });
 
-export const caCertificates: Table = {
+export const caCertificateTable: AdminTable = {
   of: "a CA certificate",
   rows: [
     { does: "does not exist at first", ask: "GET /ca_certificates", status: 200, body: { data: [], next: null } },

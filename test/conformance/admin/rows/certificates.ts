@@ -1,12 +1,12 @@
 /** Certificates with their server names. */
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const free = "55555555-5555-4555-8555-555555555555";
 const sniNotFound = { message: "SNI not found" };
 
-export const certificates: Table = {
+export const certificatesTable: AdminTable = {
   of: "a certificate",
   rows: [
     {

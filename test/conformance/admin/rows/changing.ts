@@ -1,8 +1,8 @@
 /** PATCH: members that the body leaves out are unchanged. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
-export const changing: Table = {
+export const changingTable: AdminTable = {
   of: "a PATCH",
   rows: [
     {

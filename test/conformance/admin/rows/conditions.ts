@@ -1,12 +1,12 @@
 /** ETag, If-Match and If-None-Match. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const match = (value: string) => [["If-Match", value]] as const;
 const noneMatch = (value: string) => [["If-None-Match", value]] as const;
 const first = { header: "etag", as: "first" };
 
-export const conditions: Table = {
+export const conditionsTable: AdminTable = {
   of: "a condition",
   rows: [
     {

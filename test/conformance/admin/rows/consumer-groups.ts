@@ -1,13 +1,13 @@
 /** Consumer groups, their consumers and their plugins. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
-import type { Row, Table } from "../row.ts";
+import type { AdminRow, AdminTable } from "../row.ts";
 
 const gold = { id: deriveId("consumer_groups", "gold") };
 const silver = { id: deriveId("consumer_groups", "silver") };
 const base = { id: ids.consumer };
 
-const definition: readonly Row[] = [
+const definition: readonly AdminRow[] = [
   {
     does: "is created with a name",
     ask: "POST /consumer_groups",
@@ -59,7 +59,7 @@ const definition: readonly Row[] = [
   { does: "is not found by an unknown name", ask: "GET /consumer_groups/bronze", status: 404 },
 ];
 
-const members: readonly Row[] = [
+const members: readonly AdminRow[] = [
   {
     does: "gets a consumer",
     ask: "POST /consumer_groups/gold/consumers",
@@ -157,7 +157,7 @@ const members: readonly Row[] = [
 
 const limits = { minute: 5, policy: "redis", redis: { host: "redis.example" } };
 
-const plugins: readonly Row[] = [
+const plugins: readonly AdminRow[] = [
   {
     does: "gets a plugin",
     ask: "POST /consumer_groups/platinum/plugins",
@@ -253,4 +253,7 @@ const plugins: readonly Row[] = [
   },
 ];
 
-export const groupsWithPlugins: Table = { of: "a consumer group", rows: [...definition, ...members, ...plugins] };
+export const groupsWithPluginsTable: AdminTable = {
+  of: "a consumer group",
+  rows: [...definition, ...members, ...plugins],
+};

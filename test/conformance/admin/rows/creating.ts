@@ -1,11 +1,11 @@
 /** Writes that succeed: POST with JSON and form bodies in the spellings that Kong accepts, and DELETE. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const json201 = { "content-type": "application/json; charset=utf-8", etag: /^"[0-9a-f]{16}"$/ };
 
-export const creating: Table = {
+export const creatingTable: AdminTable = {
   of: "a successful write",
   rows: [
     {

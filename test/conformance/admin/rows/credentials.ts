@@ -1,7 +1,7 @@
 /** Credentials of jwt, hmac-auth, basic-auth and mtls-auth, and ACL groups. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
-import type { Row, Table } from "../row.ts";
+import type { AdminRow, AdminTable } from "../row.ts";
 
 const consumer = { id: ids.consumer };
 /** Ids of hmac-auth credentials, in ascending order. */
@@ -11,7 +11,7 @@ const generated = /^[A-Za-z0-9]{32}$/;
 const PUBLIC_KEY =
   "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n";
 
-export const credentials: Table = {
+export const credentialsTable: AdminTable = {
   of: "a credential",
   rows: [
     {
@@ -185,9 +185,9 @@ const kinds = [
 
 const entryId = "44444444-4444-4444-8444-444444444444";
 
-export const consumerEntries: Table = {
+export const consumerEntriesTable: AdminTable = {
   of: "a credential or ACL group of a consumer",
-  rows: kinds.flatMap(({ top, nested, one, two, name }): Row[] => [
+  rows: kinds.flatMap(({ top, nested, one, two, name }): AdminRow[] => [
     {
       does: `needs a consumer: POST /${top}`,
       ask: `POST /${top}`,
@@ -259,11 +259,11 @@ export const consumerEntries: Table = {
 
 const second = { id: deriveId("consumers", "second") };
 
-export const secondConsumer: Table = {
+export const secondConsumerTable: AdminTable = {
   of: "a second consumer",
   rows: [
     { does: "is created", ask: "POST /consumers", json: { username: "second" }, status: 201 },
-    ...[consumer, second].flatMap(({ id }, index): Row[] => [
+    ...[consumer, second].flatMap(({ id }, index): AdminRow[] => [
       {
         does: `may have the same jwt secret as the first consumer (POST for consumer ${index + 1})`,
         ask: `POST /consumers/${id}/jwt`,
@@ -290,7 +290,7 @@ export const secondConsumer: Table = {
       status: 409,
     },
     ...["GET", "PATCH", "DELETE"].map(
-      (method): Row => ({
+      (method): AdminRow => ({
         does: `has none of the first consumer's credentials: ${method}`,
         ask: `${method} /consumers/second/basic-auth/ann`,
         ...(method === "PATCH" && { json: { password: "x" } }),
@@ -335,7 +335,7 @@ export const secondConsumer: Table = {
   ],
 };
 
-export const consumerGroups: Table = {
+export const consumerGroupsTable: AdminTable = {
   of: "a consumer's ACL group",
   rows: [
     {

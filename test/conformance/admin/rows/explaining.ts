@@ -1,11 +1,11 @@
 /** Requests to explain that are refused. No node is known to these listeners. */
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const url = "http://x.example/";
 const invalid = (json: object, fields: object, does: string) =>
   ({ does, ask: "POST /explain", json, status: 400, has: { code: 2, fields } }) as const;
 
-export const explaining: Table = {
+export const explainingTable: AdminTable = {
   of: "a request to explain",
   rows: [
     {

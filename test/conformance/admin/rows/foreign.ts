@@ -1,10 +1,10 @@
 /** URLs that follow a reference: `/routes/:route/service`. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const one = "DELETE, GET, HEAD, OPTIONS, PATCH, PUT";
 
-export const foreign: Table = {
+export const foreignTable: AdminTable = {
   of: "a URL that follows a reference",
   rows: [
     {

@@ -2,9 +2,9 @@
 import { elliptic } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import { multipart } from "../multipart.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
-export const forms: Table = {
+export const formsTable: AdminTable = {
   of: "a form",
   rows: [
     {

@@ -1,6 +1,6 @@
 /** Endpoints for information and schemas; Kong's endpoints that Sluice lacks (docs/reference/kong-compatibility.md). */
 import { ids } from "../fixture.ts";
-import type { Row, Table } from "../row.ts";
+import type { AdminRow, AdminTable } from "../row.ts";
 
 const notFound = { message: "Not found" };
 const valid = { message: "schema validation successful" };
@@ -8,7 +8,7 @@ const noDatabase = "expected one of: local, redis (cluster needs the database mo
 const clustered = { name: "rate-limiting", config: { minute: 5, policy: "cluster" } };
 
 /** Endpoints of Kong's paid editions: clients treat 404 as "not available". */
-const paid: readonly Row[] = [
+const paid: readonly AdminRow[] = [
   "/workspaces",
   "/workspaces/default",
   "/default/kong",
@@ -19,7 +19,7 @@ const paid: readonly Row[] = [
 ].map((url) => ({ does: `answers 404 for ${url}`, ask: `GET ${url}`, status: 404, body: notFound }));
 
 /** Lists that decK requests; decK treats a 404 as an empty list. */
-const lists: readonly Row[] = [
+const lists: readonly AdminRow[] = [
   "/oauth2",
   "/partials",
   "/keys",
@@ -35,7 +35,7 @@ const lists: readonly Row[] = [
   matches: { reason: /^Sluice does not have / },
 }));
 
-export const information: Table = {
+export const informationTable: AdminTable = {
   of: "an endpoint for information",
   rows: [
     {

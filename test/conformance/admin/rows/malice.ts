@@ -1,11 +1,11 @@
 /** Malicious input. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const type = (value: string): readonly [string, string] => ["Content-Type", value];
 const sql = "'); DROP TABLE services; --";
 
-export const malice: Table = {
+export const maliceTable: AdminTable = {
   of: "bad input",
   rows: [
     {

@@ -1,9 +1,9 @@
 /** Features of Kong that Sluice lacks. */
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const lists = ["oauth2", "partials", "keys", "key-sets", "filter-chains", "cloned-plugins", "custom-plugins"];
 
-export const missing: Table = {
+export const missingTable: AdminTable = {
   of: "a feature that Sluice does not have",
   rows: [
     ...lists.flatMap((list) => [

@@ -1,14 +1,14 @@
 /** Credentials of mtls-auth: subject names of client certificates, each for one issuing CA certificate or for any. */
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const ca = "77777777-7777-4777-8777-777777777777";
 const [any, ofAuthority] = ["88888888-8888-4888-8888-888888888881", "88888888-8888-4888-8888-888888888882"];
 const consumer = { id: ids.consumer };
 const { certificate: cert } = await makeAuthority();
 
-export const mtlsAuthCredentials: Table = {
+export const mtlsAuthCredentialsTable: AdminTable = {
   of: "a subject name of mtls-auth",
   rows: [
     {

@@ -1,10 +1,10 @@
 /** `?dry_run=1`: shows the effects that a write would have, without applying the write. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const nothing = { created: [], changed: [], deleted: [] };
 
-export const planning: Table = {
+export const planningTable: AdminTable = {
   of: "a dry run",
   rows: [
     {

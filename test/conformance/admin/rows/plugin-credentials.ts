@@ -1,12 +1,12 @@
 /** Credentials of a plugin that a user has written. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const consumer = { id: ids.consumer };
 const id = "44444444-4444-4444-8444-444444444444";
 const one = `/consumers/base/plugin-credentials/${id}`;
 
-export const pluginCredentials: Table = {
+export const pluginCredentialsTable: AdminTable = {
   of: "a credential of a user's plugin",
   rows: [
     {

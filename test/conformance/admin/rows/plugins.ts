@@ -1,9 +1,9 @@
 /** Plugins: the entities to which they are attached, and their configs. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 import { notEnabled } from "./refusals.ts";
 
-export const plugins: Table = {
+export const pluginsTable: AdminTable = {
   of: "a plugin",
   rows: [
     {

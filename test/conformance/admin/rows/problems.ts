@@ -1,8 +1,8 @@
 /** Problems of a store, and the places of its entities. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
-export const problems: Table = {
+export const problemsTable: AdminTable = {
   of: "the admin API",
   rows: [
     {

@@ -1,13 +1,13 @@
 /** Reads, and behaviour that all URLs share. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const notFound = { message: "Not found" };
 const notAllowed = { message: "Method not allowed" };
 const collection = "GET, HEAD, OPTIONS, POST";
 const one = "DELETE, GET, HEAD, OPTIONS, PATCH, PUT";
 
-export const reading: Table = {
+export const readingTable: AdminTable = {
   of: "a URL",
   rows: [
     { does: "lists a collection", ask: "GET /services", status: 200, has: { data: [{ id: ids.service }], next: null } },

@@ -1,9 +1,9 @@
 /** Invalid requests for the nodes' reports about clients' requests. No node is known to these listeners. */
-import type { Row, Table } from "../row.ts";
+import type { AdminRow, AdminTable } from "../row.ts";
 
 const unknown = { message: "no node is running, or none is known to this process" };
 
-const refused = (ask: Row["ask"], fields: object, does: string) =>
+const refused = (ask: AdminRow["ask"], fields: object, does: string) =>
   ({ does, ask, status: 400, has: { code: 2, fields } }) as const;
 
 const invalidToken = (json: object, fields: object, does: string) => ({
@@ -11,7 +11,7 @@ const invalidToken = (json: object, fields: object, does: string) => ({
   json,
 });
 
-export const recentRequests: Table = {
+export const recentRequestsTable: AdminTable = {
   of: "the reports of nodes about requests:",
   rows: [
     ...(

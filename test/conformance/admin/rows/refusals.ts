@@ -1,6 +1,6 @@
 /** What a write reports and refuses, with Kong's codes, names and messages. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const schema = (message: string, fields: object) => ({
   code: 2,
@@ -19,7 +19,7 @@ export const notEnabled = (name: string): string =>
   `plugin '${name}' not enabled: Sluice has acl, basic-auth, bot-detection, concurrency-limiting, correlation-id, cors, datadog, device-token, file-log, forward-auth, graphql-operations, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-mirror, request-redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin; use one of these, or load a plugin of your own with SLUICE_PLUGINS`;
 const missing = "required field missing";
 
-export const refusals: Table = {
+export const refusalsTable: AdminTable = {
   of: "a write",
   rows: [
     {

@@ -1,10 +1,10 @@
 /** DELETE of an entity, and the dependents that are removed with the entity. */
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const notFound = { message: "Not found" };
 
-export const removing: Table = {
+export const removingTable: AdminTable = {
   of: "a DELETE",
   rows: [
     {

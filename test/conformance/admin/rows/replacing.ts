@@ -1,12 +1,12 @@
 /** PUT: creates the entity or replaces it with the body. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const free = "44444444-4444-4444-8444-444444444444";
 const missing = "required field missing";
 
-export const replacing: Table = {
+export const replacingTable: AdminTable = {
   of: "a PUT",
   rows: [
     {

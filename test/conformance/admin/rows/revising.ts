@@ -1,10 +1,10 @@
 /** Revisions in a database. All writes of this suite have the same author, so most are joined into one revision. */
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const where = "in a database";
 const unknown = { message: "there is no revision 999999999: GET /revisions lists the revisions that are kept" };
 
-export const revising: Table = {
+export const revisingTable: AdminTable = {
   of: "a revision",
   rows: [
     {

@@ -1,7 +1,7 @@
 /** Tags as filters of lists, and the lists of tags themselves. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const invalid = (why: string) => ({
   code: 11,
@@ -26,7 +26,7 @@ const all = [
 ];
 const blue = all.filter(({ tag }) => tag === "blue");
 
-export const tags: Table = {
+export const tagsTable: AdminTable = {
   of: "a tag",
   rows: [
     {

@@ -1,5 +1,5 @@
 /** `upstream_headers` of a service: a member that neither Kong nor its clients know. */
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const secret = { name: "X-Gateway-Secret", value: "the-secret" };
 const zone = { name: "X-Zone", value: "blue" };
@@ -12,7 +12,7 @@ const faults = [
   { name: "X-None" },
 ];
 
-export const upstreamHeaders: Table = {
+export const upstreamHeadersTable: AdminTable = {
   of: "headers of a service",
   rows: [
     {

@@ -1,12 +1,12 @@
 /** Upstreams and their targets. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const notFound = { message: "Not found" };
 const free = "66666666-6666-4666-8666-666666666666";
 
-export const upstreams: Table = {
+export const upstreamsTable: AdminTable = {
   of: "an upstream",
   rows: [
     {

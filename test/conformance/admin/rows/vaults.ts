@@ -1,10 +1,10 @@
 /** Vaults: the prefixes by which configs of plugins refer to environment variables of the nodes. */
 import { deriveId } from "@sluice/model";
-import type { Table } from "../row.ts";
+import type { AdminTable } from "../row.ts";
 
 const mine = { id: deriveId("vaults", "my-env") };
 
-export const vaults: Table = {
+export const vaultsTable: AdminTable = {
   of: "a vault",
   rows: [
     {

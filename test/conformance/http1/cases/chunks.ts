@@ -1,29 +1,29 @@
 /** Chunks, chunk extensions and trailers (RFC 9112 section 7.1), in requests: responses use the same scanner. */
-import { cases, chunked, NEXT, next } from "./case.ts";
+import { chunkedPost, NEXT, next, parserCases } from "./case.ts";
 
 const abc = { body: "abc", trailers: [] };
 /** A request whose body is a chunk with this size line and the data `abc`, then the last chunk. */
-const size = (text: string): string => chunked(`${text}\r\nabc\r\n0\r\n\r\n`);
-const trailer = (lines: string): string => chunked(`3\r\nabc\r\n0\r\n${lines}\r\n`);
+const size = (text: string): string => chunkedPost(`${text}\r\nabc\r\n0\r\n\r\n`);
+const trailer = (lines: string): string => chunkedPost(`3\r\nabc\r\n0\r\n${lines}\r\n`);
 
-export const chunks = cases([
-  ["several chunks", chunked("1\r\na\r\n2\r\nbc\r\n0\r\n\r\n") + NEXT, [abc, next]],
-  ["only the last chunk", chunked("0\r\n\r\n") + NEXT, [{ body: "" }, next]],
-  ["a last chunk of several zeros", chunked("000\r\n\r\n") + NEXT, [{ body: "" }, next]],
-  ["a size in lower case", chunked(`a\r\n${"x".repeat(10)}\r\n0\r\n\r\n`), { body: "x".repeat(10) }],
-  ["a size in upper case", chunked(`A\r\n${"x".repeat(10)}\r\n0\r\n\r\n`), { body: "x".repeat(10) }],
-  ["a size of two digits", chunked(`1f\r\n${"x".repeat(31)}\r\n0\r\n\r\n`), { body: "x".repeat(31) }],
+export const chunks = parserCases([
+  ["several chunks", chunkedPost("1\r\na\r\n2\r\nbc\r\n0\r\n\r\n") + NEXT, [abc, next]],
+  ["only the last chunk", chunkedPost("0\r\n\r\n") + NEXT, [{ body: "" }, next]],
+  ["a last chunk of several zeros", chunkedPost("000\r\n\r\n") + NEXT, [{ body: "" }, next]],
+  ["a size in lower case", chunkedPost(`a\r\n${"x".repeat(10)}\r\n0\r\n\r\n`), { body: "x".repeat(10) }],
+  ["a size in upper case", chunkedPost(`A\r\n${"x".repeat(10)}\r\n0\r\n\r\n`), { body: "x".repeat(10) }],
+  ["a size of two digits", chunkedPost(`1f\r\n${"x".repeat(31)}\r\n0\r\n\r\n`), { body: "x".repeat(31) }],
   ["zeros before a size", size("0003"), abc],
-  ["a chunk whose data looks like the last chunk", chunked("5\r\n0\r\n\r\n\r\n0\r\n\r\n"), { body: "0\r\n\r\n" }],
-  ["an incomplete chunk", chunked("5\r\nabc"), "more"],
-  ["a body without its last chunk", chunked("3\r\nabc\r\n"), "more"],
-  ["a last chunk without its empty line", chunked("3\r\nabc\r\n0\r\n"), "more"],
-  ["a last chunk with half of its empty line", chunked("0\r\n\r"), "more"],
-  ["a size of 2^53 - 1, in 14 digits", chunked("1fffffffffffff\r\n"), "chunkSize"],
-  ["the largest size of 13 digits", chunked("fffffffffffff\r\n"), "more"],
-  ["a size of 14 digits", chunked("00000000000003\r\nabc\r\n"), "chunkSize"],
-  ["a size beyond 2^64", chunked("10000000000000003\r\nabc\r\n"), "chunkSize"],
-  ["a chunk without a size", chunked("\r\nabc\r\n"), "chunkSize"],
+  ["a chunk whose data looks like the last chunk", chunkedPost("5\r\n0\r\n\r\n\r\n0\r\n\r\n"), { body: "0\r\n\r\n" }],
+  ["an incomplete chunk", chunkedPost("5\r\nabc"), "more"],
+  ["a body without its last chunk", chunkedPost("3\r\nabc\r\n"), "more"],
+  ["a last chunk without its empty line", chunkedPost("3\r\nabc\r\n0\r\n"), "more"],
+  ["a last chunk with half of its empty line", chunkedPost("0\r\n\r"), "more"],
+  ["a size of 2^53 - 1, in 14 digits", chunkedPost("1fffffffffffff\r\n"), "chunkSize"],
+  ["the largest size of 13 digits", chunkedPost("fffffffffffff\r\n"), "more"],
+  ["a size of 14 digits", chunkedPost("00000000000003\r\nabc\r\n"), "chunkSize"],
+  ["a size beyond 2^64", chunkedPost("10000000000000003\r\nabc\r\n"), "chunkSize"],
+  ["a chunk without a size", chunkedPost("\r\nabc\r\n"), "chunkSize"],
   ["a size with 0x", size("0x3"), "chunkSize"],
   ["a size with a plus", size("+3"), "chunkSize"],
   ["a size with a minus", size("-3"), "chunkSize"],
@@ -37,36 +37,36 @@ export const chunks = cases([
   ["a size in quotes", size('"3"'), "chunkSize"],
   ["a size that is not hexadecimal", size("g"), "chunkSize"],
   ["a size with a byte above ASCII", size("3\xa0"), "chunkSize"],
-  ["a size that ends with a line feed", chunked("3\nabc\r\n0\r\n\r\n"), "bareLf"],
-  ["a size that ends with a carriage return", chunked("3\rabc\r\n0\r\n\r\n"), "bareCr"],
-  ["a size that ends with two carriage returns", chunked("3\r\r\nabc\r\n0\r\n\r\n"), "bareCr"],
-  ["data that is longer than its size", chunked("3\r\nabcd\r\n0\r\n\r\n"), "chunkEnd"],
-  ["data that is shorter than its size", chunked("4\r\nabc\r\n0\r\n\r\n"), "chunkEnd"],
-  ["data without a line end", chunked("3\r\nabc0\r\n\r\n"), "chunkEnd"],
-  ["data that ends with a line feed", chunked("3\r\nabc\n0\r\n\r\n"), "chunkEnd"],
-  ["data that ends with a carriage return", chunked("3\r\nabc\r0\r\n\r\n"), "chunkEnd"],
-  ["data that ends with two carriage returns", chunked("3\r\nabc\r\r\n0\r\n\r\n"), "chunkEnd"],
-  ["data that ends with two line feeds", chunked("3\r\nabc\n\n0\r\n\r\n"), "chunkEnd"],
-  ["data that ends with a space", chunked("3\r\nabc \r\n0\r\n\r\n"), "chunkEnd"],
-  ["a last chunk that ends with a line feed", chunked("0\n\r\n"), "bareLf"],
-  ["a bare line feed as the empty line", chunked("0\r\n\n"), "bareLf"],
-  ["a bare carriage return as the empty line", chunked(`0\r\n\r${NEXT}`), "bareCr"],
-  ["a request in place of a size", chunked(NEXT), "chunkSize"],
+  ["a size that ends with a line feed", chunkedPost("3\nabc\r\n0\r\n\r\n"), "bareLf"],
+  ["a size that ends with a carriage return", chunkedPost("3\rabc\r\n0\r\n\r\n"), "bareCr"],
+  ["a size that ends with two carriage returns", chunkedPost("3\r\r\nabc\r\n0\r\n\r\n"), "bareCr"],
+  ["data that is longer than its size", chunkedPost("3\r\nabcd\r\n0\r\n\r\n"), "chunkEnd"],
+  ["data that is shorter than its size", chunkedPost("4\r\nabc\r\n0\r\n\r\n"), "chunkEnd"],
+  ["data without a line end", chunkedPost("3\r\nabc0\r\n\r\n"), "chunkEnd"],
+  ["data that ends with a line feed", chunkedPost("3\r\nabc\n0\r\n\r\n"), "chunkEnd"],
+  ["data that ends with a carriage return", chunkedPost("3\r\nabc\r0\r\n\r\n"), "chunkEnd"],
+  ["data that ends with two carriage returns", chunkedPost("3\r\nabc\r\r\n0\r\n\r\n"), "chunkEnd"],
+  ["data that ends with two line feeds", chunkedPost("3\r\nabc\n\n0\r\n\r\n"), "chunkEnd"],
+  ["data that ends with a space", chunkedPost("3\r\nabc \r\n0\r\n\r\n"), "chunkEnd"],
+  ["a last chunk that ends with a line feed", chunkedPost("0\n\r\n"), "bareLf"],
+  ["a bare line feed as the empty line", chunkedPost("0\r\n\n"), "bareLf"],
+  ["a bare carriage return as the empty line", chunkedPost(`0\r\n\r${NEXT}`), "bareCr"],
+  ["a request in place of a size", chunkedPost(NEXT), "chunkSize"],
 ]);
 
-export const extensions = cases([
+export const extensions = parserCases([
   ["an extension without a value", size("3;a"), abc],
   ["an extension with a value", size("3;a=b"), abc],
   ["an extension with a quoted value", size('3;a="b c;d"'), abc],
   ["an extension with an escaped quote in its value", size('3;a="b\\"c"'), abc],
   ["two extensions", size("3;a=b;c"), abc],
   ["two extensions, one with a quoted value", size('3;a="b";c=d'), abc],
-  ["an extension of the last chunk", chunked("0;a=b\r\n\r\n") + NEXT, [{ body: "" }, next]],
+  ["an extension of the last chunk", chunkedPost("0;a=b\r\n\r\n") + NEXT, [{ body: "" }, next]],
   ["extensions of 256 bytes", size(`3;${"a".repeat(255)}`), abc],
   ["extensions of 257 bytes", size(`3;${"a".repeat(256)}`), "chunkExtensionTooLong"],
   [
     "90 chunks with extensions of 201 bytes each",
-    chunked(`1;${"a".repeat(200)}\r\nx\r\n`.repeat(90)),
+    chunkedPost(`1;${"a".repeat(200)}\r\nx\r\n`.repeat(90)),
     "chunkExtensionTooLong",
   ],
   ["an extension without a name", size("3;"), "chunkExtension"],
@@ -85,17 +85,17 @@ export const extensions = cases([
   ["an extension name with a byte above ASCII", size("3;\xe9"), "chunkExtension"],
   ["NUL in an extension", size("3;a\0"), "chunkExtension"],
   ["NUL in a quoted value", size('3;a="\0"'), "chunkExtension"],
-  ["an extension that ends with a bare line feed", chunked("3;a\nabc\r\n0\r\n\r\n"), "bareLf"],
-  ["a line feed in a quoted value", chunked('3;a="\n"\r\nabc\r\n0\r\n\r\n'), "chunkExtension"],
-  ["a carriage return in an extension", chunked("3;a\rb\r\nabc\r\n0\r\n\r\n"), "bareCr"],
-  ["a bare line feed after the semicolon", chunked("3;\nabc\r\n0\r\n\r\n"), "chunkExtension"],
+  ["an extension that ends with a bare line feed", chunkedPost("3;a\nabc\r\n0\r\n\r\n"), "bareLf"],
+  ["a line feed in a quoted value", chunkedPost('3;a="\n"\r\nabc\r\n0\r\n\r\n'), "chunkExtension"],
+  ["a carriage return in an extension", chunkedPost("3;a\rb\r\nabc\r\n0\r\n\r\n"), "bareCr"],
+  ["a bare line feed after the semicolon", chunkedPost("3;\nabc\r\n0\r\n\r\n"), "chunkExtension"],
 ]);
 
-export const trailers = cases([
+export const trailers = parserCases([
   ["one trailer", trailer("A: b\r\n") + NEXT, [{ body: "abc", trailers: ["A", "b"] }, next]],
   ["several trailers", trailer("A: b\r\nc:d \r\n") + NEXT, [{ trailers: ["A", "b", "c", "d"] }, next]],
   ["trailers without their empty line", trailer("A: b\r\n").slice(0, -2), "more"],
-  ["a trailer without a line end", chunked("0\r\nA: b"), "more"],
+  ["a trailer without a line end", chunkedPost("0\r\nA: b"), "more"],
   ["the maximum number of trailers", trailer("A: b\r\n".repeat(32)), { body: "abc" }],
   ["too many trailers", trailer("A: b\r\n".repeat(33)), "tooManyFields"],
   ["a trailer that is too large", trailer(`A: ${"b".repeat(8_192)}\r\n`), "fieldsTooLarge"],
@@ -108,5 +108,5 @@ export const trailers = cases([
   ["a trailer that ends with a bare line feed", trailer("A: b\n"), "bareLf"],
   ["a trailer with a carriage return", trailer("A: b\rc\r\n"), "bareCr"],
   ["a trailer with NUL", trailer("A: \0\r\n"), "fieldValue"],
-  ["a request in place of the trailers", chunked(`0\r\n${NEXT}`), "spaceBeforeColon"],
+  ["a request in place of the trailers", chunkedPost(`0\r\n${NEXT}`), "spaceBeforeColon"],
 ]);

@@ -1,17 +1,17 @@
 /** The end of a request's body, and whether its connection stays open (RFC 9112 sections 6 and 9). */
-import { cases, get, NEXT, next, post } from "./case.ts";
+import { getRequest, NEXT, next, parserCases, post } from "./case.ts";
 
 const length = (value: string, body = "abc"): string => post(`Content-Length: ${value}`, body);
 const coding = (value: string): string => post(`Transfer-Encoding: ${value}`, "3\r\nabc\r\n0\r\n\r\n");
 const abc = { body: "abc" };
 const both = (first: string, second: string): string =>
-  `${get(`${first}\r\n${second}\r\n`).replace("GET", "POST")}0\r\n\r\n`;
+  `${getRequest(`${first}\r\n${second}\r\n`).replace("GET", "POST")}0\r\n\r\n`;
 
-export const lengths = cases([
+export const contentLengths = parserCases([
   ["a length", length("3") + NEXT, [abc, next]],
   ["a length of 0", length("0", "") + NEXT, [{ body: "" }, next]],
   ["a length with whitespace around it", length(" \t3\t ") + NEXT, [abc, next]],
-  ["a length for GET", `${get("Content-Length: 3\r\n")}abc${NEXT}`, [abc, next]],
+  ["a length for GET", `${getRequest("Content-Length: 3\r\n")}abc${NEXT}`, [abc, next]],
   ["POST without a length, which has no body", post("A: b", "") + NEXT, [{ body: "" }, next]],
   ["a body that looks like a request", length("36", NEXT.padEnd(36, " ")), { body: NEXT.padEnd(36, " ") }],
   ["an incomplete body", length("4"), "more"],
@@ -44,7 +44,7 @@ export const lengths = cases([
   ["a length and an empty Content-Length", both("Content-Length: 3", "Content-Length:"), "lengthRepeated"],
 ]);
 
-export const codings = cases([
+export const codings = parserCases([
   ["the coding chunked", coding("chunked") + NEXT, [abc, next]],
   ["the coding chunked in mixed case", coding("CHUNKed") + NEXT, [abc, next]],
   ["spaces before the coding", coding("   chunked") + NEXT, [abc, next]],
@@ -91,12 +91,12 @@ export const codings = cases([
   ["the coding chunked in HTTP/1.0", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "codingVersion"],
 ]);
 
-const connection = (value: string): string => get(`Connection: ${value}\r\n`);
+const connection = (value: string): string => getRequest(`Connection: ${value}\r\n`);
 const old = (value: string): string => `GET / HTTP/1.0\r\nConnection: ${value}\r\n\r\n`;
 const stays = { keepAlive: true };
 const ends = { keepAlive: false };
 
-export const connections = cases([
+export const connections = parserCases([
   ["keep-alive in HTTP/1.1", connection("keep-alive"), stays],
   ["keep-alive in HTTP/1.0", old("Keep-Alive"), stays],
   ["close in HTTP/1.1", connection("close"), ends],
@@ -104,7 +104,7 @@ export const connections = cases([
   ["close in a list", connection("x, close ,y"), ends],
   ["close and keep-alive", connection("close, keep-alive"), ends],
   ["close and keep-alive in HTTP/1.0", old("keep-alive, close"), ends],
-  ["close in a second header", get("Connection: x\r\nConnection: close\r\n"), ends],
+  ["close in a second header", getRequest("Connection: x\r\nConnection: close\r\n"), ends],
   ["a word that begins with close, which is another option", connection("closed"), stays],
   ["close and another word without a comma, which is no option", connection("close x"), stays],
   ["close between empty list members", connection(",, ,close,,"), ends],
@@ -112,11 +112,11 @@ export const connections = cases([
   ["close, but not a request after it", `${connection("close")}${NEXT}`, [ends]],
   [
     "an upgrade to WebSocket, after which no request follows",
-    get("Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+    getRequest("Connection: Upgrade\r\nUpgrade: websocket\r\n"),
     ends,
   ],
   ["the option upgrade without an Upgrade header, which has no effect", connection("upgrade"), stays],
-  ["an Upgrade header without the option upgrade, which has no effect", get("Upgrade: websocket\r\n"), stays],
+  ["an Upgrade header without the option upgrade, which has no effect", getRequest("Upgrade: websocket\r\n"), stays],
   [
     "upgrade in HTTP/1.0, which has no effect",
     "GET / HTTP/1.0\r\nConnection: keep-alive, upgrade\r\nUpgrade: x\r\n\r\n",

@@ -1,9 +1,9 @@
 /** Methods, separators and versions (RFC 9112 section 3). */
-import { cases, get, line, NEXT, next } from "./case.ts";
+import { getRequest, line, NEXT, next, parserCases } from "./case.ts";
 
 const root = { line: ["GET", "/"], version: "1.1", keepAlive: true } as const;
 
-export const requestLines = cases([
+export const requestLines = parserCases([
   ["the simplest request", line("GET / HTTP/1.1"), root],
   ["HTTP/1.0 without a host", "GET / HTTP/1.0\r\n\r\n", { version: "1.0", keepAlive: false }],
   ["HTTP/1.0 with a host", line("GET / HTTP/1.0"), { version: "1.0" }],
@@ -81,5 +81,5 @@ export const requestLines = cases([
   ["a head without its last line feed", "GET / HTTP/1.1\r\nHost: a\r\n\r", "more"],
   ["a head that ends with a bare carriage return", "GET / HTTP/1.1\r\nHost: a\r\n\rX", "bareCr"],
   ["a head without any header, then a request", `GET / HTTP/1.1\r\n\r\n${NEXT}`, "hostMissing"],
-  ["invalid bytes after a request", `${get("")}abc \r\n`, "requestLine"],
+  ["invalid bytes after a request", `${getRequest("")}abc \r\n`, "requestLine"],
 ]);

@@ -1,12 +1,12 @@
 /** Status lines, headers, and the end of a response's body (RFC 9112 sections 4, 5 and 6.3). */
-import { cases, ok } from "./case.ts";
+import { ok, parserCases } from "./case.ts";
 
 const status = (text: string, lines = "Content-Length: 0\r\n"): string => `HTTP/1.1 ${text}\r\n${lines}\r\n`;
 const abc = { body: "abc" };
 const SECOND = ok("Content-Length: 1\r\n", "x");
 const second = { body: "x" };
 
-export const statusLines = cases([
+export const statusLines = parserCases([
   ["a status and a reason", status("200 OK"), { line: ["200", "OK"], version: "1.1" }],
   ["a reason of several words", status("404 Not  Found!"), { line: ["404", "Not  Found!"] }],
   ["a reason with bytes above ASCII", status("200 \xc3\xa9"), { line: ["200", "\xc3\xa9"] }],
@@ -45,7 +45,7 @@ export const statusLines = cases([
   ["a line that is too long", `HTTP/1.1 200 ${"a".repeat(8_192)}`, "statusLine"],
 ]);
 
-export const responseBodies = cases([
+export const responseBodies = parserCases([
   ["a body with a length", ok("Content-Length: 3\r\n", "abc") + SECOND, [abc, second]],
   [
     "a length that Connection names",
@@ -142,7 +142,7 @@ export const responseBodies = cases([
   ["chunks that end with line feeds", ok("Transfer-Encoding: chunked\r\n", "3\nabc\n0\n\n"), "bareLf"],
 ]);
 
-export const responseHeaders = cases([
+export const responseHeaderCases = parserCases([
   ["the same header twice", ok("Set-Cookie: a\r\nSet-Cookie: b\r\nContent-Length: 0\r\n"), { body: "" }],
   ["a space before the colon", ok("A : b\r\n"), "spaceBeforeColon"],
   ["a space before the colon of a length", ok("Content-Length : 3\r\n", "abc"), "spaceBeforeColon"],

@@ -1,11 +1,11 @@
 /** The forms of a request target, and their relation to Host (RFC 9112 section 3.2). */
-import { cases, line } from "./case.ts";
+import { line, parserCases } from "./case.ts";
 
 const absolute = (target: string, host: string): string => `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 const hosted = (host: string): string => absolute("/", host);
 const takes = (target: string) => ({ line: ["GET", target] as const });
 
-export const targets = cases([
+export const targets = parserCases([
   ["a path", line("GET /a/b HTTP/1.1"), takes("/a/b")],
   ["a path with a query", line("GET /a?b=c&d HTTP/1.1"), takes("/a?b=c&d")],
   ["an empty query", line("GET /? HTTP/1.1"), takes("/?")],

@@ -1,7 +1,7 @@
 /** Addresses of clients. */
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
-export const accessRows: readonly Row[] = [
+export const accessRows: readonly IngressRow[] = [
   {
     title: "allowlist-source-range and denylist-source-range refuse other clients with 403; the denylist comes first",
     ingresses: [

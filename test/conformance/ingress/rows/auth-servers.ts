@@ -1,6 +1,6 @@
 /** auth-url: another server decides about requests. The server `auth` responds with the status that ends the path. */
 import { authLocation, headers } from "../nginx.ts";
-import { basic, type Row } from "../row.ts";
+import { basic, type IngressRow } from "../row.ts";
 
 /** A location that asks the auth server. */
 const asking = (path: string, backend: string, more = ""): string => `location "${path}" {
@@ -21,7 +21,7 @@ const annotations = { "auth-url": url, "auth-response-headers": "X-User" };
 const signin = (query: string): string => `
   location @signin { internal; add_header Set-Cookie $auth_cookie; return 302 https://login.example/start?${query}; }`;
 
-export const authServerRows: readonly Row[] = [
+export const authServerRows: readonly IngressRow[] = [
   {
     title: "auth-url: the auth server receives the head of the request as a GET, and the upstream its headers",
     ingresses: [{ annotations: { ...annotations, "auth-url": `${url}?a=b` }, paths: ["Prefix / up"] }],

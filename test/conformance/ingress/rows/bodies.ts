@@ -1,5 +1,5 @@
 /** Sizes of request bodies. */
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
 const MEBIBYTE = 2 ** 20;
 
@@ -7,7 +7,7 @@ const later = "limits bodies after passwords, the auth server and addresses";
 
 const limited = (size: string) => `location "/" { client_max_body_size ${size}; proxy_pass http://up; }`;
 
-export const bodyRows: readonly Row[] = [
+export const bodyRows: readonly IngressRow[] = [
   {
     title: "proxy-body-size: a longer body is answered with 413, even without Content-Length",
     ingresses: [{ annotations: { "proxy-body-size": "1m" }, paths: ["Prefix / up"] }],

@@ -1,5 +1,5 @@
 /** enable-cors. ingress-nginx sets the headers with Lua, which nginx replaces here by add_header. */
-import { basic, type Row } from "../row.ts";
+import { basic, type IngressRow } from "../row.ts";
 
 const secret = { "auth-type": "basic", "auth-secret": "users" };
 
@@ -27,7 +27,7 @@ const location = (condition: string): string => `location "/" {
 const preflight = (origin: string) => ({ Origin: origin, "Access-Control-Request-Method": "PUT" });
 const allowed = (origin: string) => ({ "access-control-allow-origin": origin });
 
-export const corsRows: readonly Row[] = [
+export const corsRows: readonly IngressRow[] = [
   {
     title: "enable-cors: preflights are answered before passwords, and all responses have the headers",
     ingresses: [{ annotations: { ...secret, "enable-cors": "true" }, paths: ["Prefix / up"] }],

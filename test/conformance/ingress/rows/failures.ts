@@ -1,7 +1,7 @@
 /** Failures of upstreams, timeouts and repeated attempts. */
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
-export const failureRows: readonly Row[] = [
+export const failureRows: readonly IngressRow[] = [
   {
     title: "an upstream that refuses or closes the connection is answered with 502",
     ingresses: [{ paths: ["Prefix /dead dead", "Prefix /cut cut"] }],

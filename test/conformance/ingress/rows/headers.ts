@@ -1,12 +1,12 @@
 /** Headers for upstreams. */
 import { headers } from "../nginx.ts";
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
 const passed = "does not send them, and forwards those of clients unchanged";
 
 const nginx = 'location "/" { proxy_pass http://up; }';
 
-export const headerRows: readonly Row[] = [
+export const headerRows: readonly IngressRow[] = [
   {
     title: "the upstream receives the Host of the client, and where the request came from",
     ingresses: [{ paths: ["Prefix / up"] }],

@@ -1,5 +1,5 @@
 /** Hosts of rules. */
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
 const rest = 'location "/" { return 404; }';
 const unknownPath = "a rule for a matching wildcard, or without a host, serves it";
@@ -7,7 +7,7 @@ const unknownPath = "a rule for a matching wildcard, or without a host, serves i
 const to = (path: string, backend: string): string =>
   `location "${path}/" { proxy_pass http://${backend}; } location = "${path}" { proxy_pass http://${backend}; }`;
 
-export const hostRows: readonly Row[] = [
+export const hostRows: readonly IngressRow[] = [
   {
     title: "a host is compared without regard to case, its port, and a dot at its end",
     ingresses: [{ host: "names.example", paths: ["Prefix /a up"] }],

@@ -1,5 +1,5 @@
 /** All rows. A file of this folder has those of one group of annotations. */
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 import { accessRows } from "./access.ts";
 import { authServerRows } from "./auth-servers.ts";
 import { bodyRows } from "./bodies.ts";
@@ -13,7 +13,7 @@ import { redirectRows } from "./redirects.ts";
 import { regexRows } from "./regexes.ts";
 import { rewriteRows } from "./rewrites.ts";
 
-export const rows: readonly Row[] = [
+export const rows: readonly IngressRow[] = [
   ...pathRows,
   ...regexRows,
   ...rewriteRows,

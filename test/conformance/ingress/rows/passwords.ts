@@ -1,13 +1,13 @@
 /** auth-type basic. */
 import { headers } from "../nginx.ts";
 import { hashes } from "../objects.ts";
-import { basic, type Exchange, type Row } from "../row.ts";
+import { basic, type IngressRequest, type IngressRow } from "../row.ts";
 
 const secret = { "auth-type": "basic", "auth-secret": "users" };
 const REALM = "Authentication Required - foo";
 const challenge = { "www-authenticate": `Basic realm="${REALM}"` };
 
-export const passwordRows: readonly Row[] = [
+export const passwordRows: readonly IngressRow[] = [
   {
     title: "auth-type basic: requests need the password of a user, which the upstream does not receive",
     ingresses: [{ annotations: { ...secret, "auth-realm": REALM }, paths: ["Prefix / up"] }],
@@ -83,7 +83,7 @@ export const passwordRows: readonly Row[] = [
     title: "auth-secret: a password is compared with a hash of crypt(3), or of {SHA} or {SSHA}",
     ingresses: [{ annotations: { "auth-type": "basic", "auth-secret": "hashes" }, paths: ["Prefix / up"] }],
     nginx: 'location "/" { auth_basic "r"; auth_basic_user_file FOLDER/hashes; proxy_pass http://up; }',
-    exchanges: Object.keys(hashes).map((user): Exchange => {
+    exchanges: Object.keys(hashes).map((user): IngressRequest => {
       const unsupported = { is: "401", because: "cannot log in" };
       return {
         send: "GET /",

@@ -1,12 +1,12 @@
 /** Paths of hosts without regular expressions (Kubernetes, "Ingress path types"; ingress-nginx, template nginx.tmpl). */
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
 const normalized = "forwards the normalized path, without empty elements and dot segments";
 
 /** What nginx does for the other paths of a host. */
 const rest = 'location "/" { return 404; }';
 
-export const pathRows: readonly Row[] = [
+export const pathRows: readonly IngressRow[] = [
   {
     title: "a Prefix matches whole elements of the path, with regard to case",
     ingresses: [{ paths: ["Prefix /foo up"] }],

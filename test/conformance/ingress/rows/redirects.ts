@@ -1,6 +1,6 @@
 /** Redirects, and their place among the other annotations. */
 import { authLocation } from "../nginx.ts";
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
 const relative = "sends the path as `Location`, which is relative to the requested URL";
 
@@ -13,7 +13,7 @@ const protectedBy = {
 const protection = `
   deny 127.0.0.1; auth_basic "r"; auth_basic_user_file FOLDER/users; auth_request /_auth;`;
 
-export const redirectRows: readonly Row[] = [
+export const redirectRows: readonly IngressRow[] = [
   {
     title: "permanent-redirect and temporal-redirect come before addresses, passwords and the auth server",
     ingresses: [

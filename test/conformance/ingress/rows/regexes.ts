@@ -1,11 +1,11 @@
 /** Hosts with regular expressions (ingress-nginx, "Ingress Path Matching"). */
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
 const unsupported = "If an expression has look-around or back-references, requests for its path are answered with 503";
 
 const rest = 'location ~* "^/" { return 404; }';
 
-export const regexRows: readonly Row[] = [
+export const regexRows: readonly IngressRow[] = [
   {
     title: "use-regex of one Ingress applies to all paths of the host, also to those of other Ingresses",
     ingresses: [

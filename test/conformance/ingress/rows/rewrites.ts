@@ -1,10 +1,10 @@
 /** rewrite-target and x-forwarded-prefix. nginx replaces the whole path by the target, and encodes the result again. */
 import { headers } from "../nginx.ts";
-import type { Row } from "../row.ts";
+import type { IngressRow } from "../row.ts";
 
 const rest = 'location ~* "^/" { return 404; }';
 
-export const rewriteRows: readonly Row[] = [
+export const rewriteRows: readonly IngressRow[] = [
   {
     title: "rewrite-target replaces the path by captured groups, and keeps the query",
     ingresses: [{ annotations: { "rewrite-target": "/$2" }, paths: ["ImplementationSpecific /something(/|$)(.*) up"] }],

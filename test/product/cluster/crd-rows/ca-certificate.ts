@@ -1,10 +1,10 @@
 import { first } from "../../../../tools/programs/pairs.ts";
-import { common, type Row, uuid } from "./row.ts";
+import { type CrdRow, commonSpecRows, uuid } from "./row.ts";
 
 const ca = { cert: first.cert };
 
-export const caCertificate: readonly Row[] = [
-  ...common(ca),
+export const caCertificateRows: readonly CrdRow[] = [
+  ...commonSpecRows(ca),
   ["a certificate", ca, null],
   ["a certificate without a line break at its end", { cert: first.cert.trim() }, null],
   ["a certificate after other text", { cert: `subject=a\n${first.cert}` }, null],

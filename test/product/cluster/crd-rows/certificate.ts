@@ -1,11 +1,11 @@
-import { common, counts, lengths, type Row, references, texts, uuid } from "./row.ts";
+import { type CrdRow, commonSpecRows, counts, lengthRows, referenceRows, texts, uuid } from "./row.ts";
 
 const tls = { secretRef: { name: "tls" } };
 
-export const certificate: readonly Row[] = [
-  ...common(tls),
+export const certificateRows: readonly CrdRow[] = [
+  ...commonSpecRows(tls),
   ["a Secret", tls, null],
-  ...references("a Secret", (secretRef) => ({ secretRef })),
+  ...referenceRows("a Secret", (secretRef) => ({ secretRef })),
   ["server names", { ...tls, snis: [{ name: "a.example" }, { name: "*.b.example" }] }, null],
   ["a server name with all members", { ...tls, snis: [{ name: "a.*", id: uuid, tags: ["a"] }] }, null],
   ["no Secret", { snis: [{ name: "a.example" }] }, /spec\.secretRef: Required value/],
@@ -19,6 +19,6 @@ export const certificate: readonly Row[] = [
   ["strings as server names", { ...tls, snis: ["a.example"] }, /spec\.snis\[0\].*must be of type object/],
   ["a server name whose id is not a UUID", { ...tls, snis: [{ name: "a", id: "1" }] }, /snis\[0\]\.id/],
   ["an item of snis without a name", { ...tls, snis: [{ id: uuid }] }, /snis\[0\]\.name: Required value/],
-  ...lengths("server name", { from: 1, to: 255 }, (name) => ({ ...tls, snis: [{ name }] })),
+  ...lengthRows("server name", { from: 1, to: 255 }, (name) => ({ ...tls, snis: [{ name }] })),
   ...counts("server names", { to: 1024 }, (count) => ({ ...tls, snis: texts(count).map((name) => ({ name })) })),
 ];

@@ -1,16 +1,25 @@
-import { common, counts, lengths, numbers, type Row, references, secretRef, uuid } from "./row.ts";
+import {
+  type CrdRow,
+  commonSpecRows,
+  counts,
+  lengthRows,
+  numbers,
+  referenceRows,
+  uuid,
+  validSecretRef,
+} from "./row.ts";
 
 const ann = { username: "ann" };
-const key = (member: object) => ({ ...ann, keyAuth: [{ secretRef, ...member }] });
+const key = (member: object) => ({ ...ann, keyAuth: [{ secretRef: validSecretRef, ...member }] });
 
-export const consumer: readonly Row[] = [
-  ...common(ann),
+export const consumerRows: readonly CrdRow[] = [
+  ...commonSpecRows(ann),
   ["a username", ann, null],
   ["a custom id", { customId: "17" }, null],
   ["a username and a custom id", { ...ann, customId: "17" }, null],
   ["neither a username nor a custom id", {}, /set username, customId or both/],
-  ...lengths("username", { from: 1, to: 256 }, (username) => ({ username })),
-  ...lengths("customId", { from: 1, to: 256 }, (customId) => ({ customId })),
+  ...lengthRows("username", { from: 1, to: 256 }, (username) => ({ username })),
+  ...lengthRows("customId", { from: 1, to: 256 }, (customId) => ({ customId })),
   ["a username as a number", { username: 7 }, /must be of type string/],
   ["keys in Secrets", key({ ttl: 60, tags: ["a"], id: uuid }), null],
   ["a key in the resource", { ...ann, keyAuth: [{ key: "hunter2" }] }, /unknown field "spec\.keyAuth\[0\]\.key"/],
@@ -18,8 +27,11 @@ export const consumer: readonly Row[] = [
   ["a key whose id is not a UUID", key({ id: "1" }), /keyAuth\[0\]\.id/],
   ["a secretRef without a key", key({ secretRef: { name: "a" } }), /secretRef\.key: Required/],
   ["a secretRef whose key has a space", key({ secretRef: { name: "a", key: "a b" } }), /secretRef\.key/],
-  ...references("a Secret", (ref) => key({ secretRef: { key: "key", ...ref } })),
-  ...lengths("secretRef.key", { from: 1, to: 253 }, (name) => key({ secretRef: { name: "a", key: name } })),
+  ...referenceRows("a Secret", (ref) => key({ secretRef: { key: "key", ...ref } })),
+  ...lengthRows("secretRef.key", { from: 1, to: 253 }, (name) => key({ secretRef: { name: "a", key: name } })),
   ...numbers("ttl", { from: 0, to: 100_000_000 }, (ttl) => key({ ttl })),
-  ...counts("keys", { to: 64 }, (count) => ({ ...ann, keyAuth: Array.from({ length: count }, () => ({ secretRef })) })),
+  ...counts("keys", { to: 64 }, (count) => ({
+    ...ann,
+    keyAuth: Array.from({ length: count }, () => ({ secretRef: validSecretRef })),
+  })),
 ];

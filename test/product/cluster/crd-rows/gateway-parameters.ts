@@ -1,4 +1,4 @@
-import { counts, numbers, type Row, words } from "./row.ts";
+import { type CrdRow, counts, numbers, words } from "./row.ts";
 
 const own = (spec: object): object => ({ nodes: "Dedicated", ...spec });
 const deployment = (members: object): object => own({ deployment: members });
@@ -9,7 +9,7 @@ const toleration = { key: "dedicated", operator: "Equal", value: "edge", effect:
 const term = { key: "zone", operator: "In", values: ["a"] };
 const preferred = [{ weight: 1, preference: { matchExpressions: [term] } }];
 
-export const gatewayParameters: readonly Row[] = [
+export const gatewayParametersRows: readonly CrdRow[] = [
   ["no members", {}, null],
   ...words("nodes", ["Shared", "Dedicated"], (nodes) => ({ nodes })),
   [
@@ -26,7 +26,7 @@ export const gatewayParameters: readonly Row[] = [
   ],
   ["a Deployment without nodes, for Gateways that set nodes", { deployment: { replicas: 3 } }, null],
   ...["deployment", "autoscaling", "disruptionBudget"].map(
-    (member): Row => [
+    (member): CrdRow => [
       `shared nodes and ${member}`,
       { nodes: "Shared", [member]: member === "autoscaling" ? { maxReplicas: 3 } : {} },
       new RegExp(`${member} is only for the Gateway's own nodes: set nodes to Dedicated, or remove ${member}`),
@@ -49,15 +49,15 @@ export const gatewayParameters: readonly Row[] = [
   ],
   ["autoscaling and resources", own({ deployment: { resources: {} }, autoscaling: { maxReplicas: 10 } }), null],
   ...[1, "1", "1.5", "500m", "+2", "1e3", "0.5Gi"].map(
-    (given): Row => [`the quantity ${JSON.stringify(given)}`, cpu(given), null],
+    (given): CrdRow => [`the quantity ${JSON.stringify(given)}`, cpu(given), null],
   ),
   ...["", "one", "-1", "1 Gi", "5MB", "1G i"].map(
-    (given): Row => [`the quantity "${given}"`, cpu(given), /spec\.deployment\.resources\.limits\.cpu/],
+    (given): CrdRow => [`the quantity "${given}"`, cpu(given), /spec\.deployment\.resources\.limits\.cpu/],
   ),
   ["a list as quantity", cpu([1]), /spec\.deployment\.resources\.limits\.cpu/],
-  ...[0, 1000, "0%", "25%", "100%"].map((given): Row => [`${given} unavailable nodes`, unavailable(given), null]),
+  ...[0, 1000, "0%", "25%", "100%"].map((given): CrdRow => [`${given} unavailable nodes`, unavailable(given), null]),
   ...[-1, 1001, "101%", "2", "half"].map(
-    (given): Row => [`${given} unavailable nodes`, unavailable(given), /spec\.disruptionBudget\.maxUnavailable/],
+    (given): CrdRow => [`${given} unavailable nodes`, unavailable(given), /spec\.disruptionBudget\.maxUnavailable/],
   ),
   ["a label with a wrong value", deployment({ nodeSelector: { disk: "a b" } }), /spec\.deployment\.nodeSelector\.disk/],
   ...counts("tolerations", { to: 32 }, (count) =>

@@ -1,10 +1,10 @@
-import { common, counts, lengths, numbers, type Row, references, texts, words } from "./row.ts";
+import { type CrdRow, commonSpecRows, counts, lengthRows, numbers, referenceRows, texts, words } from "./row.ts";
 
 const paths = { paths: ["/users"] };
 const grpc = { protocols: ["grpc", "grpcs"], hosts: ["a.test"] };
 
-export const route: readonly Row[] = [
-  ...common(paths),
+export const routeRows: readonly CrdRow[] = [
+  ...commonSpecRows(paths),
   ["paths", paths, null],
   ["a service and a regex path", { serviceRef: { name: "users" }, paths: ["~/users/\\d+$"] }, null],
   ["hosts alone", { hosts: ["*.example.org"] }, null],
@@ -14,7 +14,7 @@ export const route: readonly Row[] = [
   ["no attribute to match", {}, /set at least one of paths, hosts, methods and headers/],
   ["empty lists to match", { paths: [], hosts: [] }, /set at least one of/],
   ["an empty map of headers", { headers: {} }, /set at least one of/],
-  ...references("a service", (serviceRef) => ({ ...paths, serviceRef })),
+  ...referenceRows("a service", (serviceRef) => ({ ...paths, serviceRef })),
   ["a URL as the name of a service", { ...paths, serviceRef: { name: "http://users" } }, /spec\.serviceRef\.name/],
 
   ["a path without a slash", { paths: ["users"] }, /should start with: \/ \(fixed path\) or ~\/ \(regex path\)/],
@@ -39,7 +39,7 @@ export const route: readonly Row[] = [
   ["a star alone as host", { hosts: ["*"] }, /a wildcard \* must be/],
   ["a host with a space", { hosts: ["a b"] }, /must be a host name or an IP address/],
   ["a host with a path", { hosts: ["a/b"] }, /must be a host name or an IP address/],
-  ...lengths("host", { from: 1, to: 260 }, (host) => ({ hosts: [host] })),
+  ...lengthRows("host", { from: 1, to: 260 }, (host) => ({ hosts: [host] })),
   ...counts("hosts", { to: 256 }, (count) => ({ hosts: texts(count) })),
 
   ["a method in lower case", { methods: ["get"] }, /must be in upper case, such as GET/],
@@ -54,12 +54,12 @@ export const route: readonly Row[] = [
   ["a header without values", { ...paths, headers: { "x-version": [] } }, /spec\.headers/],
   ["a header with an empty value", { headers: { "x-version": [""] } }, /spec\.headers/],
   ["a header with a string instead of a list", { headers: { "x-version": "1" } }, /must be of type array/],
-  ...lengths("header value", { to: 1024 }, (value) => ({ headers: { a: [value] } })),
+  ...lengthRows("header value", { to: 1024 }, (value) => ({ headers: { a: [value] } })),
   ...counts("header values", { from: 1, to: 64 }, (count) => ({ ...paths, headers: { a: texts(count) } })),
   ["16 headers", { headers: Object.fromEntries(texts(16).map((name) => [name, ["a"]])) }, null],
   ["17 headers", { headers: Object.fromEntries(texts(17).map((name) => [name, ["a"]])) }, /Too many: 17/],
 
-  ...lengths("server name", { from: 1, to: 255 }, (sni) => ({ protocols: ["https"], snis: [sni] })),
+  ...lengthRows("server name", { from: 1, to: 255 }, (sni) => ({ protocols: ["https"], snis: [sni] })),
   ...counts("server names", { to: 256 }, (count) => ({ ...paths, snis: texts(count) })),
   [
     "server names for plain http",
@@ -68,12 +68,12 @@ export const route: readonly Row[] = [
   ],
 
   ...[["http"], ["https"], ["http", "https"], ["grpc"], ["grpcs", "grpc"]].map(
-    (protocols): Row => [`protocols ${protocols}`, { ...paths, protocols }, null],
+    (protocols): CrdRow => [`protocols ${protocols}`, { ...paths, protocols }, null],
   ),
   ["no protocols", { ...paths, protocols: [] }, /spec\.protocols.*at least 1 items/],
   ["an unknown protocol", { ...paths, protocols: ["ftp"] }, /spec\.protocols\[0\]: Unsupported value/],
   ...["tcp", "tls", "tls_passthrough", "udp"].map(
-    (protocol): Row => [
+    (protocol): CrdRow => [
       `protocol ${protocol}`,
       { ...paths, protocols: [protocol] },
       /spec\.protocols: .*only http, https, grpc and grpcs are supported/,
@@ -96,7 +96,7 @@ export const route: readonly Row[] = [
     ...paths,
     regexPriority,
   })),
-  ...["stripPath", "preserveHost", "requestBuffering", "responseBuffering"].flatMap((member): readonly Row[] => [
+  ...["stripPath", "preserveHost", "requestBuffering", "responseBuffering"].flatMap((member): readonly CrdRow[] => [
     [`${member} false`, { ...paths, [member]: false }, null],
     [`${member} as a string`, { ...paths, [member]: "yes" }, /must be of type boolean/],
   ]),

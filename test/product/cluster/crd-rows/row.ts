@@ -1,10 +1,10 @@
 /** A table row has a spec that the API server accepts or refuses. The functions return several rows for one member. */
 
 /** A description, the spec, and the message with which the API server refuses the spec; null: it accepts the spec. */
-export type Row = readonly [what: string, spec: object, refusal: RegExp | null];
+export type CrdRow = readonly [what: string, spec: object, refusal: RegExp | null];
 
 export const uuid = "2b7a4f0e-64d5-4d5e-8d0a-6f9f6d2f8a11";
-export const secretRef = { name: "demo-key", key: "key" };
+export const validSecretRef = { name: "demo-key", key: "key" };
 
 interface Limits {
   readonly from?: number;
@@ -12,7 +12,11 @@ interface Limits {
 }
 
 /** Rows with a number at its lower and its upper bound, below the lower bound, and above the upper bound. */
-export function numbers(what: string, { from, to }: Required<Limits>, spec: (value: number) => object): readonly Row[] {
+export function numbers(
+  what: string,
+  { from, to }: Required<Limits>,
+  spec: (value: number) => object,
+): readonly CrdRow[] {
   return [
     [`${what} ${from}`, spec(from), null],
     [`${what} ${to}`, spec(to), null],
@@ -22,7 +26,7 @@ export function numbers(what: string, { from, to }: Required<Limits>, spec: (val
 }
 
 /** A string of the maximum length, a longer one, and an empty one if there is a minimum length. */
-export function lengths(what: string, { from = 0, to }: Limits, spec: (text: string) => object): readonly Row[] {
+export function lengthRows(what: string, { from = 0, to }: Limits, spec: (text: string) => object): readonly CrdRow[] {
   return [
     [`${to} characters for the ${what}`, spec("a".repeat(to)), null],
     [
@@ -30,16 +34,16 @@ export function lengths(what: string, { from = 0, to }: Limits, spec: (text: str
       spec("a".repeat(to + 1)),
       new RegExp(`Too long: may not be more than ${to}`),
     ],
-    ...(from > 0 ? [[`an empty ${what}`, spec(""), new RegExp(`at least ${from} chars long`)] satisfies Row] : []),
+    ...(from > 0 ? [[`an empty ${what}`, spec(""), new RegExp(`at least ${from} chars long`)] satisfies CrdRow] : []),
   ];
 }
 
 /** A list of the maximum length, a longer one, and an empty one if there is a minimum length. */
-export function counts(what: string, { from = 0, to }: Limits, spec: (count: number) => object): readonly Row[] {
+export function counts(what: string, { from = 0, to }: Limits, spec: (count: number) => object): readonly CrdRow[] {
   return [
     [`${to} ${what}`, spec(to), null],
     [`${to + 1} ${what}`, spec(to + 1), new RegExp(`Too many: ${to + 1}: must have at most ${to} items`)],
-    ...(from > 0 ? [[`no ${what}`, spec(0), new RegExp(`should have at least ${from} items`)] satisfies Row] : []),
+    ...(from > 0 ? [[`no ${what}`, spec(0), new RegExp(`should have at least ${from} items`)] satisfies CrdRow] : []),
   ];
 }
 
@@ -48,10 +52,10 @@ export function words(
   what: string,
   known: readonly (string | number)[],
   spec: (word: string | number) => object,
-): readonly Row[] {
+): readonly CrdRow[] {
   const other = typeof known[0] === "number" ? 999 : "nothing";
   return [
-    ...known.map((word): Row => [`${what} ${word}`, spec(word), null]),
+    ...known.map((word): CrdRow => [`${what} ${word}`, spec(word), null]),
     [`an unknown ${what}`, spec(other), /Unsupported value/],
   ];
 }
@@ -60,7 +64,7 @@ export function words(
 export const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `t${index}`);
 
 /** Rows for a reference to another resource, which test the rules that all references share. */
-export function references(what: string, spec: (ref: object) => object): readonly Row[] {
+export function referenceRows(what: string, spec: (ref: object) => object): readonly CrdRow[] {
   return [
     [`${what} whose name has 253 characters`, spec({ name: "a".repeat(253) }), null],
     [`${what} whose name has 254 characters`, spec({ name: "a".repeat(254) }), /Too long/],
@@ -75,15 +79,15 @@ export function references(what: string, spec: (ref: object) => object): readonl
 }
 
 /** Rows for the members that all kinds share, each added to this valid spec of one kind. */
-export const common = (spec: object): readonly Row[] => [
+export const commonSpecRows = (spec: object): readonly CrdRow[] => [
   ["a name, an id, tags and a class", { ...spec, name: "a.b", id: uuid, tags: ["a", "b c"], class: "other" }, null],
-  ...lengths("name", { to: 256 }, (name) => ({ ...spec, name })),
+  ...lengthRows("name", { to: 256 }, (name) => ({ ...spec, name })),
   ["an id in capitals", { ...spec, id: uuid.toUpperCase() }, null],
   ["an id that is not a UUID", { ...spec, id: "users" }, /spec\.id/],
   ...counts("tags", { to: 64 }, (count) => ({ ...spec, tags: texts(count) })),
-  ...lengths("tag", { from: 1, to: 128 }, (tag) => ({ ...spec, tags: [tag] })),
+  ...lengthRows("tag", { from: 1, to: 128 }, (tag) => ({ ...spec, tags: [tag] })),
   ["a string instead of a list of tags", { ...spec, tags: "a" }, /spec\.tags.*must be of type array/],
-  ...lengths("class", { from: 1, to: 63 }, (name) => ({ ...spec, class: name })),
+  ...lengthRows("class", { from: 1, to: 63 }, (name) => ({ ...spec, class: name })),
   ["a class with capitals", { ...spec, class: "Sluice" }, /spec\.class/],
   ["a class that ends in a hyphen", { ...spec, class: "sluice-" }, /spec\.class/],
   ["an unknown field", { ...spec, frobnicate: 1 }, /unknown field "spec\.frobnicate"/],

@@ -1,12 +1,23 @@
-import { common, counts, lengths, numbers, type Row, references, secretRef, texts, uuid, words } from "./row.ts";
+import {
+  type CrdRow,
+  commonSpecRows,
+  counts,
+  lengthRows,
+  numbers,
+  referenceRows,
+  texts,
+  uuid,
+  validSecretRef,
+  words,
+} from "./row.ts";
 
 const url = { url: "http://users:4000" };
 const secure = { host: "users", protocol: "https" };
 const backendRef = { name: "users", port: 80 };
 const header = (name: string) => ({ name, value: "a" });
 
-export const service: readonly Row[] = [
-  ...common(url),
+export const serviceRows: readonly CrdRow[] = [
+  ...commonSpecRows(url),
   ["a url", url, null],
   ["a url with port and path", { url: "https://users.example:8443/api" }, null],
   ["host, port, protocol and path", { host: "users", port: 4000, protocol: "http", path: "/api" }, null],
@@ -32,7 +43,7 @@ export const service: readonly Row[] = [
   ["a tcp url", { url: "tcp://users:1" }, /the protocol must be/],
   ["a grpc url with a path", { url: "grpc://users/a" }, /cannot have a path: the path of a call names its method/],
 
-  ...lengths("host", { from: 1, to: 255 }, (host) => ({ host })),
+  ...lengthRows("host", { from: 1, to: 255 }, (host) => ({ host })),
   ...numbers("port", { from: 0, to: 65_535 }, (port) => ({ host: "users", port })),
   ["a port as a string", { host: "users", port: "80" }, /spec\.port: Invalid value: "string".*must be of type integer/],
   ["a port with a fraction", { host: "users", port: 80.5 }, /spec\.port/],
@@ -40,7 +51,7 @@ export const service: readonly Row[] = [
   ["a path of 4097 characters", { host: "users", path: `/${"a".repeat(4096)}` }, /Too long/],
   ...words("protocol", ["http", "https", "grpc", "grpcs"], (protocol) => ({ host: "users", protocol })),
   ...["tcp", "tls", "tls_passthrough", "udp"].map(
-    (protocol): Row => [
+    (protocol): CrdRow => [
       `protocol ${protocol}`,
       { host: "users", protocol },
       /spec\.protocol: .*only http, https, grpc and grpcs are supported/,
@@ -56,19 +67,19 @@ export const service: readonly Row[] = [
   ["enabled as a string", { ...url, enabled: "no" }, /spec\.enabled.*must be of type boolean/],
   ["enabled false", { ...url, enabled: false }, null],
 
-  ...references("a backend", (ref) => ({ backendRef: { port: 80, ...ref } })).filter(
+  ...referenceRows("a backend", (ref) => ({ backendRef: { port: 80, ...ref } })).filter(
     // Without the rows for names that are long or have dots: names of core Services are DNS labels, which are shorter
     // and have no dots.
     ([what]) => !/characters|dots$/.test(what) || /namespace/.test(what),
   ),
-  ...lengths("backend name", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),
+  ...lengthRows("backend name", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),
   ["a backend whose name begins with a digit", { backendRef: { name: "1a", port: 80 } }, /should match/],
   ["a backend without port", { backendRef: { name: "a" } }, /spec\.backendRef\.port: Required value/],
   ...numbers("a backend's port", { from: 1, to: 65_535 }, (port) => ({ backendRef: { name: "a", port } })),
 
   ["a client certificate for an https url", { url: "https://users", clientCertificateRef: { name: "client" } }, null],
   ["a client certificate for grpcs", { host: "a", protocol: "grpcs", clientCertificateRef: { name: "client" } }, null],
-  ...references("a client certificate", (clientCertificateRef) => ({ ...secure, clientCertificateRef })),
+  ...referenceRows("a client certificate", (clientCertificateRef) => ({ ...secure, clientCertificateRef })),
   [
     "a client certificate for a plain upstream",
     { ...url, clientCertificateRef: { name: "client" } },
@@ -84,7 +95,7 @@ export const service: readonly Row[] = [
   ],
   ["an empty list of CA certificates", { ...secure, caCertificateRefs: [] }, null],
   ["ids of CA certificates", { ...secure, caCertificates: [uuid] }, /unknown field "spec\.caCertificates"/],
-  ...references("a CA certificate", (ref) => ({ ...secure, caCertificateRefs: [ref] })),
+  ...referenceRows("a CA certificate", (ref) => ({ ...secure, caCertificateRefs: [ref] })),
   ...counts("CA certificates", { to: 64 }, (count) => ({
     ...secure,
     caCertificateRefs: texts(count).map((name) => ({ name })),
@@ -96,10 +107,10 @@ export const service: readonly Row[] = [
   ],
 
   ["a header with a value", { ...url, upstreamHeaders: [header("X-A")] }, null],
-  ["a header from a Secret", { ...url, upstreamHeaders: [{ name: "X-A", secretRef }] }, null],
+  ["a header from a Secret", { ...url, upstreamHeaders: [{ name: "X-A", secretRef: validSecretRef }] }, null],
   [
     "a header with a value and a Secret",
-    { ...url, upstreamHeaders: [{ ...header("X-A"), secretRef }] },
+    { ...url, upstreamHeaders: [{ ...header("X-A"), secretRef: validSecretRef }] },
     /exactly one of value and secretRef/,
   ],
   [

@@ -1,4 +1,4 @@
-import { common, counts, lengths, numbers, type Row, references, texts, uuid, words } from "./row.ts";
+import { type CrdRow, commonSpecRows, counts, lengthRows, numbers, referenceRows, texts, uuid, words } from "./row.ts";
 
 const places = ["hashOn", "hashFallback"] as const;
 const sources = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"] as const;
@@ -17,8 +17,8 @@ const passive = (member: object) => ({ healthchecks: { passive: member } });
 
 const backend = { name: "users", port: 80 };
 
-export const upstream: readonly Row[] = [
-  ...common({}),
+export const upstreamRows: readonly CrdRow[] = [
+  ...commonSpecRows({}),
   ["a name and targets", { name: "users.internal", targets: [{ target: "10.0.0.1:80" }, { target: "a" }] }, null],
   ["no members", {}, null],
   ["a target with all members", { targets: [{ target: "[::1]:80", weight: 0, id: uuid, tags: ["a"] }] }, null],
@@ -27,7 +27,7 @@ export const upstream: readonly Row[] = [
   ["a target without address", { targets: [{ weight: 1 }] }, /spec\.targets\[0\]\.target: Required value/],
   ["a target whose id is not a UUID", { targets: [{ target: "a", id: "1" }] }, /targets\[0\]\.id/],
   ["strings as targets", { targets: ["a"] }, /spec\.targets\[0\].*must be of type object/],
-  ...lengths("target", { from: 1, to: 260 }, (target) => ({ targets: [{ target }] })),
+  ...lengthRows("target", { from: 1, to: 260 }, (target) => ({ targets: [{ target }] })),
   ...numbers("weight", { from: 0, to: 65_535 }, (weight) => ({ targets: [{ target: "a", weight }] })),
   ...counts("targets", { to: 1024 }, (count) => ({ targets: texts(count).map((target) => ({ target })) })),
 
@@ -61,7 +61,7 @@ export const upstream: readonly Row[] = [
   })),
   ["a hash on a header", { algorithm: "consistent-hashing", hashOn: "header", hashOnHeader: "x-user" }, null],
   ["different headers for hashOn and hashFallback", { ...details, hashOn: "header", hashFallback: "header" }, null],
-  ...places.flatMap((place): readonly Row[] =>
+  ...places.flatMap((place): readonly CrdRow[] =>
     (
       [
         ["header", `${place}Header`],
@@ -82,24 +82,24 @@ export const upstream: readonly Row[] = [
     /hashFallback requires a hashOn/,
   ],
   ...["consumer", "ip", "path"].map(
-    (source): Row => [
+    (source): CrdRow => [
       `hashOn ${source} and hashFallback ${source}`,
       { hashOn: source, hashFallback: source },
       /hashFallback must differ from hashOn/,
     ],
   ),
   ...["Header", "QueryArg", "UriCapture"].map(
-    (detail): Row => [
+    (detail): CrdRow => [
       `the same value for hashOn${detail} and hashFallback${detail}`,
       { [`hashOn${detail}`]: "a", [`hashFallback${detail}`]: "a" },
       new RegExp(`hashOn${detail} and hashFallback${detail} must be distinct`),
     ],
   ),
-  ...Object.keys(details).flatMap((member) => lengths(member, { from: 1, to: 256 }, (text) => ({ [member]: text }))),
+  ...Object.keys(details).flatMap((member) => lengthRows(member, { from: 1, to: 256 }, (text) => ({ [member]: text }))),
   ...numbers("slots", { from: 10, to: 65_536 }, (slots) => ({ slots })),
-  ...lengths("hostHeader", { from: 1, to: 260 }, (hostHeader) => ({ hostHeader })),
+  ...lengthRows("hostHeader", { from: 1, to: 260 }, (hostHeader) => ({ hostHeader })),
   ["useSrvName as a string", { useSrvName: "no" }, /must be of type boolean/],
-  ...references("a client certificate", (clientCertificateRef) => ({ clientCertificateRef })),
+  ...referenceRows("a client certificate", (clientCertificateRef) => ({ clientCertificateRef })),
   ["the admin API's member client_certificate", { client_certificate: { id: uuid } }, /unknown field/],
 
   ["health checks", active({ httpPath: "/up", headers: { "x-a": ["b"] }, healthy: { interval: 0.5 } }), null],
@@ -109,7 +109,7 @@ export const upstream: readonly Row[] = [
   ...words("passive type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => passive({ type })),
   ...numbers("timeout", { from: 0, to: 65_535 }, (timeout) => active({ timeout })),
   ...numbers("concurrency", { from: 1, to: 2_147_483_647 }, (concurrency) => active({ concurrency })),
-  ...lengths("httpsSni", { from: 1, to: 255 }, (httpsSni) => active({ httpsSni })),
+  ...lengthRows("httpsSni", { from: 1, to: 255 }, (httpsSni) => active({ httpsSni })),
   ...numbers("healthy interval", { from: 0, to: 65_535 }, (interval) => active({ healthy: { interval } })),
   ...numbers("healthy successes", { from: 0, to: 255 }, (successes) => active({ healthy: { successes } })),
   ...numbers("healthy status", { from: 100, to: 999 }, (status) => active({ healthy: { httpStatuses: [status] } })),

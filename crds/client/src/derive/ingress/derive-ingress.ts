@@ -15,7 +15,7 @@ import { effectOnPath } from "./annotations/transforms.ts";
 import { type CanaryBackend, canaryFor, canaryRulesOf, isCanary } from "./canary.ts";
 import { tlsHostsOf, tlsSecretsOf } from "./derive-certificate.ts";
 import { appRootRoute, wwwRoute } from "./host-redirects.ts";
-import { type CoreServicePort, type IngressEntry, ingressEntries, portOf } from "./ingress-entries.ts";
+import { backendPortOf, type CoreServicePort, type IngressEntry, ingressEntries } from "./ingress-entries.ts";
 import { matchOf, type PathMatch, regexMatchOf } from "./ingress-path.ts";
 import { type IngressProblem, ingressHostsOf, wwwCounterpart } from "./ingress-spec.ts";
 
@@ -159,7 +159,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   }
 
   function readPort(backend: IngressEntry["backend"], source: string): CoreServicePort | IngressProblem {
-    return portOf(backend, source, (service) => options.read("CoreService", service));
+    return backendPortOf(backend, source, (service) => options.read("CoreService", service));
   }
 
   /** Adds the Service for a backend, alone or together with a canary. Returns the name of the Service. */

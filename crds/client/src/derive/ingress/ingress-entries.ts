@@ -54,7 +54,7 @@ export interface CoreServicePort {
  *
  * @param read Returns a core Service in the namespace of the Ingress; undefined: there is none.
  */
-export function portOf(
+export function backendPortOf(
   { service, resource }: IngressBackend,
   source: string,
   read: (name: string) => Resource | undefined,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differences } from "@sluice/model";
+import { bucketDifferences } from "@sluice/model";
 import fc from "fast-check";
 import { refKey } from "../../keys.ts";
 import type { CachedFile } from "../files/file-cache.ts";
@@ -69,7 +69,7 @@ test("a view that is changed file by file equals the view of all files, and diff
           const differ = [...new Set([...before.entries.keys(), ...view.entries.keys()])].filter(
             (key) => before.entries.get(key)?.resource !== view.entries.get(key)?.resource,
           );
-          const named = new Set(differences(before.entries, view.entries).map(({ key }) => key));
+          const named = new Set(bucketDifferences(before.entries, view.entries).map(({ key }) => key));
           assert.deepEqual(
             differ.filter((key) => !named.has(key)),
             [],

@@ -1,7 +1,7 @@
 /** All resources of a directory at one moment, from its files and status records. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { BucketMap, byHash } from "@sluice/model";
-import { seconds } from "../../conditions.ts";
+import { formatMetaTime } from "../../conditions.ts";
 import { refKey } from "../../keys.ts";
 import { isSluiceKind } from "../../kinds.ts";
 import type { Kind, Ref, Resource } from "../../resource.ts";
@@ -161,7 +161,7 @@ function toResource({ placed, source: { file }, record }: Definition): Resource 
   const known = record?.value ?? undefined;
   const { changedAt, bornAt } = file.value.goodAt ?? file;
   const generation = isSluiceKind(kind) ? generationOf(content, known, changedAt) : undefined;
-  const created = known?.created ?? seconds(new Date(bornAt));
+  const created = known?.created ?? formatMetaTime(new Date(bornAt));
   const status = known?.status ?? (known?.conditions ? { conditions: known.conditions } : undefined);
   return {
     ...content,

@@ -1,5 +1,5 @@
 /** Sends an observer the differences between the previous view and a new one. */
-import { differences } from "@sluice/model";
+import { bucketDifferences } from "@sluice/model";
 import type { Log } from "../../log.ts";
 import { createNotifier } from "../../notifier.ts";
 import type { Kind, Observer, Resource } from "../../resource.ts";
@@ -48,7 +48,7 @@ export function createSubscription(options: {
         tell(() => observer.replaced(select(view, selection)));
         return;
       }
-      for (const difference of differences(before.entries, view.entries)) {
+      for (const difference of bucketDifferences(before.entries, view.entries)) {
         const [old, now] = [selected(difference.before), selected(difference.after)];
         if (now && old?.metadata.resourceVersion !== now.metadata.resourceVersion) tell(() => observer.changed(now));
         else if (old && !now) tell(() => observer.removed(old));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { derivedIdOf, deriveId } from "@sluice/model";
-import { options, resource, seconds } from "../testing-example.ts";
+import { createdSeconds, exampleResource, options } from "../testing-example.ts";
 import { CHILD_TIMES } from "../timestamps.ts";
 import { describeResourceViolation, translate } from "../translate.ts";
 
@@ -9,7 +9,7 @@ const targets = [{ target: "10.0.0.1", weight: 5 }, { target: "http://x" }, "x",
 
 test("a target's id is derived from its upstream and its address, to which the default port is added if it has none", () => {
   const [upstream, first, second] = translate(
-    resource("Upstream", { name: "u", targets: [{ target: "10.0.0.1" }, { target: "b:80" }] }),
+    exampleResource("Upstream", { name: "u", targets: [{ target: "10.0.0.1" }, { target: "b:80" }] }),
     options,
   );
   const id = deriveId("upstreams", "u");
@@ -18,8 +18,8 @@ test("a target's id is derived from its upstream and its address, to which the d
   assert.equal(second?.item.id, derivedIdOf("targets", { upstream: { id }, target: "b:80" }));
   assert.deepEqual(first?.entity, {
     id: first?.item.id,
-    created_at: seconds,
-    updated_at: seconds,
+    created_at: createdSeconds,
+    updated_at: createdSeconds,
     upstream: { id },
     target: "10.0.0.1:8000",
     weight: 100,
@@ -28,7 +28,7 @@ test("a target's id is derived from its upstream and its address, to which the d
 });
 
 test("an invalid target does not affect its upstream or the other targets", () => {
-  const [upstream, ...rest] = translate(resource("Upstream", { name: "u", targets }), options);
+  const [upstream, ...rest] = translate(exampleResource("Upstream", { name: "u", targets }), options);
   assert.ok(upstream?.entity);
   assert.deepEqual(
     rest.map(({ entity }) => entity !== undefined),
@@ -47,7 +47,10 @@ test("an invalid target does not affect its upstream or the other targets", () =
 
 test("invalid SNIs do not affect their certificate or its valid SNI", () => {
   const snis = [{ name: "a.example" }, { name: "a.*.example" }, { name: "b.example", colour: 1 }];
-  const [certificate, ...rest] = translate(resource("Certificate", { secretRef: { name: "tls" }, snis }), options);
+  const [certificate, ...rest] = translate(
+    exampleResource("Certificate", { secretRef: { name: "tls" }, snis }),
+    options,
+  );
   assert.ok(certificate?.entity);
   assert.equal(rest[0]?.entity?.id, deriveId("snis", "a.example"));
   assert.deepEqual(
@@ -57,7 +60,7 @@ test("invalid SNIs do not affect their certificate or its valid SNI", () => {
 });
 
 test("an invalid list of targets is an error of the upstream", () => {
-  const items = translate(resource("Upstream", { name: "u", targets: "x" }), options);
+  const items = translate(exampleResource("Upstream", { name: "u", targets: "x" }), options);
   assert.deepEqual(
     items.map(({ violations }) => violations.map(describeResourceViolation)),
     [["spec.targets: expected an array"]],
@@ -67,7 +70,7 @@ test("an invalid list of targets is an error of the upstream", () => {
 test("a target has the times of its upstream, unless the annotation child-times has valid times for the target", () => {
   const id = derivedIdOf("targets", { upstream: { id: deriveId("upstreams", "u") }, target: "a:1" });
   const timesWith = (annotation: string) => {
-    const plain = resource("Upstream", { name: "u", targets: [{ target: "a:1" }] });
+    const plain = exampleResource("Upstream", { name: "u", targets: [{ target: "a:1" }] });
     const annotated = { ...plain, metadata: { ...plain.metadata, annotations: { [CHILD_TIMES]: annotation } } };
     const [, target] = translate(annotated, options);
     assert.ok(target?.entity);
@@ -83,5 +86,6 @@ test("a target has the times of its upstream, unless the annotation child-times 
     JSON.stringify({ [id]: ["1", 2] }),
     '{"x":[1,2]}',
   ];
-  for (const annotation of others) assert.deepEqual(timesWith(annotation), [seconds, seconds], annotation);
+  for (const annotation of others)
+    assert.deepEqual(timesWith(annotation), [createdSeconds, createdSeconds], annotation);
 });

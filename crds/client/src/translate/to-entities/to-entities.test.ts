@@ -3,7 +3,16 @@ import { test } from "node:test";
 import { deriveId, lookupHash, type ResourceKind, registerPlugins } from "@sluice/model";
 import { deviceTokenFacts } from "../../../../../test/plugins/device-token.ts";
 import { elliptic, first } from "../../../../../tools/programs/pairs.ts";
-import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "../testing-example.ts";
+import {
+  CERTIFICATE,
+  CONSUMER,
+  consumerWithKey,
+  createdSeconds,
+  exampleResource,
+  options,
+  ROUTE,
+  SERVICE,
+} from "../testing-example.ts";
 import { describeResourceViolation, translate } from "../translate.ts";
 import { toEntities } from "./to-entities.ts";
 
@@ -141,17 +150,17 @@ const translations: readonly (readonly [ResourceKind, object, object])[] = [
 ];
 for (const [kind, spec, expected] of translations) {
   test(`a spec of kind ${kind} with ${Object.keys(spec).join(", ") || "no members"} is translated to the entity's members`, () => {
-    const [item] = translate(resource(kind, spec), options);
+    const [item] = translate(exampleResource(kind, spec), options);
     assert.deepEqual(item?.violations, []);
     const entity = item?.entity as unknown as Readonly<Record<string, unknown>>;
     for (const [name, value] of Object.entries(expected)) assert.deepEqual(entity[name], value, name);
-    assert.equal(entity.created_at, seconds);
-    assert.equal(entity.updated_at, seconds);
+    assert.equal(entity.created_at, createdSeconds);
+    assert.equal(entity.updated_at, createdSeconds);
   });
 }
 
 test("a Service with a backendRef names the core Service whose EndpointSlices it uses", () => {
-  const [item] = translate(resource("Service", { backendRef: { name: "users", port: 4000 } }), options);
+  const [item] = translate(exampleResource("Service", { backendRef: { name: "users", port: 4000 } }), options);
   assert.deepEqual(item?.backends, [{ namespace: "home", name: "users", port: 4000 }]);
 });
 
@@ -162,7 +171,7 @@ test("an Upstream has its usable core Services with their weights, and a missing
     { name: "users", port: 1 },
     { namespace: "away", name: "users", port: 4000 },
   ];
-  const [item] = translate(resource("Upstream", { name: "u.internal", backendRefs }), options);
+  const [item] = translate(exampleResource("Upstream", { name: "u.internal", backendRefs }), options);
   assert.deepEqual(item?.backends, [{ namespace: "home", name: "users", port: 4000, weight: 90 }]);
   assert.equal(item.entity?.id, item.item.id);
   assert.deepEqual(item.violations.map(describeResourceViolation), [
@@ -171,9 +180,9 @@ test("an Upstream has its usable core Services with their weights, and a missing
     "spec.backendRefs[3]: the namespace away does not allow a Upstream of the namespace home to refer to its core " +
       "Service users: create a ReferenceGrant there (gateway.networking.k8s.io/v1beta1, whose CRD has to be installed)",
   ]);
-  const [other] = translate(resource("Upstream", { backendRefs: [{ name: "users", port: 4000 }] }), options);
+  const [other] = translate(exampleResource("Upstream", { backendRefs: [{ name: "users", port: 4000 }] }), options);
   assert.equal(other?.backends?.[0]?.weight, 100);
-  const [without] = translate(resource("Upstream", { targets: [{ target: "a" }] }), options);
+  const [without] = translate(exampleResource("Upstream", { targets: [{ target: "a" }] }), options);
   assert.equal(without?.backends, undefined);
 });
 
@@ -187,7 +196,7 @@ test("the admin API sees no core Services of an Upstream, and a declarative file
     ],
   };
   const targetsFor = (audience: "admin" | "file") =>
-    translate(resource("Upstream", spec), { ...options, audience }).flatMap(
+    translate(exampleResource("Upstream", spec), { ...options, audience }).flatMap(
       ({ item, entity, collection, backends }) => {
         assert.deepEqual([entity === undefined, backends], [false, undefined]);
         return collection === "targets" ? [`${item.target} ${item.weight}`] : [];
@@ -204,7 +213,7 @@ test("for nodes, a config includes members from Secrets, and the translation rec
     config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },
     configFrom: [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }],
   };
-  const [forNodes] = translate(resource("Plugin", spec), options);
+  const [forNodes] = translate(exampleResource("Plugin", spec), options);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.config, {
     minute: 5,
@@ -212,7 +221,7 @@ test("for nodes, a config includes members from Secrets, and the translation rec
     redis: { host: "redis.example", password: "demo-key" },
   });
   assert.deepEqual(forNodes?.secretPaths, [["config", "redis", "password"]]);
-  const [forAdmin] = translate(resource("Plugin", spec), { ...options, audience: "admin" });
+  const [forAdmin] = translate(exampleResource("Plugin", spec), { ...options, audience: "admin" });
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
@@ -224,13 +233,13 @@ test("for the admin API, a config that needs a member from a Secret is valid, an
     configFrom: [{ path: "session_secret", secretRef: { name: "keys", key: "good" } }],
   };
   const forAdmin = { ...options, audience: "admin" } as const;
-  const [translated] = translate(resource("Plugin", spec), forAdmin);
+  const [translated] = translate(exampleResource("Plugin", spec), forAdmin);
   assert.deepEqual(translated?.violations, []);
   assert.partialDeepStrictEqual(translated?.entity, { config: { ...config, session_secret: null } });
-  const [without] = translate(resource("Plugin", { ...spec, configFrom: [] }), forAdmin);
+  const [without] = translate(exampleResource("Plugin", { ...spec, configFrom: [] }), forAdmin);
   assert.match(String(without?.violations[0]?.message), /^required by session/);
   const wrong = { ...spec, config: { ...config, leeway: -1 } };
-  assert.equal(translate(resource("Plugin", wrong), forAdmin)[0]?.entity, undefined);
+  assert.equal(translate(exampleResource("Plugin", wrong), forAdmin)[0]?.entity, undefined);
 });
 
 test("for nodes, headers include values from Secrets, and their paths are recorded; for the admin API, such headers are omitted", () => {
@@ -241,24 +250,24 @@ test("for nodes, headers include values from Secrets, and their paths are record
       { name: "X-Zone", value: "blue" },
     ],
   };
-  const [forNodes] = translate(resource("Service", spec), options);
+  const [forNodes] = translate(exampleResource("Service", spec), options);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.upstream_headers, [
     { name: "X-Secret", value: "demo-key" },
     { name: "X-Zone", value: "blue" },
   ]);
   assert.deepEqual(forNodes?.secretPaths, [["upstream_headers", 0, "value"]]);
-  const [forAdmin] = translate(resource("Service", spec), { ...options, audience: "admin" });
+  const [forAdmin] = translate(exampleResource("Service", spec), { ...options, audience: "admin" });
   assert.deepEqual(forAdmin?.item.upstream_headers, [{ name: "X-Zone", value: "blue" }]);
 });
 
 test("nodes get the hash of a key, bound to the consumer's namespace, and never the key itself", () => {
-  const translated = translate(resource("Consumer", keyAuth("good"), "team"), options);
+  const translated = translate(exampleResource("Consumer", consumerWithKey("good"), "team"), options);
   const consumer = { id: deriveId("consumers", "demo") };
   assert.deepEqual(translated[1]?.item, {
     id: deriveId("keyauth_credentials", `${consumer.id}/keys/good`),
     // The creation time of the Secret, because ttl counts from the creation of the key.
-    created_at: seconds + 3600,
+    created_at: createdSeconds + 3600,
     consumer,
     _sluice: { key_hash: lookupHash("demo-key"), namespaces: ["team"] },
   });
@@ -272,15 +281,15 @@ test("the key and a part of the config of a plugin's credential are read from Se
   });
   const configFrom = [{ path: "pin", secretRef: { name: "keys", key: "written" } }];
   const spec = credential({ config: { model: "locked" }, configFrom });
-  const [, forNodes] = translate(resource("Consumer", spec), options);
+  const [, forNodes] = translate(exampleResource("Consumer", spec), options);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.config, { model: "locked", pin: "from-a-file" });
   assert.deepEqual(forNodes?.item._sluice, { key_hash: lookupHash("demo-key", "device-token") });
-  const [, forAdmin] = translate(resource("Consumer", spec), { ...options, audience: "admin" });
+  const [, forAdmin] = translate(exampleResource("Consumer", spec), { ...options, audience: "admin" });
   assert.deepEqual(forAdmin?.violations, []);
   assert.partialDeepStrictEqual(forAdmin?.entity, { key: "demo-key", config: { model: "locked", pin: null } });
   const model = [{ path: "model", secretRef: { name: "keys", key: "long" } }];
-  const [, refused] = translate(resource("Consumer", credential({ configFrom: model })), {
+  const [, refused] = translate(exampleResource("Consumer", credential({ configFrom: model })), {
     ...options,
     read: (...place) => {
       const secret = options.read(...place);
@@ -294,19 +303,19 @@ test("the key and a part of the config of a plugin's credential are read from Se
 });
 
 test("the keys of a consumer in the home namespace are valid in all namespaces", () => {
-  const [, key] = translate(resource("Consumer", keyAuth("written")), options);
+  const [, key] = translate(exampleResource("Consumer", consumerWithKey("written")), options);
   assert.deepEqual(key?.item._sluice, { key_hash: lookupHash("from-a-file") });
 });
 
 test("the translation for the admin API contains the key in clear text and no internal members", () => {
-  const [, key] = translate(resource("Consumer", keyAuth("good")), { ...options, audience: "admin" });
+  const [, key] = translate(exampleResource("Consumer", consumerWithKey("good")), { ...options, audience: "admin" });
   assert.equal(key?.item.key, "demo-key");
   assert.equal(key?.item._sluice, undefined);
 });
 
 test("an invalid key does not affect its consumer or the other keys", () => {
   const keys = [{ secretRef: { name: "keys" } }, { secretRef: { name: "keys", key: "good" }, ttl: 60 }, "x"];
-  const [consumer, ...rest] = translate(resource("Consumer", { username: "demo", keyAuth: keys }), options);
+  const [consumer, ...rest] = translate(exampleResource("Consumer", { username: "demo", keyAuth: keys }), options);
   assert.ok(consumer?.entity);
   assert.deepEqual(
     rest.map(({ entity }) => entity !== undefined),
@@ -319,18 +328,18 @@ test("an invalid key does not affect its consumer or the other keys", () => {
 });
 
 test("an annotation cannot make a route look older to nodes, which prefer the older of two routes", () => {
-  const route = resource("Route", { paths: ["/a"] });
+  const route = exampleResource("Route", { paths: ["/a"] });
   const annotated = { ...route, metadata: { ...route.metadata, annotations: { "sluice.dev/created-at": "1" } } };
   const createdAt = (audience: "nodes" | "admin") =>
     toEntities(annotated, { ...options, audience })[0]?.item.created_at;
-  assert.deepEqual([createdAt("nodes"), createdAt("admin")], [seconds, 1]);
+  assert.deepEqual([createdAt("nodes"), createdAt("admin")], [createdSeconds, 1]);
 });
 
 test("a plugin with a malformed target keeps its well-formed targets, and never becomes global", () => {
   const fine = { kind: "Service", name: "users" };
   const malformed = { kind: "Rout", name: "users" };
   const memberOf = (targetRefs: unknown) => {
-    const [plugin] = toEntities(resource("Plugin", { plugin: "key-auth", targetRefs }), options);
+    const [plugin] = toEntities(exampleResource("Plugin", { plugin: "key-auth", targetRefs }), options);
     return [plugin?.item.service, plugin?.references];
   };
   assert.deepEqual(memberOf([fine, malformed]), [{ id: SERVICE }, [{ ...fine, namespace: "home" }]]);
@@ -342,9 +351,9 @@ test("a plugin with a malformed target keeps its well-formed targets, and never 
 test("derived routes and certificates have the members of _sluice that their source gives them, only for nodes", () => {
   const listeners = ["team/web/https"];
   const extras = { listeners, match: { query: [{ name: "a", value: "b" }] }, priority: 7 };
-  const route = { ...resource("Route", { paths: ["/"] }), derived: { extras, sourcePaths: {} } };
+  const route = { ...exampleResource("Route", { paths: ["/"] }), derived: { extras, sourcePaths: {} } };
   const spec = { secretRef: { name: "tls" } };
-  const certificate = { ...resource("Certificate", spec), derived: { extras: { listeners }, sourcePaths: {} } };
+  const certificate = { ...exampleResource("Certificate", spec), derived: { extras: { listeners }, sourcePaths: {} } };
   const extrasFor = (audience: "nodes" | "admin") =>
     [route, certificate].map((derived) => translate(derived, { ...options, audience })[0]?.item._sluice);
   assert.deepEqual(extrasFor("nodes"), [{ namespace: "home", ...extras }, { listeners }]);

@@ -4,7 +4,7 @@ import { type CheckedEntity, type Collection, checkEntity } from "@sluice/model"
 import { first } from "../../../../../tools/programs/pairs.ts";
 import type { Resource } from "../../resource.ts";
 import { credentialSecret } from "../secrets.ts";
-import { CERTIFICATE, CONSUMER, options, ROUTE, resource, SERVICE } from "../testing-example.ts";
+import { CERTIFICATE, CONSUMER, exampleResource, options, ROUTE, SERVICE } from "../testing-example.ts";
 import { createdAt, updatedAt } from "../timestamps.ts";
 import { certificateSecret } from "../tls-secrets.ts";
 import { translate } from "../translate.ts";
@@ -69,7 +69,7 @@ for (const [what, references, member, message] of refused) {
 
 test("an update keeps the name, class and keys of the resource, and its backendRef unless the host changes", () => {
   const backendRef = { name: "users", port: 4000 };
-  const previous = resource("Service", { class: "other", backendRef, retries: 1 });
+  const previous = exampleResource("Service", { class: "other", backendRef, retries: 1 });
   const [item] = translate(previous, options);
   const changed = { ...(item?.entity as CheckedEntity<"services">), retries: 5 };
   const { value } = toResource("services", changed, { ...writing, previous });
@@ -81,7 +81,7 @@ test("an update keeps the name, class and keys of the resource, and its backendR
   assert.equal(moved.value?.spec?.host, "elsewhere");
 
   const keyAuth = [{ secretRef: { name: "keys", key: "good" } }];
-  const consumer = resource("Consumer", { username: "demo", keyAuth });
+  const consumer = exampleResource("Consumer", { username: "demo", keyAuth });
   const renamed = entity("consumers", { username: "demonstration", id: CONSUMER });
   const written = toResource("consumers", renamed, { ...writing, previous: consumer });
   assert.deepEqual(written.value?.spec, { id: CONSUMER, username: "demonstration", keyAuth });
@@ -89,7 +89,7 @@ test("an update keeps the name, class and keys of the resource, and its backendR
 
 test("an update of an Upstream keeps its backendRefs, whatever changes", () => {
   const backendRefs = [{ name: "users", port: 4000, weight: 90 }];
-  const previous = resource("Upstream", { name: "users.internal", backendRefs });
+  const previous = exampleResource("Upstream", { name: "users.internal", backendRefs });
   const [item] = translate(previous, options);
   const changed = { ...(item?.entity as CheckedEntity<"upstreams">), algorithm: "latency" as const, host_header: "a" };
   const { value } = toResource("upstreams", changed, { ...writing, previous });
@@ -106,7 +106,7 @@ const urls = [
 ] as const;
 for (const [url, change, expected] of urls) {
   test(`an update of a Service with the url ${url} by ${JSON.stringify(change)} writes the url ${expected}`, () => {
-    const previous = resource("Service", { url });
+    const previous = exampleResource("Service", { url });
     const [item] = translate(previous, options);
     const changed = { ...(item?.entity as CheckedEntity<"services">), ...change };
     const { value } = toResource("services", changed, { ...writing, previous });
@@ -118,7 +118,7 @@ for (const [url, change, expected] of urls) {
 test("an update leaves passwords in their Secrets unless it sets a password", () => {
   const configFrom = [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }];
   const config = { minute: 1, policy: "redis", redis: { host: "r" } };
-  const previous = resource("Plugin", { plugin: "rate-limiting", config, configFrom });
+  const previous = exampleResource("Plugin", { plugin: "rate-limiting", config, configFrom });
   const [item] = translate(previous, { ...options, audience: "admin" });
   const read = item?.entity as CheckedEntity<"plugins">;
   assert.deepEqual(toResource("plugins", read, { ...writing, previous }).value?.spec?.configFrom, configFrom);
@@ -236,7 +236,7 @@ test("headers from Secrets stay in the resource, unless the entity has a header 
   const before = [kept, { name: "X-Zone", value: "blue" }];
   const written = (upstream_headers: object[] | null) => {
     const service = entity("services", { name: "users", host: "users", upstream_headers });
-    const previous = resource("Service", { name: "users", host: "users", upstreamHeaders: before });
+    const previous = exampleResource("Service", { name: "users", host: "users", upstreamHeaders: before });
     return toResource("services", service, { ...writing, previous }).value?.spec?.upstreamHeaders;
   };
   const zone = { name: "X-Zone", value: "red" };

@@ -1,6 +1,6 @@
 /** The custom resource CACertificate. The certificate is public, so it is in the spec and in no Secret. */
 import type { CaCertificate } from "../../entities/index.ts";
-import { type CommonSpec, common, stateColumns } from "../common-spec.ts";
+import { type CommonSpec, commonSpecMembers, stateColumns } from "../common-spec.ts";
 import { type Derived, type KindFacts, specOf } from "../kind.ts";
 
 export type CACertificateSpec = CommonSpec & Derived<CaCertificate, "cert_digest">;
@@ -10,7 +10,7 @@ export const caCertificateKind: KindFacts = {
   shortName: "gwca",
   spec: specOf("ca_certificates", {
     omit: ["cert_digest"],
-    add: common(
+    add: commonSpecMembers(
       "Name from which the id is derived; unique across namespaces. Default: metadata.name in Sluice's home " +
         "namespace, <namespace>.<metadata.name> elsewhere.",
     ),

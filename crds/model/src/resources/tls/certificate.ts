@@ -1,6 +1,6 @@
 /** The custom resource Certificate. Its PEM texts are in a Secret of the type that cert-manager writes. */
 import type { Certificate, Sni } from "../../entities/index.ts";
-import { type CommonSpec, common, entityId, type NameRef, nameRef, stateColumns } from "../common-spec.ts";
+import { type CommonSpec, commonSpecMembers, entityId, type NameRef, nameRef, stateColumns } from "../common-spec.ts";
 import { type Derived, type KindFacts, type SpecNode, specOf } from "../kind.ts";
 
 /** The type of the Secrets that hold certificates (core v1: kubernetes.io/tls). */
@@ -56,7 +56,7 @@ export const certificateKind: KindFacts = {
   spec: specOf("certificates", {
     omit: Object.keys(tlsEntries),
     add: {
-      ...common(
+      ...commonSpecMembers(
         "Name from which the id is derived; unique across namespaces. Default: metadata.name in Sluice's home " +
           "namespace, <namespace>.<metadata.name> elsewhere.",
       ),

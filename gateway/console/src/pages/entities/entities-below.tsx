@@ -1,6 +1,6 @@
 /** The entities below one entity: the routes of a service, the credentials of a consumer. */
 import { encodedPath } from "../../api/client.ts";
-import { type ChildView, type CollectionView, collectionViews, namingOf, titleOf } from "../../api/collections.ts";
+import { type ChildView, type CollectionView, collectionViews, entityTitle, namingOf } from "../../api/collections.ts";
 import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
@@ -39,8 +39,8 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
   const columns: readonly TableColumn<EntityRecord>[] = [
     {
       title: "Name",
-      cell: (one) => <Link to={addressOf(one.id)}>{titleOf(collection, one)}</Link>,
-      sortBy: (one) => titleOf(collection, one),
+      cell: (one) => <Link to={addressOf(one.id)}>{entityTitle(collection, one)}</Link>,
+      sortBy: (one) => entityTitle(collection, one),
     },
     ...shown.map(
       (name): TableColumn<EntityRecord> => ({

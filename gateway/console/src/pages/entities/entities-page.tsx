@@ -1,6 +1,6 @@
 /** The entities of one collection, with search, tags and sorting. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type CollectionView, collectionViews, titleOf } from "../../api/collections.ts";
+import { type CollectionView, collectionViews, entityTitle } from "../../api/collections.ts";
 import { type EntityRecord, loadEntities, MAX_ENTITIES } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { goTo, Link } from "../../app/navigation.tsx";
@@ -140,8 +140,8 @@ function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): rea
   return [
     {
       title: "Name",
-      cell: (entity) => <Link to={["entities", view.path, entity.id]}>{titleOf(view.collection, entity)}</Link>,
-      sortBy: (entity) => titleOf(view.collection, entity),
+      cell: (entity) => <Link to={["entities", view.path, entity.id]}>{entityTitle(view.collection, entity)}</Link>,
+      sortBy: (entity) => entityTitle(view.collection, entity),
     },
     ...view.columns.map(
       (member): TableColumn<EntityRecord> => ({
@@ -182,7 +182,7 @@ const tagsOf = ({ tags }: EntityRecord): readonly string[] => (Array.isArray(tag
 const searchText = (view: CollectionView, entity: EntityRecord, names: EntityNames): string =>
   [
     entity.id,
-    titleOf(view.collection, entity),
+    entityTitle(view.collection, entity),
     ...view.columns.map((member) => memberText(member, entity, names)),
     ...tagsOf(entity),
   ]

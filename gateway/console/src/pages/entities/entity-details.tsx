@@ -1,7 +1,7 @@
 /** One entity: its form, the entities below it, and its removal. */
 import { useState } from "preact/hooks";
-import { ask, encodedPath } from "../../api/client.ts";
-import { type ChildView, type CollectionView, namingOf, titleOf } from "../../api/collections.ts";
+import { encodedPath, requestJson } from "../../api/client.ts";
+import { type ChildView, type CollectionView, entityTitle, namingOf } from "../../api/collections.ts";
 import type { EntityRecord } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { announce } from "../../app/announcer.tsx";
@@ -191,14 +191,14 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
   const kindMember = kindMemberOf(collection);
   const stored = useLoaded(
     async (signal) => {
-      const { body: entity, headers } = await ask<EntityRecord>(path, { signal });
+      const { body: entity, headers } = await requestJson<EntityRecord>(path, { signal });
       const kind = kindMember && String(entity[kindMember]);
       return { entity, kind, tag: headers.get("ETag"), fields: await loadFields(collection, kind, signal) };
     },
     { key: path },
   );
   const { data, failure } = stored;
-  const title = data ? titleOf(collection, data.entity) : "";
+  const title = data ? entityTitle(collection, data.entity) : "";
   const hidden = new Set([nested?.member, kindMember]);
   return (
     <>

@@ -1,6 +1,6 @@
 /** The form of one entity: edit, plan, save. Every field comes from the schema. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, describeFailure } from "../../api/client.ts";
+import { ApiError, failureText } from "../../api/client.ts";
 import { announce } from "../../app/announcer.tsx";
 import { changedMembers, type FormDraft, otherErrors } from "../../forms/draft-changes.ts";
 import type { NamedField } from "../../forms/schema-fields.ts";
@@ -46,7 +46,7 @@ export function EntityForm({ fields, before, prefilled, always, write, disabled,
       await run();
     } catch (error) {
       setPlanned(undefined);
-      setFailure(describeFailure(error));
+      setFailure(failureText(error));
       if (error instanceof ApiError) setErrors(Object(error.body.fields));
     } finally {
       setBusy(false);

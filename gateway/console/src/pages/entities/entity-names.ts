@@ -1,6 +1,6 @@
 /** The members of entities as texts in tables: references by name, and times as dates. */
 import { useEffect, useState } from "preact/hooks";
-import { titleOf, viewAt } from "../../api/collections.ts";
+import { entityTitle, viewAt } from "../../api/collections.ts";
 import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 import { formatTime, formatValue } from "../../parts/format.ts";
 
@@ -27,7 +27,7 @@ export function useNames(rows: readonly EntityRecord[], columns: readonly string
       const path = referenced[member] ?? "";
       const collection = viewAt(path)?.collection ?? path;
       const { entities } = await loadEntities(path, { signal: abort.signal });
-      return entities.map((entity): [string, string] => [entity.id, titleOf(collection, entity)]);
+      return entities.map((entity): [string, string] => [entity.id, entityTitle(collection, entity)]);
     };
     Promise.all(wanted.split(",").map((member) => load(member).catch(() => []))).then((all) => {
       if (!abort.signal.aborted) setNames(new Map(all.flat()));

@@ -1,7 +1,7 @@
 /** Explains why a request gets its answer. */
 import type { Explanation } from "@sluice/model";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, ask, describeFailure } from "../../api/client.ts";
+import { ApiError, failureText, requestJson } from "../../api/client.ts";
 import { announce } from "../../app/announcer.tsx";
 import { MethodSelect } from "../../parts/method-select.tsx";
 import { Notice } from "../../parts/notice.tsx";
@@ -44,13 +44,13 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
         ...(client.trim() !== "" && { client_address: client.trim() }),
         ...(body !== "" && { body }),
       };
-      const { body: answer } = await ask<Explanation>("explain", { method: "POST", json });
+      const { body: answer } = await requestJson<Explanation>("explain", { method: "POST", json });
       setExplained(answer);
       announce(verdictOf(answer).sentence);
     } catch (error) {
       setExplained(undefined);
       if (error instanceof ApiError && error.body.fields) setFields(Object(error.body.fields));
-      else setFailure(describeFailure(error));
+      else setFailure(failureText(error));
     } finally {
       setBusy(false);
     }

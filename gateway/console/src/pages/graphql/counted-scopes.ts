@@ -1,6 +1,6 @@
 /** Where the plugin graphql-operations counts operations. */
 import { encodedPath, read } from "../../api/client.ts";
-import { titleOf } from "../../api/collections.ts";
+import { entityTitle } from "../../api/collections.ts";
 import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 
 export const PLUGIN = "graphql-operations";
@@ -50,6 +50,6 @@ export async function loadCountedScopes(signal: AbortSignal): Promise<CountedSco
   /** The name as in lists; the id if the entity no longer exists. */
   async function nameOf(collection: string, id: string): Promise<string> {
     const found = await read<EntityRecord>(`${collection}/${encodedPath(id)}`, signal).catch(() => undefined);
-    return found ? titleOf(collection, found) : id;
+    return found ? entityTitle(collection, found) : id;
   }
 }

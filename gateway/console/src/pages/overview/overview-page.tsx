@@ -1,5 +1,5 @@
 /** The nodes, the problems of the installation, and the number of served entities. */
-import { read, send } from "../../api/client.ts";
+import { read, requestAdmin } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
@@ -21,7 +21,7 @@ const STORED_INTERVAL = 5000;
 const TARGETS_INTERVAL = 30_000;
 
 async function loadGauges(signal: AbortSignal) {
-  const { body } = await send("metrics", { signal });
+  const { body } = await requestAdmin("metrics", { signal });
   return body ? readFleetGauges(body) : undefined;
 }
 

@@ -4,7 +4,7 @@
  * requests to its own origin only.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, describeFailure } from "../../api/client.ts";
+import { failureText, requestJson } from "../../api/client.ts";
 import { CopyField } from "../../parts/copy-field.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { formatDuration } from "../../parts/format.ts";
@@ -42,9 +42,9 @@ export function TraceDialog({ request, onClose }: TraceDialogProps) {
     setFailure(undefined);
     if (!/^https?:\/\/./.test(url.trim())) return setFailure("Enter a URL such as http://shop.example/cart.");
     try {
-      setMade((await ask<DebugTokenBody>("debug-tokens", { method: "POST", json: {} })).body);
+      setMade((await requestJson<DebugTokenBody>("debug-tokens", { method: "POST", json: {} })).body);
     } catch (error) {
-      setFailure(describeFailure(error));
+      setFailure(failureText(error));
     }
   }
 

@@ -1,6 +1,6 @@
 /** Polls `GET /access-log` while the user watches requests. */
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, describeFailure, read } from "../../api/client.ts";
+import { ApiError, failureText, read } from "../../api/client.ts";
 import { type LiveRequest, type LiveRequestList, noLiveRequests, withNewRequests } from "./live-request-list.ts";
 
 /** The filter of the list as the user typed it. An empty member selects all requests. */
@@ -56,7 +56,7 @@ export function useRequestWatch(filter: WatchFilter | null): RequestWatchState {
         }));
       } catch (error) {
         if (abort.signal.aborted) return;
-        setState((before) => ({ ...before, failure: describeFailure(error) }));
+        setState((before) => ({ ...before, failure: failureText(error) }));
         // An invalid filter stays invalid.
         if (error instanceof ApiError && error.status === 400) return;
       }

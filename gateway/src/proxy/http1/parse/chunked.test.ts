@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHUNK_DATA, CHUNK_END, CHUNK_MORE, ChunkedScanner } from "./chunked.ts";
 import { fault } from "./faults.ts";
-import { DROP, nameAt } from "./fields.ts";
+import { DROP, fieldNameAt } from "./fields.ts";
 
 /**
  * All results of the scanner for a piece: data as text, other results as numbers, and the final position unless there
@@ -49,7 +49,7 @@ test("trailers are collected over several pieces, and forbidden ones are marked"
   const passing = names.filter((_, index) => ((trailers.kinds[index] ?? 0) & DROP) === 0);
   assert.deepEqual(passing, ["Grpc-Status", "Server-Timing", "Digest"]);
   assert.deepEqual(
-    names.map((_, index) => nameAt(trailers, index)),
+    names.map((_, index) => fieldNameAt(trailers, index)),
     names,
   );
 });

@@ -1,7 +1,7 @@
 /** Incremental parser of chunked bodies (RFC 9112 section 7.1). */
 import { BACKSLASH, CR, EQUALS, HEX, LF, NO_HEX, QUOTE, SEMICOLON, TOKEN, VALUE } from "./bytes.ts";
 import { fault } from "./faults.ts";
-import { known, LOOKALIKE } from "./field-names.ts";
+import { knownFieldIds, LOOKALIKE } from "./field-names.ts";
 import { DROP, FieldSection, ID, scanFields } from "./fields.ts";
 
 export interface ChunkLimits {
@@ -244,7 +244,7 @@ function dropUnwanted({ kinds, count }: FieldSection): number {
   for (let index = 0; index < count; index++) {
     const kind = kinds[index] ?? 0;
     const id = kind & (ID | LOOKALIKE);
-    if (id === known["content-length"] || id === known["transfer-encoding"]) return fault.trailer;
+    if (id === knownFieldIds["content-length"] || id === knownFieldIds["transfer-encoding"]) return fault.trailer;
     if (id !== 0) kinds[index] = kind | DROP;
   }
   return 0;

@@ -5,7 +5,7 @@ import { FOLD } from "./bytes.ts";
  * Ids of the names, in lower case. Names up to `upgrade` determine framing and connection handling; those after it, up
  * to `http2-settings`, are hop-by-hop.
  */
-export const known = {
+export const knownFieldIds = {
   host: 1,
   connection: 2,
   "content-length": 3,
@@ -81,17 +81,19 @@ export const known = {
   "x-client-cert-san": 71,
 } as const;
 
-export type KnownName = keyof typeof known;
+export type KnownName = keyof typeof knownFieldIds;
 
 const prefixes: readonly string[] = ["x-consumer-", "x-credential-"] satisfies KnownName[];
 /** Ids of the names that are not prefixes. */
-const ids: ReadonlyMap<string, number> = new Map(Object.entries(known).filter(([name]) => !prefixes.includes(name)));
+const ids: ReadonlyMap<string, number> = new Map(
+  Object.entries(knownFieldIds).filter(([name]) => !prefixes.includes(name)),
+);
 
 /** The id of a complete name in lower case; 0 when unknown. */
 export const knownId = (name: string): number => ids.get(name) ?? 0;
 
 /** The last id that determines framing or is hop-by-hop. */
-export const LAST_HOP = known["http2-settings"];
+export const LAST_HOP = knownFieldIds["http2-settings"];
 
 /**
  * Set in addition to an id when another character replaces a dash: the field is a different one, but upstreams may
@@ -116,12 +118,12 @@ const SLOTS = 512;
 const slots = new Uint8Array(SLOTS);
 const NAME_ROOM = 32;
 /** Bytes of the names, each at id * NAME_ROOM. */
-const texts = new Uint8Array(NAME_ROOM * (Object.keys(known).length + 1));
-const lengths = new Uint8Array(Object.keys(known).length + 1);
+const texts = new Uint8Array(NAME_ROOM * (Object.keys(knownFieldIds).length + 1));
+const lengths = new Uint8Array(Object.keys(knownFieldIds).length + 1);
 
 const slotOf = (length: number, first: number, last: number): number => (length + first * 11 + last * 9) & (SLOTS - 1);
 
-for (const [name, id] of Object.entries(known)) {
+for (const [name, id] of Object.entries(knownFieldIds)) {
   lengths[id] = name.length;
   for (let at = 0; at < name.length; at++) texts[id * NAME_ROOM + at] = name.charCodeAt(at);
   if (prefixes.includes(name)) continue;
@@ -143,8 +145,8 @@ export function headerIdOf(bytes: Buffer, start: number, end: number): number {
     slot = (slot + 1) & (SLOTS - 1);
   }
   if (length >= PREFIX_SHORTEST && ((bytes[start + 2] ?? 0) | 0x20) === PREFIX_MARK) {
-    const consumer = compare(bytes, start, known["x-consumer-"]);
-    return consumer !== 0 ? consumer : compare(bytes, start, known["x-credential-"]);
+    const consumer = compare(bytes, start, knownFieldIds["x-consumer-"]);
+    return consumer !== 0 ? consumer : compare(bytes, start, knownFieldIds["x-credential-"]);
   }
   return 0;
 }

@@ -185,21 +185,21 @@ function searchName({ bytes, offsets, count }: FieldSection, name: string, from:
 }
 
 /** Name of a field in the case in which it was sent. */
-export const nameAt = ({ bytes, offsets }: FieldSection, index: number): string =>
+export const fieldNameAt = ({ bytes, offsets }: FieldSection, index: number): string =>
   bytes.toString("latin1", offsets[index * STRIDE] ?? 0, offsets[index * STRIDE + 1] ?? 0);
 
-export const valueAt = ({ bytes, offsets }: FieldSection, index: number): string =>
+export const fieldValueAt = ({ bytes, offsets }: FieldSection, index: number): string =>
   bytes.toString("latin1", offsets[index * STRIDE + 2] ?? 0, offsets[index * STRIDE + 3] ?? 0);
 
 /** The value of a name (in lower case); several values are joined as Node joins them. Undefined when absent. */
 export function headerOf(section: FieldSection, name: string): string | undefined {
   const first = indexOf(section, name);
   if (first < 0) return undefined;
-  let value = valueAt(section, first);
+  let value = fieldValueAt(section, first);
   let next = indexOf(section, name, first + 1);
   if (next < 0 || onlyFirst.has(name)) return value;
   const between = name === "cookie" ? "; " : ", ";
-  for (; next >= 0; next = indexOf(section, name, next + 1)) value += between + valueAt(section, next);
+  for (; next >= 0; next = indexOf(section, name, next + 1)) value += between + fieldValueAt(section, next);
   return value;
 }
 
@@ -209,9 +209,9 @@ const NONE: readonly string[] = [];
 export function headerValues(section: FieldSection, name: string): readonly string[] {
   const first = indexOf(section, name);
   if (first < 0) return NONE;
-  const values = [valueAt(section, first)];
+  const values = [fieldValueAt(section, first)];
   for (let index = indexOf(section, name, first + 1); index >= 0; index = indexOf(section, name, index + 1)) {
-    values.push(valueAt(section, index));
+    values.push(fieldValueAt(section, index));
   }
   return values;
 }
@@ -219,7 +219,8 @@ export function headerValues(section: FieldSection, name: string): readonly stri
 /** Flat list in received order: name, value, name, value. */
 export function rawHeaders(section: FieldSection): string[] {
   const flat: string[] = [];
-  for (let index = 0; index < section.count; index++) flat.push(nameAt(section, index), valueAt(section, index));
+  for (let index = 0; index < section.count; index++)
+    flat.push(fieldNameAt(section, index), fieldValueAt(section, index));
   return flat;
 }
 
@@ -236,7 +237,8 @@ export function plainLines({ bytes, kinds, count, start, line }: FieldSection): 
 export function passedFields(section: FieldSection): string[] {
   const flat: string[] = [];
   for (let index = 0; index < section.count; index++) {
-    if (((section.kinds[index] ?? 0) & DROP) === 0) flat.push(nameAt(section, index), valueAt(section, index));
+    if (((section.kinds[index] ?? 0) & DROP) === 0)
+      flat.push(fieldNameAt(section, index), fieldValueAt(section, index));
   }
   return flat;
 }

@@ -1,7 +1,7 @@
 /** Framing and connection options from the fields of a head (RFC 9112 sections 6 and 9, RFC 9110 section 7.6.1). */
 import { COMMA, CR, HTAB, isWord, NINE, SP, sameText, TOKEN, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
-import { known, LAST_HOP, LOOKALIKE } from "./field-names.ts";
+import { knownFieldIds, LAST_HOP, LOOKALIKE } from "./field-names.ts";
 import { DROP, type FieldSection, ID, STRIDE } from "./fields.ts";
 
 /** Kind of body: none. */
@@ -61,27 +61,27 @@ export function findFraming(section: FieldSection): number {
     }
     const start = offsets[index * STRIDE + 2] ?? 0;
     const end = offsets[index * STRIDE + 3] ?? 0;
-    if (id === known.host) {
+    if (id === knownFieldIds.host) {
       foundFraming.host = index;
       foundFraming.hosts++;
-    } else if (id === known["content-length"]) {
+    } else if (id === knownFieldIds["content-length"]) {
       if (foundFraming.length >= 0) return fault.lengthRepeated;
       foundFraming.length = lengthOf(bytes, start, end);
       if (foundFraming.length < 0) return fault.lengthSyntax;
-    } else if (id === known.expect) {
+    } else if (id === knownFieldIds.expect) {
       foundFraming.expect = index;
     } else {
       kinds[index] = kind | DROP;
-      if (id === known["transfer-encoding"]) {
+      if (id === knownFieldIds["transfer-encoding"]) {
         codings++;
         // Trailing whitespace is refused, because it hides a coding from some parsers.
         const misfit = bytes[end] === CR ? codingFault(bytes, start, end) : fault.codingSyntax;
         if (misfit < 0) return misfit;
         foundFraming.chunked = true;
-      } else if (id === known.connection) {
+      } else if (id === knownFieldIds.connection) {
         options += readOptions(section, start, end);
         if (options > MOST_OPTIONS) return fault.connection;
-      } else if (id === known.upgrade && end > start) foundFraming.upgrade = true;
+      } else if (id === knownFieldIds.upgrade && end > start) foundFraming.upgrade = true;
     }
   }
   if (codings > 1) return fault.codingSyntax;
@@ -148,7 +148,7 @@ function dropNamed({ bytes, offsets, kinds, count }: FieldSection, start: number
     const nameEnd = offsets[index * STRIDE + 1] ?? 0;
     const kind = kinds[index] ?? 0;
     // Without Content-Length the message would have no end, and a dropped Date would not be replaced.
-    const isForAll = (kind & ID) === known["content-length"] || (kind & ID) === known.date;
+    const isForAll = (kind & ID) === knownFieldIds["content-length"] || (kind & ID) === knownFieldIds.date;
     if (!isForAll && nameEnd - name === end - start && sameText(bytes, name, nameEnd, start, end)) {
       kinds[index] = kind | DROP;
     }

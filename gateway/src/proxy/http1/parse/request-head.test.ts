@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRequestTarget } from "../../exchange/request-target.ts";
 import { parseErrorOf } from "./faults.ts";
-import { DROP, headerOf, PLAIN, valueAt } from "./fields.ts";
+import { DROP, fieldValueAt, headerOf, PLAIN } from "./fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./framing.ts";
 import { method, methodNames } from "./head-parser.ts";
 import { RequestHeadParser } from "./request-head.ts";
@@ -103,7 +103,7 @@ for (const [version, value, waits, unknown] of expectations) {
 const kept = ({ fields }: RequestHeadParser): readonly string[] =>
   Array.from({ length: fields.count }, (_, index) => index)
     .filter((index) => ((fields.kinds[index] ?? 0) & DROP) === 0)
-    .map((index) => valueAt(fields, index));
+    .map((index) => fieldValueAt(fields, index));
 
 test("hop-by-hop headers, Transfer_Encoding, Content_Length, and headers listed in Connection are marked with DROP", () => {
   const lines = [

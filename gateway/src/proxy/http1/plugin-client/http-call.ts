@@ -6,7 +6,7 @@ import { headerOf, rawHeaders } from "../parse/fields.ts";
 import type { ResponseHeadParser } from "../parse/response-head.ts";
 import type { ConnectionWaiter, Http1ResponseListener, UpstreamConnection } from "../upstream/upstream-connection.ts";
 import type { OriginConnections } from "./origin-connections.ts";
-import { responseHeaders } from "./request-text.ts";
+import { joinedHeaders } from "./request-text.ts";
 
 /** Maximum bytes of a response's body by default. */
 const MAX_RESPONSE = 1024 * 1024;
@@ -169,7 +169,7 @@ class ReceivedResponse implements HttpResponse {
   }
 
   get headers(): HttpResponse["headers"] {
-    this.#headers ??= responseHeaders(this.#raw);
+    this.#headers ??= joinedHeaders(this.#raw);
     return this.#headers;
   }
 }

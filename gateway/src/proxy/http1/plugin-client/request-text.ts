@@ -46,7 +46,7 @@ export function requestText({ method, headers = {} }: HttpRequest, options: Requ
 }
 
 /** @param raw Flat list: name, value, name, value. Several values of a name are joined as Node joins them. */
-export function responseHeaders(raw: readonly string[]): HttpResponse["headers"] {
+export function joinedHeaders(raw: readonly string[]): HttpResponse["headers"] {
   const joined: Record<string, string | string[]> = Object.create(null);
   for (let at = 0; at < raw.length; at += 2) {
     const name = (raw[at] ?? "").toLowerCase();

@@ -12,7 +12,7 @@ import {
 import type { Pipeline } from "../../pipeline.ts";
 import { ClientHead } from "../client-head.ts";
 import { type DropTable, HeadText, passedLines } from "../head-text.ts";
-import { known } from "../parse/field-names.ts";
+import { knownFieldIds } from "../parse/field-names.ts";
 
 export interface UpstreamHeadParts {
   readonly forward: ForwardPlan;
@@ -25,7 +25,7 @@ export interface UpstreamHeadParts {
 export function createUpstreamHeads(pipeline: Pipeline) {
   const { style } = pipeline;
   const dropped: DropTable = new Uint8Array(256);
-  for (const [name, id] of Object.entries(known)) {
+  for (const [name, id] of Object.entries(knownFieldIds)) {
     if (isStrippedHeader(name) || style.names.all.has(name)) dropped[id] = 1;
   }
 

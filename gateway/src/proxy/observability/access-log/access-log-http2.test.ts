@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { signal } from "../../../../../test/conformance/engine/client.ts";
 import {
-  ask,
-  bodyOf,
   dialHttp2,
   dialHttp2Tls,
   grpcHeaders,
   message,
+  receivedBody,
+  requestHttp2,
   startHttp2Upstream,
 } from "../../../../../test/conformance/engine/http2-client.ts";
 import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
@@ -31,7 +31,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
     incoming.resume().once("end", () => response.end("hello"));
   });
   const greeter = await startHttp2Upstream(context, async (stream) => {
-    const content = await bodyOf(stream);
+    const content = await receivedBody(stream);
     stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
     stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": content.length > 8 ? "13" : "0" }));
     stream.end(content);
@@ -76,7 +76,10 @@ test("the access log has a line for each HTTP/2 stream, with the TLS version", a
   const { tls, lines } = await startNode(context);
   const session = dialHttp2Tls(context, tls);
   const headers = { ":method": "POST", ":path": "/open/things?a=b", "user-agent": "test/2", traceparent: parent };
-  await Promise.all([ask(session, { headers, body: "some" }), ask(session, { headers, body: "some" })]);
+  await Promise.all([
+    requestHttp2(session, { headers, body: "some" }),
+    requestHttp2(session, { headers, body: "some" }),
+  ]);
   const [one, other, ...others] = await lines();
   assert.ok(one && other && others.length === 0 && one.request_id !== other.request_id);
   const { time, request_id: id, bytes_in: read, bytes_out: written, latencies, target, ...line } = one;
@@ -105,10 +108,10 @@ test("the access log has a line for each HTTP/2 stream, with the TLS version", a
 test("the access log has the gRPC status of calls, and the HTTP status of a call without a matching route", async (context) => {
   const { port, lines, greeter } = await startNode(context);
   const session = dialHttp2(context, port);
-  const called = await ask(session, { headers: grpcHeaders, body: message("hi") });
+  const called = await requestHttp2(session, { headers: grpcHeaders, body: message("hi") });
   assert.equal(called.trailers?.["grpc-status"], "0");
-  await ask(session, { headers: { ...grpcHeaders, ":path": "/other.Service/One" }, body: message("hi") });
-  const failed = await ask(session, { headers: grpcHeaders, body: message("a long one") });
+  await requestHttp2(session, { headers: { ...grpcHeaders, ":path": "/other.Service/One" }, body: message("hi") });
+  const failed = await requestHttp2(session, { headers: grpcHeaders, body: message("a long one") });
   assert.equal(failed.trailers?.["grpc-status"], "13");
   const logged = (await lines()).map(({ method, path, status, grpc_status, source, route, service, target, tls }) =>
     [method, path, status, grpc_status, source, route, service, target, tls].join(" ").trim(),
@@ -128,7 +131,7 @@ test("the access log has the gRPC status of calls that grpc-web converts, over H
     await response.arrayBuffer();
   }
   const call = { ":method": "POST", ":path": "/web/Say", ...headers };
-  await ask(dialHttp2(context, port), { headers: call, body: message("a long one") });
+  await requestHttp2(dialHttp2(context, port), { headers: call, body: message("a long one") });
   const logged = (await lines()).map(({ route, status, grpc_status }) => [route, status, grpc_status]);
   assert.deepEqual(logged, [
     ["web", 200, 0],
@@ -144,7 +147,7 @@ test("the access log includes a stream that the client reset, and a stream with 
   await held.seen;
   stream.on("error", () => {}).close(8);
   await gone.seen;
-  const faulty = await ask(session, { headers: { ":path": "/open", ":authority": "a", host: "b" } });
+  const faulty = await requestHttp2(session, { headers: { ":path": "/open", ":authority": "a", host: "b" } });
   assert.equal(faulty.status, 400);
   assert.deepEqual(
     (await lines()).map(({ client, method, path, status, source }) => [client, method, path, status, source].join(" ")),
@@ -157,7 +160,7 @@ test("several workers write lines of several HTTP/2 connections to one file", as
   const paths = Array.from({ length: 12 }, (_, client) => [1, 2, 3, 4, 5].map((at) => `/open/${client}/${at}`));
   const asked = paths.flatMap((some) => {
     const session = dialHttp2(context, port);
-    return some.map((path) => ask(session, { headers: { ":path": path } }));
+    return some.map((path) => requestHttp2(session, { headers: { ":path": path } }));
   });
   await Promise.all(asked);
   assert.deepEqual((await lines()).map(({ path }) => path).toSorted(), paths.flat().toSorted());

@@ -41,7 +41,7 @@ export interface Collector {
 
 const ERROR = 2;
 
-export async function startCollector(context: TestContext): Promise<Collector> {
+export async function startTraceCollector(context: TestContext): Promise<Collector> {
   const spans: Collected[] = [];
   let text = "";
   let resource = {};

@@ -4,17 +4,17 @@ import type { IncomingHttpHeaders } from "node:http2";
 import { type TestContext, test } from "node:test";
 import { signal } from "../../../../../test/conformance/engine/client.ts";
 import {
-  type Asked,
-  ask,
-  bodyOf,
   dialHttp2,
   grpcHeaders,
+  type Http2Request,
   message,
+  receivedBody,
+  requestHttp2,
   startHttp2Upstream,
 } from "../../../../../test/conformance/engine/http2-client.ts";
 import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 import { startObservedNode } from "../testing-observed-node.ts";
-import { startCollector } from "./testing-collector.ts";
+import { startTraceCollector } from "./testing-collector.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";
@@ -24,7 +24,7 @@ const SERVER = 2;
 async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const got: IncomingHttpHeaders[] = [];
   const [held, gone] = [signal(), signal()];
-  const collector = await startCollector(context);
+  const collector = await startTraceCollector(context);
   const upstream = await startUpstream(context, (incoming, response) => {
     got.push(incoming.headers);
     if (incoming.url !== "/held") return response.end("hello");
@@ -33,7 +33,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   });
   const greeter = await startHttp2Upstream(context, async (stream, headers) => {
     got.push(headers);
-    const content = await bodyOf(stream);
+    const content = await receivedBody(stream);
     stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
     stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": content.length > 8 ? "13" : "0" }));
     stream.end(content);
@@ -69,9 +69,9 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
 }
 
 /** Sends one request. Returns the node's response, the two spans of the request, and what the upstream received. */
-async function traced(context: TestContext, asked: Asked, settings?: Readonly<Record<string, string>>) {
+async function traced(context: TestContext, asked: Http2Request, settings?: Readonly<Record<string, string>>) {
   const { got, spans, dial, ...ports } = await startNode(context, settings);
-  const answer = await ask(dial(), asked);
+  const answer = await requestHttp2(dial(), asked);
   const { server, client } = await spans();
   const [[request, ...requests], [call, ...calls]] = [server, client];
   assert.ok(request && call && requests.length === 0 && calls.length === 0, `${server.length} ${client.length}`);
@@ -133,7 +133,7 @@ test("the spans of a stream end when the client resets it", async (context) => {
 test("two workers export the spans of the requests on all connections", async (context) => {
   const { spans, dial } = await startNode(context, { SLUICE_WORKERS: "2" });
   const paths = Array.from({ length: 40 }, (_, at) => `/open/${at}`);
-  const answers = await Promise.all(paths.map((path) => ask(dial(), { headers: { ":path": path } })));
+  const answers = await Promise.all(paths.map((path) => requestHttp2(dial(), { headers: { ":path": path } })));
   assert.ok(answers.every(({ status }) => status === 200));
   const { server, client } = await spans();
   assert.deepEqual(server.map(({ attributes }) => attributes["url.path"]).toSorted(), paths.toSorted());

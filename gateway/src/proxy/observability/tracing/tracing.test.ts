@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { SettingsError } from "@sluice/model/serving";
 import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 import { startObservedNode } from "../testing-observed-node.ts";
-import { startCollector } from "./testing-collector.ts";
+import { startTraceCollector } from "./testing-collector.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";
@@ -12,7 +12,7 @@ const CLIENT = 3;
 
 /** A node with tracing, in front of a port that refuses connections and an upstream that returns the headers it got. */
 async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
-  const collector = await startCollector(context);
+  const collector = await startTraceCollector(context);
   const upstream = await startUpstream(context, ({ headers, url }, response) => {
     response.statusCode = url?.startsWith("/missing") ? 404 : 200;
     response.end(JSON.stringify(headers));

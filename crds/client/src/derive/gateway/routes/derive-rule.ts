@@ -18,7 +18,7 @@ import type { AttachedListener } from "./attachment.ts";
 import { type DerivedMirrors, deriveMirrors } from "./derive-mirrors.ts";
 import { translateGrpcMatch } from "./grpc-match.ts";
 import { type TranslatedMatch, translateMatch } from "./http-match.ts";
-import { placesOf, type RoutePlace } from "./route-places.ts";
+import { listenerPlacesOf, type RoutePlace } from "./route-places.ts";
 import { effectsOf, type RuleEffects, type RulePlugin } from "./rule-effects.ts";
 
 export interface RuleLookups extends BackendLookups {
@@ -141,7 +141,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   }
 
   function placesFor(group: DerivedGroup): readonly RoutePlace[] {
-    return placesOf(attached, {
+    return listenerPlacesOf(attached, {
       byPort: group.effects.redirect?.usesListenerPort === true,
       byCertificate: usesService(group) && group.backends[0]?.tls !== undefined,
     });
@@ -220,7 +220,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     unavailable: string,
     { at, source: from }: { readonly at: number; readonly source: string },
   ): void {
-    const places = placesOf(attached, { byPort: false, byCertificate: false });
+    const places = listenerPlacesOf(attached, { byPort: false, byCertificate: false });
     const hosts = places.flatMap(({ host }) => host ?? []);
     const listeners = [...new Set(places.flatMap((place) => place.listeners))].sort();
     const groups = hosts.length < places.length ? [undefined] : chunks(hosts, MAX_HOSTS);

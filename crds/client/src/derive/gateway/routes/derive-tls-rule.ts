@@ -7,7 +7,7 @@ import { mergedBackends } from "../backends/backend-groups.ts";
 import { backendService, certificateParts, commonTls } from "../backends/backend-service.ts";
 import { backendsOf } from "../backends/backends.ts";
 import { type DerivedRule, hostPart, padded, type RuleLookups, type RuleRequest } from "./derive-rule.ts";
-import { placesOf, type RoutePlace } from "./route-places.ts";
+import { listenerPlacesOf, type RoutePlace } from "./route-places.ts";
 
 /** Policies are for connections that the gateway opens with TLS itself: bytes that it passes through are TLS already. */
 const withoutPolicies = (lookups: RuleLookups): RuleLookups => ({ ...lookups, backendTlsOf: () => undefined });
@@ -39,7 +39,7 @@ function deriveFor(
   const [first, ...others] = mergedBackends(usable);
   const isOpen = first !== undefined && refused === undefined && !fault;
   const ofProtocol = attached.filter(({ stream }) => stream === protocol);
-  const places = placesOf(ofProtocol, { byPort: false, byCertificate: tls !== undefined && isOpen });
+  const places = listenerPlacesOf(ofProtocol, { byPort: false, byCertificate: tls !== undefined && isOpen });
   const contents = places.map(routeAt);
   if (isOpen) {
     const backends = [first, ...others] as const;

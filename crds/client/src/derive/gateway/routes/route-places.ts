@@ -20,7 +20,7 @@ export interface PlaceOptions {
   readonly byCertificate: boolean;
 }
 
-export function placesOf(
+export function listenerPlacesOf(
   attached: readonly AttachedListener[],
   { byPort, byCertificate }: PlaceOptions,
 ): readonly RoutePlace[] {
@@ -47,7 +47,7 @@ export function sizeFault(rules: readonly RouteRule[], attached: readonly Attach
     const ofBackends = backendRefs.flatMap((ref) => ref.filters ?? []);
     const used = [...filters, ...ofBackends];
     const byPort = used.some(({ type }) => type === "RequestRedirect");
-    const places = placesOf(attached, { byPort, byCertificate: true });
+    const places = listenerPlacesOf(attached, { byPort, byCertificate: true });
     const groups = Math.max(1, backendRefs.length);
     return (matches?.length ?? 1) * places.length * (groups * (1 + filters.length) + ofBackends.length);
   });

@@ -193,12 +193,12 @@ function grantReference(conversion: Conversion, { from, to, object }: Grant): vo
   )
     return;
   conversion.addResource(
-    referenceGrant({ name, namespace: to.namespace }, { kind: "Plugin", namespace: from }, to.kind),
+    pluginReferenceGrant({ name, namespace: to.namespace }, { kind: "Plugin", namespace: from }, to.kind),
     object,
   );
 }
 
-export const referenceGrant = (
+export const pluginReferenceGrant = (
   metadata: { readonly name: string; readonly namespace: string },
   from: { readonly kind: string; readonly namespace: string },
   to: string,

@@ -1,6 +1,6 @@
 /** Converts the objects of Kong's ingress controller to entities of Kong and to resources. Pure. */
 import type { ManifestObject } from "@sluice/crds";
-import { PluginConverter, referenceGrant } from "./attachments.ts";
+import { PluginConverter, pluginReferenceGrant } from "./attachments.ts";
 import { auditAnnotations, auditForeignAnnotations, omitUnsupported } from "./audit.ts";
 import { convertAuthorities, convertConsumers, convertVaults } from "./consumers.ts";
 import { Conversion } from "./conversion.ts";
@@ -97,7 +97,7 @@ function grantCredentials(conversion: Conversion): void {
       if (!consumer) continue;
       const metadata = { name: `consumers-of-${consumers}`, namespace: routes };
       conversion.addResource(
-        referenceGrant(metadata, { kind: "Consumer", namespace: consumers }, "Route"),
+        pluginReferenceGrant(metadata, { kind: "Consumer", namespace: consumers }, "Route"),
         consumer.object,
       );
       const message = `Sluice accepts credentials of another namespace only with a ReferenceGrant: one is written for the Routes in ${routes}; delete it to separate the namespaces`;
