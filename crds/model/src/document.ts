@@ -238,6 +238,8 @@ export interface PluginExtras {
    * act, requests are answered 503 (fail closed); the text is the reason. The name of such a plugin may be unknown.
    */
   readonly unavailable?: string;
+  /** Order of execution, the highest first, instead of the plugin's own priority. Default: the plugin's own. */
+  readonly priority?: number;
 }
 
 export interface CredentialExtras {

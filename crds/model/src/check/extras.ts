@@ -46,6 +46,12 @@ const priority = integer({
   maximum: 2 ** 31 - 1,
 });
 
+const pluginPriority = integer({
+  description: "Order of execution, the highest first, instead of the plugin's own priority.",
+  minimum: 0,
+  maximum: 2 ** 31 - 1,
+});
+
 const listeners = array(text({ description: "The name of a listener.", maxLength: MAX_LISTENER_NAME }), {
   description: "The listeners of the document that serve the entity.",
   maxItems: 4096,
@@ -170,7 +176,7 @@ const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   services: optional({ http2, tls: upstreamTls, retry, timeouts }),
   upstreams: optional({ cookie }),
   routes: optional({ namespace, unavailable: reason, priority, listeners, match, refused_percentage }),
-  plugins: optional({ unavailable: reason }),
+  plugins: optional({ unavailable: reason, priority: pluginPriority }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),
   plugin_credentials: pluginCredential,
 };
