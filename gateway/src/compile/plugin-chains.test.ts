@@ -182,6 +182,15 @@ test("plugins of a consumer run once the consumer is known; one instance of each
   assert.equal(chains.identified(consumerNamed("other"), afterAuth), chains.base);
 });
 
+test("the document can give a plugin another priority than its own", () => {
+  const limits = { ...attached("rate-limiting", ["route"]), _sluice: { priority: 1580 } };
+  const { base } = new RoutePlugins(tableOf([attached("key-auth", ["route"]), limits]), route).http;
+  assert.deepEqual(
+    base.steps.map(({ priority }) => priority),
+    [1580, 1250],
+  );
+});
+
 test("plugins that ran before the consumer was known do not run again", () => {
   const table = tableOf([attached("cors", []), attached("cors", ["consumer"]), attached("key-auth", [])]);
   assert.deepEqual(namesIn(new RoutePlugins(table, route).http.identified(demo, afterAuth)), [

@@ -339,11 +339,11 @@ function stepOf(
   vaults: VaultIndex,
 ): Pick<LoadedPlugin, "step" | "instance" | "vaults"> {
   const { id } = plugin;
-  const unavailable = plugin._sluice?.unavailable;
+  const { unavailable, priority: given } = plugin._sluice ?? {};
   const code = plugins.get(plugin.name);
   // The plugin may protect its scope but cannot run, so requests in that scope are refused.
   if (unavailable !== undefined) {
-    const priority = code?.priority ?? UNKNOWN_PRIORITY;
+    const priority = given ?? code?.priority ?? UNKNOWN_PRIORITY;
     const answer = errorAnswer("closed", unavailable);
     return { step: { id, priority, phases: { access: () => answer } }, instance: null, vaults: [] };
   }
@@ -361,7 +361,7 @@ function stepOf(
     const config = references.length === 0 ? plugin.config : withVaultValues(code, plugin.config, sources);
     return new PluginInstance(code, { config, scope, services });
   });
-  const step = { id, priority: code.priority, phases: instance.phases };
+  const step = { id, priority: given ?? code.priority, phases: instance.phases };
   return { step, instance: instance.running, vaults: vaultPrefixesOf(references) };
 }
 
