@@ -4,12 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import type { IncomingHttpHeaders } from "node:http";
+import { type IncomingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
 import { root } from "../../../tools/check/source-files.ts";
-import { temporaryFolder } from "../../../tools/process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { sendRequest } from "../engine/client.ts";
 import { startNginx } from "./nginx.ts";
 import { nginxFiles } from "./objects.ts";
@@ -95,8 +95,10 @@ async function differencesOf(
     ...(body === undefined ? [] : length),
   ];
   servers.take();
+  const end = exchange.during === undefined ? undefined : await begin(port, exchange.during, host);
   const content = body === undefined ? {} : { body: Buffer.alloc(body, "x") };
   const response = await sendRequest(port, { method, path, headers: list, ...content });
+  end?.();
   const requests = servers.take();
   const received = requests.flatMap(({ server, target }) => [server, target]);
   const found = expected.is.endsWith(" *") ? `${response.status} *` : [response.status, ...received].join(" ");
@@ -111,6 +113,15 @@ async function differencesOf(
       differingHeaders(servedBy(server), values, host).map((text) => `${what}: ${server} received ${text}`),
     ),
   ];
+}
+
+/** Sends a request, and waits until its server has received it. Resolves to a function that ends the request. */
+async function begin(port: number, line: string, host: string): Promise<() => void> {
+  const [method, path] = line.split(" ");
+  const open = request({ host: "127.0.0.1", port, method, path, headers: { host } });
+  open.on("error", () => {}).end();
+  await waitFor(() => servers.take().length > 0, { what: `${line} to reach its server` });
+  return () => open.destroy();
 }
 
 function differingHeaders(found: IncomingHttpHeaders, wanted: ExpectedValues, host: string): string[] {

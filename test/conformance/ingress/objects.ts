@@ -31,4 +31,6 @@ export const secrets = {
 
 export const configMaps = {
   "auth-headers": { "X-Tenant": "shop", "X-Why": "$request_uri" },
+  // A block of YAML ends with a line feed.
+  "response-headers": { "X-App": "2", "Content-Security-Policy": "default-src 'self'; img-src a:443\n" },
 };

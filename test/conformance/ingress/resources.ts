@@ -17,7 +17,7 @@ const backendOf = (name = "") => ({ service: { name, port: { number: 80 } } });
 
 /** @param index The place in the row; a later Ingress is younger. */
 function ingressResource(name: string, notation: IngressNotation, index: number): object {
-  const { host = "HOST", annotations = {}, paths, defaultBackend } = notation;
+  const { host = "HOST", annotations = {}, paths, defaultBackend, tls = false } = notation;
   const rule = {
     ...(host !== null && { host }),
     http: {
@@ -38,6 +38,7 @@ function ingressResource(name: string, notation: IngressNotation, index: number)
     spec: {
       ingressClassName: "sluice",
       rules: [rule],
+      ...(tls && { tls: [{ hosts: [host] }] }),
       ...(defaultBackend !== undefined && { defaultBackend: backendOf(defaultBackend) }),
     },
   };

@@ -26,6 +26,8 @@ export interface IngressNotation {
   readonly paths: readonly string[];
   /** The name of a backend. */
   readonly defaultBackend?: string;
+  /** Whether `spec.tls` has the host. Default false. */
+  readonly tls?: boolean;
 }
 
 export type ExpectedValues = Readonly<Record<string, string | RegExp | null>>;
@@ -48,6 +50,8 @@ export interface IngressRequest extends Expected {
   /** Bytes of the body. */
   readonly body?: number;
   readonly chunked?: boolean;
+  /** A request of the same client that has reached its server and gets no response meanwhile: `GET /path`. */
+  readonly during?: string;
   /** How often the request is sent, each with the same response. Default 1. */
   readonly times?: number;
   /**

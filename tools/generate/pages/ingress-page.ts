@@ -40,10 +40,11 @@ The operator reads the annotations of ingress-nginx (\`nginx.ingress.kubernetes.
 
 If an annotation has no effect, every value is accepted.
 
-Redirects are answered before all other annotations are applied, except those for CORS and \`proxy-body-size\`, as in ingress-nginx.`;
+Redirects are answered before all other annotations are applied, except those for CORS and \`proxy-body-size\`, as in ingress-nginx. The other checks have the order of ingress-nginx too: client certificates, sizes of bodies, limits of requests, addresses, passwords, and the auth server. So failed logins count for the limits.`;
 
-const cell = ({ effect, ignored = false, instead }: AnnotationFacts): string => {
+const cell = ({ effect, ignored = false, instead, canBeOff = false }: AnnotationFacts): string => {
   if (ignored) return `No effect. ${effect}`;
+  if (canBeOff) return `${effect} \`false\` is accepted.`;
   return instead === undefined ? effect : `${effect} Instead, ${instead}.`;
 };
 

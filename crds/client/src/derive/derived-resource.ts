@@ -8,6 +8,7 @@ import {
   apiVersion,
   type CertificateExtras,
   CREDENTIAL_LABEL,
+  type PluginExtras,
   type RouteExtras,
   type ServiceExtras,
   type UpstreamExtras,
@@ -18,8 +19,8 @@ import type { CrossNamespaceReference } from "../translate/translation.ts";
 
 export interface DerivedResource extends Resource {
   readonly derived: {
-    /** Members of the `_sluice` of a route, a service, an upstream or a certificate. */
-    readonly extras?: RouteExtras & ServiceExtras & UpstreamExtras & CertificateExtras;
+    /** Members of the `_sluice` of a route, a plugin, a service, an upstream or a certificate. */
+    readonly extras?: RouteExtras & PluginExtras & ServiceExtras & UpstreamExtras & CertificateExtras;
     /**
      * The kinds for which the references of this resource into other namespaces need no ReferenceGrant any more: they
      * were checked when the resource was derived, because ReferenceGrants name the kind of the source. Default: none.

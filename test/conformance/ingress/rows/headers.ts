@@ -137,6 +137,34 @@ export const headerRows: readonly IngressRow[] = [
     ],
   },
   {
+    title: "custom-headers replaces the headers of the upstream, and applies to responses of all statuses",
+    ingresses: [
+      { annotations: { "custom-headers": "response-headers" }, paths: ["Prefix /open up"] },
+      {
+        annotations: { "custom-headers": "response-headers", "auth-type": "basic", "auth-secret": "users" },
+        paths: ["Prefix /closed up"],
+      },
+    ],
+    // ingress-nginx has a module that replaces headers.
+    nginx: `
+      proxy_hide_header X-App; add_header X-App 2 always;
+      add_header Content-Security-Policy "default-src 'self'; img-src a:443" always;
+      location "/open" { proxy_pass http://up; }
+      location "/closed" { auth_basic "r"; auth_basic_user_file FOLDER/users; proxy_pass http://up; }`,
+    exchanges: [
+      {
+        send: "GET /open",
+        is: "200 up /open",
+        headers: { "x-app": "2", "content-security-policy": "default-src 'self'; img-src a:443" },
+      },
+      {
+        send: "GET /closed",
+        is: "401",
+        headers: { "x-app": "2", "content-security-policy": "default-src 'self'; img-src a:443" },
+      },
+    ],
+  },
+  {
     title: "upstream-vhost replaces the Host, but not X-Forwarded-Host",
     ingresses: [{ annotations: { "upstream-vhost": "internal.svc" }, paths: ["Prefix / up"] }],
     nginx: `location "/" {

@@ -3,10 +3,12 @@ import type { IngressRow } from "../row.ts";
 import { accessRows } from "./access.ts";
 import { authServerRows } from "./auth-servers.ts";
 import { bodyRows } from "./bodies.ts";
+import { canaryRows } from "./canaries.ts";
 import { corsRows } from "./cors.ts";
 import { failureRows } from "./failures.ts";
 import { headerRows } from "./headers.ts";
 import { hostRows } from "./hosts.ts";
+import { limitRows } from "./limits.ts";
 import { passwordRows } from "./passwords.ts";
 import { pathRows } from "./paths.ts";
 import { redirectRows } from "./redirects.ts";
@@ -22,8 +24,10 @@ export const rows: readonly IngressRow[] = [
   ...bodyRows,
   ...failureRows,
   ...accessRows,
+  ...limitRows,
   ...passwordRows,
   ...authServerRows,
   ...redirectRows,
   ...corsRows,
+  ...canaryRows,
 ];

@@ -278,6 +278,7 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
   }
 
   function addPlugin(route: string, { plugin, config, requiredServices, secret, annotation }: PluginEffect): void {
+    const priority = orders[plugin];
     const secretRef = secret && { name: derivedName("ingress", name, plugin), key: secret.member };
     if (secret && secretRef)
       secrets.set(
@@ -293,7 +294,11 @@ export function deriveIngress(ingress: Resource, options: DeriveIngressOptions):
         ...(secretRef && { configFrom: [{ path: secretRef.key, secretRef }] }),
         targetRefs: [{ kind: "Route", name: route }],
       },
-      derived: { sourcePaths: { spec: annotationPath(annotation) }, ...(requiredServices && { requiredServices }) },
+      derived: {
+        ...(priority !== undefined && { extras: { priority } }),
+        sourcePaths: { spec: annotationPath(annotation) },
+        ...(requiredServices && { requiredServices }),
+      },
     });
   }
 
@@ -323,6 +328,17 @@ function canaryProblems(ingress: Resource, options: DeriveIngressOptions): reado
   const message = `${annotationPath("canary")}: no other Ingress has the host ${alone[0] ?? "*"}, so the canary gets no requests`;
   return alone.length === 0 ? faults : [...faults, { reason: "NoPrimary", message }];
 }
+
+/**
+ * The order of checks in nginx: sizes of bodies, limits, and addresses, before logins (development guide of nginx, "HTTP
+ * phases"). So failed logins are limited too. Client certificates (plugin mtls-auth) come before all of them.
+ */
+const orders: Readonly<Record<string, number>> = {
+  "request-size-limiting": 1590,
+  "rate-limiting": 1580,
+  "concurrency-limiting": 1570,
+  "ip-restriction": 1560,
+};
 
 /** The plugins that are also used by an Ingress that redirects, as in ingress-nginx. */
 const beforeRedirects: ReadonlySet<string> = new Set(["cors", "mtls-auth", "request-size-limiting"]);

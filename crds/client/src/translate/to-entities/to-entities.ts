@@ -155,7 +155,7 @@ function pluginAndRequiredParts(input: TranslatorInput): readonly EntityPart[] {
     const { violations, references } = referencePart(request, { from, path: ["spec", "config"] }, options);
     return { violations, references };
   });
-  return [...pluginParts(input), ...required];
+  return [...pluginParts(input), ...required, ...extrasParts(input)];
 }
 
 /** For nodes, a derived resource may have members of `_sluice`. */

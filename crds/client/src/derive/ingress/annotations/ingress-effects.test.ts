@@ -8,7 +8,8 @@ import { annotationTable } from "./table.ts";
 type Named = Readonly<Record<string, string>>;
 
 const objects: readonly Resource[] = [
-  { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "headers", namespace: "shop" }, data: { "X-A": "1" } },
+  { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "headers", namespace: "shop" }, data: { "X-A": "1\n" } },
+  { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "lines", namespace: "shop" }, data: { "X-A": "1\nX-B: 2" } },
   {
     apiVersion: "v1",
     kind: "Secret",
@@ -118,6 +119,12 @@ const effects: readonly (readonly [annotations: Named, of: (effects: IngressEffe
       { status_code: 307, location: "https://b.test" },
     ],
     [
+      { "permanent-redirect": "http://a.test:81/$request_uri" },
+      ({ redirect }) => redirect?.config,
+      { status_code: 301, location: "http://a.test:81/", keep_incoming_path: true },
+    ],
+    [{ "ssl-passthrough": "false", "enable-modsecurity": "0" }, ({ redirect }) => redirect, null],
+    [
       { "enable-cors": "true" },
       (all) => [plugin(all, "cors")?.origins, plugin(all, "cors")?.credentials],
       [["*"], false],
@@ -137,8 +144,8 @@ const effects: readonly (readonly [annotations: Named, of: (effects: IngressEffe
     [{ "server-alias": "a.test,*.b.test" }, ({ aliases }) => aliases, ["a.test", "*.b.test"]],
     [
       { "custom-headers": "shop/headers" },
-      (all) => Object(plugin(all, "response-transformer")?.add).headers,
-      ["X-A:1"],
+      (all) => plugin(all, "response-transformer"),
+      { replace: { headers: ["X-A:1"] }, add: { headers: ["X-A:1"] } },
     ],
     [
       { affinity: "cookie" },
@@ -236,6 +243,11 @@ const closing: readonly Named[] = [
   { "auth-proxy-set-headers": "absent", "auth-url": "https://auth.test" },
   { "auth-tls-secret": "shop/ca" },
   { "custom-headers": "shop/absent" },
+  { "custom-headers": "shop/lines" },
+  { "permanent-redirect": "https://$host/x" },
+  { "temporal-redirect": "https://a.test/x$request_uri" },
+  { "ssl-passthrough": "true" },
+  { "auth-snippet": "proxy_set_header X 1;", "auth-url": "https://auth.test" },
   { satisfy: "some" },
   { satisfy: "any", "auth-url": "https://auth.test", "denylist-source-range": "10.0.0.0/8" },
   {

@@ -11,7 +11,7 @@ import { limitEffects } from "./protection/limits.ts";
 import { satisfyingEffects } from "./protection/satisfy.ts";
 import { redirectEffects } from "./redirects.ts";
 import { responseHeaderEffects } from "./response-headers.ts";
-import { annotationMayProtect, unreadMessage } from "./table.ts";
+import { type AnnotationFacts, annotationTable } from "./table.ts";
 import { transformEffects } from "./transforms.ts";
 import { backendEffects } from "./upstream/backend.ts";
 import { balancingEffects } from "./upstream/balancing.ts";
@@ -36,7 +36,8 @@ export function translateAnnotations(ingress: Resource, read: AnnotationLookups[
       .empty()
       .flatMap((of) => (annotationMayProtect(of) ? { name: of, message: "the value is empty" } : [])),
     ...annotations.unread().flatMap((name) => {
-      const message = unreadMessage(name);
+      const isOff = annotationCanBeOff(name) && annotations.flag(name) === false;
+      const message = isOff ? undefined : unreadMessage(name);
       return message === undefined ? [] : { name, message };
     }),
   ];
@@ -64,3 +65,27 @@ const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): Ingres
     ...responseHeaderEffects(annotations, lookups),
   ],
 });
+
+/** The first words of the names of annotations that protect, whether or not the table has the whole name. */
+const PROTECTING =
+  /^(auth|limit|whitelist|allowlist|denylist|global-rate-limit|satisfy|enable-modsecurity|enable-global-auth|modsecurity|proxy-ssl|ssl-passthrough)(-|$)|-snippet$/i;
+
+const factsOf = (name: string): AnnotationFacts | undefined =>
+  Object.hasOwn(annotationTable, name) ? annotationTable[name] : undefined;
+
+/** Whether an Ingress must be closed if the annotation cannot be honoured. */
+const annotationMayProtect = (name: string): boolean =>
+  factsOf(name)?.protects ?? (factsOf(name) === undefined && PROTECTING.test(name));
+
+/** Whether an annotation that was not read asks for nothing if its value is `false`. */
+const annotationCanBeOff = (name: string): boolean => factsOf(name)?.canBeOff === true;
+
+/** Why an annotation that was not read has no effect; undefined: this is harmless. */
+function unreadMessage(name: string): string | undefined {
+  const facts = factsOf(name);
+  if (facts === undefined) return "ingress-nginx has no such annotation, or Sluice does not know it";
+  if (facts.ignored) return undefined;
+  const { effect, instead } = facts;
+  const message = `${effect.slice(0, 1).toLowerCase()}${effect.slice(1).replace(/\.$/, "")}`;
+  return instead === undefined ? message : `${message}: ${instead}`;
+}

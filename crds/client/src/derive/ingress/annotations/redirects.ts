@@ -28,11 +28,21 @@ interface RedirectAnnotation {
   readonly statuses: readonly [number, number];
 }
 
-/** The location is used as it is: the path and query of the request are not added. */
+/** An origin with nginx' variable for the path and query of the request. */
+const WITH_PATH = /^(https?:\/\/[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?(?::\d{1,5})?)\/?\$\{?request_uri\}?$/i;
+
+/** Unless the location ends with the variable, it is used as it is. */
 function redirectTo(annotations: Annotations, { name, status, statuses }: RedirectAnnotation): PluginEffect | null {
   const [minimum, maximum] = statuses;
   const code = annotations.integer(`${name}-code`, { minimum, maximum }) ?? status;
   const location = annotations.text(name);
   if (location === undefined) return null;
+  const [, origin] = WITH_PATH.exec(location) ?? [];
+  if (origin !== undefined) {
+    const config = { status_code: code, location: `${origin}/`, keep_incoming_path: true };
+    return { plugin: "redirect", config, annotation: name };
+  }
+  if (location.includes("$"))
+    annotations.reject(name, `variables of nginx are not supported, except in https://HOST$request_uri: '${location}'`);
   return { plugin: "redirect", config: { status_code: code, location }, annotation: name };
 }

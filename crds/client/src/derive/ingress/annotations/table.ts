@@ -12,6 +12,8 @@ export interface AnnotationFacts {
   readonly protects?: boolean;
   /** What to use instead of an annotation that is refused. */
   readonly instead?: string;
+  /** Whether the annotation asks for nothing if its value is `false`. Default false. */
+  readonly canBeOff?: boolean;
 }
 
 const streamed: AnnotationFacts = { effect: "Bodies are always streamed.", ignored: true };
@@ -30,7 +32,12 @@ const unsupported = (what: string, protects = false): AnnotationFacts => ({
   protects,
 });
 const rewrites = unsupported("responses are not rewritten");
-const firewall = unsupported("there is no web application firewall", true);
+/** What Sluice lacks, which may protect unless it is off. */
+const unprotected = (what: string): AnnotationFacts => ({
+  ...unsupported(what, true),
+  canBeOff: true,
+});
+const firewall = unprotected("there is no web application firewall");
 
 export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   affinity: {
@@ -237,11 +244,14 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "more than 1 MiB are not copied. The certificate of the server is verified.",
   },
   "modsecurity-snippet": snippet,
-  "modsecurity-transaction-id": firewall,
+  "modsecurity-transaction-id": unsupported("there is no web application firewall", true),
   "opentelemetry-operation-name": logging,
   "opentelemetry-trust-incoming-span": logging,
   "permanent-redirect": {
-    effect: "All requests are redirected to this URL (plugin redirect).",
+    effect:
+      "All requests are redirected to this URL (plugin redirect). `https://HOST$request_uri` keeps the path and query; " +
+      "other variables of nginx are refused.",
+    protects: true,
   },
   "permanent-redirect-code": { effect: "Status of the redirect, 300 to 308. Default 301." },
   "preserve-trailing-slash": { effect: "The redirect to https keeps trailing slashes.", ignored: true },
@@ -338,7 +348,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "over https.",
   },
   "ssl-ciphers": tuning,
-  "ssl-passthrough": unsupported("TLS is not passed through", true),
+  "ssl-passthrough": unprotected("TLS is not passed through"),
   "ssl-prefer-server-ciphers": tuning,
   "ssl-redirect": {
     effect:
@@ -349,6 +359,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
   "stream-snippet": snippet,
   "temporal-redirect": {
     effect: "Like `permanent-redirect`, but with 302. It takes precedence over `permanent-redirect`.",
+    protects: true,
   },
   "temporal-redirect-code": { effect: "Status of the redirect, 300 to 307. Default 302." },
   "upstream-hash-by": {
@@ -371,24 +382,3 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
     effect: "Value of the header X-Forwarded-Prefix that the upstream receives if the path is rewritten.",
   },
 };
-
-/** The first words of the names of annotations that protect, whether or not the table has the whole name. */
-const PROTECTING =
-  /^(auth|limit|whitelist|allowlist|denylist|global-rate-limit|satisfy|enable-modsecurity|enable-global-auth|modsecurity|proxy-ssl|ssl-passthrough)(-|$)|-snippet$/i;
-
-const factsOf = (name: string): AnnotationFacts | undefined =>
-  Object.hasOwn(annotationTable, name) ? annotationTable[name] : undefined;
-
-/** Whether an Ingress must be closed if the annotation cannot be honoured. */
-export const annotationMayProtect = (name: string): boolean =>
-  factsOf(name)?.protects ?? (factsOf(name) === undefined && PROTECTING.test(name));
-
-/** Why an annotation that was not read has no effect; undefined: this is harmless. */
-export function unreadMessage(name: string): string | undefined {
-  const facts = factsOf(name);
-  if (facts === undefined) return "ingress-nginx has no such annotation, or Sluice does not know it";
-  if (facts.ignored) return undefined;
-  const { effect, instead } = facts;
-  const message = `${effect.slice(0, 1).toLowerCase()}${effect.slice(1).replace(/\.$/, "")}`;
-  return instead === undefined ? message : `${message}: ${instead}`;
-}
