@@ -23,6 +23,7 @@ import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { freeAddresses } from "../free-addresses.ts";
+import { underLoad } from "../under-load.ts";
 import { coreServices } from "./core-services.ts";
 import { startSuite } from "./suite.ts";
 
@@ -335,16 +336,29 @@ test("a ListenerSet adds listeners with routes of their own to a Gateway that al
   );
 });
 
-test("a deleted Gateway is no longer served", async () => {
-  await kubectl(["delete", "gateway", "web"]);
-  await waitFor(
-    () =>
-      ask("any.test", "/red").then(
-        () => false,
-        () => true,
-      ),
-    { what: "the port to be closed" },
+test("a Gateway that is deleted under load is no longer served, and all requests for another Gateway are answered", async () => {
+  const keptPort = await freePort();
+  await suite.apply(
+    gateway("kept", [{ name: "http", port: keptPort, protocol: "HTTP" }]),
+    httpRoute("kept", { parentRefs: [{ name: "kept" }], rules: [{ backendRefs: [{ name: "red", port: 80 }] }] }),
   );
+  const [deleted, kept] = [`http://127.0.0.1:${port}/red`, `http://127.0.0.1:${keptPort}/red`];
+  for (const url of [deleted, kept])
+    await waitFor(async () => (await fetch(url)).ok, { what: `${url} to be answered` });
+  const loads = await underLoad([deleted, kept], async () => {
+    await kubectl(["delete", "gateway", "web"]);
+    const isClosed = () =>
+      ask("any.test", "/red")
+        .then(() => false)
+        .catch(() => true);
+    await waitFor(isClosed, { what: "the port to be closed" });
+  });
+  const [ofDeleted, ofKept] = [loads[deleted], loads[kept]];
+  assert.ok(ofDeleted && ofKept && ofDeleted.answered > 0 && ofKept.answered > 0);
+  assert.deepEqual(ofKept.failures, []);
+  // A node that no longer has the routes of the Gateway answers 404 until the connection ends.
+  const unexpected = ofDeleted.failures.filter((line) => !/ECONNREFUSED|ECONNRESET|socket hang up| 404 /.test(line));
+  assert.deepEqual(unexpected, []);
   await waitFor(async () => (await conditionsOf("listenerset/team"))[0] === "Accepted=False ParentNotAccepted", {
     what: "the ListenerSet to lose its Gateway",
   });
