@@ -127,7 +127,8 @@ const commonRouteMembers: MemberTable = {
   "rules[].filters[].extensionRef": {
     effect:
       "A Plugin of `sluice.dev` in the namespace of the route applies to the rule. Set `enabled: false` in the " +
-      "Plugin, so that it applies nowhere else. If the Plugin does not exist, the rule is answered with 500.",
+      "Plugin, so that it applies nowhere else. If the Plugin does not exist, or if two filters of the rule use the same " +
+      "plugin (`IncompatibleFilters`), the rule is answered with 500.",
   },
   "rules[].backendRefs": {
     effect:

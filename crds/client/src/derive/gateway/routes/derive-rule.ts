@@ -128,6 +128,16 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
       unsupported.push(fails("UnsupportedValue", `${path}: there is no Plugin ${of} in the namespace ${namespace}`));
       return [];
     });
+    // One instance of a plugin acts on a Route. Without one of its filters, the rule must not be served.
+    const used = new Set<unknown>(effects.plugins.map(({ plugin }) => plugin));
+    if (effects.mirrors.length > 0) used.add("request-mirror");
+    if (effects.redirect) used.add("request-redirect");
+    for (const { plugin, source: path } of extensions) {
+      const { plugin: of } = plugin.spec ?? {};
+      if (used.has(of))
+        unsupported.push(fails("IncompatibleFilters", `${path}: another filter of the rule uses the plugin ${of} too`));
+      used.add(of);
+    }
     // The only group of a rule has no part of a name.
     const parts = share ? [padded(at)] : [];
     const nameOf = (mirror: number) => derivedName(prefix, name, padded(index), ...parts, "mirror", padded(mirror));
