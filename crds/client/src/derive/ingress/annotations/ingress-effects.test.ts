@@ -285,6 +285,7 @@ for (const [annotations, message] of [
   [{ "upstream-vhost": "$host" }, /variables of nginx are not supported/],
   [{ "upstream-hash-by": "$host$uri" }, /expected one of/],
   [{ "session-cookie-domain": "a.test; Path=/" }, /expected a host, not 'a.test; Path=\/'; it has no effect/],
+  [{ affinity: "cookie", "session-cookie-name": "a; Path=/" }, /expected the name of a cookie, not 'a; Path=\/'/],
   [{ "mirror-target": "https://a.test/copies$request_uri" }, /expected https:\/\/HOST\$request_uri, not/],
   [{ "mirror-target": "http://a.test$request_uri", "mirror-host": "$host" }, /expected a host, not '\$host'/],
   [{ "mirror-request-body": "off" }, /copies always have the body of the request; it has no effect/],

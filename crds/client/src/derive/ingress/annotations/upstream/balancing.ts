@@ -19,9 +19,14 @@ export function balancingEffects(annotations: Annotations): Pick<IngressEffects,
 
 const hashing = { algorithm: "consistent-hashing" } as const;
 
+/** A token, as the name of a cookie has to be (RFC 6265, section 4.1.1). */
+const COOKIE_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+
 function affinityOf(annotations: Annotations): IngressEffects["upstream"] {
   const affinity = annotations.word("affinity", ["cookie"]);
-  const name = annotations.text("session-cookie-name") ?? DEFAULT_COOKIE;
+  const given = annotations.text("session-cookie-name") ?? DEFAULT_COOKIE;
+  const name = COOKIE_NAME.test(given) ? given : DEFAULT_COOKIE;
+  if (name !== given) annotations.reject("session-cookie-name", `expected the name of a cookie, not '${given}'`);
   const path = annotations.text("session-cookie-path") ?? "/";
   return affinity === undefined ? null : { ...hashing, hashOn: "cookie", hashOnCookie: name, hashOnCookiePath: path };
 }
