@@ -98,6 +98,57 @@ describe("the user directory", () => {
     );
   });
 
+  it("changes a user and their posts, and shows each change to the next field of the document", async () => {
+    const { id } = await create("Dora");
+    const query = `mutation ($id: ID!) {
+      updateUser(id: $id, name: " Dora M. ", email: null) { name posts { title } }
+      createPost(userId: $id, title: "  Hello ") { id title }
+      again: updateUser(id: $id) { name posts { title } }
+    }`;
+    const { data, errors } = await postQuery(app, { query, variables: { id } });
+    assert.equal(errors, undefined);
+    assert.ok(data);
+    const { id: post, title } = data.createPost as { readonly id: string; readonly title: string };
+    assert.deepEqual(
+      [data.updateUser, title, data.again],
+      [{ name: "Dora M.", posts: [] }, "Hello", { name: "Dora M.", posts: [{ title: "Hello" }] }],
+    );
+    const changes = `mutation ($id: ID!, $post: ID!) {
+      updatePost(id: $post, title: "Hi") { title }
+      deleteUser(id: $id) { name posts { id title } }
+      deletePost(id: $post) { id }
+    }`;
+    const reply = await postQuery(app, { query: changes, variables: { id, post } });
+    assert.deepEqual(reply.data, {
+      updatePost: { title: "Hi" },
+      deleteUser: { name: "Dora M.", posts: [{ id: post, title: "Hi" }] },
+      deletePost: null,
+    });
+    assert.deepEqual(replyCodesOf(reply), ["NOT_FOUND"]);
+  });
+
+  const refusals = [
+    ['updateUser(id: "$id", name: "")', "BAD_USER_INPUT", "name must not be blank"],
+    ['updateUser(id: "$id", email: "taken@example.org")', "CONFLICT", "Another user has this e-mail address"],
+    ['updateUser(id: "x", name: "Ann")', "NOT_FOUND", "User not found"],
+    ['deleteUser(id: "x")', "NOT_FOUND", "User not found"],
+    ['createPost(userId: "x", title: "Hello")', "NOT_FOUND", "User not found"],
+    ['createPost(userId: "$id", title: " ")', "BAD_USER_INPUT", "title must not be blank"],
+    ['updatePost(id: "x", title: "Hello")', "NOT_FOUND", "Post not found"],
+    ['deletePost(id: "x")', "NOT_FOUND", "Post not found"],
+  ] as const;
+  for (const [field, code, message] of refusals) {
+    it(`refuses ${field} with ${code}`, async () => {
+      const { id } = await create("Gil");
+      await create("Taken", "taken@example.org");
+      const reply = await postQuery(app, { query: `mutation { ${field.replace("$id", id)} { id } }` });
+      assert.deepEqual(
+        reply.errors?.map(({ message, extensions }) => [extensions?.code, message]),
+        [[code, message]],
+      );
+    });
+  }
+
   it("reads the posts of all users with one query and those of a single user together with the user, anew for each request", async () => {
     const eve = await create("Eve");
     const add = (title: string) =>
@@ -195,18 +246,33 @@ describe("the user directory", () => {
     assert.equal((await postQuery(app, { query: "{ users(first: null, after: null) { id } }" })).errors, undefined);
   });
 
-  it("returns exactly the documented fields by introspection", async () => {
+  it("returns exactly the documented fields by introspection, each with a description", async () => {
     const { data } = await postQuery(app, { query: getIntrospectionQuery() });
     assert.ok(data);
-    const { types } = data.__schema as { types: { name: string; fields: { name: string }[] | null }[] };
+    interface Described {
+      readonly name: string;
+      readonly description: string | null;
+    }
+    interface Type extends Described {
+      readonly fields: readonly (Described & { readonly args: readonly Described[] })[] | null;
+    }
+    const { types } = data.__schema as { readonly types: readonly Type[] };
     const fields = (type: string) => types.find(({ name }) => name === type)?.fields?.map(({ name }) => name);
     assert.deepEqual(["Query", "Mutation", "Subscription", "User", "Post"].map(fields), [
       ["user", "users"],
-      ["createUser"],
+      ["createUser", "updateUser", "deleteUser", "createPost", "updatePost", "deletePost"],
       ["userCreated"],
       ["id", "name", "email", "posts"],
-      ["title"],
+      ["id", "title"],
     ]);
+    const described = types.filter(({ name }) => ["Query", "Mutation", "Subscription", "User", "Post"].includes(name));
+    for (const type of described) {
+      assert.ok(type.description, type.name);
+      for (const { name, description, args } of type.fields ?? []) {
+        assert.ok(description, `${type.name}.${name}`);
+        for (const arg of args) assert.ok(arg.description, `${type.name}.${name}(${arg.name})`);
+      }
+    }
   });
 
   it("is ready unless its store fails, and is healthy in both cases", async () => {

@@ -125,7 +125,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     schema,
     // The routes and sockets of mercurius deviate from GraphQL's specifications; http/ and subscriptions/ replace them.
     routes: false,
-    resolvers: { ...resolvers, Mutation: { createUser } },
+    resolvers: { ...resolvers, Mutation: { ...resolvers.Mutation, createUser } },
     cache: CACHED_DOCUMENTS,
     // Errors are formatted where they are sent.
     errorFormatter: ({ data, errors }) => ({ statusCode: 200, response: { data, errors } }),

@@ -134,6 +134,33 @@ describe("access", () => {
     });
   }
 
+  const changes = [
+    'updateUser(id: "x") { id }',
+    'deleteUser(id: "x") { id }',
+    'createPost(userId: "x", title: "Hello") { id }',
+    'updatePost(id: "x", title: "Hello") { id }',
+    'deletePost(id: "x") { id }',
+  ];
+  for (const change of changes) {
+    it(`lets only consumers with the tag editor call ${change.split("(", 1)[0]}, unless the access is open`, async () => {
+      for (const [access, tags, code] of [
+        ["open", "", "NOT_FOUND"],
+        ["anonymous-read", "reader", "FORBIDDEN"],
+        ["authenticated", "reader", "FORBIDDEN"],
+        ["authenticated", "reader, editor", "NOT_FOUND"],
+      ] as const) {
+        const { app } = await testApp({ policy: { access, rules: {} } });
+        const headers = { ...fromGateway, "x-consumer-tags": tags };
+        assert.deepEqual(
+          replyCodesOf(await postQuery(app, { query: `mutation { ${change} }`, headers })),
+          [code],
+          access,
+        );
+        await app.close();
+      }
+    });
+  }
+
   it("requires a tag where a rule demands one", async () => {
     const rules = { "Mutation.createUser": { kind: "scope", tags: ["writer"] } } as const;
     const { app } = await testApp({ policy: { access: "open", rules } });

@@ -17,7 +17,12 @@ export function arrayStore(overrides: Partial<UserStore> = {}): UserStore {
       users.push(user);
       return true;
     },
-    postsOf: async (ids) => ids.map((id) => [{ title: `a post of ${id}` }]),
+    update: async () => "unknown",
+    remove: async () => null,
+    addPost: async () => "unknown",
+    updatePost: async () => null,
+    removePost: async () => null,
+    postsOf: async (ids) => ids.map((id) => [{ id: `post-of-${id}`, title: `a post of ${id}` }]),
     ping: async () => undefined,
     close: async () => undefined,
     ...overrides,

@@ -15,11 +15,13 @@ export function plainStore(database: Database): Pick<UserStore, "user" | "postsO
     },
     async postsOf(userIds) {
       const rows = await database.query(
-        "select user_id, title from posts where user_id = any($1::uuid[]) order by id",
+        "select user_id, id, title from posts where user_id = any($1::uuid[]) order by id",
         [userIds],
       );
-      const found = new Map<unknown, { title: string | null }[]>(userIds.map((id) => [id, []]));
-      for (const { user_id, title } of rows) found.get(user_id)?.push({ title: title as string | null });
+      const found = new Map<unknown, { id: string; title: string | null }[]>(userIds.map((id) => [id, []]));
+      for (const { user_id, id, title } of rows) {
+        found.get(user_id)?.push({ id: String(id), title: title as string | null });
+      }
       return [...found.values()];
     },
   };

@@ -42,7 +42,7 @@ export async function openDirectory([url = "", kind]: readonly string[]): Promis
   const check = makeDocumentCheck({ schema, limits: defaultLimits, introspection: true });
   return {
     schema,
-    context: () => ({ consumer: null, postsOf: makePostLoader(store) }),
+    context: () => ({ consumer: null, ...makePostLoader(store) }),
     faults(request) {
       const checked = check(request);
       return "errors" in checked ? checked.errors : [];

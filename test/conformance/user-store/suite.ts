@@ -4,7 +4,7 @@ import { randomUUIDv7 } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import type { Database } from "../../../user-api/src/store/database.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
-import type { User, UserStore } from "../../../user-api/src/store/store.ts";
+import { MAX_POSTS, type Post, type User, type UserStore } from "../../../user-api/src/store/store.ts";
 
 interface SuiteOptions {
   /** The implementation's name, for the report. */
@@ -23,11 +23,12 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       return { id, name: "Ann", email: `${id}@example.org`, ...given };
     };
     let posts = 0;
-    const post = (userId: string, title: string | null) => {
+    async function post(userId: string, title: string | null): Promise<Post> {
       // UUIDv7 values of the same millisecond have no defined order, so these ids are numbered.
-      const id = `01a1fd36-0000-7000-8000-${String(++posts).padStart(12, "0")}`;
-      return database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [id, userId, title]);
-    };
+      const added = { id: `01a1fd36-0000-7000-8000-${String(++posts).padStart(12, "0")}`, title };
+      assert.equal(await store.addPost(userId, added), "added");
+      return added;
+    }
 
     before(async () => {
       const real = await open();
@@ -101,30 +102,95 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(won.filter(Boolean).length, 1);
     });
 
+    it("changes only the given values of a user", async () => {
+      const ann = user();
+      await store.add(ann);
+      assert.deepEqual(await store.update(ann.id, { name: "Anna" }), { ...ann, name: "Anna" });
+      const email = `new.${ann.id}@example.org`;
+      assert.deepEqual(await store.update(ann.id, { email }), { ...ann, name: "Anna", email });
+      assert.deepEqual(await store.update(ann.id, {}), { ...ann, name: "Anna", email });
+      assert.deepEqual(await store.user(ann.id), { ...ann, name: "Anna", email });
+      assert.equal(await store.add(user({ email: ann.email })), true, "the former address is free");
+    });
+
+    it("gives a user no address that another user has, even if both are changed at the same time", async () => {
+      const [ann, bob, cy] = [user(), user(), user()];
+      for (const one of [ann, bob, cy]) await store.add(one);
+      assert.equal(await store.update(ann.id, { email: bob.email.toUpperCase() }), "taken");
+      const own = ann.email.toUpperCase();
+      assert.deepEqual(await store.update(ann.id, { email: own }), { ...ann, email: own });
+      const email = `one.${cy.id}@example.org`;
+      const results = await Promise.all([ann, bob, cy].map(({ id }) => store.update(id, { email })));
+      assert.equal(results.filter((result) => result === "taken").length, 2);
+    });
+
+    it("deletes a user with all posts, and returns them as they were", async () => {
+      const [ann, bob] = [user(), user()];
+      for (const one of [ann, bob]) await store.add(one);
+      const written = [await post(ann.id, "first"), await post(ann.id, "second")];
+      const kept = await post(bob.id, "kept");
+      assert.deepEqual(await store.remove(ann.id), { ...ann, posts: written });
+      assert.equal(await store.user(ann.id), null);
+      assert.deepEqual(await store.postsOf([ann.id, bob.id]), [[], [kept]]);
+      assert.equal(await store.removePost(written[0]?.id ?? ""), null);
+    });
+
+    it("changes and deletes single posts", async () => {
+      const ann = user();
+      await store.add(ann);
+      const [first, second] = [await post(ann.id, "first"), await post(ann.id, null)];
+      assert.deepEqual(await store.updatePost({ ...first, title: "1st" }), { ...first, title: "1st" });
+      assert.deepEqual(await store.removePost(second.id), second);
+      assert.deepEqual(await store.postsOf([ann.id]), [[{ ...first, title: "1st" }]]);
+    });
+
+    it("adds at most the maximum number of posts to a user", async () => {
+      const ann = user();
+      await store.add(ann);
+      await database.query(
+        "insert into posts (id, user_id, title) select gen_random_uuid(), $1, 'x' from generate_series(2, $2::int)",
+        [ann.id, MAX_POSTS],
+      );
+      await post(ann.id, "the last one");
+      assert.equal(await store.addPost(ann.id, { id: randomUUIDv7(), title: "one more" }), "full");
+    });
+
+    it("changes nothing for an unknown id, whatever it looks like", async () => {
+      for (const id of [randomUUIDv7(), "", "1", "' or true --", "\u0000"]) {
+        const post = { id: randomUUIDv7(), title: "x" };
+        assert.deepEqual(
+          [
+            await store.update(id, { name: "x" }),
+            await store.remove(id),
+            await store.addPost(id, post),
+            await store.updatePost({ id, title: "x" }),
+            await store.removePost(id),
+          ],
+          ["unknown", null, "unknown", null, null],
+          JSON.stringify(id),
+        );
+      }
+    });
+
     it("reads the posts of many users in one query, in the order of the requested users", async () => {
       const [ann, bob, eve] = [user(), user(), user()];
       for (const one of [ann, bob, eve]) await store.add(one);
-      await post(eve.id, "first");
-      await post(ann.id, null);
-      await post(eve.id, "second");
+      const first = await post(eve.id, "first");
+      const untitled = await post(ann.id, null);
+      const second = await post(eve.id, "second");
       queries.length = 0;
-      assert.deepEqual(await store.postsOf([eve.id, bob.id, ann.id]), [
-        [{ title: "first" }, { title: "second" }],
-        [],
-        [{ title: null }],
-      ]);
+      assert.deepEqual(await store.postsOf([eve.id, bob.id, ann.id]), [[first, second], [], [untitled]]);
       assert.equal(queries.length, 1);
     });
 
     it("reads a user and their posts, oldest first, in one query for all simultaneous callers", async () => {
       const [ann, bob] = [user(), user()];
       for (const one of [ann, bob]) await store.add(one);
-      await post(ann.id, "first");
-      await post(ann.id, null);
+      const written = [await post(ann.id, "first"), await post(ann.id, null)];
       queries.length = 0;
       const nobody = store.user(randomUUIDv7(), { posts: true });
       assert.deepEqual(await Promise.all([ann, bob].map(({ id }) => store.user(id, { posts: true }))), [
-        { ...ann, posts: [{ title: "first" }, { title: null }] },
+        { ...ann, posts: written },
         { ...bob, posts: [] },
       ]);
       assert.equal(await nobody, null);

@@ -43,7 +43,7 @@ export async function seed(settings: Settings, log: FastifyBaseLogger, users: nu
       made += 1;
       const postIds = ascendingIds(posts.length);
       for (const [index, title] of posts.entries()) {
-        await database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [postIds[index], id, title]);
+        await store.addPost(id, { id: postIds[index] ?? randomUUIDv7(), title });
       }
     }
     log.info(`created ${made} users; ${users - made} existed`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { checkNewUser, MAX_EMAIL, MAX_NAME } from "./arguments.ts";
+import { checkTexts, MAX_EMAIL, MAX_NAME } from "./arguments.ts";
 
 const email = "ann@example.org";
 const name = "Ann";
@@ -13,7 +13,7 @@ function shown(value: unknown): string {
 
 describe("a new user", () => {
   it("has its name and e-mail address trimmed, and its name converted to composed characters (NFC)", () => {
-    assert.deepEqual(checkNewUser({ name: "  Zoe\u0301\n", email: ` ${email} ` }), { value: { name: "Zoé", email } });
+    assert.deepEqual(checkTexts({ name: "  Zoe\u0301\n", email: ` ${email} ` }), { value: { name: "Zoé", email } });
   });
 
   const fine = [
@@ -28,7 +28,7 @@ describe("a new user", () => {
     { name, email: "ann@ｅｘａｍｐｌｅ．ｏｒｇ" },
   ];
   for (const value of fine) {
-    it(`may be ${shown(value)}`, () => assert.deepEqual(checkNewUser(value), { value }));
+    it(`may be ${shown(value)}`, () => assert.deepEqual(checkTexts(value), { value }));
   }
 
   const faulty = [
@@ -45,7 +45,7 @@ describe("a new user", () => {
   ] as const;
   for (const [value, faults] of faulty) {
     it(`${shown(value)} is refused: ${faults.join("; ")}`, () => {
-      const result = checkNewUser(value);
+      const result = checkTexts(value);
       assert.ok("violations" in result);
       assert.deepEqual(
         result.violations.map(({ path, message }) => `${path[0]} ${message}`),
@@ -76,6 +76,6 @@ describe("a new user", () => {
   ];
   for (const address of noAddresses) {
     it(`cannot have an address like ${shown(address)}`, () =>
-      assert.ok("violations" in checkNewUser({ name, email: address })));
+      assert.ok("violations" in checkTexts({ name, email: address })));
   }
 });

@@ -1,4 +1,4 @@
-/** Validates the arguments of fields: a new user's name and email address, and the page of a list of users. */
+/** Validates the arguments of fields: names and e-mail addresses of users, titles of posts, and pages of users. */
 
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
@@ -6,6 +6,7 @@ import { asciiDomain } from "../store/email-key.ts";
 import { type Page, UUID } from "../store/store.ts";
 
 export const MAX_NAME = 200;
+export const MAX_TITLE = 300;
 /** In bytes. RFC 5321, 4.5.3.1.3: a path, which is an address in angle brackets, has at most 256 octets. */
 export const MAX_EMAIL = 254;
 
@@ -37,11 +38,11 @@ const unprintable = (text: string): boolean => /\p{Cc}/u.test(text) || !text.isW
  */
 const INVISIBLE = /[\s\p{Default_Ignorable_Code_Point}]/gu;
 
-/** The violation in a name, or null. */
-function faultOfName(name: string): string | null {
-  if (name.replace(INVISIBLE, "") === "") return "must not be blank";
-  if ([...name].length > MAX_NAME) return `must not be longer than ${MAX_NAME} characters`;
-  if (unprintable(name)) return "must not contain control characters or unpaired surrogates";
+/** The violation in a name or a title, or null. */
+function faultOfText(text: string, maximum: number): string | null {
+  if (text.replace(INVISIBLE, "") === "") return "must not be blank";
+  if ([...text].length > maximum) return `must not be longer than ${maximum} characters`;
+  if (unprintable(text)) return "must not contain control characters or unpaired surrogates";
   return null;
 }
 
@@ -61,17 +62,29 @@ function faultOfEmail(email: string): string | null {
   return null;
 }
 
-/** The values, trimmed and in composed form (NFC), or all of their errors. */
-export function checkNewUser(
-  given: NewUser,
-): { readonly value: NewUser } | { readonly violations: readonly Violation[] } {
-  const name = given.name.normalize("NFC").trim();
-  const email = given.email.normalize("NFC").trim();
+/** The checked arguments, or all of their errors. */
+export type CheckedArguments<Value> = { readonly value: Value } | { readonly violations: readonly Violation[] };
+
+const FAULTS: Readonly<Record<string, (text: string) => string | null>> = {
+  name: (name) => faultOfText(name, MAX_NAME),
+  email: faultOfEmail,
+  title: (title) => faultOfText(title, MAX_TITLE),
+};
+
+/** The texts `name`, `email` and `title`, trimmed and in composed form (NFC). */
+export function checkTexts<Texts extends Readonly<Partial<Record<"name" | "email" | "title", string>>>>(
+  given: Texts,
+): CheckedArguments<Texts> {
   const violations: Violation[] = [];
-  for (const [member, message] of Object.entries({ name: faultOfName(name), email: faultOfEmail(email) })) {
-    if (message !== null) violations.push({ path: [member], message });
-  }
-  return violations.length > 0 ? { violations } : { value: { name, email } };
+  const value = Object.fromEntries(
+    Object.entries(given).map(([member, text]) => {
+      const composed = text.normalize("NFC").trim();
+      const message = FAULTS[member]?.(composed) ?? null;
+      if (message !== null) violations.push({ path: [member], message });
+      return [member, composed];
+    }),
+  );
+  return violations.length > 0 ? { violations } : { value: value as Texts };
 }
 
 /** The arguments as GraphQL passes them: absent, null, or of their types. */
@@ -81,10 +94,7 @@ export interface GivenPage {
 }
 
 /** The page, or all errors of the arguments. `maximum` is the maximum number of users in one list. */
-export function checkPage(
-  { first, after }: GivenPage,
-  maximum: number,
-): { readonly value: Page } | { readonly violations: readonly Violation[] } {
+export function checkPage({ first, after }: GivenPage, maximum: number): CheckedArguments<Page> {
   const violations: Violation[] = [];
   if (typeof first === "number" && (first < 1 || first > maximum)) {
     violations.push({ path: ["first"], message: `must be a whole number from 1 to ${maximum}` });

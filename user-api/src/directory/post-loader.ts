@@ -6,12 +6,18 @@ interface Batch {
   readonly posts: Promise<readonly (readonly Post[])[]>;
 }
 
+export interface PostLoader {
+  postsOf(userId: string): Promise<readonly Post[]>;
+  /** Call this after a change of posts: later calls of `postsOf` read them again. */
+  forgetPosts(): void;
+}
+
 /**
  * Collects user ids until all pending microtasks have run, then asks the store once. A loader reads each user's posts
  * only once, so make a new loader for each operation. The loaders of mercurius are not used: they serialize each user
  * as a cache key and work for requests only, not for subscription events.
  */
-export function makePostLoader({ postsOf }: Pick<UserStore, "postsOf">): (userId: string) => Promise<readonly Post[]> {
+export function makePostLoader({ postsOf }: Pick<UserStore, "postsOf">): PostLoader {
   const known = new Map<string, Promise<readonly Post[]>>();
   let collecting: Batch | undefined;
 
@@ -24,13 +30,16 @@ export function makePostLoader({ postsOf }: Pick<UserStore, "postsOf">): (userId
     return { userIds, posts };
   }
 
-  return (userId) => {
-    const before = known.get(userId);
-    if (before !== undefined) return before;
-    collecting ??= begin();
-    const index = collecting.userIds.push(userId) - 1;
-    const posts = collecting.posts.then((all) => all[index] ?? []);
-    known.set(userId, posts);
-    return posts;
+  return {
+    postsOf(userId) {
+      const before = known.get(userId);
+      if (before !== undefined) return before;
+      collecting ??= begin();
+      const index = collecting.userIds.push(userId) - 1;
+      const posts = collecting.posts.then((all) => all[index] ?? []);
+      known.set(userId, posts);
+      return posts;
+    },
+    forgetPosts: () => known.clear(),
   };
 }

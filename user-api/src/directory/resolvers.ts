@@ -3,8 +3,17 @@ import { randomUUIDv7 } from "node:crypto";
 import { type GraphQLError, type GraphQLResolveInfo, Kind } from "graphql";
 import { failure } from "../errors.ts";
 import type { Consumer } from "../policy/caller.ts";
-import type { Post, User, UserStore, UserWithPosts } from "../store/store.ts";
-import { checkNewUser, checkPage, type GivenPage, type NewUser, tooMany, type Violation } from "./arguments.ts";
+import { MAX_POSTS, type Post, type User, type UserStore, type UserWithPosts } from "../store/store.ts";
+import {
+  type CheckedArguments,
+  checkPage,
+  checkTexts,
+  type GivenPage,
+  type NewUser,
+  tooMany,
+  type Violation,
+} from "./arguments.ts";
+import type { PostLoader } from "./post-loader.ts";
 
 export interface ResolverOptions {
   readonly store: UserStore;
@@ -18,10 +27,9 @@ export interface Created {
   readonly userCreated: User;
 }
 
-export interface Context {
+/** Each operation has its own loader, which reads each user's posts only once. */
+export interface Context extends PostLoader {
   readonly consumer: Consumer | null;
-  /** Loads the posts of a user. Each operation has its own function, which reads each user's posts only once. */
-  readonly postsOf: (userId: string) => Promise<readonly Post[]>;
 }
 
 /**
@@ -40,6 +48,27 @@ function badInput(violations: readonly Violation[]): GraphQLError {
   return failure("BAD_USER_INPUT", message, { violations });
 }
 
+/** @throws BAD_USER_INPUT with all errors of the arguments. */
+function valid<Value>(checked: CheckedArguments<Value>): Value {
+  if ("violations" in checked) throw badInput(checked.violations);
+  return checked.value;
+}
+
+/** @throws NOT_FOUND for an unknown id. */
+function existing<Value>(found: Value | null, kind: "User" | "Post"): Value {
+  if (found === null) throw failure("NOT_FOUND", `${kind} not found`);
+  return found;
+}
+
+const conflict = (): GraphQLError => failure("CONFLICT", "Another user has this e-mail address");
+
+/** The arguments of updateUser as GraphQL passes them: null means the same as absent. */
+interface GivenChange {
+  readonly id: string;
+  readonly name?: string | null;
+  readonly email?: string | null;
+}
+
 type Info = Pick<GraphQLResolveInfo, "fieldNodes">;
 
 /** Whether the selection contains `posts`. Fragments are not searched. */
@@ -52,29 +81,61 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
   return {
     Query: {
       async users(_root: unknown, given: GivenPage) {
-        const checked = checkPage(given, page);
-        if ("violations" in checked) throw badInput(checked.violations);
-        const { first, after } = checked.value;
+        const { first, after } = valid(checkPage(given, page));
         if (first !== undefined) return store.users({ first, after });
         const users = await store.users({ first: page + 1, after });
         if (users.length > page) throw tooMany(page);
         return users;
       },
       user: (_root: unknown, { id }: { readonly id: string }, _context: Context, info: Info) =>
-        store.user(id, { posts: wantsPosts(info) }).then((user) => {
-          if (user === null) throw failure("NOT_FOUND", "User not found");
-          return user;
-        }),
+        store.user(id, { posts: wantsPosts(info) }).then((user) => existing(user, "User")),
     },
 
     Mutation: {
-      async createUser(_root: unknown, given: NewUser) {
-        const checked = checkNewUser(given);
-        if ("violations" in checked) throw badInput(checked.violations);
-        const user: User = { id: randomUUIDv7(), ...checked.value };
-        if (!(await store.add(user))) throw failure("CONFLICT", "Another user has this e-mail address");
+      async createUser(_root: unknown, { name, email }: NewUser) {
+        const user: User = { id: randomUUIDv7(), ...valid(checkTexts({ name, email })) };
+        if (!(await store.add(user))) throw conflict();
         created(user);
         return user;
+      },
+      async updateUser(_root: unknown, { id, name, email }: GivenChange) {
+        const change = valid(
+          checkTexts({ ...(typeof name === "string" && { name }), ...(typeof email === "string" && { email }) }),
+        );
+        const user = await store.update(id, change);
+        if (user === "taken") throw conflict();
+        return existing(user === "unknown" ? null : user, "User");
+      },
+      async deleteUser(_root: unknown, { id }: { readonly id: string }) {
+        return existing(await store.remove(id), "User");
+      },
+      async createPost(
+        _root: unknown,
+        { userId, title }: { readonly userId: string; readonly title: string },
+        { forgetPosts }: Context,
+      ) {
+        const post: Post = { id: randomUUIDv7(), ...valid(checkTexts({ title })) };
+        const result = await store.addPost(userId, post);
+        forgetPosts();
+        if (result === "full") {
+          const message = `The user has ${MAX_POSTS} posts: delete one first`;
+          throw failure("LIMIT_EXCEEDED", message, { limit: "posts", maximum: MAX_POSTS });
+        }
+        return existing(result === "added" ? post : null, "User");
+      },
+      async updatePost(
+        _root: unknown,
+        { id, title }: { readonly id: string; readonly title: string },
+        { forgetPosts }: Context,
+      ) {
+        const post = await store.updatePost({ id, ...valid(checkTexts({ title })) });
+        forgetPosts();
+        return existing(post, "Post");
+      },
+      async deletePost(_root: unknown, { id }: { readonly id: string }, { forgetPosts }: Context) {
+        const post = await store.removePost(id);
+        forgetPosts();
+        return existing(post, "Post");
       },
     },
 

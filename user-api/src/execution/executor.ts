@@ -52,7 +52,7 @@ export interface ExecutorOptions {
 export function makeExecutor({ schema, graphql, check, store, metrics, milliseconds }: ExecutorOptions) {
   const limitTime = makeTimeLimit(milliseconds);
   const executeRecurring = makeRecurringExecutor(schema);
-  const contextOf = (consumer: Consumer | null): Context => ({ consumer, postsOf: makePostLoader(store) });
+  const contextOf = (consumer: Consumer | null): Context => ({ consumer, ...makePostLoader(store) });
 
   const run = ({ operation: { source, node }, variables }: RequestedOperation, consumer: Consumer | null) =>
     graphql(source, { ...contextOf(consumer) }, variables, node.name?.value).catch(refusedVariables);

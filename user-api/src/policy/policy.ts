@@ -1,5 +1,6 @@
 /** Access control by field. It wraps the resolvers, so it applies to every path to a field. */
 import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
+import { EDITOR, editorFields } from "../directory/schema.ts";
 import { failure } from "../errors.ts";
 import type { Consumer } from "./caller.ts";
 
@@ -10,7 +11,7 @@ export type Demand =
 
 /**
  * The default for root fields without a rule. `open`: no requirement. `anonymous-read`: mutations need a consumer.
- * `authenticated`: all root fields need one.
+ * `authenticated`: all root fields need one. Except with `open`, the fields for editors need a consumer with their tag.
  */
 export const accesses = ["open", "anonymous-read", "authenticated"] as const;
 export type Access = (typeof accesses)[number];
@@ -30,7 +31,8 @@ export function parseDemand(text: string): Demand | null {
   return tags === undefined ? null : { kind: "scope", tags };
 }
 
-function defaultDemand(access: Access, typeName: string): Demand {
+function defaultDemand(access: Access, typeName: string, coordinate: string): Demand {
+  if (access !== "open" && editorFields.has(coordinate)) return { kind: "scope", tags: [EDITOR] };
   const needsConsumer = access === "authenticated" || (access === "anonymous-read" && typeName === "Mutation");
   return { kind: needsConsumer ? "authenticated" : "anonymous" };
 }
@@ -74,7 +76,7 @@ export function applyPolicy(schema: GraphQLSchema, { access, rules }: Policy): v
     for (const [name, field] of Object.entries(type.getFields())) {
       const coordinate = `${type.name}.${name}`;
       const rule = Object.hasOwn(rules, coordinate) ? rules[coordinate] : undefined;
-      const demand = rule ?? (roots.includes(type) ? defaultDemand(access, type.name) : undefined);
+      const demand = rule ?? (roots.includes(type) ? defaultDemand(access, type.name, coordinate) : undefined);
       if (demand === undefined || demand.kind === "anonymous") continue;
       // Guards the subscription once; its events need no further check.
       if (field.subscribe) field.subscribe = guarded(field.subscribe, demand, coordinate);

@@ -217,7 +217,7 @@ describe("an event stream", () => {
 
   it("ends with an error when its client reads its events too slowly", async () => {
     const title = "x".repeat(100_000);
-    const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title }]) });
+    const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ id: "post", title }]) });
     const { app, port } = await listening({ store, subscriptionLimits: { connectionBytes: 300_000 } });
     const { response, text } = await open(port, { body: bodyOf(FOLLOW) });
     await following(app, 1);

@@ -79,7 +79,7 @@ describe("an event stream that its client does not read", () => {
   }
 
   it("is also closed when it has ended because its client is slow", { timeout: 20_000 }, async () => {
-    const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: HUGE }]) });
+    const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ id: "post", title: HUGE }]) });
     const { app, port, http } = await listening({ store, subscriptionLimits });
     await deaf(port, FOLLOW);
     await following(app, 1);
@@ -130,7 +130,7 @@ describe("an event stream whose client has closed the connection or its own side
   });
 
   it("ends although many bytes are unread", { timeout: 20_000 }, async () => {
-    const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: HUGE }]) });
+    const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ id: "post", title: HUGE }]) });
     const { app, port, http } = await listening({ store, subscriptionLimits });
     const raw = await deaf(port, FOLLOW);
     await following(app, 1);

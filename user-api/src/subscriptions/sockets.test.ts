@@ -196,7 +196,7 @@ describe("a socket", () => {
 
 describe("a client that reads its events too slowly", () => {
   const long = "x".repeat(100_000);
-  const store = () => arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: long }]) });
+  const store = () => arrayStore({ postsOf: async (ids) => ids.map(() => [{ id: "post", title: long }]) });
 
   async function slowSocket(subscriptionLimits: object) {
     const { app, url } = await listening({ subscriptionLimits, store: store() });
