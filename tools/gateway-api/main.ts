@@ -17,7 +17,9 @@ async function main(args: readonly string[]): Promise<number> {
   const { only, dedicated } = optionsIn(args);
   const version = testedVersion();
   console.log("Starting a cluster of one node with Sluice.");
-  const cluster = await startInstallation();
+  // Gateways stay after their test. The pods of all their nodes must fit on the cluster's only node.
+  const requests = ["gateway.resources.requests.cpu=1m", "gateway.resources.requests.memory=1Mi"];
+  const cluster = await startInstallation(dedicated ? { values: requests } : {});
   try {
     console.log(`Running the suite; its whole output is in ${typed(suiteLog)}.`);
     const result = await runSuite(cluster, {
