@@ -7,6 +7,7 @@ export * from "./bodies/multipart.ts";
 export * from "./bodies/pairs.ts";
 export * from "./credentials/cookie-members.ts";
 export * from "./credentials/json-web-token.ts";
+export * from "./credentials/keyed-hash.ts";
 export type * from "./credentials/plugin-credentials.ts";
 export * from "./credentials/sealed-cookie.ts";
 export * from "./credentials/session-times.ts";

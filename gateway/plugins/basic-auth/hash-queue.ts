@@ -2,8 +2,8 @@
  * Comparisons of passwords with hashes that are slow to compute. Each result is cached, and the number of concurrent
  * comparisons is limited.
  */
-import { createHmac, randomBytes } from "node:crypto";
-import { LruCache } from "@sluice/plugin-sdk";
+import { randomBytes } from "node:crypto";
+import { KeyedHash, LruCache } from "@sluice/plugin-sdk";
 
 /** Maximum concurrent hashes of a worker; further ones wait. Each occupies a thread. */
 const MAX_HASHES = 2;
@@ -39,8 +39,8 @@ interface Comparison {
  */
 const results = new LruCache<Result>(4096);
 type Result = "right" | "wrong";
-/** The key of the keyed hash: random, and different in each worker. */
-const KEY = randomBytes(32);
+/** Its key is random, and different in each worker. */
+const keyedHash = new KeyedHash("sha256", randomBytes(32));
 
 /** Unfinished comparisons, by the key of their result: concurrent requests with the same password share one. */
 const pending = new Map<string, Promise<boolean>>();
@@ -54,7 +54,7 @@ const waiting: (() => void)[] = [];
  * PasswordQueueFull if too many passwords wait to be hashed.
  */
 export function compareOnce(comparison: Comparison): boolean | Promise<boolean> {
-  const key = createHmac("sha256", KEY).update(`${comparison.user} `).update(comparison.password).digest("base64");
+  const key = keyedHash.base64Of(`${comparison.user} ${comparison.password.toString("latin1")}`);
   const known = results.get(key);
   if (known !== undefined) return known === "right";
   const before = pending.get(key);

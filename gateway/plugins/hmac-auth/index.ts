@@ -1,13 +1,16 @@
 /** hmac-auth: requests need a signature with a consumer's secret (docs/reference/kong-compatibility.md#hmac-auth). */
-import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type AuthenticationResult,
   authenticationPhase,
   challengeOf,
   definePlugin,
   type Exchange,
+  type ExchangeCredentials,
   type ExchangeRequest,
   headerValuesOf,
+  KeyedHash,
+  type KeyedHashAlgorithm,
 } from "@sluice/plugin-sdk";
 import { hmacAuthFacts } from "./schema.ts";
 
@@ -66,6 +69,23 @@ function signedLine(request: ExchangeRequest, name: string): string {
   return `${request.method} ${target} HTTP/${Number(request.httpVersion).toFixed(1)}`;
 }
 
+type Credential = ExchangeCredentials["hmacauth_credentials"];
+
+const hashAlgorithms: ReadonlyMap<string, KeyedHashAlgorithm> = new Map([
+  ["hmac-sha1", "sha1"],
+  ["hmac-sha256", "sha256"],
+  ["hmac-sha384", "sha384"],
+  ["hmac-sha512", "sha512"],
+]);
+
+/** The keyed hashes of each credential, by algorithm. A changed credential is another object. */
+const keyedHashes = new WeakMap<Credential, Map<KeyedHashAlgorithm, KeyedHash>>();
+
+const keyedHashOf = (credential: Credential, algorithm: KeyedHashAlgorithm): KeyedHash =>
+  keyedHashes
+    .getOrInsertComputed(credential, () => new Map())
+    .getOrInsertComputed(algorithm, () => new KeyedHash(algorithm, credential.secret));
+
 /** The forms of an HTTP date with a time zone, IMF-fixdate and RFC 850 (RFC 9110 section 5.6.7). */
 const ZONED_DATE = /^[A-Z][a-z]{2,8}, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/;
 /** The form of an HTTP date without a time zone, asctime, which is in UTC too. */
@@ -102,16 +122,13 @@ export const hmacAuth = definePlugin({
       const signature = findSignature(exchange);
       if (signature === undefined) return refuse(NOT_VALID);
       if (!config.enforce_headers.every((name) => signature.headers.includes(name))) return refuse(NOT_VALID);
-      if (!algorithms.has(signature.algorithm)) return refuse(NOT_VALID);
+      const algorithm = hashAlgorithms.get(signature.algorithm);
+      if (algorithm === undefined || !algorithms.has(signature.algorithm)) return refuse(NOT_VALID);
       const credential = exchange.identities.credential("hmacauth_credentials", signature.username);
       if (credential === undefined) return refuse(NOT_VALID);
-      const digest = signature.algorithm.slice("hmac-".length);
       const text = signedText(exchange.request, signature.headers);
       if (text === null) return refuse(NOT_VALID);
-      // Header values are Latin-1, one character per byte.
-      const expected = createHmac(digest, credential.secret).update(Buffer.from(text, "latin1")).digest();
-      const { bytes } = signature;
-      if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return refuse(NOT_SAME);
+      if (!keyedHashOf(credential, algorithm).matches(text, signature.bytes)) return refuse(NOT_SAME);
       const consumer = exchange.identities.consumer(credential.consumer.id);
       if (consumer === undefined) return refuse(NOT_VALID);
       return { identity: { consumer, credential, identifier: credential.username } };

@@ -101,7 +101,7 @@ export const jwt = definePlugin({
         const tokens = findTokens(exchange, config);
         const [text] = tokens;
         if (text === undefined) return { refusal: absent };
-        if (tokens.size > 1) return refuse("Multiple tokens provided");
+        if (tokens.length > 1) return refuse("Multiple tokens provided");
         const result = verifyToken(exchange, text);
         if (typeof result === "string") return refuse(result);
         const { times, key, credential } = result;
@@ -147,19 +147,27 @@ function claimFaults(
 }
 
 /** The distinct tokens in the configured query parameters, cookies and headers. */
-function findTokens({ request }: Exchange, config: JwtConfig): ReadonlySet<string> {
-  const tokens = new Set<string>();
+function findTokens({ request }: Exchange, config: JwtConfig): readonly string[] {
+  const tokens: string[] = [];
+  const add = (token: string) => {
+    if (token !== "" && !tokens.includes(token)) tokens.push(token);
+  };
   const query = request.query.slice(1);
-  for (const name of query === "" ? [] : config.uri_param_names) {
-    for (const token of pairValues(query, name)) tokens.add(token);
-  }
-  for (const name of config.cookie_names) tokens.add(cookieOf(request, name));
-  for (const name of config.header_names) {
-    const [value = ""] = headerValuesOf(request, name);
-    tokens.add(/[Bb]earer\s+(.+)/.exec(value)?.[1] ?? "");
-  }
-  tokens.delete("");
+  if (query !== "") for (const name of config.uri_param_names) for (const token of pairValues(query, name)) add(token);
+  for (const name of config.cookie_names) add(cookieOf(request, name));
+  for (const name of config.header_names) add(bearerTokenOf(headerValuesOf(request, name)[0]));
   return tokens;
+}
+
+const BEARER = "Bearer ";
+const SPACE = " ".charCodeAt(0);
+
+/** The token in the value of a header, in any of the forms that Kong accepts; empty: there is none. */
+function bearerTokenOf(value = ""): string {
+  // The usual form needs no regular expression.
+  const first = value.charCodeAt(BEARER.length);
+  if (value.startsWith(BEARER) && first > SPACE && first < 0x7f) return value.slice(BEARER.length);
+  return /[Bb]earer\s+(.+)/.exec(value)?.[1] ?? "";
 }
 
 function cookieOf(request: ExchangeRequest, name: string): string {

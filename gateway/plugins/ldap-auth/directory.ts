@@ -1,6 +1,6 @@
 /** An LDAP directory: verifies user names and passwords by a bind, and caches the results. */
-import { createHmac, hash, randomBytes } from "node:crypto";
-import { type ExchangeCredential, LruCache, type PluginContext } from "@sluice/plugin-sdk";
+import { hash, randomBytes } from "node:crypto";
+import { type ExchangeCredential, KeyedHash, LruCache, type PluginContext } from "@sluice/plugin-sdk";
 import { ConnectionEnded, LdapConnection } from "./connection.ts";
 import { bindRequest, INVALID_CREDENTIALS, type LdapResult } from "./messages.ts";
 import type { LdapAuthConfig } from "./schema.ts";
@@ -33,8 +33,8 @@ interface Known {
   readonly until: number;
 }
 
-/** The secret of the HMACs by which results are cached: random, so that hashes computed in advance do not match. */
-const KEY = randomBytes(32);
+/** The hash by which results are cached. Its key is random, so that hashes computed in advance do not match. */
+const keyedHash = new KeyedHash("sha256", randomBytes(32));
 
 export class Directory {
   readonly #config: LdapAuthConfig;
@@ -51,7 +51,7 @@ export class Directory {
   /** Verifies a login by the cache or else by a bind. Throws DirectoryUnavailable or rejects with it. */
   verify(login: LdapLogin): Verification | Promise<Verification> {
     // No user name contains the separator, so different logins never have the same key.
-    const key = createHmac("sha256", KEY).update(`${login.username}\0`).update(login.password).digest("base64");
+    const key = keyedHash.base64Of(`${login.username}\0${login.password.toString("latin1")}`);
     const known = this.#known.get(key);
     if (known !== undefined && this.#context.now() < known.until) return known.answer;
     const before = this.#pending.get(key);

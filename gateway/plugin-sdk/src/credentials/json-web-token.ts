@@ -1,13 +1,7 @@
 /** Reads and verifies JSON Web Tokens in the compact form (RFC 7515 section 7.1, RFC 7518, RFC 8037). */
-import {
-  constants,
-  createHmac,
-  createPublicKey,
-  type JsonWebKeyInput,
-  type KeyObject,
-  timingSafeEqual,
-  verify,
-} from "node:crypto";
+import { constants, createPublicKey, type JsonWebKeyInput, type KeyObject, verify } from "node:crypto";
+import { LruCache } from "../tools/lru-cache.ts";
+import { KeyedHash, type KeyedHashAlgorithm } from "./keyed-hash.ts";
 
 export interface JsonWebToken {
   readonly header: Readonly<Record<string, unknown>>;
@@ -31,25 +25,45 @@ export const MAX_TOKEN = 16_384;
  */
 export function readToken(text: string): JsonWebToken | string {
   if (text.length > MAX_TOKEN) return "invalid JSON";
-  const [header64 = "", claims64 = "", ...rest] = text.split(".");
-  const header = recordOf(header64);
-  const claims = recordOf(claims64);
+  const first = text.indexOf(".");
+  const second = first < 0 ? -1 : text.indexOf(".", first + 1);
+  const end = second < 0 ? text.length : second;
+  const header = headerOf(first < 0 ? text : text.slice(0, first));
+  const claims = first < 0 ? undefined : recordOf(text.slice(first + 1, end));
   if (header === undefined || claims === undefined) return "invalid JSON";
   if (typeof header.alg !== "string" || !ALGORITHM.test(header.alg)) return "invalid alg";
   if (Object.hasOwn(header, "crit")) return "critical headers are not supported";
-  if (rest.length === 0) return "invalid JSON";
-  const signature64 = rest.join(".");
+  if (second < 0) return "invalid JSON";
+  const signature64 = text.slice(second + 1);
   if (!BASE64URL.test(signature64)) return "invalid signature";
-  return { header, claims, signed: `${header64}.${claims64}`, signature: Buffer.from(signature64, "base64url") };
+  return { header, claims, signed: text.slice(0, second), signature: Buffer.from(signature64, "base64url") };
 }
 
 const BASE64URL = /^[\w-]*={0,2}$/;
+
+/** Decoded headers by their text: the tokens of an issuer have the same header until its key changes. */
+const headers = new LruCache<JsonWebToken["header"]>(128);
+/** Maximum characters of a header that is cached, to limit the memory. */
+const MAX_CACHED_HEADER = 256;
+
+function headerOf(text: string): JsonWebToken["header"] | undefined {
+  if (text.length > MAX_CACHED_HEADER) return recordOf(text);
+  const known = headers.get(text);
+  if (known !== undefined) return known;
+  const header = recordOf(text);
+  // The cache's key is a copy, because the text is a slice of the token, which would stay in memory too.
+  if (header !== undefined) headers.set(Buffer.from(text, "latin1").toString("latin1"), header);
+  return header;
+}
+
+/** Shared, because tokens are decoded one at a time. */
+const decoded = Buffer.allocUnsafeSlow(MAX_TOKEN);
 
 /** The JSON object in Base64url text; undefined for other text. */
 function recordOf(text: string): Readonly<Record<string, unknown>> | undefined {
   if (!BASE64URL.test(text)) return undefined;
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+    const value: unknown = JSON.parse(decoded.toString("utf8", 0, decoded.write(text, "base64url")));
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Readonly<Record<string, unknown>>)
       : undefined;
@@ -67,11 +81,8 @@ export type TokenVerifier = (token: JsonWebToken) => boolean;
 
 /** A verifier for HS256, HS384 and HS512. */
 export function hmacVerifier(algorithm: string, secret: Buffer): TokenVerifier {
-  const digest = `sha${algorithm.slice(2)}`;
-  return ({ signed, signature }) => {
-    const expected = createHmac(digest, secret).update(signed).digest();
-    return signature.length === expected.length && timingSafeEqual(signature, expected);
-  };
+  const keyed = new KeyedHash(`sha${algorithm.slice(2)}` as KeyedHashAlgorithm, secret);
+  return ({ signed, signature }) => keyed.matches(signed, signature);
 }
 
 /**
