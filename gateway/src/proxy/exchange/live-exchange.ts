@@ -33,6 +33,7 @@ import { logRecordOf } from "../observability/log-record.ts";
 import type { IncomingRequest } from "./request.ts";
 import { newRequestId } from "./request-id.ts";
 import { queryParameterName } from "./request-target.ts";
+import { RouteIdentities } from "./route-identities.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
 export interface TrafficCounters {
@@ -185,19 +186,7 @@ export class LiveExchange implements Exchange {
   }
 
   get identities(): Identities {
-    const { identities, snapshot } = this.runtime;
-    return {
-      namespace: this.compiledRoute.route._sluice?.namespace ?? null,
-      credential: (collection, value) => identities.credential(collection, value, this.compiledRoute.route),
-      whyInvalid: (collection, value) => identities.whyInvalid(collection, value, this.compiledRoute.route),
-      credentials: (collection, value) => identities.credentials(collection, value, this.compiledRoute.route),
-      pluginIdentity: (plugin, key) => identities.pluginIdentity(plugin, key, this.compiledRoute.route),
-      credentialById: (id) => identities.credentialById(id, this.compiledRoute.route),
-      groups: (consumerId) => identities.acls(consumerId),
-      consumer: (idOrUsername) => identities.consumer(idOrUsername),
-      consumerByCustomId: (customId) => identities.consumerByCustomId(customId),
-      caCertificate: (id) => snapshot.ca_certificates.get(id),
-    };
+    return new RouteIdentities(this.runtime, this.route);
   }
 
   get upstreamHeaders(): HeaderEdits {
