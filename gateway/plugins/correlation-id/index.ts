@@ -1,5 +1,5 @@
 /** correlation-id: gives each request an id in a header (docs/reference/kong-compatibility.md#correlation-id). */
-import { definePlugin, type Exchange, HeaderName, lowerCase } from "@sluice/plugin-sdk";
+import { definePlugin, type Exchange, type HeaderEdit, HeaderName, lowerCase, setHeaderEdit } from "@sluice/plugin-sdk";
 import { generators } from "./generators.ts";
 import { correlationIdFacts } from "./schema.ts";
 
@@ -13,12 +13,12 @@ export const correlationId = definePlugin({
     /** The id that the client sent; of several the first, as in Kong. Undefined: there is none, or it is empty. */
     const given = ({ request }: Exchange) => request.headerValues(lower)[0] || undefined;
 
-    function access(exchange: Exchange): string {
+    /** Sets the header for the upstream unless the client sent it. The result sets it in the response. */
+    function access(exchange: Exchange): HeaderEdit {
       const id = given(exchange);
-      if (id !== undefined) return id;
-      const generated = generate(exchange.request, now);
-      exchange.upstreamHeaders.set(header, generated);
-      return generated;
+      const edit = setHeaderEdit(header, id ?? generate(exchange.request, now));
+      if (id === undefined) exchange.upstreamHeaders.apply(edit);
+      return edit;
     }
 
     if (!echo_downstream) {
@@ -29,16 +29,16 @@ export const correlationId = definePlugin({
         },
       };
     }
-    const ids = new WeakMap<Exchange, string>();
+    const edits = new WeakMap<Exchange, HeaderEdit>();
     return {
       access(exchange) {
-        ids.set(exchange, access(exchange));
+        edits.set(exchange, access(exchange));
         return undefined;
       },
       responseHeaders(exchange) {
         // The access phase has not run if another plugin answered first.
-        const id = ids.get(exchange) ?? given(exchange) ?? generate(exchange.request, now);
-        exchange.responseHeaders.set(header, id);
+        const id = () => given(exchange) ?? generate(exchange.request, now);
+        exchange.responseHeaders.apply(edits.get(exchange) ?? setHeaderEdit(header, id()));
       },
     };
   },
