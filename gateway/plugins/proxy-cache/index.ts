@@ -1,6 +1,15 @@
 /** proxy-cache: caches responses of upstreams (docs/reference/kong-compatibility.md#proxy-cache). */
 import { hash } from "node:crypto";
-import { type BodyObserver, type DirectResponse, definePlugin, type Exchange, HeaderName } from "@sluice/plugin-sdk";
+import {
+  type BodyObserver,
+  type DirectResponse,
+  definePlugin,
+  type Exchange,
+  editGroup,
+  type HeaderEditGroup,
+  HeaderName,
+  setHeaderEdit,
+} from "@sluice/plugin-sdk";
 import { createKeyOf, variantKey } from "./cache-key.ts";
 import { type Directives, directivesOf, secondsIn } from "./directives.ts";
 import { answerEndpoint } from "./endpoints.ts";
@@ -12,6 +21,7 @@ import { type CacheEntry, entryCodec, type StoredResponse } from "./stored-respo
 const CACHE_STATUS = new HeaderName("X-Cache-Status");
 const CACHE_KEY = new HeaderName("X-Cache-Key");
 const AGE = new HeaderName("Age");
+const HIT = setHeaderEdit(CACHE_STATUS, "Hit");
 
 /** The response to `only-if-cached` if no cached response can be used (RFC 9111 section 5.2.1.7). */
 const notCached: DirectResponse = { status: 504 };
@@ -27,6 +37,12 @@ interface Pending {
   readonly key: string;
   /** Set in the phase `responseHeaders` if the response is to be stored. */
   storable: Storable | null;
+}
+
+/** The headers of hits of one stored response, at one age in seconds. A response is always stored under one key. */
+interface HitHeaders {
+  readonly age: number;
+  readonly group: HeaderEditGroup;
 }
 
 export const proxyCache = definePlugin({
@@ -45,14 +61,29 @@ export const proxyCache = definePlugin({
     const methods: ReadonlySet<string> = new Set(config.request_method);
     const shows = config.response_headers;
     const pending = new WeakMap<Exchange, Pending>();
+    const hits = new WeakMap<StoredResponse, HitHeaders>();
     let silentUntil = 0;
 
-    function showStatus(exchange: Exchange, status: "Hit" | "Miss" | "Refresh" | "Bypass"): void {
+    function showStatus(exchange: Exchange, status: "Miss" | "Refresh" | "Bypass"): void {
       if (shows["X-Cache-Status"]) exchange.responseHeaders.set(CACHE_STATUS, status);
     }
 
     function showKey(exchange: Exchange, key: string): void {
       if (shows["X-Cache-Key"]) exchange.responseHeaders.set(CACHE_KEY, key);
+    }
+
+    /** The headers of a hit. Those of responses in memory are kept, because they are equal for a second. */
+    function hitHeaders(stored: StoredResponse, key: string, at: number): HeaderEditGroup {
+      const age = Math.floor(ageOf(stored, at));
+      const known = hits.get(stored);
+      if (known?.age === age) return known.group;
+      const group = editGroup([
+        ...(shows["X-Cache-Key"] ? [setHeaderEdit(CACHE_KEY, key)] : []),
+        ...(shows["X-Cache-Status"] ? [HIT] : []),
+        ...(shows.age ? [setHeaderEdit(AGE, String(age))] : []),
+      ]);
+      if (config.strategy === "memory") hits.set(stored, { age, group });
+      return group;
     }
 
     function bypass(exchange: Exchange): undefined {
@@ -124,13 +155,12 @@ export const proxyCache = definePlugin({
         readonly directives: Directives;
       },
     ): DirectResponse | undefined {
-      showKey(exchange, shown);
       const at = now();
       if (entry !== undefined && isUsable(entry, config, { directives, now: at })) {
-        showStatus(exchange, "Hit");
-        if (shows.age) exchange.responseHeaders.set(AGE, String(Math.floor(ageOf(entry, at))));
+        exchange.responseHeaders.applyAll(hitHeaders(entry, shown, at));
         return { status: entry.status, keptHeaders: entry.headers, body: entry.body };
       }
+      showKey(exchange, shown);
       if (directives.has("only-if-cached")) return notCached;
       pending.set(exchange, { key, storable: null });
       showStatus(exchange, entry === undefined ? "Miss" : "Refresh");

@@ -73,6 +73,8 @@ export class MemoryCache<Value> implements PluginCache<Value> {
   readonly #codec: CacheCodec<Value>;
   /** The least recently used entry comes first. */
   readonly #entries = new Map<string, Entry<Value>>();
+  /** The most recently used key; null: it is not known. */
+  #newest: string | null = null;
   #hasEnded = false;
   bytes = 0;
 
@@ -92,8 +94,12 @@ export class MemoryCache<Value> implements PluginCache<Value> {
       this.delete(key);
       return undefined;
     }
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    // A key that is used repeatedly need not be moved to the end of the map, which costs more than the lookup.
+    if (key !== this.#newest) {
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+      this.#newest = key;
+    }
     return entry.value;
   }
 
@@ -108,6 +114,7 @@ export class MemoryCache<Value> implements PluginCache<Value> {
     const bytes = OVERHEAD + 2 * key.length + this.#codec.size(value);
     if (this.#hasEnded || !this.#all.mayHold(bytes)) return;
     this.#entries.set(key, { value, bytes, expires: this.#all.now() + lifetime });
+    this.#newest = key;
     this.bytes += bytes;
     this.#all.changed(this, bytes, 1);
   }

@@ -170,17 +170,20 @@ export class Pipeline {
 
   /**
    * Runs the phases `responseHeaders` and `responseBody` for one of the gateway's own responses, and returns the
-   * response in the form in which it is sent.
+   * response with the body that is sent. `ownHeaders` returns the headers that are sent.
    */
   complete(exchange: LiveExchange, own: GatewayResponse): GatewayResponse {
     if (exchange.chain.bodySteps !== null) return this.#filtered(exchange, own);
     this.#respond(exchange, own);
-    return this.#sent(exchange, { ...own, headers: this.#ownHeaders(exchange, own) });
+    exchange.responseBegan = performance.now();
+    return own;
   }
 
-  /** The headers of one of the gateway's own responses after the plugins' edits. */
-  #ownHeaders(exchange: LiveExchange, { headers, isKept }: GatewayResponse): readonly string[] {
-    return isKept ? clientHeaders(exchange, headers, this.style) : exchange.applyResponseEdits(headers);
+  /** The headers of a response that `complete` has returned, after the plugins' edits. The log phase gets them too. */
+  ownHeaders(exchange: LiveExchange, { headers, isKept }: GatewayResponse): readonly string[] {
+    const sent = isKept ? clientHeaders(exchange, headers, this.style) : exchange.applyResponseEdits(headers);
+    if (exchange.chain.hasLog) exchange.sentHead = sent;
+    return sent;
   }
 
   /** Headers for the upstream as a flat list: name, value, name, value. The engine adds connection headers. */
@@ -336,16 +339,6 @@ export class Pipeline {
     exchange.responseHead = null;
   }
 
-  /**
-   * Called before one of the gateway's own responses is sent: keeps its headers for the log phase. Returns the response
-   * unchanged.
-   */
-  #sent(exchange: LiveExchange, response: GatewayResponse): GatewayResponse {
-    exchange.responseBegan = performance.now();
-    if (exchange.chain.hasLog) exchange.sentHead = response.headers;
-    return response;
-  }
-
   /** Runs the phase `responseHeaders` and the body filters for one of the gateway's own responses. */
   #filtered(exchange: LiveExchange, own: GatewayResponse): GatewayResponse {
     exchange.saveResponseEdits();
@@ -353,7 +346,8 @@ export class Pipeline {
     exchange.responseHead = own;
     try {
       const body = filteredBody(exchange, own);
-      return this.#sent(exchange, { ...own, headers: this.#ownHeaders(exchange, own), body });
+      exchange.responseBegan = performance.now();
+      return body === own.body ? own : { ...own, body };
     } catch (error) {
       return this.complete(exchange, this.createAnswer(exchange, this.filterFailed(exchange, error)));
     }

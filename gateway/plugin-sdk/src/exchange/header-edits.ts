@@ -142,7 +142,9 @@ export class HeaderEditList implements HeaderEdits {
     const result: string[] = [];
     for (let at = 0; at < headers.length; at += 2) {
       const name = headers[at] ?? "";
-      if (!this.replaces(name.toLowerCase())) result.push(name, headers[at + 1] ?? "");
+      if (!this.mayReplace(name.length) || !this.replaces(name.toLowerCase())) {
+        result.push(name, headers[at + 1] ?? "");
+      }
     }
     for (const { header, values } of this.#all) {
       for (const value of values) result.push(header.name, value);

@@ -8,12 +8,18 @@ import { headerText, type RawHeaders } from "./raw-headers.ts";
 /** A 204 has no Content-Length (RFC 9110 section 8.6). */
 const NO_CONTENT = 204;
 
-/** Flat list, after the plugins' edits. The engine adds framing headers (Connection, Transfer-Encoding). */
-export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: HeaderStyle): readonly string[] {
-  const { names } = style;
-  const list = new HeaderList();
-  const { headers } = list;
-  const hops: string[] = [];
+/** The headers of a response that are sent to the client. */
+export interface PassedHeaders {
+  /** Flat list; the caller may append to it. */
+  readonly headers: string[];
+  /** The response's Via, to which the gateway adds itself. Undefined: it has none. */
+  readonly hops: string | undefined;
+}
+
+/** Leaves out headers of the connection, and those that the gateway sends itself. */
+export function passedHeaders(exchange: LiveExchange, raw: RawHeaders, { names }: HeaderStyle): PassedHeaders {
+  const headers: string[] = [];
+  let hops: string | undefined;
   const trailers = exchange.request.takesTrailers;
   let listed: ReadonlySet<string> | null = null;
   for (let at = 0; at < raw.length; at += 2) {
@@ -21,14 +27,21 @@ export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: He
     const lower = name.toLowerCase();
     const value = headerText(raw[at + 1]);
     if (lower === "connection") listed = connectionNames(value);
-    else if (lower === "via") hops.push(value);
+    else if (lower === "via") hops = hops === undefined ? value : `${hops}, ${value}`;
     else if (lower === "content-length" && exchange.status === NO_CONTENT) continue;
     else if (!names.all.has(lower) && (!hopByHop.has(lower) || (trailers && lower === "trailer"))) {
       headers.push(name, value);
     }
   }
-  addGatewayClientHeaders(list, exchange, { hops: hops.length > 0 ? hops.join(", ") : undefined, style });
-  return exchange.applyResponseEdits(listed === null ? headers : without(headers, listed));
+  return { headers: listed === null ? headers : without(headers, listed), hops };
+}
+
+/** Flat list, after the plugins' edits. The engine adds framing headers (Connection, Transfer-Encoding). */
+export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: HeaderStyle): readonly string[] {
+  const { headers, hops } = passedHeaders(exchange, raw, style);
+  const list = new HeaderList(headers);
+  addGatewayClientHeaders(list, exchange, { hops, style });
+  return exchange.applyResponseEdits(list.headers);
 }
 
 export const VIA = new CachedLineHeaderName("Via");
@@ -55,7 +68,7 @@ export function addGatewayClientHeaders(
 /** Rounded down, as in Kong. */
 export const formatMilliseconds = (duration: number): string => String(Math.max(0, Math.floor(duration)));
 
-const without = (headers: readonly string[], listed: ReadonlySet<string>): readonly string[] => {
+const without = (headers: readonly string[], listed: ReadonlySet<string>): string[] => {
   const kept: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? "";

@@ -77,7 +77,11 @@ export interface HeaderSink {
 
 /** Flat list: name, value, name, value. */
 export class HeaderList implements HeaderSink {
-  readonly headers: string[] = [];
+  readonly headers: string[];
+
+  constructor(headers: string[] = []) {
+    this.headers = headers;
+  }
 
   add({ name }: HeaderName, value: string): void {
     this.headers.push(name, value);

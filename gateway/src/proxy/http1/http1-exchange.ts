@@ -189,10 +189,19 @@ export class Http1Exchange
 
   protected override writeOwn(response: GatewayResponse): void {
     this.#settleLast(false);
-    const bodiless = this.exchange.request.method === "HEAD";
+    const { exchange } = this;
+    const bodiless = exchange.request.method === "HEAD";
+    const { pipeline, responseHeads } = this.context;
     const { out } = this.#client;
-    const { body } = response;
-    out.text(gatewayResponseHead(response, this.#connection()));
+    const { status, body, isKept } = response;
+    const connection = this.#connection();
+    if (!isKept)
+      out.text(gatewayResponseHead({ status, headers: pipeline.ownHeaders(exchange, response) }, connection));
+    else {
+      // The log phase gets a list, as with any other response of the gateway itself.
+      if (exchange.chain.hasLog) pipeline.ownHeaders(exchange, response);
+      out.text(responseHeads.kept(exchange, response, connection));
+    }
     if (!bodiless && body.length > 0) out.bytes(ByteView.of(typeof body === "string" ? Buffer.from(body) : body));
     out.flush();
     this.finish();

@@ -1,7 +1,7 @@
 /** Response heads for the client. */
 
 import type { LiveExchange } from "../exchange/live-exchange.ts";
-import { addGatewayClientHeaders } from "../headers/client-headers.ts";
+import { addGatewayClientHeaders, passedHeaders } from "../headers/client-headers.ts";
 import { type HeaderStyle, hopByHop } from "../headers/header-names.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { STATUS_CODES } from "../response/reason-phrases.ts";
@@ -50,6 +50,23 @@ export function createResponseHeads(style: HeaderStyle) {
     return `${text}${connection}\r\n`;
   }
 
+  /** Head of a response that a plugin has kept from an upstream. */
+  function kept(exchange: LiveExchange, { status, headers }: GatewayResponse, connection: Framing): string {
+    const edits = exchange.responseEdits;
+    const passed = passedHeaders(exchange, headers, style);
+    lines.begin(statusLine(status, ""), edits);
+    addGatewayClientHeaders(lines, exchange, { hops: passed.hops, style });
+    let text = "";
+    let isDated = edits !== null && (edits.editOf("date")?.values.length ?? 0) > 0;
+    for (let at = 0; at < passed.headers.length; at += 2) {
+      const name = passed.headers[at] ?? "";
+      if (edits?.mayReplace(name.length) && edits.replaces(name.toLowerCase())) continue;
+      isDated ||= isDate(name);
+      text += `${name}: ${passed.headers[at + 1]}\r\n`;
+    }
+    return `${lines.end(text)}${isDated ? "" : dateLine()}${connection}\r\n`;
+  }
+
   /**
    * Head of an interim response (RFC 9110 section 15.2), without hop-by-hop fields, Content-Length, Via and the
    * gateway's own headers.
@@ -57,7 +74,7 @@ export function createResponseHeads(style: HeaderStyle) {
   const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHeadParser): string =>
     `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}\r\n${passedLines(fields, droppedWithLength, null)}\r\n`;
 
-  return { response, interim };
+  return { response, kept, interim };
 }
 
 export type ResponseHeads = ReturnType<typeof createResponseHeads>;
@@ -82,18 +99,21 @@ export function gatewayResponseText(
 }
 
 /** The head of a response that the gateway itself generated. */
-export function gatewayResponseHead({ status, headers }: GatewayResponse, connection: Framing): string {
+export function gatewayResponseHead(
+  { status, headers }: Pick<GatewayResponse, "status" | "headers">,
+  connection: Framing,
+): string {
   let text = statusLine(status, "");
   let isDated = false;
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? "";
-    if (name.length === DATE_LENGTH && name.toLowerCase() === "date") isDated = true;
+    isDated ||= isDate(name);
     text += `\r\n${name}: ${headers[at + 1]}`;
   }
   return `${text}\r\n${isDated ? "" : dateLine()}${connection}\r\n`;
 }
 
-const DATE_LENGTH = "Date".length;
+const isDate = (name: string): boolean => name.length === "Date".length && name.toLowerCase() === "date";
 
 let dateSecond = 0;
 let dateText = "";

@@ -136,8 +136,9 @@ export class Http2Exchange
   }
 
   protected override writeOwn(response: GatewayResponse): void {
-    if (this.#isGrpc) this.exchange.grpcStatus = grpcStatusOf(response.headers);
-    this.#writer.own(response, this.exchange.request.method);
+    const headers = this.context.pipeline.ownHeaders(this.exchange, response);
+    if (this.#isGrpc) this.exchange.grpcStatus = grpcStatusOf(headers);
+    this.#writer.own({ ...response, headers }, this.exchange.request.method);
     this.finish();
   }
 

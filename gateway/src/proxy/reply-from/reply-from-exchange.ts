@@ -219,7 +219,8 @@ export class ReplyFromExchange
 
   protected override writeOwn(response: GatewayResponse): void {
     this.#reply.hijack();
-    writeOwn(this.#raw, response, this.#isLast || this.#isDraining);
+    const headers = this.context.pipeline.ownHeaders(this.exchange, response);
+    writeOwn(this.#raw, { ...response, headers }, this.#isLast || this.#isDraining);
     this.exchange.body?.drop();
   }
 
