@@ -1,5 +1,5 @@
 /** Sends datagrams to configured destinations whose addresses the guard allows. */
-import { createSocket, type Socket } from "node:dgram";
+import { createSocket, type Socket, type SocketOptions } from "node:dgram";
 import { isIP } from "node:net";
 import type { Datagrams, Destination } from "@sluice/plugin-sdk";
 import type { Guard } from "./guard.ts";
@@ -25,6 +25,12 @@ export const datagramsBehind =
   (guard: Guard): OpenDatagrams =>
   (destination) =>
     new GuardedDatagrams(guard, destination);
+
+/**
+ * The lookup of a socket whose destinations are addresses already. Without it, Node would call `dns.lookup` for every
+ * datagram.
+ */
+const unchanged: SocketOptions["lookup"] = (address, family, done) => done(null, address, Number(family));
 
 class GuardedDatagrams implements Datagrams {
   readonly #guard: Guard;
@@ -66,7 +72,8 @@ class GuardedDatagrams implements Datagrams {
 
   #address(): Resolved | Promise<Resolved> {
     const known = this.#resolved;
-    if (known !== null && performance.now() < known.until) return known;
+    // While an earlier datagram waits for the address, later ones wait too, so that they are sent in order.
+    if (this.#resolving === null && known !== null && performance.now() < known.until) return known;
     this.#resolving ??= this.#resolve().finally(() => {
       this.#resolving = null;
     });
@@ -100,7 +107,7 @@ class GuardedDatagrams implements Datagrams {
   #open(family: 4 | 6): Socket {
     if (this.#socket?.family === family) return this.#socket.socket;
     this.#socket?.socket.close();
-    const socket = createSocket(family === 6 ? "udp6" : "udp4").unref();
+    const socket = createSocket({ type: family === 6 ? "udp6" : "udp4", lookup: unchanged }).unref();
     socket.on("error", () => {});
     this.#socket = { socket, family };
     return socket;
