@@ -8,9 +8,15 @@ import {
   type DirectResponse,
   definePlugin,
   type Exchange,
+  type HeaderEdit,
+  HeaderName,
   lowerCase,
+  type Period,
   periods,
+  removeHeaderEdit,
+  setHeaderEdit,
   unexpectedError,
+  type Window,
   windowOf,
 } from "@sluice/plugin-sdk";
 import { responseRatelimitingFacts } from "./schema.ts";
@@ -23,9 +29,41 @@ const exceeded = (name: string): DirectResponse => ({
 /** The replacement for a response that reports an amount for a used-up limit; without a body, as in Kong. */
 const replaced: DirectResponse = { status: 429, body: "" };
 
+/** A limit for one period, with everything precomputed that is the same for each request. */
+class PeriodLimit {
+  readonly period: Period;
+  readonly limit: number;
+  /** X-RateLimit-Limit-<name>-<period> */
+  readonly limitEdit: HeaderEdit;
+  /** X-RateLimit-Remaining-<name>-<period> */
+  readonly remaining: HeaderName;
+  #window: Window = { start: 0, end: 0 };
+
+  constructor(name: string, period: Period, limit: number) {
+    this.period = period;
+    this.limit = limit;
+    this.limitEdit = setHeaderEdit(`X-RateLimit-Limit-${name}-${period}`, String(limit));
+    this.remaining = new HeaderName(`X-RateLimit-Remaining-${name}-${period}`);
+  }
+
+  /** The window that contains `now` (Unix milliseconds); most requests are in the previous request's window. */
+  window(now: number): Window {
+    const { start, end } = this.#window;
+    if (now < start || now >= end) this.#window = windowOf(this.period, now);
+    return this.#window;
+  }
+}
+
+interface NamedLimit {
+  readonly name: string;
+  /** X-RateLimit-Remaining-<name>, for the service. */
+  readonly remaining: HeaderName;
+  readonly periods: readonly PeriodLimit[];
+}
+
 /** The use of one limit by the consumer, credential or address for which the request is counted. */
 interface LimitUsage {
-  readonly name: string;
+  readonly limit: NamedLimit;
   readonly counters: readonly Counter[];
   /** The remaining amount in each period, before this request; negative if concurrent requests exceeded the limit. */
   readonly remaining: readonly number[];
@@ -46,13 +84,17 @@ export const responseRatelimiting = definePlugin({
   phases(config, { scope, counters, now, log }) {
     const names = new Set(Object.keys(config.limits));
     const header = lowerCase(config.header_name);
-    const limits = Object.entries(config.limits).map(([name, amounts]) => ({
-      name,
-      limits: periods.flatMap((period) => {
-        const limit = amounts[period];
-        return typeof limit !== "number" ? [] : [{ period, limit }];
+    const removal = removeHeaderEdit(config.header_name);
+    const limits = Object.entries(config.limits).map(
+      ([name, amounts]): NamedLimit => ({
+        name,
+        remaining: new HeaderName(`X-RateLimit-Remaining-${name}`),
+        periods: periods.flatMap((period) => {
+          const limit = amounts[period];
+          return typeof limit !== "number" ? [] : [new PeriodLimit(name, period, limit)];
+        }),
       }),
-    }));
+    );
     const scopeName = `response-ratelimiting:${counterScope(scope)}`;
     const options = { policy: config.policy, redis: config.redis, sync_rate: -1 };
     const usages = new WeakMap<Exchange, Usage>();
@@ -65,13 +107,14 @@ export const responseRatelimiting = definePlugin({
     function countersOf(exchange: Exchange): readonly (readonly Counter[])[] {
       const at = now();
       const identifier = identifierOf(exchange);
-      return limits.map(({ name, limits: ofName }) =>
-        ofName.map(({ period, limit }) => {
-          const { start, end } = windowOf(period, at);
-          const counter = `${scopeName}:${identifier}:${name}`;
+      return limits.map(({ name, periods: ofName }) => {
+        const counter = `${scopeName}:${identifier}:${name}`;
+        return ofName.map((each) => {
+          const { start, end } = each.window(at);
+          const { period, limit } = each;
           return { name: counter, scope: scopeName, period, limit, windowStart: start, expires: end };
-        }),
-      );
+        });
+      });
     }
 
     /** Returns the refusal; undefined: the request is forwarded, with the remaining amounts in its headers. */
@@ -81,8 +124,8 @@ export const responseRatelimiting = definePlugin({
       counts: readonly (readonly number[])[],
     ) {
       const usage: Usage = {
-        limits: limits.map(({ name }, at) => ({
-          name,
+        limits: limits.map((limit, at) => ({
+          limit,
           counters: wanted[at] ?? [],
           remaining: (wanted[at] ?? []).map(({ limit }, index) => limit - (counts[at]?.[index] ?? 0)),
         })),
@@ -91,10 +134,10 @@ export const responseRatelimiting = definePlugin({
       };
       if (config.block_on_first_violation) {
         const used = usage.limits.find(({ remaining }) => remaining.some((each) => each <= 0));
-        if (used !== undefined) return exceeded(used.name);
+        if (used !== undefined) return exceeded(used.limit.name);
       }
-      for (const { name, remaining } of usage.limits) {
-        exchange.upstreamHeaders.set(`X-RateLimit-Remaining-${name}`, String(Math.min(...remaining)));
+      for (const { limit, remaining } of usage.limits) {
+        exchange.upstreamHeaders.set(limit.remaining, String(Math.min(...remaining)));
       }
       usages.set(exchange, usage);
       return undefined;
@@ -104,11 +147,11 @@ export const responseRatelimiting = definePlugin({
       config.fault_tolerant ? undefined : unexpectedError(`response-ratelimiting: ${(error as Error).message}`);
 
     function setHeaders({ responseHeaders }: Exchange, usage: Usage, reported: ReadonlyMap<string, number>): void {
-      for (const { name, counters: ofName, remaining } of usage.limits) {
-        for (const [index, { period, limit }] of ofName.entries()) {
-          const left = Math.max(0, (remaining[index] ?? 0) - (reported.get(name) ?? 0));
-          responseHeaders.set(`X-RateLimit-Limit-${name}-${period}`, String(limit));
-          responseHeaders.set(`X-RateLimit-Remaining-${name}-${period}`, String(left));
+      for (const { limit, remaining } of usage.limits) {
+        for (const [index, ofPeriod] of limit.periods.entries()) {
+          const left = Math.max(0, (remaining[index] ?? 0) - (reported.get(limit.name) ?? 0));
+          responseHeaders.apply(ofPeriod.limitEdit);
+          responseHeaders.set(ofPeriod.remaining, String(left));
         }
       }
     }
@@ -130,7 +173,7 @@ export const responseRatelimiting = definePlugin({
         // This phase runs again for the response that replaces the service's.
         if (exchange.source === "service") {
           usage.reported = reportedAmounts(exchange.responseHeaderValues(header), names);
-          exchange.responseHeaders.remove(config.header_name);
+          exchange.responseHeaders.apply(removal);
         }
         if (!config.hide_client_headers) setHeaders(exchange, usage, usage.reported ?? NONE);
       },
@@ -139,7 +182,7 @@ export const responseRatelimiting = definePlugin({
         const usage = usages.get(exchange);
         const reported = usage?.reported ?? NONE;
         const isOver = usage?.limits.some(
-          ({ name, remaining }) => (reported.get(name) ?? 0) > 0 && remaining.some((left) => left <= 0),
+          ({ limit, remaining }) => (reported.get(limit.name) ?? 0) > 0 && remaining.some((left) => left <= 0),
         );
         if (usage === undefined || isOver !== true) return null;
         usage.isReplaced = true;
@@ -149,8 +192,8 @@ export const responseRatelimiting = definePlugin({
       log(exchange) {
         const usage = usages.get(exchange);
         if (usage === undefined || usage.isReplaced || usage.reported === null) return;
-        for (const { name, counters: ofName } of usage.limits) {
-          const amount = usage.reported.get(name) ?? 0;
+        for (const { limit, counters: ofName } of usage.limits) {
+          const amount = usage.reported.get(limit.name) ?? 0;
           if (amount === 0) continue;
           const added = counters.add(ofName, amount, options);
           if (added instanceof Promise) {
@@ -172,6 +215,7 @@ const AMOUNT = /^\d{1,9}$/;
  * amounts are ignored.
  */
 function reportedAmounts(values: readonly string[], names: ReadonlySet<string>): ReadonlyMap<string, number> {
+  if (values.length === 0) return NONE;
   const amounts = new Map<string, number>();
   for (const part of values.flatMap((value) => value.split(","))) {
     const [name = "", amount = "", ...others] = part.split("=").map((text) => text.trim());

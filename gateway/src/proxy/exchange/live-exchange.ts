@@ -263,7 +263,7 @@ export class LiveExchange implements Exchange {
     const edits = this.#responseEdits;
     const { responseHead } = this;
     const isHidden = responseHead === null || edits?.replaces(name) === true;
-    const sent = isHidden ? [] : rawHeaderValues(responseHead.headers, name);
+    const sent = isHidden ? [] : (responseHead.valuesOf?.(name) ?? rawHeaderValues(responseHead.headers, name));
     const edit = edits?.editOf(name);
     return edit === undefined ? sent : [...sent, ...edit.values];
   }

@@ -7,6 +7,8 @@ export type RawHeaders = readonly (Buffer | string)[];
 export interface ResponseHead {
   readonly status: number;
   readonly headers: RawHeaders;
+  /** All values of a header, by its lower-case name. Absent: the values are those in `headers`. */
+  valuesOf?(lower: string): readonly string[];
   /** False: the body ends with the connection, so it may have been truncated. Absent: true. */
   readonly isDelimited?: boolean;
 }
@@ -15,7 +17,8 @@ export interface ResponseHead {
 export function rawHeaderValues(raw: RawHeaders, lower: string): readonly string[] {
   const values: string[] = [];
   for (let at = 0; at < raw.length; at += 2) {
-    if (headerText(raw[at]).toLowerCase() === lower) values.push(headerText(raw[at + 1]));
+    const name = headerText(raw[at]);
+    if (name.length === lower.length && name.toLowerCase() === lower) values.push(headerText(raw[at + 1]));
   }
   return values;
 }

@@ -66,13 +66,18 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
       this.#isReplaced = true;
       return;
     }
+    exchange.responseHead = received;
+    if (exchange.convertsGrpc) exchange.grpcStatus = grpcStatusOf(received.headers);
+    const filters = this.#guarded(() => BodyFilters.open(exchange, received));
+    if (this.#isReplaced) return;
+    if (filters === null) {
+      exchange.responseHead = null;
+      this.#sendHead(received);
+      return;
+    }
     const head = target.copyOf(received);
     exchange.responseHead = head;
-    if (exchange.convertsGrpc) exchange.grpcStatus = grpcStatusOf(head.headers);
-    const filters = this.#guarded(() => BodyFilters.open(exchange, head));
-    if (this.#isReplaced) return;
-    if (filters === null) this.#sendHead(head);
-    else if (exchange.request.method === "HEAD" || !filters.changesBody) {
+    if (exchange.request.method === "HEAD" || !filters.changesBody) {
       if (filters.changesBody) exchange.responseHeaders.remove("Content-Length");
       this.#observing = filters;
       this.#sendHead(head);

@@ -243,6 +243,15 @@ export function passedFields(section: FieldSection): string[] {
   return flat;
 }
 
+/** All values of a name (in lower case) among the forwarded fields. */
+export function passedValues(section: FieldSection, name: string): readonly string[] {
+  let values = NONE;
+  for (let index = indexOf(section, name); index >= 0; index = indexOf(section, name, index + 1)) {
+    if (((section.kinds[index] ?? 0) & DROP) === 0) values = [...values, fieldValueAt(section, index)];
+  }
+  return values;
+}
+
 /** Of these names Node keeps the first field and discards the others (node:http, `message.headers`). */
 export const onlyFirst: ReadonlySet<string> = new Set([
   ...["age", "authorization", "content-length", "content-type", "etag", "expires", "from", "host"],

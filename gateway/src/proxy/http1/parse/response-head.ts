@@ -2,7 +2,7 @@
 
 import { CR, LF, NINE, SP, VALUE, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
-import { passedFields } from "./fields.ts";
+import { passedFields, passedValues } from "./fields.ts";
 import {
   CHUNKED_BODY,
   CLOSE,
@@ -41,6 +41,11 @@ export class ResponseHeadParser extends HeadParser {
   /** Flat list of the forwarded fields. */
   get headers(): readonly string[] {
     return passedFields(this.fields);
+  }
+
+  /** All values of a forwarded field, by its lower-case name. */
+  valuesOf(lower: string): readonly string[] {
+    return passedValues(this.fields, lower);
   }
 
   get isDelimited(): boolean {
