@@ -120,6 +120,6 @@ export * from "./snapshot/change.ts";
 export { checkChange, checkFlatDocument } from "./snapshot/check-outline.ts";
 export { differingBuckets, type HashTree } from "./snapshot/hash-tree.ts";
 export { emptySnapshot, hashTreeOf } from "./snapshot/make-snapshot.ts";
-export { referencedId } from "./snapshot/stored-entity.ts";
+export { referencedId, toStoredEntity } from "./snapshot/stored-entity.ts";
 export type * from "./snapshot.ts";
 export { suggestionFor } from "./suggest.ts";
