@@ -106,8 +106,9 @@ test("a change is planned before it is saved, by keyboard alone, and the nodes s
   await tabTo("Plan the change");
   await page.keyboard.press("Enter");
   const dialog = page.getByRole("dialog", { name: "What would change" });
-  await dialog.getByText("/v1").waitFor();
-  await dialog.getByText("/v2").waitFor();
+  await dialog.getByText("/v1").first().waitFor();
+  await dialog.getByText("/v2").first().waitFor();
+  await dialog.getByText("path sent").first().waitFor();
   assert.deepEqual(await violationsOf(page), []);
   assert.equal(Object(await rig.ask("GET", "/services/shop")).path, "/v1", "a plan stores nothing");
   await page.keyboard.press("Escape");

@@ -4,6 +4,7 @@ import type { Target, TemporaryLogLevel, Upstream } from "@sluice/model";
 import type { Connections } from "../metrics/metrics.ts";
 import type { AdminSettings } from "../settings/commands/admin.ts";
 import type { Effect, OpenedStore } from "../stores/store.ts";
+import type { PlanOf } from "./plan/plan.ts";
 
 /** An address that accepts client requests. */
 export interface ProxyAddress {
@@ -34,6 +35,7 @@ export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "has
   /** The log level of this process. */
   readonly logLevel: TemporaryLogLevel;
   readonly warnings: WarningHeaders;
+  readonly planOf: PlanOf;
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
   /** Addresses of the node in this process; empty when the process has no node. */

@@ -9,6 +9,7 @@ import type { OpenedStore } from "../stores/store.ts";
 import { openAccess } from "./access/open-access.ts";
 import type { AdminContext } from "./context.ts";
 import { createListener } from "./listener.ts";
+import { createPlanner } from "./plan/plan.ts";
 import { createWarnings } from "./writes/response-headers.ts";
 
 export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth"> {
@@ -52,6 +53,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     proxies,
     node: randomUUID(),
     warnings: createWarnings(store, reasonToRefuse),
+    planOf: createPlanner(store, reasonToRefuse),
     address: () => address,
     connections: () => connections(),
   };

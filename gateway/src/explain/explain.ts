@@ -18,7 +18,7 @@ import { ownMessage } from "../proxy/response/response-phase.ts";
 import type { ProxySettings } from "../proxy/settings.ts";
 import { describedHead } from "./described-request.ts";
 import { describedPort } from "./explained-listener.ts";
-import { ExplainedPlugins } from "./explained-plugins.ts";
+import { ExplainedPlugins, type PluginAssumptions } from "./explained-plugins.ts";
 import { explainedRoutes } from "./explained-routes.ts";
 import { explainedUpstream } from "./explained-upstream.ts";
 import {
@@ -34,7 +34,12 @@ export interface ExplainTools extends PluginTools {
   readonly reasonToRefuse: ReasonToRefuse;
   /** Whether the engine can send requests of HTTP/1.1 clients to gRPC services. */
   readonly reachesGrpc: boolean;
+  /** Default: the plugins decide. */
+  readonly assumptions?: PluginAssumptions;
 }
+
+/** An explanation without the routes that were candidates. */
+export type ExplainedResult = Omit<Explanation, "candidates" | "other_candidates">;
 
 /** Milliseconds within which the plugins must end their phases. */
 const PLUGIN_TIMEOUT = 4000;
@@ -46,12 +51,32 @@ const MAX_ENTRIES = 100;
 const MAX_LINE = 1000;
 
 export async function explain(described: ExplainRequest, tools: ExplainTools): Promise<Explanation> {
-  const { runtime, settings } = tools;
+  const { result, request } = await explainWithRequest(described, tools);
+  const candidates =
+    request === null
+      ? { candidates: [], other_candidates: 0 }
+      : await explainedRoutes(tools.runtime, request, described.size);
+  return { ...result, ...candidates };
+}
+
+/** As `explain`, without examining all routes, so that the cost does not depend on their number. */
+export const explainResult = async (described: ExplainRequest, tools: ExplainTools): Promise<ExplainedResult> =>
+  (await explainWithRequest(described, tools)).result;
+
+interface ResultWithRequest {
+  readonly result: ExplainedResult;
+  /** Null: its head is invalid. */
+  readonly request: IncomingRequest | null;
+}
+
+async function explainWithRequest(described: ExplainRequest, tools: ExplainTools): Promise<ResultWithRequest> {
+  const { runtime, settings, assumptions } = tools;
   const log: string[] = [];
   const counters: ExplainedCounter[] = [];
   const plugins = new ExplainedPlugins({
     runtime,
     tools,
+    ...(assumptions && { assumptions }),
     activity: {
       logged: (line) => addTo(log, line.slice(0, MAX_LINE)),
       counted: (plugin, { period, limit }, count) => addTo(counters, { plugin, period, limit, count }),
@@ -67,8 +92,9 @@ export async function explain(described: ExplainRequest, tools: ExplainTools): P
     runtime: () => withExplainedPlugins(runtime, plugins),
   });
   try {
-    const result = await passPipeline(described, { pipeline, plugins, tools, write });
-    return { ...(await describeResult(result, { described, plugins, tools })), counters, log };
+    const passed = await passPipeline(described, { pipeline, plugins, tools, write });
+    const result = { ...describeResult(passed, { described, plugins, tools }), counters, log };
+    return { result, request: passed.request };
   } finally {
     plugins.close();
   }
@@ -208,10 +234,10 @@ interface DescribeOptions {
   readonly tools: ExplainTools;
 }
 
-async function describeResult(
+function describeResult(
   { request, exchange, upstream, response, unknown }: PipelineResult,
   { described, plugins, tools: { runtime, settings, services } }: DescribeOptions,
-): Promise<Omit<Explanation, "counters" | "log">> {
+): Omit<ExplainedResult, "counters" | "log"> {
   const handshake = request && explainedHandshake(request.head.peer, runtime);
   const listed = exchange === null ? [] : plugins.list(exchange.compiledRoute, exchange);
   return {
@@ -242,9 +268,6 @@ async function describeResult(
       body: described.method === "HEAD" ? "" : shownBody(response.body),
     },
     unknown,
-    ...(request === null
-      ? { candidates: [], other_candidates: 0 }
-      : await explainedRoutes(runtime, request, described.size)),
   };
 }
 

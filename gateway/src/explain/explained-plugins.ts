@@ -1,6 +1,12 @@
 /** The plugins of one explanation: instances with read-only services in place of those that serve requests. */
 import type { Consumer, ExplainedPlugin, PluginResult, Snapshot, SnapshotPlugin } from "@sluice/model";
-import type { DirectResponse, Exchange, PluginPhases } from "@sluice/plugin-sdk";
+import {
+  type AuthenticatedIdentity,
+  applyIdentity,
+  type DirectResponse,
+  type Exchange,
+  type PluginPhases,
+} from "@sluice/plugin-sdk";
 import { protocolOf, withSteps } from "../compile/plugin-chains.ts";
 import type { CompiledRoute, PluginStep, PluginTools, RoutePluginChains, Runtime, Scheme } from "../compile/runtime.ts";
 import { idAndNameOf } from "../exchange/entity-name.ts";
@@ -9,9 +15,18 @@ import { BodyLostError } from "../proxy/client/client-body.ts";
 import type { LiveExchange } from "../proxy/exchange/live-exchange.ts";
 import { type ReadOnlyActivity, readOnlyServices } from "./read-only-services.ts";
 
+/** Answers of plugins that are not computed by running them. */
+export interface PluginAssumptions {
+  /** The identity that the plugin finds in the request; null: the plugin runs. */
+  identityBy(plugin: SnapshotPlugin): AuthenticatedIdentity | null;
+  /** Why the answer of the plugin cannot be known here; null: the plugin runs. */
+  whyUnknown(plugin: SnapshotPlugin): string | null;
+}
+
 export interface ExplainedPluginsOptions {
   readonly runtime: Runtime;
   readonly tools: PluginTools;
+  readonly assumptions?: PluginAssumptions;
   readonly activity: Pick<ReadOnlyActivity, "logged"> & {
     counted(plugin: string, ...counted: Parameters<ReadOnlyActivity["counted"]>): void;
   };
@@ -114,6 +129,8 @@ export class ExplainedPlugins {
   #newStep(real: PluginStep): PluginStep {
     const { id, priority } = real;
     const { runtime, tools, activity } = this.#options;
+    const assumed = this.#assumedPhases(id);
+    if (assumed !== null) return { id, priority, phases: assumed };
     // Without an instance, such as for a closed plugin, the step only answers.
     if (runtime.pluginPhases(id) === null) return { id, priority, phases: this.#explainedPhases(id, real.phases) };
     /** What the instance would have sent while it was created; null: nothing. */
@@ -136,11 +153,24 @@ export class ExplainedPlugins {
     if (made === null) throw new Error(`the plugin ${id} is not in the snapshot`);
     if (made.instance) this.#instances.push(made.instance);
     const reason: string | null = sentAtCreation;
-    if (reason !== null) {
-      const access = () => this.#run(id, async () => this.#end(id, reason));
-      return { id, priority, phases: { access } };
-    }
-    return { id, priority, phases: this.#explainedPhases(id, made.step.phases) };
+    const phases = reason === null ? this.#explainedPhases(id, made.step.phases) : this.#unknownPhases(id, reason);
+    return { id, priority, phases };
+  }
+
+  /** Null: the plugin runs. */
+  #assumedPhases(id: string): PluginPhases | null {
+    const { runtime, assumptions } = this.#options;
+    const plugin = runtime.snapshot.plugins.get(id);
+    if (plugin === undefined || assumptions === undefined) return null;
+    const reason = assumptions.whyUnknown(plugin);
+    if (reason !== null) return this.#unknownPhases(id, reason);
+    const identity = assumptions.identityBy(plugin);
+    if (identity === null) return null;
+    return this.#explainedPhases(id, { access: (exchange) => void applyIdentity(exchange, identity) });
+  }
+
+  #unknownPhases(id: string, reason: string): PluginPhases {
+    return { access: () => this.#run(id, async () => this.#end(id, reason)) };
   }
 
   #explainedPhases(id: string, phases: PluginPhases): PluginPhases {

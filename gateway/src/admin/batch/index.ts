@@ -11,7 +11,7 @@ import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeJson, type RawMembers } from "../http/decode-body.ts";
 import { badRequest, HttpError, methodNotAllowed, notFound } from "../http/errors.ts";
 import { readPreconditions } from "../http/preconditions.ts";
-import { planOfWrites, summaryOf } from "../plan/plan.ts";
+import { summaryOf } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse, EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
 import { performWrites } from "../writes/perform-writes.ts";
 import { createOverlay } from "./overlay.ts";
@@ -32,7 +32,7 @@ interface BatchItem {
 }
 
 async function answer(
-  { store, warnings }: EntityRouteOptions,
+  { store, warnings, planOf }: EntityRouteOptions,
   { headers, bytes, query, author }: AdminRequest,
 ): Promise<AdminResponse> {
   const items = itemsOf(decodeJson({ contentType: headers["content-type"], bytes }, BOUNDS));
@@ -45,7 +45,7 @@ async function answer(
   const { effects, programmed } = await performWrites(store, workOut, { plan, force, author, mapError });
   const warned = await warnings(effects.flat());
   if (plan) {
-    return { status: 200, headers: warned, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+    return { status: 200, headers: warned, body: { dry_run: true, ...(await planOf(effects.flat())) } };
   }
   const body = { dry_run: false, ...summaryOf(effects.flat()) };
   return { status: 200, headers: warned, body, ...(programmed && { programmed }) };

@@ -16,6 +16,7 @@ function startLoading(timeout?: number) {
   const [route] = configRoutes({
     store,
     warnings: async () => ({}),
+    planOf: async () => ({ created: [], changed: [], deleted: [], requests: null }),
     settings: { store: "file" },
     ...(timeout !== undefined && { timeout }),
   });

@@ -5,7 +5,7 @@ import type { AdminContext } from "../context.ts";
 import { HttpError } from "../http/errors.ts";
 import { flattenErrors } from "./flatten-errors.ts";
 
-export interface ConfigOptions extends Pick<AdminContext, "store" | "warnings"> {
+export interface ConfigOptions extends Pick<AdminContext, "store" | "warnings" | "planOf"> {
   readonly settings: Pick<AdminSettings, "store">;
   /** Milliseconds after which a load is answered with 504. Default 30,000: Kong's clients give up after 60 s. */
   readonly timeout?: number;

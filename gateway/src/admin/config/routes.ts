@@ -25,7 +25,6 @@ import { type EntityLists, entitiesOf, readAll } from "../../stores/read-all.ts"
 import type { Store } from "../../stores/store.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { badRequest, HttpError } from "../http/errors.ts";
-import { planOfWrites } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { safeHeaderValue, WARNING_HEADER } from "../writes/response-headers.ts";
 import { applyDocumentPlan } from "./apply.ts";
@@ -79,14 +78,14 @@ function withWarnings(warnings: readonly Violation[], answer: AdminResponse): Ad
 }
 
 async function plan(
-  { store, settings, warnings }: ConfigOptions,
+  { store, settings, warnings, planOf }: ConfigOptions,
   after: EntityLists,
   { keep, author }: { readonly keep: boolean; readonly author: string },
 ): Promise<AdminResponse> {
   const fastHash = settings.store === "file";
   const effects = (await replaceAll(store, after, { plan: true, author, keep, fastHash })).effects.flat();
   const headers = await warnings(effects);
-  const body = { plan: true, plan_id: planIdOf(after, effects), ...(await planOfWrites(store, effects)) };
+  const body = { plan: true, plan_id: planIdOf(after, effects), ...(await planOf(effects)) };
   return { status: 200, headers, body };
 }
 

@@ -4,7 +4,6 @@ import type { AdminContext } from "../context.ts";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeBody } from "../http/decode-body.ts";
 import { readPreconditions } from "../http/preconditions.ts";
-import { planOfWrites } from "../plan/plan.ts";
 import type {
   AdminRequest,
   AdminResponse,
@@ -47,7 +46,7 @@ export function writeHandlersOf({ kind, collection }: AdminEndpoint): Partial<Re
 const readHandlerOf = ({ kind, collection }: AdminEndpoint): ReadHandler =>
   operations[collection][kind === "list" ? "list" : "show"];
 
-export type EntityRouteOptions = Pick<AdminContext, "store" | "warnings">;
+export type EntityRouteOptions = Pick<AdminContext, "store" | "warnings" | "planOf">;
 
 /** The URLs of all collections. */
 export const entityRoutes = (options: EntityRouteOptions): readonly AdminRoute[] =>
@@ -63,7 +62,7 @@ export const entityRoutes = (options: EntityRouteOptions): readonly AdminRoute[]
   });
 
 async function answerWrite(
-  { store, warnings }: EntityRouteOptions,
+  { store, warnings, planOf }: EntityRouteOptions,
   endpoint: AdminEndpoint,
   { write, received }: { readonly write: WriteHandler; readonly received: AdminRequest },
 ): Promise<AdminResponse> {
@@ -76,7 +75,7 @@ async function answerWrite(
     author: received.author,
   });
   const headers = await warnings(effects.flat());
-  if (plan) return { status: 200, headers, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+  if (plan) return { status: 200, headers, body: { dry_run: true, ...(await planOf(effects.flat())) } };
   const [[step], [own = []]] = [steps, effects];
   const answer: AdminResponse = (await step?.respond(own)) ?? { status: 204 };
   return { ...answer, headers: { ...answer.headers, ...headers }, ...(programmed && { programmed }) };

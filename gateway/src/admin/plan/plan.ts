@@ -6,14 +6,18 @@
  * | created | entities, with the members that differ from their defaults |
  * | changed | entities, with `{ member, before, after }` for each member that differs |
  * | deleted | entities, with dependents that are removed too |
- * | requests | sample requests that a different route or service answers after the writes |
+ * | requests | sample requests that are routed, answered or handled differently after the writes |
  */
-import { type Collection, type Entity, entityNameOf, isSecretLookup, type Route, type Service } from "@sluice/model";
-import { readPages } from "../../stores/read-all.ts";
+import { type Collection, type Entity, entityNameOf, isSecretLookup, perCollection } from "@sluice/model";
+import type { ReasonToRefuse } from "../../balance/health-report.ts";
+import type { EntityLists } from "../../stores/read-all.ts";
 import type { Effect } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
+import type { EntityPair } from "./affected-routes.ts";
+import { type ChangedRequests, changedRequests } from "./changed-requests.ts";
 import { changesBetween, type MemberChange, setMembers } from "./member-changes.ts";
-import { type ReroutedRequests, reroutedRequests } from "./rerouted-requests.ts";
+import { type EntityChanges, plannedRuntimes } from "./planned-runtimes.ts";
+import { readForPlan } from "./read-for-plan.ts";
 
 interface EntityLabel {
   readonly collection: Collection;
@@ -29,19 +33,19 @@ export interface PlanSummary {
 }
 
 export interface ChangePlan extends PlanSummary {
-  /** Null: no route and no service changes. */
-  readonly requests: ReroutedRequests | null;
+  /** Null: nothing changes. */
+  readonly requests: ChangedRequests | null;
 }
 
-/** The combined effect of several writes on one entity. */
-interface EntityPair extends Pick<Effect, "collection" | "before" | "after"> {
+/** A pair that may follow from the removal of another entity. */
+interface CombinedPair extends EntityPair {
   /** The id of the entity whose removal also removed this entity. */
   readonly with?: string;
 }
 
-function combineEffects(effects: readonly Effect[]): readonly EntityPair[] {
-  const pairs = new Map<string, EntityPair>();
-  const add = (pair: EntityPair) => {
+function combineEffects(effects: readonly Effect[]): readonly CombinedPair[] {
+  const pairs = new Map<string, CombinedPair>();
+  const add = (pair: CombinedPair) => {
     const id = pair.before?.id ?? pair.after?.id;
     if (id === undefined) return;
     const key = `${pair.collection} ${id}`;
@@ -85,45 +89,36 @@ export function summaryOf(effects: readonly Effect[]): PlanSummary {
   return { created, changed, deleted };
 }
 
-/** The plan of writes that the store has not carried out, but whose effects it has computed. */
-export async function planOfWrites(store: EntityReader, effects: readonly Effect[]): Promise<ChangePlan> {
-  const summary = summaryOf(effects);
-  const touched = Object.values(summary)
-    .flat()
-    .map(({ collection }) => collection);
-  if (!touched.includes("routes") && !touched.includes("services")) return { ...summary, requests: null };
-  const routes = await readUpTo<Route>(store, "routes");
-  const services = await readUpTo<Service>(store, "services");
-  if (!routes || !services) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true } };
-  const pairs = combineEffects(effects);
-  const after = { routes: applyPairs("routes", routes, pairs), services: applyPairs("services", services, pairs) };
-  const changed = pairs.flatMap(({ collection, before, after }) =>
-    collection === "routes" ? [before, after].filter((route) => route !== null) : [],
+/** Makes the plan of writes whose effects the store has computed, without carrying them out. */
+export type PlanOf = (effects: readonly Effect[]) => Promise<ChangePlan>;
+
+/** @param now Unix milliseconds, the clock of all explanations. Default: the clock of the process. */
+export const createPlanner =
+  (store: EntityReader, reasonToRefuse: ReasonToRefuse, now?: number): PlanOf =>
+  async (effects) => {
+    const summary = summaryOf(effects);
+    if (Object.values(summary).every(({ length }) => length === 0)) return { ...summary, requests: null };
+    const pairs = combineEffects(effects).filter(isChange);
+    const entities = await readForPlan(store, pairs);
+    if (entities === null) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true } };
+    const changes = entityChangesOf(pairs);
+    const runtimes = await plannedRuntimes({ entities, changes, reasonToRefuse, ...(now !== undefined && { now }) });
+    try {
+      return { ...summary, requests: await changedRequests(runtimes, pairs) };
+    } finally {
+      runtimes.close();
+    }
+  };
+
+/** Timestamps alone are no change. */
+const isChange = ({ collection, before, after }: EntityPair): boolean =>
+  before === null || after === null || changesBetween(collection, before, after).length > 0;
+
+export function entityChangesOf(pairs: readonly EntityPair[]): EntityChanges {
+  const of = (collection: Collection) => pairs.filter((pair) => pair.collection === collection);
+  const put = perCollection((collection) => of(collection).flatMap(({ after }) => after ?? []));
+  const remove = perCollection((collection) =>
+    of(collection).flatMap(({ before, after }) => (before && before.id !== after?.id ? [before.id] : [])),
   );
-  return { ...summary, requests: reroutedRequests({ routes, services }, after, changed as Route[]) };
-}
-
-/** If there are more than about this number of routes or services, a plan has no sample requests. */
-const MAX_READ = 20_000;
-
-async function readUpTo<One extends Entity>(store: EntityReader, collection: Collection): Promise<One[] | undefined> {
-  const all: Entity[] = [];
-  for await (const page of readPages(store, collection)) {
-    if (all.length > MAX_READ) return undefined;
-    all.push(...page);
-  }
-  return all as One[];
-}
-
-function applyPairs<One extends Entity>(
-  collection: Collection,
-  all: readonly One[],
-  pairs: readonly EntityPair[],
-): readonly One[] {
-  const byId = new Map<string, One>(all.map((entity) => [entity.id, entity]));
-  for (const { before, after } of pairs.filter((pair) => pair.collection === collection)) {
-    if (before) byId.delete(before.id);
-    if (after) byId.set(after.id, after as One);
-  }
-  return [...byId.values()];
+  return { put: put as Partial<Record<Collection, readonly Entity[]>> as EntityLists, remove };
 }

@@ -1,11 +1,8 @@
-/**
- * Finds the sample requests whose route or service changes with planned writes. Each sample is matched with two
- * routers: over the routes before the writes, and over the routes after the writes.
- */
-import type { Route, Service } from "@sluice/model";
-import { Router } from "../../compile/router/router.ts";
+/** Sample requests of a plan: requests that a route should match, made from its hosts, paths, methods and headers. */
+import type { ExplainRequest, Route } from "@sluice/model";
+import type { RoutableRequest } from "../../compile/runtime.ts";
 
-interface SampleRequest {
+export interface SampleRequest {
   readonly method: string;
   readonly scheme: "http" | "https";
   readonly host: string;
@@ -14,71 +11,8 @@ interface SampleRequest {
   readonly sni: string | null;
 }
 
-export interface ReroutedRequests {
-  readonly sampled: number;
-  /** Sample requests whose route or service changes; at most a hundred. */
-  readonly changed: readonly {
-    readonly request: SampleRequest;
-    readonly before: MatchedRoute;
-    readonly after: MatchedRoute;
-  }[];
-  /** Whether there may be more changes: more routes than were sampled, or more changes than are listed. */
-  readonly incomplete: boolean;
-}
-
-/** Null: no route matches. */
-type MatchedRoute = { readonly id: string; readonly name: string | null; readonly service: string | null } | null;
-
-interface Routing {
-  readonly routes: readonly Route[];
-  readonly services: readonly Service[];
-}
-
-const MAX_SAMPLES = 5_000;
-const MAX_TOLD = 100;
-
-export function reroutedRequests(before: Routing, after: Routing, touched: readonly Route[]): ReroutedRequests {
-  // Changed routes are sampled first, because the number of samples is limited.
-  const samples = new Map<string, SampleRequest>();
-  for (const route of [...touched, ...after.routes]) {
-    for (const sample of sampleRequestsFor(route))
-      if (samples.size < MAX_SAMPLES) samples.set(JSON.stringify(sample), sample);
-    if (samples.size >= MAX_SAMPLES) break;
-  }
-  const [old, fresh] = [matchWith(before), matchWith(after)];
-  const changed = [...samples.values()].flatMap((request) => {
-    const [was, will] = [old(request), fresh(request)];
-    return was?.id === will?.id && was?.service === will?.service ? [] : [{ request, before: was, after: will }];
-  });
-  return {
-    sampled: samples.size,
-    changed: changed.slice(0, MAX_TOLD),
-    incomplete: samples.size >= MAX_SAMPLES || changed.length > MAX_TOLD,
-  };
-}
-
-/** As in the node: routes of a disabled service do not exist. */
-function matchWith({ routes, services }: Routing): (request: SampleRequest) => MatchedRoute {
-  const byId = new Map(services.map((service) => [service.id, service]));
-  const served = routes.filter(({ service }) => service === null || byId.get(service.id)?.enabled === true);
-  const router = Router.empty.with({ removed: [], added: served });
-  return ({ method, scheme, host, path, headers, sni }) => {
-    const { winner } = router.match({
-      method,
-      path,
-      scheme,
-      host,
-      serverName: sni,
-      query: "",
-      documentPort: null,
-      headerValues: (name) => (Object.hasOwn(headers, name) ? [headers[name] ?? ""] : []),
-    });
-    if (!winner) return null;
-    const { id, name, service } = winner.route;
-    const to = service && byId.get(service.id);
-    return { id, name, service: to ? (to.name ?? to.id) : null };
-  };
-}
+/** The address of the client (RFC 5737): it is not in lists of addresses, except those of whole ranges. */
+const CLIENT = "192.0.2.1";
 
 /** Maximum number of values that are taken from each attribute's list. */
 const MAX_EACH = 4;
@@ -87,15 +21,17 @@ const MAX_EACH = 4;
  * Requests that a route should match. There are none for a path that is a regular expression, or for a route that
  * matches a header by a regular expression: strings that match an expression are not generated.
  */
-function sampleRequestsFor(route: Route): readonly SampleRequest[] {
+export function sampleRequestsFor(route: Route): readonly SampleRequest[] {
+  const isGrpc = route.protocols.some((protocol) => protocol === "grpc" || protocol === "grpcs");
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");
   const paths = valuesOrNull(route.paths).flatMap((path) =>
     path === null ? ["/"] : path.startsWith("~") ? [] : pathsBelow(path),
   );
-  const methods = valuesOrNull(route.methods).map((method) => method ?? "GET");
+  const methods = valuesOrNull(route.methods).map((method) => method ?? (isGrpc ? "POST" : "GET"));
   const snis = valuesOrNull(route.snis);
-  const headers = headersOf(route);
-  if (headers === undefined) return [];
+  const matched = headersOf(route);
+  if (matched === undefined) return [];
+  const headers = { ...matched, ...(isGrpc && { "content-type": "application/grpc" }) };
   const scheme = route.protocols.some((protocol) => protocol === "https" || protocol === "grpcs") ? "https" : "http";
   const [method = "GET"] = methods;
   const [sni = null] = snis;
@@ -111,6 +47,16 @@ function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   ];
 }
 
+/** A request whose TLS handshake asks for the certificate of a server name. */
+export const sampleHandshake = (serverName: string): SampleRequest => ({
+  method: "GET",
+  scheme: "https",
+  host: serverName,
+  path: "/",
+  headers: {},
+  sni: serverName,
+});
+
 /** The first values of an attribute of the route; a single null if the route does not restrict the attribute. */
 const valuesOrNull = (values: readonly string[] | null): readonly (string | null)[] =>
   values === null || values.length === 0 ? [null] : values.slice(0, MAX_EACH);
@@ -124,3 +70,33 @@ function headersOf(route: Route): Readonly<Record<string, string>> | undefined {
   );
   return headers.some(([, value]) => value.startsWith("~*")) ? undefined : Object.fromEntries(headers);
 }
+
+/** The request as the router reads it. */
+export const routableSample = ({ method, scheme, host, path, headers, sni }: SampleRequest): RoutableRequest => ({
+  method,
+  path,
+  scheme,
+  host,
+  serverName: sni,
+  query: "",
+  documentPort: null,
+  headerValues: (name) => (Object.hasOwn(headers, name) ? [headers[name] ?? ""] : []),
+});
+
+/** The request as `explain` reads it. */
+export const describedSample = ({ method, scheme, host, path, headers, sni }: SampleRequest): ExplainRequest => ({
+  url: `${scheme}://${host}${encodePath(path)}`,
+  method,
+  headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+  client_address: CLIENT,
+  http_version: headers["content-type"] === "application/grpc" ? "2" : "1.1",
+  server_name: sni,
+  port: null,
+  body: null,
+  body_size: null,
+  size: 1,
+});
+
+/** A normalised path keeps the escapes of reserved characters and of `%`. */
+const encodePath = (path: string): string =>
+  encodeURI(path).replaceAll("%25", "%").replaceAll("#", "%23").replaceAll("?", "%3F");

@@ -9,7 +9,7 @@ import { timestampFor } from "../entities/write-operations.ts";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { HttpError } from "../http/errors.ts";
 import { etagHeader, readPreconditions, requirePreconditions } from "../http/preconditions.ts";
-import { planOfWrites, summaryOf } from "../plan/plan.ts";
+import { summaryOf } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse, PreparedWrite } from "../requests.ts";
 import { performWrites } from "../writes/perform-writes.ts";
 
@@ -40,7 +40,7 @@ export async function newestOf(revisions: Revisions): Promise<StoreRevision> {
  * written after that response.
  */
 export async function rollBack(
-  { store, warnings }: Pick<AdminContext, "store" | "warnings">,
+  { store, warnings, planOf }: Pick<AdminContext, "store" | "warnings" | "planOf">,
   { params, query, headers, author }: AdminRequest,
 ): Promise<AdminResponse> {
   const revisions = revisionsOf(store);
@@ -62,7 +62,7 @@ export async function rollBack(
   const warned = await warnings(effects.flat());
   if (plan) {
     const tagged = { ...warned, ...etagHeader(String(newest?.last)) };
-    return { status: 200, headers: tagged, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
+    return { status: 200, headers: tagged, body: { dry_run: true, ...(await planOf(effects.flat())) } };
   }
   const body = { dry_run: false, ...summaryOf(effects.flat()) };
   return { status: 200, headers: warned, body, ...(programmed && { programmed }) };

@@ -21,7 +21,7 @@ import { summaryOf } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { newestOf, revisionNumbered, revisionsOf, rollBack } from "./rollback.ts";
 
-export const revisionRoutes = (options: Pick<AdminContext, "store" | "warnings">): readonly AdminRoute[] => {
+export const revisionRoutes = (options: Pick<AdminContext, "store" | "warnings" | "planOf">): readonly AdminRoute[] => {
   const { store } = options;
   return [
     { url: "/revisions", handlers: { GET: ({ query }) => list(revisionsOf(store), query) } },

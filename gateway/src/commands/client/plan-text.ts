@@ -1,6 +1,6 @@
 /** A plan as text for people. */
 import type { ChangePlan, PlanSummary } from "../../admin/plan/plan.ts";
-import { formatTable, styled } from "../terminal/output.ts";
+import { styled } from "../terminal/output.ts";
 
 export function planText(plan: ChangePlan): string {
   const { created, changed, deleted, requests } = plan;
@@ -52,18 +52,44 @@ export const labelOfChange = ({
 
 const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 
-function requestsText({ sampled, changed, incomplete }: NonNullable<ChangePlan["requests"]>): string {
-  const more = incomplete ? "There may be further requests that would be routed differently.\n" : "";
-  if (changed.length === 0)
-    return `No request of ${sampled} samples would be routed differently. ${more}`.trimEnd().concat("\n");
-  const routed = (match: (typeof changed)[number]["before"]) =>
-    match === null
-      ? "no route"
-      : `${match.name ?? match.id}${match.service === null ? "" : ` (service ${match.service})`}`;
-  const rows = changed.map(({ request: { method, scheme, host, path }, before, after }) => [
-    `${method} ${scheme}://${host}${path}`,
-    routed(before),
-    routed(after),
-  ]);
-  return `${styled("bold", `Of ${sampled} sample requests, these would be routed differently:`)}\n${formatTable([["REQUEST", "BEFORE", "AFTER"], ...rows])}${more}`;
+type PlannedRequests = NonNullable<ChangePlan["requests"]>;
+type PlannedRequest = PlannedRequests["changed"][number];
+
+const titles: Readonly<Record<PlannedRequest["kind"], string>> = {
+  routed: "Sample requests that would be routed differently:",
+  answered: "Sample requests that would be answered or forwarded differently:",
+  handled: "Sample requests with the same answer, to which other plugins, limits or timeouts would apply:",
+};
+
+function requestsText({ sampled, changed, incomplete }: PlannedRequests): string {
+  const more = incomplete ? "There may be further requests that would be routed or answered differently.\n" : "";
+  if (changed.length === 0) return `No request of ${sampled} samples would be routed or answered differently.\n${more}`;
+  const sections = Object.entries(titles).flatMap(([kind, title]) => {
+    const own = changed.filter((one) => one.kind === kind);
+    return own.length === 0 ? [] : [`${styled("bold", title)}\n${own.map(requestText).join("")}`];
+  });
+  return sections.join("\n") + more;
 }
+
+function requestText({ kind, request, before, after, differences, similar }: PlannedRequest): string {
+  const { method, scheme, host, path, consumer } = request;
+  const credentials = consumer === null ? "" : `, with credentials of ${consumer}`;
+  const others = similar === 0 ? "" : `, and ${similar} similar ${similar === 1 ? "request" : "requests"}`;
+  const route = kind === "routed" ? [{ about: "route", before: routeText(before), after: routeText(after) }] : [];
+  return [
+    `  ${method} ${scheme}://${host}${path}${credentials}${others}`,
+    ...[...route, ...differences].map(
+      ({ about, before: was, after: will }) =>
+        `    ${about}: ${styled("red", valueText(was))} -> ${styled("green", valueText(will))}`,
+    ),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+const routeText = (match: PlannedRequest["before"]): string =>
+  match === null
+    ? "no route"
+    : `${match.name ?? match.id}${match.service === null ? "" : ` (service ${match.service})`}`;
+
+const valueText = (value: unknown): string => (value === null ? "none" : shown(value));

@@ -111,7 +111,8 @@ const carryOutOptions: Readonly<Record<string, OptionDefinition>> = {
 
 const plan: SluiceCommand = {
   name: "plan",
-  summary: "shows the changes that a file or folder would make, and which requests would be routed differently",
+  summary:
+    "shows the changes that a file or folder would make, and which requests would be routed or answered differently",
   description: "Works with every store. Keys and passwords are redacted in the output, but not in a saved plan.",
   options: {
     ...document,

@@ -56,7 +56,15 @@ export const planningTable: AdminTable = {
       status: 200,
       has: {
         changed: [{ collection: "plugins", members: [{ member: "config.max_age", before: null, after: 5 }] }],
-        requests: null,
+        requests: {
+          changed: [
+            {
+              kind: "handled",
+              request: { path: "/base", consumer: null },
+              differences: [{ about: "plugin cors: config.max_age", before: null, after: 5 }],
+            },
+          ],
+        },
       },
     },
     {
@@ -144,13 +152,41 @@ export const planningTable: AdminTable = {
       has: { requests: { changed: [{ request: { path: "/base" }, before: { name: "base" }, after: null }] } },
     },
     {
-      does: "shows no request whose route is unchanged",
+      does: "shows which requests would be sent differently",
       ask: "PATCH /routes/base?dry_run=1",
       json: { preserve_host: true },
       status: 200,
       has: {
         changed: [{ members: [{ member: "preserve_host", before: false, after: true }] }],
-        requests: { changed: [] },
+        requests: {
+          changed: [
+            {
+              kind: "answered",
+              request: { path: "/base" },
+              before: { name: "base" },
+              differences: [{ about: "request header host", after: "sample.invalid" }],
+            },
+          ],
+        },
+      },
+    },
+    {
+      does: "shows which requests would be refused",
+      ask: "POST /routes/base/plugins?dry_run=1",
+      json: { name: "key-auth" },
+      status: 200,
+      has: {
+        requests: {
+          changed: [
+            {
+              kind: "answered",
+              request: { path: "/base", consumer: null },
+              differences: [
+                { about: "answer", before: "the service answers", after: "401: No API key found in request" },
+              ],
+            },
+          ],
+        },
       },
     },
     {
