@@ -18,6 +18,19 @@ interface PlannedRequest {
   readonly scheme: string;
   readonly host: string;
   readonly path: string;
+  /** Whose credentials the request has; null: it has none. */
+  readonly consumer: string | null;
+}
+
+/** A sample request that would be routed, answered or only handled differently. */
+export interface ChangedRequestBody {
+  readonly kind: "routed" | "answered" | "handled";
+  readonly request: PlannedRequest;
+  readonly before: PlannedRoute | null;
+  readonly after: PlannedRoute | null;
+  readonly differences: readonly { readonly about: string; readonly before: unknown; readonly after: unknown }[];
+  /** The number of further requests with the same differences. */
+  readonly similar: number;
 }
 
 export interface ChangeSummary {
@@ -32,11 +45,7 @@ export interface PlanBody extends ChangeSummary {
   readonly requests: {
     readonly sampled: number;
     readonly incomplete: boolean;
-    readonly changed: readonly {
-      readonly request: PlannedRequest;
-      readonly before: PlannedRoute | null;
-      readonly after: PlannedRoute | null;
-    }[];
+    readonly changed: readonly ChangedRequestBody[];
   } | null;
 }
 
@@ -68,9 +77,18 @@ export const plannedEntityText = ({ collection, id, name, members }: PlannedEnti
 export const hasChanges = ({ created, changed, deleted }: ChangeSummary): boolean =>
   created.length + changed.length + deleted.length > 0;
 
-export const plannedRequestText = ({ method, scheme, host, path }: PlannedRequest): string =>
-  `${method} ${scheme}://${host}${path}`;
+export const plannedRequestText = ({ method, scheme, host, path, consumer }: PlannedRequest): string =>
+  `${method} ${scheme}://${host}${path}${consumer === null ? "" : ` with credentials of ${consumer}`}`;
+
+/** What differs, for people; the route first. */
+export const differencesOf = ({ kind, before, after, differences }: ChangedRequestBody) => [
+  ...(kind === "routed" ? [{ about: "route", before: answeredBy(before), after: answeredBy(after) }] : []),
+  ...differences.map((one) => ({ ...one, before: plannedValueText(one.before), after: plannedValueText(one.after) })),
+];
+
+const plannedValueText = (value: unknown): string =>
+  typeof value === "string" ? value : value === null ? "none" : JSON.stringify(value);
 
 /** The route and service that answer a request. */
-export const answeredBy = (route: PlannedRoute | null): string =>
+const answeredBy = (route: PlannedRoute | null): string =>
   route === null ? "no route (404)" : `${route.name ?? route.id}${route.service === null ? "" : ` → ${route.service}`}`;

@@ -3,9 +3,10 @@ import { useState } from "preact/hooks";
 import { formatValue, plural } from "../parts/format.ts";
 import { TableHead } from "../parts/table-head.tsx";
 import {
-  answeredBy,
+  type ChangedRequestBody,
   type ChangeSummary,
   changesIn,
+  differencesOf,
   hasChanges,
   type ListedChange,
   type PlanBody,
@@ -14,7 +15,7 @@ import {
   toneOfChange,
 } from "./change-plan.ts";
 
-/** Entities, and rerouted requests, that are listed at first: a rollback may have thousands. */
+/** Entities, and changed requests, that are listed at first: a rollback may have thousands. */
 const LISTED = 50;
 const LISTED_REQUESTS = 20;
 
@@ -23,7 +24,7 @@ export function PlanView({ plan }: { readonly plan: PlanBody }) {
     <div class="plan">
       {!hasChanges(plan) && <p>Nothing would change.</p>}
       <ChangedEntities changes={plan} verbs={{ created: "creates", changed: "changes", deleted: "deletes" }} />
-      {plan.requests && <Rerouted requests={plan.requests} />}
+      {plan.requests && <ChangedRequests requests={plan.requests} />}
     </div>
   );
 }
@@ -114,40 +115,76 @@ function ChangeDetails({ change, entity }: ListedChange) {
   );
 }
 
-interface ReroutedProps {
+interface ChangedRequestsProps {
   readonly requests: NonNullable<PlanBody["requests"]>;
 }
 
-function Rerouted({ requests: { sampled, changed, incomplete } }: ReroutedProps) {
+const headings: Readonly<Record<ChangedRequestBody["kind"], string>> = {
+  routed: "Sample requests that would get another route",
+  answered: "Sample requests that would be answered or forwarded differently",
+  handled: "Sample requests with the same answer, to which other plugins, limits or timeouts would apply",
+};
+
+const kinds = ["routed", "answered", "handled"] as const;
+
+function ChangedRequests({ requests: { sampled, changed, incomplete } }: ChangedRequestsProps) {
   if (changed.length === 0) {
     return (
       <p class="hint">
         {sampled === 0
           ? "No sample request could be made from the routes."
-          : `None of ${plural(sampled, "sample request")} would be answered by another route.`}
+          : `None of ${plural(sampled, "sample request")} would be routed or answered differently.`}
       </p>
     );
   }
   return (
-    <section aria-label="Requests with another route">
-      <h3>
-        {plural(changed.length, "sample request")} of {sampled.toLocaleString("en")} would get another route
-        {incomplete && ", and maybe more"}
-      </h3>
-      <table class="plain">
-        <TableHead titles={["Request", "Now", "Then"]} />
-        <tbody>
-          {changed.slice(0, LISTED_REQUESTS).map(({ request, before, after }) => (
-            <tr key={plannedRequestText(request)}>
-              <th scope="row" class="mono">
-                {plannedRequestText(request)}
-              </th>
-              <td>{answeredBy(before)}</td>
-              <td>{answeredBy(after)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <section aria-label="Requests that would be routed or answered differently">
+      {kinds.map((kind) => (
+        <RequestsOfKind key={kind} heading={headings[kind]} requests={changed.filter((one) => one.kind === kind)} />
+      ))}
+      {incomplete && <p class="hint">There may be further requests: not all were examined, or not all are listed.</p>}
     </section>
+  );
+}
+
+interface RequestsOfKindProps {
+  readonly heading: string;
+  readonly requests: readonly ChangedRequestBody[];
+}
+
+function RequestsOfKind({ heading, requests }: RequestsOfKindProps) {
+  if (requests.length === 0) return null;
+  return (
+    <>
+      <h3>{heading}</h3>
+      <table class="plain">
+        <TableHead titles={["Request", "Difference", "Now", "Then"]} />
+        {requests.slice(0, LISTED_REQUESTS).map((one) => (
+          <ChangedRequest key={plannedRequestText(one.request)} {...one} />
+        ))}
+      </table>
+    </>
+  );
+}
+
+function ChangedRequest(changed: ChangedRequestBody) {
+  const { request, similar } = changed;
+  const differences = differencesOf(changed);
+  return (
+    <tbody>
+      {differences.map(({ about, before, after }, at) => (
+        <tr key={about}>
+          {at === 0 && (
+            <th scope="rowgroup" rowSpan={differences.length} class="mono">
+              {plannedRequestText(request)}
+              {similar > 0 && <span class="hint"> and {plural(similar, "similar request")}</span>}
+            </th>
+          )}
+          <td>{about}</td>
+          <td>{before}</td>
+          <td>{after}</td>
+        </tr>
+      ))}
+    </tbody>
   );
 }
