@@ -28,9 +28,19 @@ function headersOf({ host, headers, http_version, body, isChunked }: RandomReque
   ];
 }
 
-/** @param port The proxy's port */
-export function describedRequest(request: RandomRequest, port: number): object {
-  const { method, target, host, client_address, http_version, body } = request;
+/** The ports of the proxy. */
+export interface ProxyPorts {
+  readonly port: number;
+  /** Ports of the document's listeners. */
+  readonly listenerPorts: readonly number[];
+}
+
+const portOf = ({ listener }: RandomRequest, { port, listenerPorts }: ProxyPorts): number =>
+  listener === null ? port : (listenerPorts[listener] ?? port);
+
+export function describedRequest(request: RandomRequest, ports: ProxyPorts): object {
+  const { method, target, host, client_address, http_version, body, listener } = request;
+  const port = portOf(request, ports);
   const isHttp2 = http_version === "2";
   const headers = headersOf(request).map(([name, value]) => [name, [value]] as const);
   return {
@@ -40,18 +50,19 @@ export function describedRequest(request: RandomRequest, port: number): object {
     headers: Object.fromEntries(headers),
     client_address,
     http_version,
+    ...(listener !== null && { port }),
     ...(body !== null && { body }),
   };
 }
 
 export class RandomRequestClient implements Disposable {
-  readonly #port: number;
+  readonly #ports: ProxyPorts;
   readonly #agent = new Agent({ keepAlive: true });
-  /** By address. */
+  /** By address and port. */
   readonly #sessions = new Map<string, ClientHttp2Session>();
 
-  constructor(port: number) {
-    this.#port = port;
+  constructor(ports: ProxyPorts) {
+    this.#ports = ports;
   }
 
   send(request: RandomRequest): Promise<ClientResponse> {
@@ -69,7 +80,7 @@ export class RandomRequestClient implements Disposable {
     const outgoing = sendHttp1(
       {
         host: "127.0.0.1",
-        port: this.#port,
+        port: portOf(request, this.#ports),
         agent: this.#agent,
         localAddress,
         method,
@@ -92,11 +103,11 @@ export class RandomRequestClient implements Disposable {
   }
 
   #sendHttp2(request: RandomRequest): Promise<ClientResponse> {
-    const { method, target, host, client_address, body } = request;
+    const { method, target, host, body } = request;
     const { promise, resolve, reject } = Promise.withResolvers<ClientResponse>();
     const pseudo = { ":method": method, ":path": target, ":authority": host, ":scheme": "http" };
     const headers = Object.fromEntries(headersOf(request).map(([name, value]) => [name.toLowerCase(), value]));
-    const stream = this.#session(client_address).request({ ...pseudo, ...headers }, { endStream: body === null });
+    const stream = this.#session(request).request({ ...pseudo, ...headers }, { endStream: body === null });
     const pieces: Buffer[] = [];
     stream.on("error", reject);
     stream.on("response", (head) => {
@@ -110,13 +121,16 @@ export class RandomRequestClient implements Disposable {
     return promise;
   }
 
-  #session(localAddress: string): ClientHttp2Session {
-    const open = this.#sessions.get(localAddress);
+  #session(request: RandomRequest): ClientHttp2Session {
+    const { client_address: localAddress } = request;
+    const port = portOf(request, this.#ports);
+    const key = `${localAddress} ${port}`;
+    const open = this.#sessions.get(key);
     if (open !== undefined && !open.closed && !open.destroyed) return open;
-    const createConnection = () => connect({ host: "127.0.0.1", port: this.#port, localAddress });
-    const session = openHttp2(`http://127.0.0.1:${this.#port}`, { createConnection });
+    const createConnection = () => connect({ host: "127.0.0.1", port, localAddress });
+    const session = openHttp2(`http://127.0.0.1:${port}`, { createConnection });
     session.on("error", () => {});
-    this.#sessions.set(localAddress, session);
+    this.#sessions.set(key, session);
     return session;
   }
 }

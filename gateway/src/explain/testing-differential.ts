@@ -1,9 +1,9 @@
 /** The differential test: an explanation says what the proxy then does with the request. */
 import assert from "node:assert/strict";
-import type { Explanation } from "@sluice/model";
+import type { DocumentListener, Explanation } from "@sluice/model";
 import fc from "fast-check";
 import { type ClientResponse, describedRequest, RandomRequestClient } from "./testing-client.ts";
-import { documents, type RandomRequest, ROUTE_HEADER, randomRequests } from "./testing-documents.ts";
+import { documents, type RandomRequest, ROUTE_HEADER, randomListeners, randomRequests } from "./testing-documents.ts";
 import { type ExplainRig, startExplainRig } from "./testing-worker.ts";
 
 export interface DifferentialOptions {
@@ -12,7 +12,10 @@ export interface DifferentialOptions {
   readonly seed: number;
 }
 
-/** The number of requests, by status; `forwarded` for those that the upstream answered. */
+/**
+ * The number of requests, by status (`forwarded` for those that the upstream answered), and of those with a listener, a
+ * consumer, or plugins with a scope.
+ */
 export type DifferentialTally = ReadonlyMap<string, number>;
 
 /** The number of requests for each document. */
@@ -22,28 +25,35 @@ const MINUTE = 60_000;
 
 /** Rejects with the counterexample, and with the seed and the path from which fast-check reproduces it. */
 export async function explainsAsTheProxyDoes(options: DifferentialOptions): Promise<DifferentialTally> {
-  await using rig = await startExplainRig();
-  using client = new RandomRequestClient(rig.port);
+  await using rig = await startExplainRig({ responseHeaders: { "X-Kong-Limit": "video=1" } });
+  using client = new RandomRequestClient(rig);
   const tally = new Map<string, number>();
   const list = fc.array(randomRequests, { minLength: REQUESTS, maxLength: REQUESTS });
-  const check = async (document: object, all: readonly RandomRequest[]): Promise<void> => {
+  const check = async (
+    document: object,
+    all: readonly DocumentListener[],
+    sent: readonly RandomRequest[],
+  ): Promise<void> => {
     // A new minute begins, so that counters of the previous document do not apply.
     rig.clock += MINUTE;
-    rig.serve(document);
-    for (const request of all) {
-      const result = await compare(rig, client, request);
-      tally.set(result, (tally.get(result) ?? 0) + 1);
+    rig.serve(document, all);
+    for (const request of sent) {
+      for (const kind of await compare(rig, client, request)) tally.set(kind, (tally.get(kind) ?? 0) + 1);
     }
     assert.equal(rig.worker.runtime().exchanges.open, 0);
   };
-  const property = fc.asyncProperty(documents(rig.upstreamPort), list, check);
+  const property = fc.asyncProperty(documents(rig.upstreamPort), randomListeners(rig.listenerPorts), list, check);
   await fc.assert(property, { numRuns: options.documents, seed: options.seed });
   return tally;
 }
 
-/** Explains the request and sends it. Returns its key in the tally. */
-async function compare(rig: ExplainRig, client: RandomRequestClient, request: RandomRequest): Promise<string> {
-  const described = describedRequest(request, rig.port);
+/** Explains the request and sends it. Returns its keys in the tally. */
+async function compare(
+  rig: ExplainRig,
+  client: RandomRequestClient,
+  request: RandomRequest,
+): Promise<readonly string[]> {
+  const described = describedRequest(request, rig);
   const before = [rig.takes(), rig.received()];
   const explanation = await rig.explain(described);
   for (let again = 1; again < request.explained; again++)
@@ -51,6 +61,7 @@ async function compare(rig: ExplainRig, client: RandomRequestClient, request: Ra
   assert.deepEqual([rig.takes(), rig.received()], before, "an explanation counts and sends nothing");
   assert.equal(explanation.unknown, null);
 
+  const received = rig.received();
   const response = await client.send(request);
   assert.equal(explanation.route?.name, response.headers[ROUTE_HEADER]);
   const chosen = explanation.candidates.filter(({ result }) => result === "chosen");
@@ -58,14 +69,22 @@ async function compare(rig: ExplainRig, client: RandomRequestClient, request: Ra
     chosen.map(({ route }) => route),
     explanation.route === null ? [] : [explanation.route],
   );
-  if (response.headers["x-echo"] === undefined) {
+  if (rig.received() === received) {
     compareResponse(explanation, response);
-    return String(response.status);
+    return [String(response.status), ...featuresOf(explanation)];
   }
   assert.equal(explanation.response, null);
   compareForwarded(explanation, request, rig);
-  return "forwarded";
+  return ["forwarded", ...featuresOf(explanation)];
 }
+
+const featuresOf = ({ listener, consumer, plugins }: Explanation): readonly string[] => [
+  ...(listener === null ? [] : ["listener"]),
+  ...(consumer === null ? [] : ["consumer"]),
+  ...new Set(
+    plugins.flatMap(({ scope, result }) => (result === "ran" ? Object.keys(scope).map((kind) => `of a ${kind}`) : [])),
+  ),
+];
 
 /** Headers that differ for each request, and those of the connection. */
 const unstable = /^(?:x-sluice-.*|connection|keep-alive|transfer-encoding|date|x-trace|x-one)$/;

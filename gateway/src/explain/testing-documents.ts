@@ -1,22 +1,33 @@
 /** Random documents and requests. They have few distinct values, so that requests match routes and plugins often. */
+import type { DocumentListener } from "@sluice/model";
 import fc from "fast-check";
 import { idOf } from "../compile/testing-entities.ts";
+import {
+  attachedPlugins,
+  consumerName,
+  credentialHeaders,
+  credentialsOf,
+  groupName,
+  randomPlaces,
+} from "./testing-plugins.ts";
 
-const orNull = <Value>(value: fc.Arbitrary<Value>, freq = 2) => fc.option(value, { nil: null, freq });
+/** Null once for each `values` values. In fast-check, an option with the frequency n is null in one of n cases. */
+const orNull = <Value>(value: fc.Arbitrary<Value>, values = 2) => fc.option(value, { nil: null, freq: values + 1 });
+/** A value in one of six cases, else null. */
+const rarely = <Value>(value: fc.Arbitrary<Value>) =>
+  fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
 const some = (from: readonly string[], minLength = 1, maxLength = 2) =>
   fc.uniqueArray(fc.constantFrom(...from), { minLength, maxLength });
 const mostly = fc.integer({ min: 0, max: 7 }).map((roll) => roll > 0);
 
-const places = [0, 1, 2] as const;
 const serviceName = (place: number) => `s${place}`;
-const consumerName = (place: number) => `c${place}`;
 
 const routeName = (place: number) => `r${place}`;
 
 /** `up.example` is an upstream entity. */
 const services = (port: number) =>
   fc.tuple(
-    ...places.map((place) =>
+    ...randomPlaces.map((place) =>
       fc
         .record({
           path: orNull(fc.constantFrom("/", "/base", "/base/x/")),
@@ -49,22 +60,71 @@ const upstreams = (port: number) =>
       },
     ]);
 
+/** Listeners of the document, by their ports. Each port has at least one. */
+export const randomListeners = (ports: readonly number[]): fc.Arbitrary<readonly DocumentListener[]> =>
+  fc
+    .tuple(
+      ...ports.map((port, place) =>
+        fc
+          .subarray([null, "a.com", "*.a.com"], { minLength: 1 })
+          .map((hostnames) => hostnames.map((hostname) => listenerOf(hostname, { port, place }))),
+      ),
+    )
+    .map((all) => all.flat());
+
+const listenerOf = (
+  hostname: string | null,
+  { port, place }: { readonly port: number; readonly place: number },
+): DocumentListener => ({
+  name: listenerName(place, hostname),
+  port,
+  public_port: port,
+  protocol: "http",
+  ...(hostname !== null && { hostname }),
+});
+
+const listenerName = (place: number, hostname: string | null) => `n/g/${place}-${hostname ?? "all"}`;
+const listenerNames = [
+  listenerName(0, null),
+  listenerName(0, "a.com"),
+  listenerName(0, "*.a.com"),
+  listenerName(1, null),
+];
+
+/**
+ * Members of routes for the Gateway API. A share contains all requests or none, because explanation and proxy draw
+ * random numbers of their own.
+ */
+const routeExtras = fc.record(
+  {
+    listeners: some(listenerNames, 1, 3),
+    match: fc.record(
+      {
+        query: fc.constantFrom([{ name: "x", value: "1" }], [{ name: "y", value: "[0-9]", type: "regex" }]),
+        headers: fc.constantFrom([{ name: "x-one", value: "one" }], [{ name: "X-Two", value: "t.*", type: "regex" }]),
+        share: fc.constantFrom({ from: 0, to: 100 }, { from: 0, to: 100 }, { from: 0, to: 0 }),
+      },
+      { requiredKeys: [] },
+    ),
+  },
+  { requiredKeys: [] },
+);
+
 const routes = fc
   .array(
     fc.record({
       service: fc.oneof(
-        { weight: 8, arbitrary: fc.constantFrom(...places) },
+        { weight: 8, arbitrary: fc.constantFrom(...randomPlaces) },
         { weight: 1, arbitrary: fc.constant(null) },
       ),
       hosts: orNull(some(["a.com", "b.a.com", "*.a.com", "a.*", "a.com:8000", "*.a.com:8000"]), 1),
       paths: orNull(some(["/", "/a", "/a/b", "~/a/(?<id>[0-9]+)", "~/[ab]", "/c d"], 1, 3), 4),
-      methods: orNull(some(["GET", "POST", "PURGE", "OPTIONS"], 1, 3), 1),
-      headers: orNull(
+      methods: rarely(some(["GET", "POST", "PURGE", "OPTIONS"], 1, 3)),
+      headers: rarely(
         fc.dictionary(fc.constantFrom("x-one", "X-Two"), fc.constantFrom(["one"], ["one", "two"], ["~*^on"]), {
           minKeys: 1,
           maxKeys: 2,
         }),
-        1,
       ),
       strip_path: fc.boolean(),
       preserve_host: fc.boolean(),
@@ -72,12 +132,14 @@ const routes = fc
       regex_priority: fc.integer({ min: 0, max: 2 }),
       https_redirect_status_code: fc.constantFrom(426, 302),
       protocols: fc.constantFrom(["http"], ["http", "https"], ["https"], ["http", "https"]),
+      extras: rarely(routeExtras),
     }),
     { minLength: 2, maxLength: 6 },
   )
   .map((all) =>
-    all.map(({ service, paths, ...members }, place) => ({
+    all.map(({ service, paths, extras, ...members }, place) => ({
       ...members,
+      ...(extras !== null && { _sluice: extras }),
       id: idOf(routeName(place)),
       name: routeName(place),
       paths: (paths ?? members.hosts ?? members.methods ?? members.headers) === null ? ["/"] : paths,
@@ -85,95 +147,29 @@ const routes = fc
     })),
   );
 
-const consumers = places.map((place) => ({
+const consumers = randomPlaces.map((place) => ({
   id: idOf(consumerName(place)),
   username: consumerName(place),
-  keyauth_credentials: [{ key: `key-${place}` }],
+  ...credentialsOf(place),
   ...(place < 2 && { acls: [{ group: `g${place}` }] }),
+  ...(place > 0 && { groups: [{ name: groupName(place - 1) }] }),
 }));
-
-type Config = fc.Arbitrary<object>;
-
-/** By the name of a plugin: its configs, and whether it can be attached to a consumer. */
-const plugins: Readonly<Record<string, readonly [config: Config, ofConsumers: boolean]>> = {
-  "key-auth": [
-    fc.record({
-      anonymous: orNull(fc.constant(idOf(consumerName(2))), 1),
-      hide_credentials: fc.boolean(),
-      key_in_body: fc.boolean(),
-    }),
-    false,
-  ],
-  acl: [fc.constantFrom({ allow: ["g0"] }, { deny: ["g1"] }, { allow: ["g0", "g1"], hide_groups_header: true }), false],
-  "rate-limiting": [
-    fc.record({ minute: fc.integer({ min: 1, max: 3 }), limit_by: fc.constantFrom("consumer", "ip", "service") }),
-    true,
-  ],
-  "request-termination": [
-    fc.record({ status_code: fc.constantFrom(200, 418, 503), trigger: orNull(fc.constant("x-two"), 1) }),
-    true,
-  ],
-  "ip-restriction": [fc.constantFrom({ allow: ["127.0.0.1"] }, { deny: ["127.0.0.1"], status: 451 }), true],
-  cors: [fc.constantFrom({}, { origins: ["http://o.example"], credentials: true, preflight_continue: true }), false],
-  "correlation-id": [
-    fc.record({ echo_downstream: fc.boolean(), header_name: fc.constantFrom("X-Trace", "X-One") }),
-    true,
-  ],
-  "request-transformer": [
-    fc.constantFrom(
-      { add: { headers: ["x-added:1", "x-one:added"], querystring: ["added:1"] } },
-      { remove: { headers: ["x-one"], querystring: ["x"] }, append: { headers: ["x-two:more"] } },
-      { replace: { uri: "/new/$(uri_captures.id)", headers: ["x-one:replaced"] } },
-      { rename: { headers: ["x-two:x-three"] }, http_method: "PUT" },
-      { add: { body: ["k:v"] } },
-    ),
-    true,
-  ],
-  "request-size-limiting": [
-    fc.record({
-      allowed_payload_size: fc.constantFrom(0, 10),
-      size_unit: fc.constant("bytes"),
-      require_content_length: fc.boolean(),
-    }),
-    true,
-  ],
-  "bot-detection": [fc.constantFrom({}, { deny: ["curl"] }), false],
-};
-
-const attachedPlugins = fc
-  .uniqueArray(
-    fc.constantFrom(...Object.entries(plugins)).chain(([name, [config, ofConsumers]]) =>
-      fc.record({
-        name: fc.constant(name),
-        config,
-        enabled: mostly,
-        route: orNull(fc.constantFrom(0, 1), 1),
-        service: orNull(fc.constantFrom(...places), 1),
-        consumer: ofConsumers ? orNull(fc.constantFrom(...places), 1) : fc.constant(null),
-      }),
-    ),
-    { maxLength: 9, selector: ({ name, route, service, consumer }) => `${name} ${route} ${service} ${consumer}` },
-  )
-  .map((all) =>
-    all.map(({ name, config, enabled, route, service, consumer }) => ({
-      name,
-      config,
-      enabled,
-      ...(route !== null && { route: { name: routeName(route) } }),
-      ...(service !== null && { service: { name: serviceName(service) } }),
-      ...(consumer !== null && { consumer: { username: consumerName(consumer) } }),
-    })),
-  );
 
 /** Each route has a plugin that adds a header with the route's name to all responses. */
 export const ROUTE_HEADER = "x-route";
 
-/** @param port Port of the upstream */
-export const documents = (port: number) =>
+/** @param upstreamPort Port of the upstream */
+export const documents = (upstreamPort: number) =>
   fc
-    .record({ services: services(port), upstreams: upstreams(port), routes, plugins: attachedPlugins })
+    .record({
+      services: services(upstreamPort),
+      upstreams: upstreams(upstreamPort),
+      routes,
+      plugins: attachedPlugins({ route: routeName, service: serviceName }),
+    })
     .map((document) => ({
       ...document,
+      consumer_groups: [{ name: groupName(0) }, { name: groupName(1) }],
       consumers,
       plugins: [
         ...document.plugins,
@@ -210,6 +206,8 @@ export interface RandomRequest {
   /** In the order in which they are sent, without Host and Content-Length. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly client_address: string;
+  /** The index of the document's listener port to which the request goes; null: the proxy's own port. */
+  readonly listener: number | null;
   readonly http_version: "1.1" | "2";
   readonly body: string | null;
   /** Whether the body is sent in chunks, without Content-Length. HTTP/1.1 only. */
@@ -217,6 +215,8 @@ export interface RandomRequest {
   /** How often the request is explained. */
   readonly explained: number;
 }
+
+const contentTypes = ["application/x-www-form-urlencoded", "application/json"];
 
 const headers = fc
   .uniqueArray(
@@ -227,8 +227,12 @@ const headers = fc
   )
   .chain((all) =>
     fc
-      .boolean()
-      .map((isForm) => (isForm ? [...all, ["Content-Type", "application/x-www-form-urlencoded"] as const] : all)),
+      .tuple(credentialHeaders, fc.constantFrom(null, ...contentTypes))
+      .map(([credentials, type]) => [
+        ...all,
+        ...credentials,
+        ...(type === null ? [] : [["Content-Type", type] as const]),
+      ]),
   );
 
 export const randomRequests: fc.Arbitrary<RandomRequest> = fc
@@ -239,8 +243,9 @@ export const randomRequests: fc.Arbitrary<RandomRequest> = fc
     host: fc.constantFrom("a.com", "b.a.com", "A.com", "a.com:8000", "b.a.com:8000", "a.org", "other.example"),
     headers,
     client_address: fc.constantFrom("127.0.0.1", "127.0.0.1", "127.0.0.2"),
+    listener: fc.constantFrom(null, null, null, null, 0, 1),
     http_version: fc.constantFrom("1.1", "1.1", "1.1", "2"),
-    body: fc.constantFrom(null, "", "k=v", "apikey=key-1", "k=".padEnd(40, "v")),
+    body: fc.constantFrom(null, "", "k=v", '{"k":1}', "{}", "apikey=key-1", "k=".padEnd(40, "v")),
     isChunked: fc.boolean(),
     explained: fc.integer({ min: 1, max: 2 }),
   })

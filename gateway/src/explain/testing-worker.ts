@@ -2,8 +2,17 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { checkDocument, type Explanation, NODE, nodePaths, readExplainRequest } from "@sluice/model";
+import {
+  applyChange,
+  checkDocument,
+  type DocumentListener,
+  type Explanation,
+  NODE,
+  nodePaths,
+  readExplainRequest,
+} from "@sluice/model";
 import type { Counters } from "@sluice/plugin-sdk";
+import { freePort } from "../../../tools/process/index.ts";
 import { ThreadConcurrency } from "../counters/concurrency.ts";
 import { createCounters } from "../counters/create-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
@@ -33,6 +42,8 @@ export interface ExplainRig extends AsyncDisposable {
    * milliseconds as the header `x-delay` says.
    */
   readonly upstreamPort: number;
+  /** Ports of the proxy for listeners of the document. */
+  readonly listenerPorts: readonly number[];
   /** Lines of the worker's log. */
   readonly log: readonly string[];
   /** The clock of plugins, in Unix milliseconds. */
@@ -43,7 +54,8 @@ export interface ExplainRig extends AsyncDisposable {
   readonly received: () => number;
   /** The request that the upstream received last; null: none. */
   readonly last: () => EchoedRequest | null;
-  serve(document: object): void;
+  /** @param listeners Listeners of Gateways, on ports in `listenerPorts`. Default: none. */
+  serve(document: object, listeners?: readonly DocumentListener[]): void;
   /** Rejects if the description is invalid, or the response is not an explanation. */
   explain(described: object): Promise<Explanation>;
 }
@@ -133,8 +145,11 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
       now,
     },
   });
+  const listenerPorts = [await freePort(), await freePort()];
+  assert.deepEqual(await worker.proxy.openPorts(listenerPorts.map((port) => ({ port, protocol: "http" }))), []);
   const rig: ExplainRig = {
     worker,
+    listenerPorts,
     port: worker.proxy.address.port,
     upstreamPort: (upstream.address() as AddressInfo).port,
     log,
@@ -142,10 +157,14 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
     takes: () => takes,
     received: () => received,
     last: () => last,
-    serve(document) {
+    serve(document, listeners = []) {
       const { value, violations } = checkDocument({ _format_version: "3.0", ...document });
       assert.deepEqual(violations, undefined, JSON.stringify(document));
-      if (value) worker.swap(value.snapshot);
+      if (value === undefined) return;
+      const named = Object.fromEntries(listeners.map((listener) => [listener.name, listener]));
+      const applied = applyChange(value.snapshot, { put: {}, remove: {}, listeners: named });
+      assert.deepEqual(applied.violations, undefined);
+      if (applied.value) worker.swap(applied.value);
     },
     async explain(described) {
       const { value: body, violations } = readExplainRequest(described);

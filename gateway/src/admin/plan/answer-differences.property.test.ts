@@ -90,7 +90,7 @@ test(`for ${PAIRS * REQUESTS} random requests to random pairs of configurations,
     const changes = entityChangesOf(effectsBetween(before, entitiesIn(other)));
     const planned = await plannedRuntimes({ entities: before, changes, reasonToRefuse, now: rig.clock });
     for (const request of all) {
-      const described = describedRequest(request, rig.port);
+      const described = describedRequest({ ...request, listener: null }, rig);
       const answers: string[] = [];
       for (const served of [one, other]) {
         rig.serve(served);
