@@ -199,7 +199,13 @@ async function passPhases(
   if (answer === "upstreamDown") write({ reason: refusal }, "the upstream failed");
   const own = pipeline.createAnswer(exchange, answer);
   const held = exchange.chain.holdingSteps === null ? null : await pipeline.hold(exchange, ownMessage(own));
-  return { ...noResult, request, exchange, response: pipeline.complete(exchange, held ?? own) };
+  const response = pipeline.complete(exchange, held ?? own);
+  return {
+    ...noResult,
+    request,
+    exchange,
+    response: { ...response, headers: pipeline.ownHeaders(exchange, response) },
+  };
 }
 
 const hasTarget = ({ upstream: { parts, targets } }: ForwardPlan): boolean =>
