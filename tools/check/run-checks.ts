@@ -68,12 +68,14 @@ function checks(): Readonly<Record<string, Check>> {
  * Runs every check on the working tree, and prints one line per check, followed by its errors. All commands run at the
  * same time as the other checks, because `tsc` uses only one core and takes longer than everything else.
  */
-export async function runChecks(): Promise<{ readonly passed: number; readonly failed: number }> {
+export async function runChecks(
+  print: (line: string) => void,
+): Promise<{ readonly passed: number; readonly failed: number }> {
   let passed = 0;
   let failed = 0;
   const report = (name: string, { found, seconds }: Awaited<ReturnType<typeof timed>>) => {
-    console.log(`${found.length === 0 ? "ok    " : "FAILED"} ${name} (${seconds.toFixed(1)} s)`);
-    for (const line of found) console.log(`       ${line}`);
+    print(`${found.length === 0 ? "ok    " : "FAILED"} ${name} (${seconds.toFixed(1)} s)`);
+    for (const line of found) print(`       ${line}`);
     if (found.length === 0) passed++;
     else failed++;
   };

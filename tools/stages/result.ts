@@ -28,14 +28,13 @@ export function failedOf({ tests, passed, skipped, todo }: Counts): number {
 }
 
 /**
- * The faults of a run, apart from failed tests: no test file, no summary, a file that reported no test, and tests that
- * are skipped or a todo. A skipped test proves nothing, and a file without a test would look like success.
+ * The faults of a run, apart from failed tests: no test file, a file that reported no test, and tests that are skipped
+ * or a todo. A skipped test proves nothing, and a file without a test would look like success.
  *
  * @param files The files that ran, with the number of tests that each reported.
  */
-export function resultFaultsOf(counts: Counts | undefined, files: ReadonlyMap<string, number>): readonly string[] {
+export function resultFaultsOf(counts: Counts, files: ReadonlyMap<string, number>): readonly string[] {
   if (files.size === 0) return ["the stage has no test file"];
-  if (counts === undefined) return ["the runner gave no summary"];
   const empty = [...files].filter(([, tests]) => tests === 0).map(([file]) => `${file} reported no test`);
   const unproven = (["skipped", "todo"] as const)
     .filter((kind) => counts[kind] > 0)
@@ -62,8 +61,10 @@ export function failedTestText({ file, name, message }: { file: string; name: st
 /**
  * One line per stage, followed by the stage's first failed tests and its faults; then the total time, and on the last
  * line the totals alone. A fault counts as a failure.
+ *
+ * @param seconds The duration of all stages together, which overlap.
  */
-export function summary(results: readonly Result[]): string {
+export function summary(results: readonly Result[], seconds: number): string {
   const width = Math.max(...results.map(({ stage }) => stage.length));
   const lines = results.flatMap((result) => [
     `${hasFailed(result) ? "FAILED" : "ok    "} ${result.stage.padEnd(width)}  ${result.passed} passed, ${
@@ -72,7 +73,6 @@ export function summary(results: readonly Result[]): string {
     ...[...(result.failures ?? []), ...result.faults].map((text) => text.replaceAll(/^/gm, "       ")),
   ]);
   const sum = (pick: (result: Result) => number) => results.reduce((total, result) => total + pick(result), 0);
-  const seconds = sum((result) => result.seconds);
   const time = `in ${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
   const failed = sum((result) => result.failed + result.faults.length);
   return [...lines, time, `${sum((result) => result.passed)} passed, ${failed} failed`].join("\n");

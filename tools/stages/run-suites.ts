@@ -1,13 +1,15 @@
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import type { Writable } from "node:stream";
 import { run } from "node:test";
-import { spec } from "node:test/reporters";
+import { spec, type TestEvent } from "node:test/reporters";
 import { root } from "../check/source-files.ts";
 import { type Counts, failedOf, failedTestText, type Outcome, resultFaultsOf } from "./result.ts";
 import { shareProcesses } from "./shared-processes.ts";
 import { slowFiles } from "./slow-files.ts";
 import type { Suites } from "./stages.ts";
+import type { StartQueue } from "./start-queue.ts";
 
 /** The number of files whose durations are printed: the slowest ones. */
 const SLOWEST = 5;
@@ -15,36 +17,58 @@ const SLOWEST = 5;
 /** The number of failed tests that the summary repeats. */
 const REPEATED = 5;
 
+/** A run of test files. */
+export interface SuitesRun {
+  /** Resolves when the last file has started. */
+  readonly started: Promise<unknown>;
+  readonly ended: Promise<Outcome>;
+}
+
+/** Where test files run, and where their reports go. */
+export interface SuitesOptions {
+  readonly queue: StartQueue;
+  readonly output: Writable;
+}
+
 /**
- * Runs test files with Node's runner, each in its own process unless the stage shares processes; prints the runner's
- * report and the slowest files.
+ * Runs test files with Node's runner, each in its own process unless the stage shares processes; writes the runner's
+ * report, file by file, and the slowest files.
  */
-export async function runSuites(stage: Suites, files: readonly string[]): Promise<Outcome> {
+export function runSuites(stage: Suites, files: readonly string[], { queue, output }: SuitesOptions): SuitesRun {
   const tests = new Map(files.map((file) => [file, 0]));
   const shared = stage.sharesProcesses ? shareProcesses(files, join(cache, `${stage.name}-processes`)) : [];
   const sharing = new Set(shared.flatMap((process) => process.files));
   const modules = [...shared.map(({ entry }) => entry), ...files.filter((file) => !sharing.has(file))];
   const durations: [file: string, milliseconds: number][] = [];
   const failures: string[] = [];
-  let counts: Counts | undefined;
-  let success = true;
-  if (files.length > 0) {
+  const counts = { tests: 0, passed: 0, cancelled: 0, skipped: 0, todo: 0 };
+  const faults: string[] = [];
+  const report = new spec();
+  report.pipe(output, { end: false });
+  // Ends the stage, even if a file hangs after its tests.
+  const signal = AbortSignal.timeout(stage.minutes * 60_000);
+
+  async function runFile(module: string): Promise<void> {
     const events = run({
-      files: longestFirst(modules, readDurations()).map((file) => join(root, file)),
-      concurrency: stage.concurrency,
-      // The first limit ends a test that hangs; the second ends the run, even if a file hangs after its tests.
+      files: [join(root, module)],
+      // Ends a test that hangs.
       timeout: stage.minutes * 30_000,
-      signal: AbortSignal.timeout(stage.minutes * 60_000),
+      signal,
       cwd: root,
       // Caches the JavaScript that Node makes of TypeScript. Without the cache, each process spends half of its start
       // on the conversion.
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
     });
+    let success: boolean | undefined;
+    let failed = 0;
     events.on("test:summary", (summary) => {
       // A test counts for the file that ran it, even if a shared suite defines it. A file without any test reports no
       // summary.
-      if (summary.file === undefined) ({ counts, success } = summary);
-      else {
+      if (summary.file === undefined) {
+        success = summary.success;
+        failed = failedOf(summary.counts);
+        for (const kind of countedKinds) counts[kind] += summary.counts[kind];
+      } else {
         const file = relative(root, summary.file);
         if (tests.has(file)) tests.set(file, summary.counts.tests);
         durations.push([file, summary.duration_ms]);
@@ -63,19 +87,57 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
       const message = String((error.cause as Error | undefined)?.message ?? error.message);
       failures.push(failedTestText({ file: relative(root, file), name, message }));
     });
-    const report = events.compose(new spec());
-    report.pipe(process.stdout, { end: false });
+    // The files of a stage run at the same time, and the report has them one after the other.
+    const reported: TestEvent[] = [];
+    events.on("data", (event: TestEvent) => {
+      if (!isTotal(event)) reported.push(event);
+    });
+    await once(events, "end");
+    for (const event of reported) report.write(event);
+    if (success === undefined) faults.push(`${module}: the runner gave no summary`);
+    // For example, a file that exits with an error after its last test.
+    else if (!success && failed === 0) faults.push(`${module}: the runner reports a failure`);
+  }
+
+  const tasks = longestFirst(modules, readDurations()).map((module) =>
+    queue.add(stage.concurrency, () => runFile(module)),
+  );
+
+  async function end(): Promise<Outcome> {
+    const results = await Promise.allSettled(tasks.map(({ ended }) => ended));
+    report.end(endOfRun);
     await once(report, "end");
     keepDurations(durations);
     const slowest = durations.toSorted(([, one], [, other]) => other - one).slice(0, SLOWEST);
-    for (const [file, duration] of slowest) console.log(`${(duration / 1000).toFixed(1).padStart(6)} s  ${file}`);
+    for (const [file, duration] of slowest) output.write(`${(duration / 1000).toFixed(1).padStart(6)} s  ${file}\n`);
+    const errors = results.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
+    return {
+      passed: counts.passed,
+      failed: failedOf(counts),
+      failures,
+      faults: [...resultFaultsOf(counts, tests), ...faults, ...errors],
+    };
   }
-  const failed = counts === undefined ? 0 : failedOf(counts);
-  const faults = [...resultFaultsOf(counts, tests)];
-  // For example, a file that exits with an error after its last test.
-  if (!success && failed === 0 && faults.length === 0) faults.push("the runner reports a failure");
-  return { passed: counts?.passed ?? 0, failed, failures, faults };
+  return { started: Promise.all(tasks.map(({ started }) => started)), ended: end() };
 }
+
+const countedKinds = ["tests", "passed", "cancelled", "skipped", "todo"] as const satisfies (keyof Counts)[];
+
+/** Whether the event is one of the totals with which the runner ends the report of a file. */
+const isTotal = ({ type, data }: TestEvent): boolean =>
+  (type === "test:summary" && data.file === undefined) ||
+  (type === "test:diagnostic" && data.file === undefined && /^[a-z_]+ [\d.]+$/.test(data.message));
+
+/** The reporter repeats the failed tests of all files when it gets a summary without a file. */
+const endOfRun: TestEvent = {
+  type: "test:summary",
+  data: {
+    file: undefined,
+    success: true,
+    duration_ms: 0,
+    counts: { cancelled: 0, passed: 0, skipped: 0, suites: 0, tests: 0, todo: 0, topLevel: 0 },
+  },
+};
 
 const cache = join(root, "node_modules/.cache/sluice");
 

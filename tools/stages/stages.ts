@@ -13,7 +13,10 @@ export interface Suites {
   readonly what: string;
   /** The folders of the stage's test files. Absent: the stage has every test file that no other stage has. */
   readonly folders?: readonly string[];
-  /** The number of test files that run at a time. */
+  /**
+   * The number of test files that run at a time, including the last files of the stage before: a file starts when fewer
+   * files than this run.
+   */
   readonly concurrency: number;
   /**
    * Minutes until the stage is stopped and has failed. A single test has half of this time. The limit is about six
@@ -44,7 +47,7 @@ export interface Suites {
 }
 
 /**
- * The stages that run test files, in the order in which they run. Each `concurrency` is meant for two cores. It is
+ * The stages that run test files, in the order in which they start. Each `concurrency` is meant for two cores. It is
  * higher than the number of cores where files wait for a disk, another process or an interval.
  */
 export const suites: readonly Suites[] = [
@@ -83,7 +86,7 @@ export const suites: readonly Suites[] = [
     name: "images",
     what: "the contents of the images, and their programs, which find only the files of the image",
     folders: ["tools/images", "test/images"],
-    concurrency: 2,
+    concurrency: 3,
     minutes: 20,
     tools: ["redis-server"],
   },
@@ -91,14 +94,14 @@ export const suites: readonly Suites[] = [
     name: "product",
     what: "npm start and a real browser",
     folders: ["test/product"],
-    concurrency: 2,
+    concurrency: 3,
     minutes: 25,
   },
   {
     name: "golden",
     what: "custom resources in, document and conditions out",
     folders: ["test/golden"],
-    concurrency: 2,
+    concurrency: 3,
     minutes: 10,
   },
   {
