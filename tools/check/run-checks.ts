@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { checkArchitecture, checkIndex } from "./checks/check-architecture.ts";
 import { checkCitations } from "./checks/check-citations.ts";
@@ -23,12 +23,18 @@ type Check = () => readonly string[];
 /** The same for a check that another process makes. */
 type Command = () => Promise<readonly string[]>;
 
-/** Checks types. `tsc` caches the result: it does not check files again that are unchanged since the last run. */
-const compile = (project: string, cache: string) =>
-  command(process.execPath, [
-    ...[join(root, "node_modules/typescript/bin/tsc"), "-p", project, "--pretty", "false", "--incremental"],
-    ...["--tsBuildInfoFile", join(root, `node_modules/.cache/${cache}.tsbuildinfo`)],
+/**
+ * Checks types. `tsc --build` does not read a project again if no file of it has changed since its last run without an
+ * error. It does not compare the types of packages, so a later lockfile has it read everything.
+ */
+const compile = (project: string, cache: string) => {
+  const modified = (path: string) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const isReinstalled = modified("package-lock.json") > modified(`node_modules/.cache/${cache}.tsbuildinfo`);
+  return command(process.execPath, [
+    ...[join(root, "node_modules/typescript/bin/tsc"), "--build", project, "--pretty", "false"],
+    ...(isReinstalled ? ["--force"] : []),
   ]);
+};
 
 const commands: Readonly<Record<string, Command>> = {
   types: () => compile(".", "typescript"),
