@@ -1,25 +1,32 @@
 import { after, before } from "node:test";
+import type { Database } from "../../../gateway/src/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { withNodeDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
 import { describeDatabaseRevisions } from "./database-revisions.ts";
 import { revisionsOfWrites } from "./revisions.ts";
 import { describeStore } from "./suite.ts";
 
-async function keep(): Promise<DatabaseKeeper> {
-  const database = await bootstrapped(await openEmbedded());
-  return { database, close: () => database.close() };
-}
-
-let keeper: DatabaseKeeper;
+let database: Database;
 before(async () => {
-  keeper = await keep();
+  database = await bootstrapped(await openEmbedded());
 });
-after(() => keeper.close());
+after(() => database.close());
+
+/** All suites use one database, because creating one in memory takes 5 s of processor time. */
+const keep = async (): Promise<DatabaseKeeper> => ({ database, close: async () => undefined });
+
+async function keepAnother(): Promise<DatabaseKeeper> {
+  const folder = temporaryFolder("store");
+  const another = await openEmbedded({ folder: await withNodeDatabase(folder.path) });
+  return { database: another, close: () => another.close().finally(folder.remove) };
+}
 
 describeStore(
   "the embedded database",
-  holderOf(() => keeper),
+  holderOf(() => ({ database })),
   revisionsOfWrites,
 );
-describeDatabaseStore("the embedded database", keep);
+describeDatabaseStore("the embedded database", keep, keepAnother);
 describeDatabaseRevisions("the embedded database", keep);

@@ -20,7 +20,7 @@ export interface DatabaseKeeper {
 const awaitRevision = async () => null;
 
 /** Empties the tables for each test: a new database would take seconds. */
-export function holderOf(keeper: () => DatabaseKeeper): () => Promise<StoreHolder> {
+export function holderOf(keeper: () => Pick<DatabaseKeeper, "database">): () => Promise<StoreHolder> {
   return async () => {
     const { database } = keeper();
     await database.script(`truncate ${collections.join(", ")}`);
@@ -70,7 +70,8 @@ export function useDatabase(
   after(() => keeper.close());
 }
 
-export function describeDatabaseStore(name: string, keep: () => Promise<DatabaseKeeper>): void {
+/** @param keepAnother Opens a database that no other test uses, and that a test closes. */
+export function describeDatabaseStore(name: string, keep: () => Promise<DatabaseKeeper>, keepAnother = keep): void {
   describe(`the store over ${name}`, () => {
     let database: Database;
     let store: Store;
@@ -377,7 +378,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     });
 
     test("a closed database is unavailable", async () => {
-      const closed = await keep();
+      const closed = await keepAnother();
       const over = createDatabaseStore(closed.database, awaitRevision);
       await closed.close();
       await assert.rejects(over.find("services", { id: randomUUID() }), StoreUnavailable);
