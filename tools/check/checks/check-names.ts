@@ -27,7 +27,8 @@ const sharedNames = new Set(shared.flatMap(({ names }) => names));
  */
 export function checkNames(files: readonly CheckedFile[]): readonly Fault[] {
   const places = new Map<string, string[]>();
-  for (const file of files.filter(({ path }) => /\.tsx?$/.test(path)))
+  // Files without exports, such as most tests, are not parsed.
+  for (const file of files.filter(({ path, text }) => /\.tsx?$/.test(path) && /^export\b/m.test(text)))
     for (const name of new Set(declaredExports(file))) places.getOrInsertComputed(name, () => []).push(file.path);
 
   const faults = [...places].flatMap(([name, [first = "", ...others]]): readonly Fault[] =>
