@@ -242,8 +242,17 @@ test("a read-only console shows everything and offers no change", async () => {
   await page.close();
 });
 
-/** Scrolls the topology in a hundred frames. Returns the milliseconds of CPU that the page needs for a frame. */
-async function scrollCost(page: Page): Promise<number> {
+interface ScrollCost {
+  /** Milliseconds of CPU that the page needs for a frame. */
+  readonly cpu: number;
+  /** Milliseconds of each animation frame of more than 50 ms, as the browser reports them. */
+  readonly longFrames: readonly number[];
+}
+
+const SCROLLED_FRAMES = 100;
+
+/** Scrolls the topology from its top. */
+async function scrollCost(page: Page): Promise<ScrollCost> {
   const session = await page.context().newCDPSession(page);
   // CPU time, which other processes of the machine do not change.
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -252,18 +261,28 @@ async function scrollCost(page: Page): Promise<number> {
     return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
   };
   const before = await used();
-  await page.evaluate(`new Promise((resolve) => {
+  const longFrames = await page.evaluate<readonly number[]>(`new Promise((resolve) => {
     const area = document.querySelector(".topology");
-    let left = 100;
+    const found = [];
+    const observer = new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) found.push(duration);
+    });
+    observer.observe({ type: "long-animation-frame" });
+    area.scrollTo(0, 0);
+    let left = ${SCROLLED_FRAMES};
     const step = () => {
       area.scrollBy(0, 400);
       left--;
       if (left > 0) requestAnimationFrame(step);
-      else resolve();
+      // The browser reports a frame after it has ended.
+      else requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {
+        for (const { duration } of observer.takeRecords()) found.push(duration);
+        resolve(found);
+      })));
     };
     requestAnimationFrame(step);
   })`);
-  return ((await used()) - before) * 10;
+  return { cpu: (((await used()) - before) * 1000) / SCROLLED_FRAMES, longFrames };
 }
 
 test("of 10,000 routes the topology draws only those in view, scrolls smoothly, and finds each one", async () => {
@@ -284,8 +303,12 @@ test("of 10,000 routes the topology draws only those in view, scrolls smoothly, 
   await page.evaluate("document.querySelector('.topology').scrollTo(0, 168_012)");
   await page.getByText("service-500", { exact: true }).waitFor();
   assert.ok((await drawn()) < 30);
-  const cost = await scrollCost(page);
-  assert.ok(cost < 16, `a frame needs ${cost} ms of CPU, too much for 60 frames per second`);
+  // Other processes of the machine may delay frames, so the best of three runs counts, and some frames may be long.
+  const costs = [await scrollCost(page), await scrollCost(page), await scrollCost(page)];
+  const cpu = Math.min(...costs.map((cost) => cost.cpu));
+  assert.ok(cpu < 16, `a frame needs ${cpu} ms of CPU, too much for 60 frames per second`);
+  const long = Math.min(...costs.map(({ longFrames }) => longFrames.length));
+  assert.ok(long < SCROLLED_FRAMES / 5, `${long} of ${SCROLLED_FRAMES} frames take more than 50 ms`);
   await page.getByRole("searchbox").fill("/999/7");
   await page.getByText("1 service, 1 route").waitFor();
   await page.getByRole("link", { name: "route-999-7" }).waitFor();
