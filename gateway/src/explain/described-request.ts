@@ -10,7 +10,7 @@ import { ClientHead, gatewayErrorOfHead, isWebSocket } from "../proxy/http1/clie
 import { NO_BODY } from "../proxy/http1/parse/framing.ts";
 import { defaultHeadLimits, type HeadLimits } from "../proxy/http1/parse/head-parser.ts";
 import { RequestHeadParser } from "../proxy/http1/parse/request-head.ts";
-import { StreamHead } from "../proxy/http2/stream-head.ts";
+import { listedHead } from "../proxy/http2/requests/listed-head.ts";
 import type { ProxySettings } from "../proxy/settings.ts";
 import { ByteView } from "../proxy/sockets/byte-view.ts";
 
@@ -86,10 +86,10 @@ function http2Head(
   const scheme = url.startsWith("https:") ? "https" : "http";
   const pseudo = [":method", method, ":scheme", scheme, ":authority", authority, ":path", target];
   const fields = headers.flatMap(([name, value]) => [name.toLowerCase(), value]);
-  // Names and values have one character for each byte, as in the headers that node:http2 passes on.
+  // Names and values have one character for each byte.
   const flat = [...pseudo, ...fields].map((text) => Buffer.from(text).toString("latin1"));
-  const head = new StreamHead(flat, { peer, limits, body: has(headers, "content-length") ? newBody : null });
-  return { head, protocol: null };
+  const head = listedHead(flat, { peer, limits, body: has(headers, "content-length") ? newBody : null });
+  return typeof head === "string" ? { fault: head } : { head, protocol: null };
 }
 
 const has = (headers: DescribedParts["headers"], name: string): boolean =>

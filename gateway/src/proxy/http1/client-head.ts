@@ -2,13 +2,13 @@
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
-import type { RequestHead } from "../exchange/request.ts";
 import { parseErrorOf } from "./parse/faults.ts";
-import { type FieldSection, headerOf, headerValues, plainLines, rawHeaders } from "./parse/fields.ts";
+import type { FieldSection } from "./parse/fields.ts";
 import { methodNames } from "./parse/head-parser.ts";
 import type { RequestHeadParser as ParsedHead } from "./parse/request-head.ts";
+import { SectionHead } from "./section-head.ts";
 
-export class ClientHead implements RequestHead {
+export class ClientHead extends SectionHead {
   readonly method: string;
   readonly target: string;
   readonly httpVersion: string;
@@ -16,11 +16,11 @@ export class ClientHead implements RequestHead {
   readonly fault = null;
   readonly peer: ConnectionPeer;
   readonly body: ClientBody | null;
-  /** Whether the head has `Content-Length: 0`. */
   readonly declaresEmpty: boolean;
   readonly fields: FieldSection;
 
   constructor(parsed: ParsedHead, peer: ConnectionPeer, body: ClientBody | null) {
+    super();
     const { fields, methodStart, methodEnd, targetEnd } = parsed;
     const { bytes } = fields;
     this.method =
@@ -31,22 +31,6 @@ export class ClientHead implements RequestHead {
     this.body = body;
     this.declaresEmpty = parsed.contentLength === 0;
     this.fields = fields;
-  }
-
-  get rawHeaders(): readonly string[] {
-    return rawHeaders(this.fields);
-  }
-
-  get headerLines(): string | null {
-    return plainLines(this.fields);
-  }
-
-  header(name: string): string | undefined {
-    return headerOf(this.fields, name);
-  }
-
-  headerValues(name: string): readonly string[] {
-    return headerValues(this.fields, name);
   }
 }
 

@@ -2,9 +2,10 @@
 import { createServer, type Socket } from "node:net";
 import { type ConnectionPeer, type OpenConnection, peerOf } from "../client/open-connection.ts";
 import type { CreateProxy } from "../engine.ts";
-import { ClientSession, type ClientSessionContext } from "../http2/client-session.ts";
+import { CHECK_INTERVAL, ClientSession, type ClientSessionContext } from "../http2/client-session.ts";
 import { ProtocolDetector } from "../http2/protocol-detector.ts";
-import { CHECK_INTERVAL } from "../http2/session-check.ts";
+import { FieldCollector } from "../http2/requests/field-collector.ts";
+import { ResponseEncoder } from "../http2/responses/response-encoder.ts";
 import { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
 import { type ClientEngine, type EngineParts, startEngine } from "../listener/engine-listener.ts";
 import { clientSockets } from "../settings.ts";
@@ -26,13 +27,16 @@ function createEngine(parts: EngineParts): ClientEngine {
   const empty = Promise.withResolvers<void>();
   let requests = 0;
 
+  const limits = { ...defaultHeadLimits, fields: settings.maxHeaderSize };
   const context: ConnectionContext & ClientSessionContext = {
     ...parts,
     pool,
     sessions,
     upstreamHeads: createUpstreamHeads(pipeline),
     responseHeads: createResponseHeads(pipeline.style),
-    limits: { ...defaultHeadLimits, fields: settings.maxHeaderSize },
+    limits,
+    collector: new FieldCollector(limits),
+    responses: new ResponseEncoder(pipeline.style),
     headersTimeout: settings.headersTimeout,
     keepAliveTimeout: settings.keepAliveTimeout,
     probeInterval: settings.probeInterval,

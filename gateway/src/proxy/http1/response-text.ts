@@ -3,6 +3,7 @@
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { addGatewayClientHeaders, passedHeaders } from "../headers/client-headers.ts";
 import { type HeaderStyle, hopByHop } from "../headers/header-names.ts";
+import { currentDate } from "../response/current-date.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { STATUS_CODES } from "../response/reason-phrases.ts";
 import { type DropTable, HeadText, passedLines } from "./head-text.ts";
@@ -115,15 +116,5 @@ export function gatewayResponseHead(
 
 const isDate = (name: string): boolean => name.length === "Date".length && name.toLowerCase() === "date";
 
-let dateSecond = 0;
-let dateText = "";
-
-/** The Date header (RFC 9110 section 6.6.1) as a line of a head, formatted once per second. */
-function dateLine(): string {
-  const now = Math.floor(Date.now() / 1000);
-  if (now !== dateSecond) {
-    dateSecond = now;
-    dateText = `Date: ${new Date(now * 1000).toUTCString()}\r\n`;
-  }
-  return dateText;
-}
+/** The Date header as a line of a head. */
+const dateLine = (): string => `Date: ${currentDate()}\r\n`;

@@ -1,72 +1,138 @@
 /** One HTTP/2 client connection: concurrent requests, each on its own stream. */
-import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { ClientConnectionLimits, ConnectionPeer } from "../client/open-connection.ts";
+import type { ClientConnectionLimits, ConnectionPeer, OpenConnection } from "../client/open-connection.ts";
+import type { HeadLimits } from "../http1/parse/head-parser.ts";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
+import { attachReadBuffer } from "../sockets/accepted-socket.ts";
+import { ByteView } from "../sockets/byte-view.ts";
+import type { ReadBuffer } from "../sockets/read-buffer.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { ConnectionActivity } from "../timers/stream-min-rate-timer.ts";
-import { ClientStream, type StreamContext } from "./client-stream.ts";
-import { sizeOf } from "./fields.ts";
-import { CONNECTION_BYTES, CONNECTION_WINDOW, clientSessionOptions, MAX_STREAMS, STREAM_BYTES } from "./limits.ts";
-import { SessionCheck } from "./session-check.ts";
+import { ClientStream, type StreamCarrier, type StreamContext } from "./client-stream.ts";
+import { FrameOutput, putWord } from "./frames/frame-output.ts";
+import {
+  DEFAULT_WINDOW,
+  errorCode,
+  type FrameErrorCode,
+  frameType,
+  MAX_WINDOW,
+  setting,
+} from "./frames/frame-types.ts";
+import { HpackEncoder } from "./hpack/encoder.ts";
+import {
+  CONNECTION_BYTES,
+  CONNECTION_WINDOW,
+  EXCESS,
+  MAX_STREAMS,
+  maxBlock,
+  STREAM_BYTES,
+  STREAM_WINDOW,
+} from "./limits.ts";
+import { RequestFrames, type RequestFramesOwner } from "./request-frames.ts";
+import { SendScheduler } from "./responses/send-scheduler.ts";
 
 export interface ClientSessionContext extends StreamContext, ClientConnectionLimits {
+  readonly limits: HeadLimits;
   readonly memory: ClientMemory;
   readonly onClose: (session: ClientSession) => void;
 }
 
+/** Milliseconds between two checks of a connection. */
+export const CHECK_INTERVAL = 500;
 /** Milliseconds within which a client must close its side after the gateway closed its own. */
 const CLOSING_LINGER = 2000;
+/** Milliseconds within which the client must answer the PING between the two GOAWAY frames. */
+const LEAVING_TIME = 1000;
+/** Time to answer a PING, as a multiple of the probe interval. */
+const PATIENCE = 3 / 2;
+/** Payload of every PING: the answers need not be told apart. */
+const PAYLOAD = Buffer.from("sluice\0\0");
 
-export class ClientSession {
+/** Bytes of a setting: an identifier and a value. */
+const SETTING = 6;
+/** Bytes that wait for the client, above which no more requests are read. */
+const MOST_BACKLOG = 262_144;
+
+const OPEN = 0;
+/** The client was told to open no more streams; those that it opened before it knew are served. */
+const LEAVING = 1;
+/** No more streams are accepted; those under way are served. */
+const LAST_STREAMS = 2;
+/** The socket has been ended. */
+const CLOSING = 3;
+
+export class ClientSession implements OpenConnection, RequestFramesOwner, StreamCarrier {
+  readonly peer: ConnectionPeer;
+  readonly scheduler: SendScheduler;
+  readonly sending: ConnectionActivity;
+  readonly taking: ConnectionActivity;
+  readonly maxStreams = MAX_STREAMS;
   readonly #context: ClientSessionContext;
   readonly #socket: Socket;
-  readonly #peer: ConnectionPeer;
-  readonly #session: ServerHttp2Session;
-  readonly #streams = new Set<ServerHttp2Stream>();
-  readonly #sending: ConnectionActivity;
-  readonly #taking: ConnectionActivity;
+  /** Null: the socket emits "data" events only. */
+  readonly #inlet: ReadBuffer | null;
+  readonly #output: FrameOutput;
+  readonly #frames: RequestFrames;
   readonly #account: MemoryAccount;
-  readonly #check: SessionCheck;
   /** Runs while no request is under way. */
   readonly #idle = new IdleTimer(() => this.#idled());
+  /** Runs between the two GOAWAY frames. */
+  readonly #leaving = new IdleTimer(() => this.#finishLeaving());
+  #state = OPEN;
   #requests = 0;
+  /** Settings that the client has not acknowledged. */
+  #unacknowledged = 0;
   /** Whether the client was sent a lower limit of concurrent streams. */
   #isNarrow = false;
+  /** Bytes that wait in the socket, as counted in the account. */
+  #backlog = 0;
+  #bytesRead = 0;
+  /** `#bytesRead` at the last check that saw new bytes or a client that waits for no response. */
+  #seen = 0;
+  #seenAt = performance.now();
+  #isProbed = false;
+  /** When a check first saw the incomplete head; negative: there is none. */
+  #headSince = -1;
 
   /** @param socket A socket from which nothing was read, or whose bytes were all unshifted back */
   constructor(context: ClientSessionContext, socket: Socket, peer: ConnectionPeer) {
     this.#context = context;
     this.#socket = socket;
-    this.#peer = peer;
-    this.#sending = new ConnectionActivity(context.bodyPace, socket);
-    this.#taking = new ConnectionActivity(context.sendPace, socket);
-    const session = performServerHandshake(socket, clientSessionOptions(context.limits));
-    this.#session = session;
-    session.setLocalWindowSize(CONNECTION_WINDOW);
-    this.#check = new SessionCheck({ session, socket, probeInterval: context.probeInterval });
-    this.#account = context.memory.account(() => this.#closeCostly());
-    session
-      .on("stream", this.#onStream)
-      .on("localSettings", this.#widen)
-      .on("error", () => {});
+    this.peer = peer;
+    this.sending = new ConnectionActivity(context.bodyPace, socket);
+    this.taking = new ConnectionActivity(context.sendPace, socket);
+    this.#output = new FrameOutput(socket, this.#countBacklog);
+    this.scheduler = new SendScheduler(this.#output, new HpackEncoder());
+    this.#frames = new RequestFrames({
+      owner: this,
+      scheduler: this.scheduler,
+      collector: context.collector,
+      maxBlock: maxBlock(context.limits),
+    });
+    this.#account = context.memory.account(() => this.fail(errorCode.enhanceYourCalm));
+    this.#inlet = attachReadBuffer(socket, { isTls: peer.scheme === "https" });
+    if (this.#inlet !== null) this.#inlet.read = this.#onRead;
+    socket.on("data", this.#onData).on("drain", this.#onDrain);
     // A client that half-closes is treated as gone, as in HTTP/1.1.
-    socket.once("end", () => socket.destroy());
-    socket.once("close", this.#onClose);
+    socket.on("end", this.#onGone).on("error", this.#onGone).on("close", this.#onClose);
     this.#idle.start(context.headersTimeout);
-    // Deferred: in the next tick Node consumes the unshifted bytes, and throws if the session has been destroyed by
-    // then.
-    if (!this.#account.admit(CONNECTION_BYTES)) setImmediate(() => this.#closeCostly());
+    this.#greet();
+    if (!this.#account.admit(CONNECTION_BYTES)) this.fail(errorCode.enhanceYourCalm);
   }
 
   get isAnswering(): boolean {
-    return this.#streams.size > 0;
+    return this.#frames.streams.size > 0;
   }
 
   /** Accepts no more requests (GOAWAY), and closes when those under way have ended. */
   drain(): void {
-    if (!this.#session.closed) this.#session.close();
-    if (this.#streams.size === 0) this.#idle.start(CLOSING_LINGER);
+    if (this.#state !== OPEN) return;
+    this.#state = LEAVING;
+    // The client may have sent requests before it receives this frame. The answer to the PING shows that it has (RFC
+    // 9113 section 6.8).
+    this.#output.goAway(MAX_WINDOW, errorCode.noError);
+    this.#output.frame(frameType.ping, 0, 0, { bytes: PAYLOAD, start: 0, end: PAYLOAD.length });
+    this.#leaving.start(LEAVING_TIME);
   }
 
   /**
@@ -75,92 +141,213 @@ export class ClientSession {
    * @param now By `performance.now()`
    */
   checkLiveness(now: number): void {
-    // A client with unread response data is covered by the minimum send rate instead.
-    const expects = this.#streams.size > 0 && this.#account.waiting === 0;
-    const fault = this.#check.faultAt(expects, now);
-    if (fault === "flood") this.#closeCostly();
-    else if (fault === "vanished") this.destroy();
+    if (this.#state === CLOSING) return;
+    if (!this.#frames.isIncomplete) this.#headSince = -1;
+    else if (this.#headSince < 0) this.#headSince = now;
+    else if (now - this.#headSince > this.#context.headersTimeout) this.fail(errorCode.enhanceYourCalm);
+    this.#probe(now);
   }
 
   destroy(): void {
-    this.#session.destroy();
     this.#socket.destroy();
   }
 
-  readonly #onStream = (
-    stream: ServerHttp2Stream,
-    _headers: object,
-    flags: number,
-    fields: readonly string[],
-  ): void => {
-    const size = sizeOf(fields);
-    this.#check.came(size);
-    const bytes = STREAM_BYTES + size;
-    const account = this.#account;
-    if (!account.admit(bytes)) {
-      this.#refuse(stream);
-      return;
+  open(id: number, ended: boolean): ClientStream | null {
+    const bytes = STREAM_BYTES + this.#context.collector.textSize;
+    if (!this.#account.admit(bytes)) {
+      this.#narrow();
+      return null;
     }
     this.#idle.stop();
     this.#requests++;
-    this.#streams.add(stream);
-    stream.once("close", () => {
-      this.#streams.delete(stream);
-      account.release(bytes);
-      this.#widen();
-      if (this.#streams.size === 0) this.#rest();
-    });
     this.#context.onRequest();
-    const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
-    const [sending, taking] = [this.#sending, this.#taking];
-    const memory = { account, bytes };
-    const facts = { stream, fields, size, ended, peer: this.#peer, sending, taking, memory, check: this.#check };
-    new ClientStream(this.#context, facts);
     if (this.#requests >= this.#context.maxRequests) this.drain();
-  };
+    return new ClientStream(this.#context, this, { id, ended, memory: { account: this.#account, bytes } });
+  }
+
+  closed({ memory }: ClientStream): void {
+    this.#account.release(memory.bytes);
+    this.#widen();
+    if (this.#frames.streams.size > 0 || this.#state === CLOSING) return;
+    if (this.#state === LAST_STREAMS) this.#end();
+    else this.#idle.start(this.#context.keepAliveTimeout);
+  }
+
+  malformed(): void {
+    this.#context.pipeline.refuse("badRequest", this.peer);
+  }
+
+  /** Ends the connection with an error. Streams under way are aborted. */
+  fail(code: FrameErrorCode): void {
+    if (this.#state === CLOSING) return;
+    this.#frames.stop();
+    this.#output.goAway(this.#frames.lastStream, code);
+    this.#end();
+    this.#frames.closeAll();
+  }
+
+  pinged(): void {
+    this.#finishLeaving();
+  }
+
+  settingsAcknowledged(): void {
+    if (this.#unacknowledged > 0) this.#unacknowledged--;
+    this.#widen();
+  }
+
+  leaving(): void {
+    if (this.#state === CLOSING) return;
+    this.#state = LAST_STREAMS;
+    if (this.#frames.streams.size === 0) this.#end();
+  }
+
+  hold(bytes: number): void {
+    this.#frames.held += bytes;
+    if (bytes > 0) this.#account.wait(bytes);
+    else {
+      this.#account.taken(-bytes);
+      this.#frames.widenConnection();
+    }
+  }
+
+  widenStream(id: number, bytes: number): void {
+    this.#output.word(frameType.windowUpdate, id, bytes);
+  }
+
+  reset(id: number, code: FrameErrorCode): void {
+    this.#frames.reset(id, code);
+  }
+
+  ended(id: number): void {
+    this.#frames.ended(id);
+  }
+
+  /** Sends the settings, and widens the window of the connection. */
+  #greet(): void {
+    const { fields } = this.#context.limits;
+    this.#sendSettings([
+      [setting.maxConcurrentStreams, MAX_STREAMS],
+      [setting.initialWindowSize, STREAM_WINDOW],
+      [setting.maxHeaderListSize, fields * EXCESS],
+      [setting.noPriorities, 1],
+    ]);
+    this.#output.word(frameType.windowUpdate, 0, CONNECTION_WINDOW - DEFAULT_WINDOW);
+  }
+
+  #sendSettings(settings: readonly (readonly [id: number, value: number])[]): void {
+    const bytes = Buffer.alloc(settings.length * SETTING);
+    for (const [index, [id, value]] of settings.entries()) {
+      bytes.writeUInt16BE(id, index * SETTING);
+      putWord(bytes, index * SETTING + 2, value);
+    }
+    this.#output.frame(frameType.settings, 0, 0, { bytes, start: 0, end: bytes.length });
+    this.#unacknowledged++;
+  }
 
   /**
-   * Refuses a stream for lack of memory; the client may retry (RFC 9113 section 8.7). Refusing a stream in JavaScript
-   * costs as much time and memory as answering it. The client therefore receives a lower stream limit, and nghttp2
-   * refuses streams beyond it at a hundredth of that cost.
+   * Lowers the limit of streams, because one was refused for lack of memory. The client may send refused requests again
+   * (RFC 9113 section 8.7); a lower limit keeps it from sending them in vain.
    */
-  #refuse(stream: ServerHttp2Stream): void {
-    stream.on("error", () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
-    if (this.#isNarrow || !this.#isOpen) return;
+  #narrow(): void {
+    if (this.#isNarrow || this.#state !== OPEN) return;
     this.#isNarrow = true;
-    this.#session.settings({ maxConcurrentStreams: Math.max(this.#streams.size, 1) });
+    this.#sendSettings([[setting.maxConcurrentStreams, Math.max(this.#frames.streams.size, 1)]]);
   }
 
   /** Restores the usual limit when memory is available and the client has acknowledged the lower one. */
-  readonly #widen = (): void => {
-    if (!this.#isNarrow || !this.#isOpen || this.#session.pendingSettingsAck || this.#context.memory.isShort) return;
+  #widen(): void {
+    if (!this.#isNarrow || this.#state !== OPEN || this.#unacknowledged > 0 || this.#context.memory.isShort) return;
     this.#isNarrow = false;
-    this.#session.settings({ maxConcurrentStreams: MAX_STREAMS });
+    this.#sendSettings([[setting.maxConcurrentStreams, MAX_STREAMS]]);
+  }
+
+  readonly #onData = (chunk: Buffer): void => this.#onRead(ByteView.of(chunk));
+
+  readonly #onRead = (view: ByteView): void => {
+    this.#bytesRead += view.length;
+    if (this.#state === CLOSING) {
+      // The rest of the input is discarded; a client that continues to send must not cost more.
+      this.#socket.pause();
+      return;
+    }
+    const inlet = this.#inlet;
+    this.#frames.read(view);
+    if (inlet !== null) inlet.isLong = view.length >= inlet.longRead && this.#frames.expectsBody;
+    // A client that does not read its responses may not send more requests.
+    if (this.#output.backlog > MOST_BACKLOG) this.#socket.pause();
   };
 
-  get #isOpen(): boolean {
-    return !this.#session.closed && !this.#session.destroyed;
-  }
+  readonly #onDrain = (): void => {
+    this.#countBacklog();
+    this.scheduler.pump();
+    if (this.#state !== CLOSING && this.#socket.isPaused() && this.#output.backlog <= MOST_BACKLOG) {
+      this.#socket.resume();
+    }
+  };
 
-  /** Closes the connection: its client uses too many resources. */
-  #closeCostly(): void {
-    this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    this.#idle.start(CLOSING_LINGER);
-  }
+  readonly #countBacklog = (): void => {
+    const { writableLength } = this.#socket;
+    const more = writableLength - this.#backlog;
+    this.#backlog = writableLength;
+    if (more > 0) this.#account.wait(more);
+    else if (more < 0) this.#account.taken(-more);
+  };
 
-  #rest(): void {
-    const { closed, destroyed } = this.#session;
-    this.#idle.start(closed || destroyed ? CLOSING_LINGER : this.#context.keepAliveTimeout);
+  /** Sends a PING to a client that waits for data and has been silent, and destroys the connection without an answer. */
+  #probe(now: number): void {
+    const { probeInterval } = this.#context;
+    // A client with unread response data is covered by the minimum send rate instead.
+    const expects = this.#frames.streams.size > 0 && this.#account.waiting <= this.#frames.held;
+    // Only received bytes count: the kernel accepts writes for an unreachable client too.
+    if (!expects || this.#bytesRead > this.#seen) {
+      this.#seen = this.#bytesRead;
+      this.#seenAt = now;
+      this.#isProbed = false;
+      return;
+    }
+    const silence = now - this.#seenAt;
+    if (this.#isProbed) {
+      if (silence >= probeInterval * (1 + PATIENCE)) this.destroy();
+    } else if (silence >= probeInterval) {
+      this.#isProbed = true;
+      this.#output.frame(frameType.ping, 0, 0, { bytes: PAYLOAD, start: 0, end: PAYLOAD.length });
+    }
   }
 
   #idled(): void {
-    const isOver = this.#session.closed || this.#session.destroyed;
-    if (isOver || this.#requests === 0) this.destroy();
-    else this.drain();
+    if (this.#state === OPEN && this.#requests > 0) this.drain();
+    else if (this.#state !== LEAVING) this.destroy();
   }
 
+  /** The second GOAWAY, which names the last stream that is served. */
+  #finishLeaving(): void {
+    if (this.#state !== LEAVING) return;
+    this.#leaving.close();
+    this.#state = LAST_STREAMS;
+    this.#frames.lastAccepted = this.#frames.lastStream;
+    this.#output.goAway(this.#frames.lastStream, errorCode.noError);
+    if (this.#frames.streams.size === 0) this.#end();
+  }
+
+  /** Closes this side of the connection. */
+  #end(): void {
+    this.#state = CLOSING;
+    this.#leaving.close();
+    this.#output.flush();
+    this.#socket.end();
+    this.#idle.start(CLOSING_LINGER);
+  }
+
+  readonly #onGone = (): void => {
+    this.#socket.destroy();
+  };
+
   readonly #onClose = (): void => {
+    this.#state = CLOSING;
+    this.#frames.stop();
+    this.#frames.closeAll();
     this.#idle.close();
+    this.#leaving.close();
     this.#account.close();
     this.#context.onClose(this);
   };

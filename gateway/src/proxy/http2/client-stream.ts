@@ -1,179 +1,286 @@
 /** One HTTP/2 request of a client: its head, its body, and its exchange. */
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { foldedName } from "@sluice/plugin-sdk";
 import { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
-import { knownId } from "../http1/parse/field-names.ts";
-import type { HeadLimits } from "../http1/parse/head-parser.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { type ConnectionActivity, StreamMinRateTimer } from "../timers/stream-min-rate-timer.ts";
-import { linesOf, passedTrailers } from "./fields.ts";
+import { errorCode, type FrameErrorCode } from "./frames/frame-types.ts";
 import { Http2Exchange, type Http2ExchangeContext } from "./http2-exchange.ts";
-import type { SessionCheck } from "./session-check.ts";
-import { StreamHead } from "./stream-head.ts";
-import { type StreamMemory, StreamWriter } from "./stream-writer.ts";
+import { STREAM_WINDOW } from "./limits.ts";
+import type { FieldCollector } from "./requests/field-collector.ts";
+import type { StreamHead } from "./requests/stream-head.ts";
+import { priorityOf, type SendScheduler } from "./responses/send-scheduler.ts";
+import { type StreamMemory, StreamWriter } from "./responses/stream-writer.ts";
 
 export interface StreamContext extends Http2ExchangeContext {
-  readonly limits: HeadLimits;
+  readonly collector: FieldCollector;
 }
 
-export interface StreamFacts {
-  readonly stream: ServerHttp2Stream;
-  /** Flat list, with pseudo-header fields. */
-  readonly fields: readonly string[];
-  /** Bytes of the fields. */
-  readonly size: number;
-  /** Whether the request has no body. */
-  readonly ended: boolean;
+/** The connection of a stream. */
+export interface StreamCarrier {
   readonly peer: ConnectionPeer;
+  readonly scheduler: SendScheduler;
   /** Shared by the request bodies of the connection. */
   readonly sending: ConnectionActivity;
   /** Shared by the responses of the connection. */
   readonly taking: ConnectionActivity;
+  /** Called when bytes of a body are held because they are not wanted yet; negative when they have been passed on. */
+  hold(bytes: number): void;
+  /** Allows the client to send this many more bytes on the stream. */
+  widenStream(id: number, bytes: number): void;
+  /** Resets the stream. */
+  reset(id: number, code: FrameErrorCode): void;
+  /** Called when both sides have ended the stream. */
+  ended(id: number): void;
+}
+
+export interface StreamFacts {
+  readonly id: number;
+  /** Whether the request has no body. */
+  readonly ended: boolean;
   readonly memory: StreamMemory;
-  /** Counts the received bytes of the body. */
-  readonly check: SessionCheck;
 }
 
 /** Milliseconds that a client may continue to send a body that is discarded. */
 const LINGER = 30_000;
+const CONTINUE = 100;
 
 export class ClientStream implements TrafficCounters {
+  readonly id: number;
   bytesIn: number;
-  readonly #stream: ServerHttp2Stream;
-  readonly #check: SessionCheck;
-  readonly #writer: StreamWriter;
+  readonly writer: StreamWriter;
+  readonly memory: StreamMemory;
+  readonly #context: StreamContext;
+  readonly #carrier: StreamCarrier;
+  readonly #head: StreamHead;
   readonly #body: ClientBody | null;
-  readonly #delivery: Http2Exchange | null;
+  #delivery: Http2Exchange | null = null;
   /** Runs while the gateway waits for the body, except for gRPC; null without a body. */
   readonly #sending: StreamMinRateTimer | null;
-  /** Runs after an early response. */
-  readonly #linger = new IdleTimer(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
-  #awaitsContinue: boolean;
-  #isRead = false;
-  /** Whether the client has ended its side of the stream. An empty body ends before reading begins. */
-  #hasEnded = false;
+  /** Runs after an early response; null until then. */
+  #linger: IdleTimer | null = null;
+  #awaitsContinue = false;
+  /** Bytes of the body so far. */
+  #received = 0;
+  /** Bytes that the client may still send, and bytes that were consumed since the window was last widened. */
+  #window = STREAM_WINDOW;
+  #consumed = 0;
+  /** Pieces of the body that are not wanted yet. */
+  #held: Buffer[] = [];
+  /** Whether the client has ended its side. */
+  #hasEnded: boolean;
   #trailers = "";
+  #hasAnswered = false;
+  #isClosed = false;
+  /** True while held pieces are passed on. */
+  #isPassing = false;
+  /** Content-Length; -1: none. */
+  readonly #declared: number;
 
-  constructor(context: StreamContext, facts: StreamFacts) {
-    const { stream, fields, ended, peer, sending } = facts;
-    const { limits, pipeline } = context;
-    this.#stream = stream;
-    this.#check = facts.check;
-    this.#writer = new StreamWriter(stream, facts.taking, facts.memory);
-    this.bytesIn = facts.size;
-    const body = ended ? null : (declared: number | null) => new ClientBody(declared, this.#read);
-    const head = new StreamHead(fields, { peer, limits, body });
-    this.#body = head.body;
-    const owed = {
-      bytes: () => this.bytesIn,
-      onLate: () => this.#delivery?.reject("requestTimeout"),
-    };
-    this.#sending = head.body === null ? null : new StreamMinRateTimer(sending, owed);
-    this.#awaitsContinue = head.body !== null && head.header("expect")?.toLowerCase() === "100-continue";
-    stream.on("error", () => {}).once("close", () => this.#closed());
-    stream.on("trailers", (_trailers: IncomingHttpHeaders, _flags: number, flat: readonly string[]) => {
-      this.#trailers = linesOf(passedTrailers(withoutKnown(flat)));
+  /** The collector contains the decoded head. */
+  constructor(context: StreamContext, carrier: StreamCarrier, { id, ended, memory }: StreamFacts) {
+    const { collector } = context;
+    this.id = id;
+    this.memory = memory;
+    this.bytesIn = collector.textSize;
+    this.#declared = collector.declared;
+    this.#context = context;
+    this.#carrier = carrier;
+    this.#hasEnded = ended;
+    this.writer = new StreamWriter({
+      id,
+      scheduler: carrier.scheduler,
+      responses: context.responses,
+      turns: carrier.taking,
+      memory,
+      onDrained: () => this.#delivery?.resumeCall(),
+      onEnded: () => this.#answered(),
+      reset: (code) => carrier.reset(id, code),
     });
-    stream.once("end", () => this.#onEnd());
-    const opened = pipeline.open(head, this);
-    if (opened.exchange === undefined) {
-      this.#delivery = null;
-      this.#writer.own(opened.refusal, head.method);
-      this.#letGo();
-      return;
-    }
-    this.#delivery = new Http2Exchange(context, {
-      exchange: opened.exchange,
-      writer: this.#writer,
-      onOver: () => this.#letGo(),
-    });
-    stream.on("drain", () => this.#delivery?.resumeCall());
-    this.#delivery.run();
+    const createBody = (declared: number | null) => new ClientBody(declared, this.#read);
+    this.#head = collector.head({ peer: carrier.peer, createBody: ended ? null : createBody });
+    this.#body = this.#head.body;
+    this.#sending = this.#body === null ? null : this.#createTimer();
+    if (this.#body !== null) this.#awaitsContinue = this.#head.header("expect")?.toLowerCase() === "100-continue";
+    const priority = this.#head.header("priority");
+    if (priority !== undefined) this.writer.priority = priorityOf(priority);
   }
 
   get bytesOut(): number {
-    return this.#writer.written;
+    return this.writer.written;
+  }
+
+  /** Whether the client may still send frames of the request. */
+  get isReceiving(): boolean {
+    return !this.#hasEnded;
+  }
+
+  /** Runs the pipeline. */
+  run(): void {
+    const { pipeline } = this.#context;
+    const head = this.#head;
+    const opened = pipeline.open(head, this);
+    if (opened.exchange === undefined) {
+      this.writer.own(opened.refusal, head.method);
+      this.#letGo();
+      return;
+    }
+    this.#delivery = new Http2Exchange(this.#context, {
+      exchange: opened.exchange,
+      writer: this.writer,
+      onOver: () => this.#letGo(),
+    });
+    this.#delivery.run();
+  }
+
+  /** Counts a DATA frame of this length, with its padding. Returns false when it exceeds the window. */
+  takesFrame(length: number): boolean {
+    this.#window -= length;
+    return this.#window >= 0;
+  }
+
+  /** Receives a piece of the body. */
+  data(view: ByteView): void {
+    const body = this.#body;
+    this.#received += view.length;
+    this.bytesIn += view.length;
+    if (body === null) return;
+    if (this.#declared >= 0 && this.#received > this.#declared) {
+      this.#carrier.reset(this.id, errorCode.protocolError);
+      return;
+    }
+    if (body.wanted && this.#held.length === 0) {
+      body.take(view);
+      this.consume(view.length);
+    } else {
+      const piece = view.keep();
+      this.#held.push(piece);
+      this.#carrier.hold(piece.length);
+    }
+  }
+
+  /** Counts bytes of frames that need not be kept: the client may send as many again. */
+  consume(bytes: number): void {
+    this.#consumed += bytes;
+    if (this.#hasEnded || this.#isClosed || this.#consumed < STREAM_WINDOW / 2) return;
+    this.#window += this.#consumed;
+    this.#carrier.widenStream(this.id, this.#consumed);
+    this.#consumed = 0;
+  }
+
+  /** Called after all pieces of one read. */
+  flush(): void {
+    const body = this.#body;
+    if (body === null || body.ended || this.#isClosed) return;
+    body.flush();
+    if (body.wanted) this.#await();
+    else this.#sending?.pause();
+  }
+
+  /**
+   * Called when the client has ended its side.
+   *
+   * @param trailers Lines in wire format
+   */
+  end(trailers: string): void {
+    this.#hasEnded = true;
+    this.#trailers = trailers;
+    if (this.#declared >= 0 && this.#declared !== this.#received) {
+      this.#carrier.reset(this.id, errorCode.protocolError);
+      return;
+    }
+    if (this.#held.length === 0) this.#endBody();
+    this.#closeIfOver();
+  }
+
+  /** Called when the stream has closed, for whatever reason. */
+  close(): void {
+    this.#isClosed = true;
+    this.#sending?.close();
+    this.#linger?.close();
+    this.#release();
+    this.writer.close();
+    this.#delivery?.abort();
+    this.#body?.lose();
+    this.#context.collector.recycle(this.#head);
   }
 
   /** Called when the body is wanted. */
   readonly #read = (): void => {
-    const stream = this.#stream;
     const body = this.#body;
-    if (body === null || !body.wanted || stream.destroyed) return;
+    if (body === null || !body.wanted || this.#isClosed) return;
     if (this.#awaitsContinue) {
       this.#awaitsContinue = false;
-      this.#writer.interim(100, []);
+      if (!this.#hasEnded) this.writer.interim(CONTINUE, []);
     }
-    this.#await();
-    if (this.#isRead) {
-      stream.resume();
-      return;
-    }
-    this.#isRead = true;
-    if (this.#hasEnded) this.#endBody(body);
-    else stream.on("data", (piece: Buffer) => this.#deliver(body, piece));
+    if (!this.#isPassing) this.#passHeld(body);
+    if (this.#hasEnded && this.#held.length === 0) this.#endBody();
+    else if (body.wanted) this.#await();
   };
 
-  #deliver(body: ClientBody, piece: Buffer): void {
-    this.bytesIn += piece.length;
-    this.#check.came(piece.length);
-    body.take(ByteView.of(piece));
-    body.flush();
-    if (body.wanted) this.#await();
-    else {
-      this.#sending?.pause();
-      this.#stream.pause();
+  #createTimer(): StreamMinRateTimer {
+    return new StreamMinRateTimer(this.#carrier.sending, {
+      bytes: () => this.bytesIn,
+      onLate: () => this.#delivery?.reject("requestTimeout"),
+    });
+  }
+
+  #passHeld(body: ClientBody): void {
+    this.#isPassing = true;
+    while (body.wanted && !this.#isClosed) {
+      const piece = this.#held.shift();
+      if (piece === undefined) break;
+      this.#carrier.hold(-piece.length);
+      body.take(ByteView.of(piece));
+      this.consume(piece.length);
+      body.flush();
     }
+    this.#isPassing = false;
   }
 
-  #onEnd(): void {
-    this.#hasEnded = true;
-    if (this.#body !== null && this.#isRead) this.#endBody(this.#body);
-  }
-
-  #endBody(body: ClientBody): void {
+  #endBody(): void {
+    const body = this.#body;
+    if (body === null || body.ended || this.#isPassing) return;
     this.#sending?.close();
-    this.#linger.close();
-    // An aborted stream emits "end" too.
-    if (this.#stream.aborted) body.lose();
-    else body.end(this.#trailers);
+    this.#linger?.close();
+    body.end(this.#trailers);
   }
 
   /** Starts the timer of the body, except for gRPC. After an early response, LINGER limits the rest of the body. */
   #await(): void {
-    if (this.#delivery?.isOver) return;
+    if (this.#hasEnded || this.#delivery?.isOver) return;
     if (this.#delivery?.limitsSilence) this.#sending?.run();
   }
 
-  /** Called when the response is complete. Discards the rest of the body, so that the client can read the response. */
+  /** Closes the stream when both sides have ended it and the exchange is over. */
+  #closeIfOver(): void {
+    if (this.#isClosed || !this.#hasAnswered || !this.#hasEnded) return;
+    if (this.#delivery === null || this.#delivery.isOver) this.#carrier.ended(this.id);
+  }
+
+  /** Called when the exchange is over. Discards the rest of the body, so that the client can read the response. */
   #letGo(): void {
+    this.#closeIfOver();
     const body = this.#body;
-    if (body === null || body.ended || this.#stream.destroyed) return;
+    if (body === null || body.ended || this.#isClosed) return;
     this.#sending?.close();
-    this.#linger.start(LINGER);
+    if (!this.#hasEnded) {
+      this.#linger = new IdleTimer(() => this.#carrier.reset(this.id, errorCode.noError));
+      this.#linger.start(LINGER);
+    }
     body.drop();
   }
 
-  #closed(): void {
-    this.#sending?.close();
-    this.#linger.close();
-    this.#delivery?.abort();
-    this.#body?.lose();
+  /** Called when the response has been written. */
+  #answered(): void {
+    this.#hasAnswered = true;
+    this.#closeIfOver();
+  }
+
+  /** Discards the pieces that were not wanted. */
+  #release(): void {
+    for (const piece of this.#held) this.#carrier.hold(-piece.length);
+    this.#held = [];
   }
 }
-
-/**
- * Drops trailers with known names: fields that route, authenticate or negotiate must arrive with the head (RFC 9110
- * section 6.5.1).
- */
-const withoutKnown = (fields: readonly string[]): string[] => {
-  const flat: string[] = [];
-  for (let at = 0; at < fields.length; at += 2) {
-    const name = fields[at] ?? "";
-    if (knownId(foldedName(name)) === 0) flat.push(name, fields[at + 1] ?? "");
-  }
-  return flat;
-};

@@ -49,17 +49,6 @@ export function requestFields({ method, scheme, path, headers }: RequestParts): 
   return [":method", method, ":scheme", scheme, ":authority", authority, ":path", path, ...fields];
 }
 
-/** A response head for HTTP/2. Fields that describe an HTTP/1.1 connection are dropped. */
-export function responseFields(status: number, headers: readonly string[]): string[] {
-  const fields = [":status", String(status)];
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at] ?? "";
-    const lower = name.toLowerCase();
-    if (!connectionSpecific.has(lower)) fields.push(lower, headers[at + 1] ?? "");
-  }
-  return fields;
-}
-
 /** Forwarded trailers by name. Fields that affect framing, routing or identity are dropped (RFC 9110 section 6.5.1). */
 export function passedTrailers(flat: readonly string[]): OutgoingHttpHeaders {
   const trailers: Record<string, string[]> = Object.create(null);
@@ -72,16 +61,7 @@ export function passedTrailers(flat: readonly string[]): OutgoingHttpHeaders {
   return trailers;
 }
 
-/** Trailers as HTTP/1.1 lines. Neither names nor values can contain line breaks. */
-export function linesOf(trailers: OutgoingHttpHeaders): string {
-  let lines = "";
-  for (const [name, values] of Object.entries(trailers)) {
-    for (const value of Array.isArray(values) ? values : [values]) lines += `${name}: ${value}\r\n`;
-  }
-  return lines;
-}
-
-/** Flat list of the trailers in HTTP/1.1 lines: the reverse of `linesOf`. */
+/** Flat list of trailers that are HTTP/1.1 lines. */
 export function fieldsOf(lines: string): string[] {
   const flat: string[] = [];
   for (const line of lines.split("\r\n")) {

@@ -11,7 +11,8 @@ import type { BodyFraming } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { pluginListener } from "../response/suspended-response.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
-import type { StreamWriter } from "./stream-writer.ts";
+import type { ResponseEncoder } from "./responses/response-encoder.ts";
+import type { StreamWriter } from "./responses/stream-writer.ts";
 import { StreamCall, type UpstreamHead } from "./upstream/stream-call.ts";
 import type { UpstreamSessions } from "./upstream/upstream-sessions.ts";
 
@@ -21,6 +22,7 @@ export interface Http2ExchangeContext extends EngineExchangeContext {
   readonly upstreamHeads: UpstreamHeads;
   /** Connections to HTTP/2 upstreams. */
   readonly sessions: UpstreamSessions;
+  readonly responses: ResponseEncoder;
 }
 
 export interface Http2ExchangeOptions {
@@ -30,7 +32,7 @@ export interface Http2ExchangeOptions {
   readonly onOver: () => void;
 }
 
-/** Highest valid status (RFC 9110 section 15). Node sends no higher status over HTTP/2. */
+/** Highest valid status (RFC 9110 section 15).  */
 const LAST_STATUS = 599;
 
 export class Http2Exchange
@@ -85,24 +87,27 @@ export class Http2Exchange
     return head instanceof ResponseHeadParser ? head.copy() : head;
   }
 
-  sendHead({ status, headers, isBodiless, mayTrail }: UpstreamHead, framing: BodyFraming | null = null): void {
+  sendHead(head: UpstreamHead, framing: BodyFraming | null = null): void {
+    const { status, isBodiless, mayTrail } = head;
     this.hasBegun = true;
-    if (this.#isGrpc) this.exchange.grpcStatus = grpcStatusOf(headers);
-    const fields = this.context.pipeline.clientHeaders(this.exchange, headers);
-    try {
-      this.#writer.head(status, fields, {
-        // A filter may add a body to a response without one.
-        ended: (isBodiless && framing === null) || this.isBodiless(status),
-        trailers: mayTrail && (this.#isGrpc || this.exchange.request.takesTrailers),
-      });
-    } catch (error) {
-      this.call?.abort();
-      this.reportBug(error as Error);
+    const encoder = this.#writer.beginHead();
+    if (encoder === null) return;
+    const { exchange } = this;
+    const { pipeline, responses } = this.context;
+    const trailers = mayTrail && (this.#isGrpc || exchange.request.takesTrailers);
+    if (head instanceof ResponseHeadParser && !this.#isGrpc) {
+      responses.translated(encoder, { exchange, head, trailers });
+    } else {
+      const { headers } = head;
+      if (this.#isGrpc) exchange.grpcStatus = grpcStatusOf(headers);
+      responses.listed(encoder, status, pipeline.clientHeaders(exchange, headers));
     }
+    // A filter may add a body to a response without one.
+    this.#writer.finishHead({ ended: (isBodiless && framing === null) || this.isBodiless(status), trailers });
   }
 
   data(view: ByteView): void {
-    if (!this.dropsBody) this.#writer.data(view.keep());
+    if (!this.dropsBody) this.#writer.data(view);
   }
 
   fieldsOf(trailers: FieldSection | readonly string[]): readonly string[] {
@@ -142,7 +147,7 @@ export class Http2Exchange
     this.finish();
   }
 
-  protected override breakOff(reason: string): void {
-    this.#writer.breakOff(reason);
+  protected override breakOff(): void {
+    this.#writer.breakOff();
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Detects HTTP/1.1, or HTTP/2 with prior knowledge, from the first bytes of a connection (RFC 9113 section 3.4). The
- * detector reads no more bytes than the HTTP/2 preface has. If it read and unshifted more, Node would parse all these
- * bytes before emitting the first stream, and a client could open all its streams before one could be refused.
+ * Detects HTTP/1.1, or HTTP/2 with prior knowledge, from the first bytes of a connection (RFC 9113 section 3.4). Reads no
+ * more bytes than the HTTP/2 preface has.
  */
 import type { Socket } from "node:net";
 import { readInto } from "../sockets/accepted-socket.ts";
@@ -63,7 +62,7 @@ export class ProtocolDetector {
     socket.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onEnd).off("close", this.#onClose);
     socket.unshift(bytes);
     this.#options.onKnown(isPreface);
-    if (!isPreface) socket.resume();
+    socket.resume();
   };
 
   readonly #onEnd = (): void => this.destroy();

@@ -10,9 +10,9 @@ import {
   withTargetHost,
 } from "../../headers/upstream-headers.ts";
 import type { Pipeline } from "../../pipeline.ts";
-import { ClientHead } from "../client-head.ts";
 import { type DropTable, HeadText, passedLines } from "../head-text.ts";
 import { knownFieldIds } from "../parse/field-names.ts";
+import { SectionHead } from "../section-head.ts";
 
 export interface UpstreamHeadParts {
   readonly forward: ForwardPlan;
@@ -32,8 +32,8 @@ export function createUpstreamHeads(pipeline: Pipeline) {
   /** Shared builder: heads are written one at a time. */
   const lines = new HeadText();
 
-  /** The head of a request that the parser of the http1 engine read: copies the client's lines. */
-  function copiedHead(head: ClientHead, exchange: LiveExchange, { forward, target, protocol }: UpstreamHeadParts) {
+  /** The head of a request that this engine read: copies the client's lines. */
+  function copiedHead(head: SectionHead, exchange: LiveExchange, { forward, target, protocol }: UpstreamHeadParts) {
     const edits = exchange.upstreamEdits;
     lines.begin(`${forward.method} ${forward.path} HTTP/1.1`, edits);
     lines.add(HOST, upstreamHostFor(exchange, target));
@@ -51,8 +51,7 @@ export function createUpstreamHeads(pipeline: Pipeline) {
   }
 
   /**
-   * The head of a request whose client head is not a `ClientHead`: the request came over HTTP/2, or Node parsed it. TE
-   * and a known Content-Length are in the pipeline's list.
+   * The head of a request that Node parsed. TE and a known Content-Length are in the pipeline's list.
    */
   function listedHead(exchange: LiveExchange, { forward, target, protocol }: UpstreamHeadParts): string {
     const { body, request } = exchange;
@@ -67,7 +66,7 @@ export function createUpstreamHeads(pipeline: Pipeline) {
 
   return function upstreamHead(exchange: LiveExchange, parts: UpstreamHeadParts): string {
     const { head } = exchange.request;
-    return head instanceof ClientHead ? copiedHead(head, exchange, parts) : listedHead(exchange, parts);
+    return head instanceof SectionHead ? copiedHead(head, exchange, parts) : listedHead(exchange, parts);
   };
 }
 

@@ -1,0 +1,188 @@
+/**
+ * Random requests of Node's HTTP/2 client through the proxy to Node's HTTP/1.1 server, and random responses back: each
+ * side must receive what the other side sent. TEST_CASES_FACTOR=34 runs 100,000 requests.
+ */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type ClientHttp2Session, connect, type Settings } from "node:http2";
+import { test } from "node:test";
+import fc from "fast-check";
+import { responseOfStream } from "../../../../test/conformance/engine/http2-client.ts";
+import { startRig } from "../../../../test/conformance/engine/proxy-rig.ts";
+import { randomCases } from "../../../../tools/stages/random-cases.ts";
+import { createHttp1Proxy } from "../http1/listener.ts";
+
+/** Requests of one connection. */
+const BATCH = 50;
+const MOST_BODY = 100_000;
+
+interface RandomMessage {
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly size: number;
+  /** Whether Content-Length is sent. */
+  readonly isSized: boolean;
+  readonly trailers: readonly (readonly [name: string, value: string])[];
+}
+
+interface RandomExchange {
+  readonly method: string;
+  readonly path: string;
+  readonly cookies: readonly string[];
+  readonly request: RandomMessage;
+  readonly status: number;
+  readonly response: RandomMessage;
+  /** Whether the client resets its stream instead of waiting for the response. */
+  readonly isReset: boolean;
+}
+
+const text = (unit: string, minLength: number, maxLength: number) =>
+  fc.string({ unit: fc.constantFrom(...unit), minLength, maxLength });
+const tokens = "abcdefghijklmnopqrstuvwxyz0123456789-!#$&'*+.^_`|~";
+const visible = Array.from({ length: 94 }, (_, at) => String.fromCharCode(0x21 + at)).join("");
+/** The prefix keeps names distinct from those that the gateway or Node treats in a special way. */
+const name = text(tokens, 1, 30).map((rest) => `q-${rest}`);
+const value = fc.oneof(
+  fc.constantFrom("", "0", "text/html"),
+  text(`${visible} `, 0, 60).map((found) => found.trim()),
+  text("ab", 200, 800),
+);
+const fields = fc.uniqueArray(fc.tuple(name, value), { maxLength: 8, selector: ([found]) => found });
+/** Mostly small, so that the test is fast. */
+const size = fc.oneof(
+  { weight: 8, arbitrary: fc.nat(1000) },
+  { weight: 2, arbitrary: fc.constantFrom(0, 1, 16_384, 65_536) },
+  { weight: 1, arbitrary: fc.nat(MOST_BODY) },
+);
+const message: fc.Arbitrary<RandomMessage> = fc.record({
+  headers: fields,
+  size,
+  isSized: fc.boolean(),
+  trailers: fc.oneof(fc.constant([]), fc.constant([]), fields),
+});
+const exchanges: fc.Arbitrary<RandomExchange> = fc.record({
+  method: fc.constantFrom("GET", "GET", "HEAD", "POST", "PUT", "DELETE", "QUERY"),
+  path: text("abc?&=_", 0, 40).map((rest) => `/${rest}`),
+  cookies: fc.array(text("abc=", 1, 20), { maxLength: 3 }),
+  request: message,
+  status: fc.constantFrom(200, 200, 201, 204, 304, 404, 500, 599),
+  response: message,
+  isReset: fc.integer({ min: 0, max: 30 }).map((number) => number === 0),
+});
+const settings: fc.Arbitrary<Settings> = fc.record({
+  headerTableSize: fc.constantFrom(0, 100, 4096, 65_536),
+  initialWindowSize: fc.constantFrom(10_000, 65_535, 1_000_000),
+  enablePush: fc.constant(false),
+});
+
+const bytes = Buffer.from(Array.from({ length: MOST_BODY }, (_, at) => (at * 31) >> 3));
+const digest = (content: Buffer): string => createHash("sha1").update(content).digest("hex");
+const own = (flat: readonly string[]): readonly string[] =>
+  flat.flatMap((found, at) => (at % 2 === 0 && found.startsWith("q-") ? [`${found}: ${flat[at + 1]}`] : [])).toSorted();
+const expected = (sent: RandomMessage["headers"]): readonly string[] =>
+  sent.map(([found, content]) => `${found}: ${content}`).toSorted();
+const flatOf = (headers: object): readonly string[] =>
+  Object.entries(headers).flatMap(([found, content]) => [found, String(content)]);
+const mayHaveBody = ({ method, status }: RandomExchange): boolean =>
+  method !== "HEAD" && status !== 204 && status !== 304;
+
+/** What the upstream received, by the number of the exchange. */
+interface Received {
+  readonly message: IncomingMessage;
+  readonly body: Buffer;
+}
+
+function answer(response: ServerResponse, random: RandomExchange): void {
+  const { status } = random;
+  const { headers, size: length, isSized, trailers } = random.response;
+  const content = bytes.subarray(0, length);
+  response.sendDate = false;
+  response.statusCode = status;
+  for (const [found, content] of headers) response.setHeader(found, content);
+  if (isSized && status !== 204) response.setHeader("Content-Length", length);
+  else if (trailers.length > 0 && mayHaveBody(random)) {
+    response.setHeader("Trailer", "q-trailer");
+    response.addTrailers(Object.fromEntries(trailers));
+  }
+  // Written in two pieces, so that the response has a chunked coding unless its length was set.
+  response.write(content.subarray(0, length >> 1));
+  response.end(content.subarray(length >> 1));
+}
+
+async function send(session: ClientHttp2Session, at: number, random: RandomExchange) {
+  const { method, path, cookies, request } = random;
+  const hasBody = method === "POST" || method === "PUT" || method === "QUERY";
+  const hasTrailers = hasBody && request.trailers.length > 0;
+  const stream = session.request(
+    {
+      ":method": method,
+      ":path": path,
+      "x-case": String(at),
+      te: "trailers",
+      cookie: [...cookies],
+      ...Object.fromEntries(request.headers),
+      ...(hasBody && request.isSized && { "content-length": String(request.size) }),
+    },
+    { endStream: !hasBody, waitForTrailers: hasTrailers },
+  );
+  stream.on("error", () => {});
+  if (hasTrailers) stream.once("wantTrailers", () => stream.sendTrailers(Object.fromEntries(request.trailers)));
+  if (hasBody) stream.end(bytes.subarray(0, request.size));
+  if (random.isReset) setImmediate(() => stream.close(8));
+  return responseOfStream(stream);
+}
+
+function check(random: RandomExchange, received: Received | undefined, result: Awaited<ReturnType<typeof send>>): void {
+  if (random.isReset) return;
+  assert.ok(received, "the request reached the upstream");
+  const { method, path, cookies, request, status, response } = random;
+  const hasBody = method === "POST" || method === "PUT" || method === "QUERY";
+  const { message, body } = received;
+  assert.deepEqual([message.method, message.url], [method, path]);
+  assert.deepEqual(own(message.rawHeaders), expected(request.headers));
+  assert.equal(message.headers.cookie, cookies.length === 0 ? undefined : cookies.join("; "));
+  assert.equal(digest(body), digest(hasBody ? bytes.subarray(0, request.size) : Buffer.alloc(0)));
+  if (hasBody && !request.isSized) assert.deepEqual(own(message.rawTrailers), expected(request.trailers));
+  assert.deepEqual([result.status, result.rstCode], [status, 0]);
+  assert.deepEqual(own(flatOf(result.headers)), expected(response.headers));
+  assert.equal(digest(result.body), digest(mayHaveBody(random) ? bytes.subarray(0, response.size) : Buffer.alloc(0)));
+  const trailers = mayHaveBody(random) && !response.isSized ? response.trailers : [];
+  assert.deepEqual(own(flatOf(result.trailers ?? {})), expected(trailers));
+}
+
+test(`${BATCH * 60} random requests and responses pass unchanged between Node's HTTP/2 client and an HTTP/1.1 upstream`, async (context) => {
+  let batch: readonly RandomExchange[] = [];
+  const received = new Map<number, Received>();
+  const { port } = await startRig(
+    context,
+    { name: "http1", createProxy: createHttp1Proxy },
+    {
+      upstream: (message, response) => {
+        const pieces: Buffer[] = [];
+        message.on("data", (piece: Buffer) => pieces.push(piece)).on("error", () => {});
+        message.on("end", () => {
+          const at = Number(message.headers["x-case"]);
+          const random = batch[at];
+          if (random === undefined) return response.end();
+          received.set(at, { message, body: Buffer.concat(pieces) });
+          return answer(response, random);
+        });
+      },
+      settings: { cleartextHttp2: true },
+    },
+  );
+  const batches = fc.tuple(settings, fc.array(exchanges, { minLength: BATCH, maxLength: BATCH }));
+  await fc.assert(
+    fc.asyncProperty(batches, async ([own, random]) => {
+      batch = random;
+      received.clear();
+      const session = connect(`http://127.0.0.1:${port}`, { settings: own });
+      session.on("error", () => {});
+      const results = await Promise.all(random.map((each, at) => send(session, at, each)));
+      assert.equal(session.destroyed, false, "the connection is open");
+      session.destroy();
+      for (const [at, each] of random.entries()) check(each, received.get(at), results[at] ?? assert.fail());
+    }),
+    { numRuns: randomCases(60), endOnFailure: true },
+  );
+});

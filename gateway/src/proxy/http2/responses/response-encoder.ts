@@ -1,0 +1,114 @@
+/** Encodes response heads for clients. */
+import type { HeaderName } from "@sluice/plugin-sdk";
+import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import { addGatewayClientHeaders } from "../../headers/client-headers.ts";
+import { type HeaderSink, type HeaderStyle, hopByHop } from "../../headers/header-names.ts";
+import { isStrippedHeader } from "../../headers/upstream-headers.ts";
+import type { DropTable } from "../../http1/head-text.ts";
+import { knownFieldIds, LOOKALIKE } from "../../http1/parse/field-names.ts";
+import { DROP, fieldNameAt, fieldValueAt, headerOf, ID } from "../../http1/parse/fields.ts";
+import type { ResponseHeadParser } from "../../http1/parse/response-head.ts";
+import { currentDate } from "../../response/current-date.ts";
+import { connectionSpecific, isPseudo } from "../fields.ts";
+import type { HpackEncoder } from "../hpack/encoder.ts";
+
+const NO_CONTENT = 204;
+
+/** Known names in lower case, by id. */
+const knownNames: readonly string[] = Object.entries(knownFieldIds).reduce<string[]>((names, [name, id]) => {
+  names[id] = name;
+  return names;
+}, []);
+
+/** Whether the id is that of many names with a common prefix. */
+const isPrefix = (id: number): boolean => id === knownFieldIds["x-consumer-"] || id === knownFieldIds["x-credential-"];
+
+export interface TranslatedHead {
+  readonly exchange: LiveExchange;
+  readonly head: ResponseHeadParser;
+  /** Whether the client receives trailers. */
+  readonly trailers: boolean;
+}
+
+/** Encodes one head at a time; shared by the connections of a listener. */
+export class ResponseEncoder implements HeaderSink {
+  readonly #style: HeaderStyle;
+  readonly #dropped: DropTable = new Uint8Array(256);
+  #encoder: HpackEncoder | null = null;
+  #edits: LiveExchange["responseEdits"] = null;
+  /** Collects what is encoded, if a plugin logs the exchange. */
+  #sent: string[] | null = null;
+
+  constructor(style: HeaderStyle) {
+    this.#style = style;
+    for (const [name, id] of Object.entries(knownFieldIds)) {
+      if (hopByHop.has(name) || name === "via" || style.names.all.has(name)) this.#dropped[id] = 1;
+    }
+  }
+
+  /** Encodes the head of an HTTP/1.1 upstream after the plugins' edits. The encoder has begun the block. */
+  translated(encoder: HpackEncoder, { exchange, head, trailers }: TranslatedHead): void {
+    const { fields, status } = head;
+    this.#encoder = encoder;
+    this.#edits = exchange.responseEdits;
+    this.#sent = exchange.chain.hasLog ? [] : null;
+    encoder.status(status);
+    let isDated = false;
+    for (let index = 0; index < fields.count; index++) {
+      const kind = fields.kinds[index] ?? 0;
+      const id = kind & ID;
+      const isTrailer = id === knownFieldIds.trailer && trailers && (kind & LOOKALIKE) === 0;
+      if (((kind & DROP) !== 0 || this.#dropped[id] === 1) && !isTrailer) continue;
+      if (id === knownFieldIds["content-length"] && status === NO_CONTENT) continue;
+      const isKnown = id !== 0 && (kind & LOOKALIKE) === 0 && !isPrefix(id);
+      const name = isKnown ? (knownNames[id] ?? "") : fieldNameAt(fields, index).toLowerCase();
+      if (id === knownFieldIds.date) isDated = true;
+      this.#add(name, fieldValueAt(fields, index));
+    }
+    addGatewayClientHeaders(this, exchange, { hops: headerOf(fields, "via"), style: this.#style });
+    const edits = this.#edits;
+    this.#edits = null;
+    if (edits !== null) isDated = this.#addAll(edits.applyTo([])) || isDated;
+    if (!isDated) this.#add("date", currentDate());
+    if (this.#sent !== null) exchange.sentHead = this.#sent;
+    this.#encoder = null;
+    this.#sent = null;
+  }
+
+  add({ lower }: HeaderName, value: string): void {
+    this.#add(lower, value);
+  }
+
+  /** Encodes a head whose headers are final. */
+  listed(encoder: HpackEncoder, status: number, headers: readonly string[]): void {
+    this.#encoder = encoder;
+    encoder.status(status);
+    if (!this.#addAll(headers)) encoder.field("date", currentDate());
+    this.#encoder = null;
+  }
+
+  /** Returns whether a date is among the headers. */
+  #addAll(headers: readonly string[]): boolean {
+    let isDated = false;
+    for (let at = 0; at < headers.length; at += 2) {
+      const lower = (headers[at] ?? "").toLowerCase();
+      if (lower === "date") isDated = true;
+      if (!connectionSpecific.has(lower)) this.#add(lower, headers[at + 1] ?? "");
+    }
+    return isDated;
+  }
+
+  #add(lower: string, value: string): void {
+    if (this.#edits?.replaces(lower)) return;
+    this.#sent?.push(lower, value);
+    this.#encoder?.field(lower, value);
+  }
+}
+
+/** Encodes an interim response or trailers. Fields that affect framing, routing or identity are dropped. */
+export function encodePassed(encoder: HpackEncoder, headers: readonly string[]): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    const lower = (headers[at] ?? "").toLowerCase();
+    if (!isPseudo(lower) && !isStrippedHeader(lower)) encoder.field(lower, headers[at + 1] ?? "");
+  }
+}
