@@ -26,3 +26,11 @@ export const openidServer = fromGo({
   module: join(clients, "openid-server"),
   what: "an OpenID provider on zitadel/oidc, about a minute",
 });
+
+/** The conformance suite of HTTP/2. */
+export const h2spec = fromGo({
+  name: "h2spec",
+  module: join(clients, "h2spec"),
+  package: "github.com/summerwind/h2spec/cmd/h2spec",
+  what: "h2spec 2.2.1, about 10 seconds",
+});

@@ -1,4 +1,4 @@
-import { deck, goKong, openidServer } from "./clients.ts";
+import { deck, goKong, h2spec, openidServer } from "./clients.ts";
 import { gatewayApiCrds, gatewayApiEcho, gatewayApiSuite } from "./gateway-api.ts";
 import { kube } from "./kubernetes/kube.ts";
 import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kubernetes/kubernetes-tools.ts";
@@ -61,6 +61,7 @@ const tools = {
   "cni-plugins": cniPlugins,
   deck,
   "go-kong": goKong,
+  h2spec,
   "openid-server": openidServer,
   "gateway-api-suite": gatewayApiSuite,
   "gateway-api-echo": gatewayApiEcho,

@@ -150,7 +150,7 @@ export function headerSuite(engine: Engine): void {
         }
         if (engine.name !== "http1") return;
         const { session } = await startHttp2(test, engine, { upstream: echo, settings });
-        const { body } = await requestHttp2(session, { headers: { "x-forwarded-for": both } });
+        const { body } = await requestHttp2(session, { headers: { "x-forwarded-for": both.trim() } });
         assert.equal(JSON.parse(body.toString()).headers["x-real-ip"], client);
       });
     }

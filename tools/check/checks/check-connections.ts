@@ -20,7 +20,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     "ServerResponse",
   ],
   "node:https": ["createServer"],
-  "node:http2": ["constants", "createServer", "createSecureServer", "performServerHandshake"],
+  "node:http2": ["constants", "createServer", "createSecureServer"],
   "node:dgram": [],
   undici: [],
   ioredis: [],

@@ -19,6 +19,16 @@ const withEveryChange: readonly (readonly [what: string, stage: string, test: st
     "test/conformance/http1/differential.test.ts",
   ],
   [
+    "h2spec, the suite for HTTP/2 (RFC 9113 and HPACK), with and without TLS",
+    "`npm run test:e2e`",
+    "test/e2e/http2/h2spec.test.ts",
+  ],
+  [
+    "Node's HTTP/2 client, with random requests and responses",
+    "`npm test`, `npm run fuzz`",
+    "gateway/src/proxy/http2/http2.property.test.ts",
+  ],
+  [
     "decK, Kong's command line client: sync, diff and dump, over every store",
     "`npm run test:e2e`",
     "test/e2e/admin/deck.test.ts",
@@ -50,7 +60,7 @@ const gatewayApi = `## Gateway API
 
 const absent = `## Not tested
 
-- h2spec, the suite for HTTP/2, and the interoperability tests of gRPC. HTTP/2 is implemented by \`node:http2\` ([decision 9](../decisions/0009-http2-on-node-http2.md)); tests of this project cover what the gateway adds.`;
+- The interoperability tests of gRPC. Tests of this project cover the kinds of calls.`;
 
 const table = (head: readonly string[], rows: readonly (readonly unknown[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
