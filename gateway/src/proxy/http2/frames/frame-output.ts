@@ -130,13 +130,14 @@ export class FrameOutput {
     if (isCopied) {
       this.#socket.write(Buffer.from(written));
       release(chunk);
-    } else this.#socket.write(written, () => release(chunk));
+    } else this.#socket.write(written, (error) => release(chunk, error));
     if (this.#socket.writableNeedDrain) this.#onBacklog();
   }
 }
 
-function release(chunk: Buffer): void {
-  if (free.length < MOST_FREE) free.push(chunk);
+/** Keeps a chunk for the next use, unless its write failed: then it may not be finished. */
+function release(chunk: Buffer, error?: Error | null): void {
+  if (!error && free.length < MOST_FREE) free.push(chunk);
 }
 
 const words = Buffer.alloc(8);
