@@ -2,32 +2,41 @@
 import { isDeepStrictEqual } from "node:util";
 import type { RequestShare } from "@sluice/model";
 import type { LocatedFilter } from "../routes/rule-effects.ts";
-import { type RuleBackend, totalWeight, type UsableBackend } from "./backends.ts";
+import { type RuleBackend, type RuleBackends, totalWeight, type UsableBackend } from "./backends.ts";
 
 export interface BackendGroup {
-  /** At least one, unless no backend of the rule can be used. */
+  /** None: no backend of the rule can be used, or this is the group for the part of those that cannot. */
   readonly backends: readonly UsableBackend[];
   readonly filters: readonly LocatedFilter[];
   /** The group's part of the requests; undefined: it is the only group. */
   readonly share: RequestShare | undefined;
 }
 
-/** At least one group. A backend with filters is a group of its own. */
-export function groupsOf(usable: readonly RuleBackend[]): readonly BackendGroup[] {
+/**
+ * At least one group. A backend with filters is a group of its own. The requests for backends that cannot be used are a
+ * group too: its Routes answer with a Plugin of their own, which must not replace an attached Plugin on the other Routes.
+ */
+export function groupsOf({
+  usable,
+  refusedPercentage,
+}: Pick<RuleBackends, "usable" | "refusedPercentage">): readonly BackendGroup[] {
   const groups: RuleBackend[][] = [];
   for (const backend of usable) {
     const group = groups.find(([first]) => first && areServedAlike(first, backend));
     if (group) group.push(backend);
     else groups.push([backend]);
   }
-  if (groups.length < 2) return [groupOf(groups[0] ?? [], undefined)];
+  const isRefusedInPart = groups.length > 0 && refusedPercentage > 0;
+  if (groups.length < 2 && !isRefusedInPart) return [groupOf(groups[0] ?? [], undefined)];
+  const served = 100 - refusedPercentage;
   const total = totalWeight(usable);
   let weight = 0;
-  return groups.map((group) => {
-    const from = (weight / total) * 100;
+  const all = groups.map((group) => {
+    const from = (weight / total) * served;
     weight += totalWeight(group);
-    return groupOf(group, { from, to: (weight / total) * 100 });
+    return groupOf(group, { from, to: (weight / total) * served });
   });
+  return isRefusedInPart ? [...all, groupOf([], { from: served, to: 100 })] : all;
 }
 
 /** A Service has one protocol, and one way to verify its upstream. */

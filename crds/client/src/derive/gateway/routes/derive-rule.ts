@@ -92,11 +92,11 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   const source = `spec.rules[${index}]`;
   const { matches = everything, backendRefs = [] } = rule;
   const place = { kind, namespace, path: `${source}.backendRefs` };
-  const { usable, refusedPercentage, faults } = backendsOf(backendRefs, place, lookups);
+  const { faults, ...backends } = backendsOf(backendRefs, place, lookups);
   const contents: DerivedContent[] = [];
   const unsupported: Finding[] = refused ? [refused] : [];
   const unresolved: Finding[] = [...faults];
-  const derived = groupsOf(usable).map(deriveGroup);
+  const derived = groupsOf(backends).map(deriveGroup);
   const isClosed = unsupported.length > 0;
   const [first] = derived;
   // A rule that is closed is not divided.
@@ -209,12 +209,11 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
       source: effects.redirect.source,
     };
     if (!isOpen) {
-      addPlugin(routeName, termination(100, from));
+      addPlugin(routeName, termination(from));
       return;
     }
     if (redirect) addPlugin(routeName, redirect);
-    else if (!usesService(group)) addPlugin(routeName, termination(100, `${source}.backendRefs`));
-    else if (refusedPercentage > 0) addPlugin(routeName, termination(refusedPercentage, `${source}.backendRefs`));
+    else if (!usesService(group)) addPlugin(routeName, termination(`${source}.backendRefs`));
     // Only rules that use a Service have Services for their mirrors.
     const plugins = [...effects.plugins, ...(usesService(group) ? mirrored.plugins : [])];
     for (const plugin of plugins) addPlugin(routeName, plugin);
@@ -269,9 +268,9 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
 }
 
 /** Requests without a usable backend are answered with 500 (Gateway API, "HTTPBackendRef"). */
-const termination = (percentage: number, source: string): RulePlugin => ({
+const termination = (source: string): RulePlugin => ({
   plugin: "request-termination",
-  config: { status_code: 500, ...(percentage < 100 && { percentage }) },
+  config: { status_code: 500 },
   source,
 });
 
