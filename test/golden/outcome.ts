@@ -151,7 +151,9 @@ function gatewayApiConditions(
         `${prefix}${type}=${status} ${reason}${message === "" ? "" : `: ${message}`}`,
     );
   const addresses = [{ type: "IPAddress", value: "192.0.2.7" }] as const;
-  const progress = { isProgrammed: () => true, failedListeners: new Map<string, string>(), addresses, attachedRoutes };
+  // The certificates of the inputs are valid then, except those that have expired on purpose.
+  const now = Date.UTC(2027, 0, 1);
+  const progress = { isProgrammed: () => true, failedListeners: new Map<string, string>(), addresses, attachedRoutes, now };
   const ofListeners = (listeners: ReturnType<typeof gatewayStatus>["listeners"]) =>
     listeners.flatMap(({ name, attachedRoutes: count, supportedKinds, conditions: of }) => [
       `${name}: ${count} routes of ${supportedKinds.map(({ kind }) => kind).join(", ")}`,

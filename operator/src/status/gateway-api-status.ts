@@ -155,6 +155,7 @@ export function createGatewayApiStatus(options: GatewayApiStatusOptions) {
     failedListeners: failed,
     addresses: gateway ? network.addressesOf(gateway) : [],
     attachedRoutes,
+    now: Date.now(),
   });
 
   function update(source: string): void {

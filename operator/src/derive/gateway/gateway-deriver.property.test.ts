@@ -139,6 +139,7 @@ function resultOf(derive: ReturnType<typeof deriveScene>["derive"]) {
     failedListeners: new Map<string, string>(),
     addresses: [],
     attachedRoutes,
+    now: 0,
   };
   return {
     resources: derivedIn(clusterState),

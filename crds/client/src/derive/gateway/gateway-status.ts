@@ -1,12 +1,13 @@
 /** The statuses of Gateway API resources. Pure; times of transitions are added when a status is written. */
 import { isDeepStrictEqual } from "node:util";
-import { gatewayController } from "@sluice/model";
+import { gatewayController, validityFault } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
 import { type Finding, fails, GATEWAY_API, type ParentReference, requestedAddresses, succeeds } from "./gateway-api.ts";
 import { isInsecure } from "./listeners/client-validation.ts";
 import type { DerivedListenerSet } from "./listeners/derive-listener-set.ts";
 import type { GatewayListener } from "./listeners/derive-listeners.ts";
+import type { ListenerCertificate } from "./listeners/listener-certificates.ts";
 import type { DerivedRoute } from "./routes/derive-route.ts";
 
 export interface GatewayAddressStatus {
@@ -26,6 +27,8 @@ interface ListenerProgress {
   readonly failedListeners: ReadonlyMap<string, string>;
   /** The number of attached routes, by the name in the document. */
   readonly attachedRoutes: (listener: string) => number;
+  /** Milliseconds since 1970, by which certificates have expired. */
+  readonly now: number;
 }
 
 export const conditionOf = ({ metadata }: Resource, type: string, { status, reason, message }: Finding): Condition => ({
@@ -98,8 +101,8 @@ const listenerStatuses = (owner: Resource, listeners: readonly GatewayListener[]
 const PENDING = fails("Pending", "not every node serves this version yet");
 
 function listenerProgrammed(
-  { id, accepted, conflicted, resolvedRefs, isUsable, served }: GatewayListener,
-  { isProgrammed, failedListeners }: ListenerProgress,
+  { id, accepted, conflicted, resolvedRefs, certificates, isUsable, served }: GatewayListener,
+  { isProgrammed, failedListeners, now }: ListenerProgress,
 ): Finding {
   if (!isUsable) {
     const refusal = [accepted, resolvedRefs].find(({ status }) => status === "False");
@@ -110,8 +113,17 @@ function listenerProgrammed(
   if (!served) return fails("Pending", "no port of the nodes is allotted yet");
   const failure = failedListeners.get(id);
   if (failure !== undefined) return fails("Pending", `the port ${served.port} is not open on all nodes: ${failure}`);
-  return isProgrammed(id) ? succeeds("Programmed") : PENDING;
+  return isProgrammed(id) ? succeeds("Programmed", certificateProblems(certificates, now)) : PENDING;
 }
+
+/** The certificates that clients refuse now or soon: the listener is served all the same, because some do not check. */
+const certificateProblems = (certificates: readonly ListenerCertificate[], now: number): string =>
+  certificates
+    .flatMap(({ namespace, name, details }) => {
+      const fault = details && validityFault(details, now);
+      return fault ? [`the certificate of the Secret ${namespace}/${name} ${fault}`] : [];
+    })
+    .join("; ");
 
 function gatewayProgrammed(
   accepted: Finding,

@@ -18,7 +18,7 @@ import {
   succeeds,
 } from "../gateway-api.ts";
 import type { DerivedClientValidation } from "./client-validation.ts";
-import { certificatesOf, type SecretName } from "./listener-certificates.ts";
+import { certificatesOf, type ListenerCertificate, type SecretName } from "./listener-certificates.ts";
 import { isConflict } from "./listener-conflicts.ts";
 
 /** Facts about other resources. */
@@ -44,6 +44,7 @@ export interface GatewayListener {
   readonly accepted: Finding;
   readonly conflicted: Finding;
   readonly resolvedRefs: Finding;
+  readonly certificates: readonly ListenerCertificate[];
   /** Whether the listener can be served. Some of its references may be broken. */
   readonly isUsable: boolean;
   /** Like `served`, but true even if the listener gives way to one of an older Gateway. */
@@ -107,13 +108,17 @@ export function deriveListeners(request: ListenersRequest, options: DeriveListen
     const protocol = documentProtocolOf(listener);
     const conflict = request.conflictOf(listener);
     const { kinds, resolved } = allowedKinds(listener);
-    const certificates = needsCertificate(protocol) ? certificatesOf(owner, listener, options) : undefined;
+    const found = needsCertificate(protocol) ? certificatesOf(owner, listener, options) : undefined;
+    const certificates = found?.certificates ?? [];
     const clients = needsCertificate(protocol) ? options.validationAt(listener.port) : undefined;
     const accepted = fault ?? listenerFault(listener) ?? validationFault(clients) ?? succeeds("Accepted");
-    const [resolvedRefs = resolved] = [certificates?.resolved, clients?.fault].filter((one) => one?.status === "False");
+    const [resolvedRefs = resolved] = [found?.resolved, clients?.fault].filter((one) => one?.status === "False");
     const port = options.nodePortOf(listener.port);
     const isValid =
-      accepted.status === "True" && !isConflict(conflict) && certificates?.secrets.length !== 0 && kinds.length > 0;
+      accepted.status === "True" &&
+      !isConflict(conflict) &&
+      (found === undefined || certificates.length > 0) &&
+      kinds.length > 0;
     const hostname = listener.hostname?.toLowerCase();
     const wanted =
       isValid && protocol !== undefined && port !== undefined
@@ -127,8 +132,8 @@ export function deriveListeners(request: ListenersRequest, options: DeriveListen
     const conflicted = (wanted && options.overlapOf(wanted)) ?? conflict;
     const isUsable = isValid && !isConflict(conflicted);
     const served = isUsable ? wanted : undefined;
-    if (served) for (const secret of certificates?.secrets ?? []) addUser(secret, id);
-    return { listener, id, kinds, accepted, conflicted, resolvedRefs, isUsable, wanted, served };
+    if (served) for (const { namespace, name } of certificates) addUser({ namespace, name }, id);
+    return { listener, id, kinds, accepted, conflicted, resolvedRefs, certificates, isUsable, wanted, served };
   });
   return { listeners, resources: certificateResources() };
 

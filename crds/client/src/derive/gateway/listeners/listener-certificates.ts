@@ -1,4 +1,5 @@
 /** The certificates of a listener: Secrets that `tls.certificateRefs` names. */
+import type { CertificateDetails } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
 import { readCertificate } from "../../../translate/tls-secrets.ts";
 import type { TranslateOptions } from "../../../translate/translation.ts";
@@ -9,9 +10,14 @@ export interface SecretName {
   readonly name: string;
 }
 
+/** A Secret with the certificate of a listener. */
+export interface ListenerCertificate extends SecretName {
+  readonly details: CertificateDetails | null;
+}
+
 export interface ListenerCertificates {
-  /** The Secrets that can be used. */
-  readonly secrets: readonly SecretName[];
+  /** Those that can be used. They may have expired. */
+  readonly certificates: readonly ListenerCertificate[];
   readonly resolved: Finding;
 }
 
@@ -23,7 +29,7 @@ export function certificatesOf(
 ): ListenerCertificates {
   const { namespace: own } = owner.metadata;
   const refs = tls?.certificateRefs ?? [];
-  const secrets: SecretName[] = [];
+  const certificates: ListenerCertificate[] = [];
   let fault: Finding | undefined =
     refs.length === 0
       ? fails("InvalidCertificateRef", `the listener ${listener} has no tls.certificateRefs: name a Secret`)
@@ -38,12 +44,13 @@ export function certificatesOf(
       continue;
     }
     const from = { kind: owner.kind as ListenerOwnerKind, namespace: own };
-    const [violation] = readCertificate({ name, namespace }, { from, path: [path] }, lookups).violations;
-    if (!violation) secrets.push({ namespace, name });
+    const { details, violations } = readCertificate({ name, namespace }, { from, path: [path] }, lookups);
+    const [violation] = violations;
+    if (!violation) certificates.push({ namespace, name, details });
     else {
       const reason = violation.reason === "RefNotPermitted" ? violation.reason : "InvalidCertificateRef";
       fault ??= fails(reason, `${path}: ${violation.message}`);
     }
   }
-  return { secrets, resolved: fault ?? succeeds("ResolvedRefs") };
+  return { certificates, resolved: fault ?? succeeds("ResolvedRefs") };
 }
