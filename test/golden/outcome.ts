@@ -153,7 +153,13 @@ function gatewayApiConditions(
   const addresses = [{ type: "IPAddress", value: "192.0.2.7" }] as const;
   // The certificates of the inputs are valid then, except those that have expired on purpose.
   const now = Date.UTC(2027, 0, 1);
-  const progress = { isProgrammed: () => true, failedListeners: new Map<string, string>(), addresses, attachedRoutes, now };
+  const progress = {
+    isProgrammed: () => true,
+    failedListeners: new Map<string, string>(),
+    addresses,
+    attachedRoutes,
+    now,
+  };
   const ofListeners = (listeners: ReturnType<typeof gatewayStatus>["listeners"]) =>
     listeners.flatMap(({ name, attachedRoutes: count, supportedKinds, conditions: of }) => [
       `${name}: ${count} routes of ${supportedKinds.map(({ kind }) => kind).join(", ")}`,
