@@ -15,7 +15,7 @@ type Spec = Readonly<Record<string, unknown>>;
 const names = ["default/a", "default/b", "default/c", "default/d", "team/a", "team/b"] as const;
 const name = fc.constantFrom(...names);
 const short = fc.constantFrom("a", "b", "c", "d");
-const some = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 1 });
+const some = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 2 });
 const rarely = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 12 }, { arbitrary: value, weight: 1 });
 /** A reference by name, sometimes to another namespace. */
