@@ -76,7 +76,7 @@ const keys = {
 } satisfies Record<string, Key>;
 
 /** Suffixes of the names of Secrets that the stack creates from secrets in its config. */
-export const given = { database: "given-database", redis: "given-redis" } as const;
+export const secretSuffixes = { database: "given-database", redis: "given-redis" } as const;
 
 /**
  * Reads the config of the stack. `creates` is `sluice` (the default) or `crds`.
@@ -130,10 +130,10 @@ function valuesOf(config: Config, release: string): Readonly<Record<string, unkn
     ...set,
     ...(config.get("databaseUrl") === undefined
       ? {}
-      : { postgres: { ...section("postgres"), existingSecret: `${release}-${given.database}` } }),
+      : { postgres: { ...section("postgres"), existingSecret: `${release}-${secretSuffixes.database}` } }),
     ...(config.get("redisPassword") === undefined
       ? {}
-      : { redis: { ...section("redis"), existingSecret: `${release}-${given.redis}` } }),
+      : { redis: { ...section("redis"), existingSecret: `${release}-${secretSuffixes.redis}` } }),
   };
 }
 

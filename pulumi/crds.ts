@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { apiextensions } from "@pulumi/kubernetes";
 import type { CustomResourceOptions } from "@pulumi/pulumi";
-import { group } from "@sluice/model";
+import { apiGroup } from "@sluice/model";
 import { parse } from "yaml";
-import { timeouts } from "./objects/create.ts";
+import { objectTimeouts } from "./objects/create.ts";
 
 const folder = new URL("../crds/", import.meta.url);
 
@@ -19,7 +19,7 @@ export function createCrds(options: CustomResourceOptions = {}): readonly apiext
       new apiextensions.v1.CustomResourceDefinition(definition.metadata.name, definition, {
         ...options,
         retainOnDelete: true,
-        customTimeouts: timeouts,
+        customTimeouts: objectTimeouts,
       }),
   );
 }
@@ -31,6 +31,6 @@ type Definition = ConstructorParameters<typeof apiextensions.v1.CustomResourceDe
 /** The files are generated and checked against the model by `npm run check`, so they are not validated here. */
 function definitions(): readonly Definition[] {
   return readdirSync(folder)
-    .filter((file) => file.endsWith(`.${group}.yaml`))
+    .filter((file) => file.endsWith(`.${apiGroup}.yaml`))
     .map((file) => parse(readFileSync(new URL(file, folder), "utf8")));
 }

@@ -2,16 +2,16 @@
 import { getStack } from "@pulumi/pulumi";
 import { loadConfig, type StackConfig } from "./config.ts";
 import { createCrds } from "./crds.ts";
-import { lookFirst, STACK_LABEL } from "./ownership/check-existing.ts";
+import { checkBeforeCreating, STACK_LABEL } from "./ownership/check-existing.ts";
 import { createReader, hasGatewayApi } from "./ownership/reader.ts";
 import { enforcePolicies } from "./policy/enforce.ts";
-import { createSluice, type Outputs, ownEverything, waitAtMost } from "./stack.ts";
+import { createSluice, labelAllObjects, type Outputs, waitAtMost } from "./stack.ts";
 
 const config = loadConfig();
 const refuseFaults = enforcePolicies(config.creates === "sluice" && config.isPublic);
 const read = createReader();
-const mayCreate = lookFirst(getStack(), read);
-ownEverything(STACK_LABEL, getStack());
+const mayCreate = checkBeforeCreating(getStack(), read);
+labelAllObjects(STACK_LABEL, getStack());
 if (config.creates === "sluice" && config.timeout !== undefined) waitAtMost(config.timeout);
 
 const outputs = await create(config);

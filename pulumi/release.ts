@@ -5,7 +5,7 @@ import { Ajv, type ErrorObject } from "ajv";
 import { parse } from "yaml";
 import { releaseFaults, type ValuesFault } from "./checks.ts";
 import type { Release } from "./objects/names.ts";
-import type { Unfilled } from "./resources/inputs.ts";
+import type { DeepOptional } from "./resources/inputs.ts";
 import type { Values } from "./values.d.ts";
 
 const chart = (file: string): string => readFileSync(new URL(`../charts/sluice/${file}`, import.meta.url), "utf8");
@@ -15,7 +15,7 @@ export interface ReleaseArgs {
   readonly name: string;
   readonly namespace: string;
   /** Overrides of charts/sluice/values.yaml. */
-  readonly values?: Unfilled<Values>;
+  readonly values?: DeepOptional<Values>;
   /** Whether the cluster has the CRDs of the Gateway API: without them, no GatewayClass is created. Default false. */
   readonly hasGatewayApi?: boolean;
 }

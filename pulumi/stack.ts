@@ -1,7 +1,7 @@
 /** The resources and outputs of a stack that installs Sluice. */
 import { interpolate, type Output, runtime } from "@pulumi/pulumi";
 import { Sluice } from "./components/index.ts";
-import { given, type SluiceConfig } from "./config.ts";
+import { type SluiceConfig, secretSuffixes } from "./config.ts";
 import { createPulumiObject } from "./objects/create.ts";
 import type { Release } from "./objects/names.ts";
 import { secretObject } from "./objects/secrets.ts";
@@ -11,7 +11,7 @@ import { secretObject } from "./objects/secrets.ts";
  * restores the program's state after objects were scaled or edited. Also adds `goneAtOnce` to objects whose deletion
  * ends no pods. CRDs, which several stacks share, only get the label.
  */
-export function ownEverything(name: string, value: string): void {
+export function labelAllObjects(name: string, value: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {
     if (!type.startsWith("kubernetes:") || typeof props.metadata !== "object") return undefined;
     const { labels, annotations, ...metadata } = props.metadata;
@@ -66,12 +66,14 @@ export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig
   if (secrets.databaseUrl) {
     const entries = { url: secrets.databaseUrl };
     dependsOn.push(
-      createPulumiObject(secretObject(release, { component: given.database, entries }), { dependsOn: [...dependsOn] }),
+      createPulumiObject(secretObject(release, { component: secretSuffixes.database, entries }), {
+        dependsOn: [...dependsOn],
+      }),
     );
   }
   if (secrets.redisPassword) {
     const parts = {
-      component: given.redis,
+      component: secretSuffixes.redis,
       credential: "redis",
       entries: { password: secrets.redisPassword },
     } as const;

@@ -10,7 +10,7 @@ export interface CreatedObject {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-export interface Registered {
+export interface RegisteredResource {
   readonly type: string;
   readonly name: string;
   /** As sent to the engine, but with the plain values of secrets. */
@@ -25,7 +25,7 @@ const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 /** @returns a list to which every resource registered from now on is appended. */
-export function registerInto(registered: Registered[] = []): readonly Registered[] {
+export function registerInto(registered: RegisteredResource[] = []): readonly RegisteredResource[] {
   runtime.setMocks(
     {
       newResource({ type, name, inputs }) {

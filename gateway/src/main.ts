@@ -12,9 +12,9 @@
  */
 import { parseCommandLine } from "@sluice/model/command-line";
 import { sluice } from "./commands/definitions/index.ts";
-import { version } from "./settings/version.ts";
+import { sluiceVersion } from "./settings/version.ts";
 
-const parsed = await parseCommandLine(sluice, process.argv.slice(2), { version });
+const parsed = await parseCommandLine(sluice, process.argv.slice(2), { version: sluiceVersion });
 if (parsed.kind === "answered") process.stdout.write(parsed.text);
 else if (parsed.kind === "refused") {
   process.stderr.write(parsed.text);

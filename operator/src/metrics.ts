@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import type { CompletedRequest } from "@sluice/crds";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PushOutcome } from "./publish/node-loop.ts";
-import { type ControllerName, controllers, createWorkMetrics } from "./work-metrics.ts";
+import { type ControllerName, createWorkMetrics, metricControllers } from "./work-metrics.ts";
 
 /** Values of one controller's queue that are read on each scrape. */
 interface QueueGauges {
@@ -89,7 +89,7 @@ interface ScrapedGauge {
 
 export function registerOperatorGauges(registry: Registry, gauges: OperatorGauges): void {
   const ofControllers = (read: (controller: QueueGauges) => number) => () =>
-    Object.fromEntries(controllers.map((controller) => [controller, read(gauges[controller])]));
+    Object.fromEntries(metricControllers.map((controller) => [controller, read(gauges[controller])]));
   const scraped: readonly ScrapedGauge[] = [
     {
       name: "workqueue_depth",

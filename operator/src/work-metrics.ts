@@ -5,8 +5,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** `document`: translates and publishes changes. `status`: writes conditions; each queued item is one resource. */
-export const controllers = ["document", "status"] as const;
-export type ControllerName = (typeof controllers)[number];
+export const metricControllers = ["document", "status"] as const;
+export type ControllerName = (typeof metricControllers)[number];
 
 const seconds = [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 

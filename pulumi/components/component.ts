@@ -23,7 +23,7 @@ export abstract class SluiceComponent extends ComponentResource {
 }
 
 /** The NetworkPolicy and the PodDisruptionBudget of a part, if the values enable them. */
-export function guardsOf(release: Release, component: Component): readonly KubernetesObject[] {
+export function protectionObjectsOf(release: Release, component: Component): readonly KubernetesObject[] {
   const { networkPolicies, disruptionBudgets } = release.values;
   const single = component === "postgres" || component === "redis";
   return [

@@ -8,7 +8,7 @@ import { postgresObjects, redisObjects } from "../objects/parts/databases.ts";
 import { gatewayObjects } from "../objects/parts/gateway.ts";
 import { operatorObjects, privateNamespaceObjects } from "../objects/parts/operator.ts";
 import { keptEntry, randomText, secretObject } from "../objects/secrets.ts";
-import { guardsOf, SluiceComponent } from "./component.ts";
+import { protectionObjectsOf, SluiceComponent } from "./component.ts";
 
 /** The operator, which pushes documents made from custom resources to the nodes, with its RBAC objects and webhook. */
 export class OperatorComponent extends SluiceComponent {
@@ -19,7 +19,11 @@ export class OperatorComponent extends SluiceComponent {
     if (admin.enabled && operator.existingSecret === "")
       createOnce(secretObject(release, { component: "operator", entries: { token: randomText() } }), { parent: this });
     this.create(
-      [...guardsOf(release, "operator"), ...monitoringObjects(release, "operator"), ...operatorObjects(release)],
+      [
+        ...protectionObjectsOf(release, "operator"),
+        ...monitoringObjects(release, "operator"),
+        ...operatorObjects(release),
+      ],
       { dependsOn },
     );
     this.registerOutputs();
@@ -34,7 +38,7 @@ export class GatewayComponent extends SluiceComponent {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Gateway", name, options);
     const { autoscaling, service } = release.values.gateway;
-    this.create([...guardsOf(release, "gateway"), ...monitoringObjects(release, "gateway")]);
+    this.create([...protectionObjectsOf(release, "gateway"), ...monitoringObjects(release, "gateway")]);
     for (const object of gatewayObjects(release)) {
       // The autoscaler sets the number of replicas.
       const ignoreChanges = autoscaling.enabled && object.kind === "Deployment" ? ["spec.replicas"] : [];
@@ -60,7 +64,7 @@ export class AdminComponent extends SluiceComponent {
         parent: this,
       });
     }
-    this.create([...guardsOf(release, "admin"), ...adminObjects(release)]);
+    this.create([...protectionObjectsOf(release, "admin"), ...adminObjects(release)]);
     this.address = `http://${release.name}-admin.${release.namespace}.svc:${port}`;
     this.registerOutputs({ address: this.address, token: this.token });
   }
@@ -75,7 +79,7 @@ export class PostgresComponent extends SluiceComponent {
       // The volume is retained too, and its data requires this password.
       retainOnDelete: release.values.postgres.persistence.enabled,
     });
-    this.create([...guardsOf(release, "postgres"), ...postgresObjects(release)]);
+    this.create([...protectionObjectsOf(release, "postgres"), ...postgresObjects(release)]);
     this.registerOutputs();
   }
 }
@@ -88,7 +92,7 @@ export class RedisComponent extends SluiceComponent {
       const entries = { password: randomText() };
       createOnce(secretObject(release, { component: "redis", credential: "redis", entries }), { parent: this });
     }
-    this.create([...guardsOf(release, "redis"), ...redisObjects(release)]);
+    this.create([...protectionObjectsOf(release, "redis"), ...redisObjects(release)]);
     this.registerOutputs();
   }
 }

@@ -7,7 +7,7 @@ import { redisAddressOf, redisSecret } from "../objects/parts/databases.ts";
 import { gatewaySecret, userApiObjects } from "../objects/parts/user-api.ts";
 import { keptEntry, randomText, secretObject } from "../objects/secrets.ts";
 import { Consumer, type Placed, Plugin, type PluginArgs, Route, Service } from "../resources/index.ts";
-import { guardsOf, SluiceComponent } from "./component.ts";
+import { protectionObjectsOf, SluiceComponent } from "./component.ts";
 
 export interface UserApiOptions extends ComponentResourceOptions {
   /** The first consumer's API key. Unset: one is generated, unless an existing Secret has it. */
@@ -29,7 +29,7 @@ export class UserApiComponent extends SluiceComponent {
       createOnce(secretObject(release, parts), { parent: this });
     }
     this.create([
-      ...guardsOf(release, "user-api"),
+      ...protectionObjectsOf(release, "user-api"),
       ...monitoringObjects(release, "user-api"),
       ...userApiObjects(release),
     ]);

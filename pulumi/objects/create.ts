@@ -1,6 +1,6 @@
 /**
  * Creates Kubernetes objects as Pulumi resources. Kinds that Pulumi must handle specially are handled here and in
- * `ownEverything` (stack.ts).
+ * `labelAllObjects` (stack.ts).
  */
 import * as kubernetes from "@pulumi/kubernetes";
 import type { CustomResource, CustomResourceOptions } from "@pulumi/pulumi";
@@ -39,8 +39,8 @@ function constructorOf({ apiVersion, kind }: KubernetesObject): Constructor | un
  * Time limits for the API server and the pods; Pulumi's default is ten minutes per object. Objects without pods are
  * deleted at once, but the provider may miss the event and check again only at the limit, so `delete` is short.
  */
-export const timeouts = { create: "5m", update: "5m", delete: "30s" } as const;
-const untilPodsEnd = { ...timeouts, delete: "3m" } as const;
+export const objectTimeouts = { create: "5m", update: "5m", delete: "30s" } as const;
+const untilPodsEnd = { ...objectTimeouts, delete: "3m" } as const;
 const withPods: readonly string[] = ["Deployment", "StatefulSet", "Namespace"];
 
 /** Creates the object as a resource of the same name. Kinds unknown to Pulumi become custom resources. */
@@ -48,7 +48,7 @@ export function createPulumiObject(object: KubernetesObject, options: CustomReso
   const { kind, metadata } = object;
   const made = constructorOf(object) ?? kubernetes.apiextensions.CustomResource;
   return new made(metadata.name, (isAwaited(object) ? object : notAwaited(object)) as never, {
-    customTimeouts: withPods.includes(kind) ? untilPodsEnd : timeouts,
+    customTimeouts: withPods.includes(kind) ? untilPodsEnd : objectTimeouts,
     ...options,
   });
 }

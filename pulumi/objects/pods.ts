@@ -96,7 +96,7 @@ export interface Probe {
   readonly failures: number;
 }
 
-export const probe = ({ path, port, period, failures }: Probe) => ({
+export const podProbe = ({ path, port, period, failures }: Probe) => ({
   httpGet: { path, port },
   periodSeconds: period,
   timeoutSeconds: 3,

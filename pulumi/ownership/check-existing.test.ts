@@ -6,18 +6,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runtime } from "@pulumi/pulumi";
 import { createOnce, createPulumiObject } from "../objects/create.ts";
-import { type Registered, registerInto } from "../testing.ts";
-import { lookFirst } from "./check-existing.ts";
-import type { Found, ObjectIdentity } from "./reader.ts";
+import { type RegisteredResource, registerInto } from "../testing.ts";
+import { checkBeforeCreating } from "./check-existing.ts";
+import type { ExistingObject, ObjectIdentity } from "./reader.ts";
 
 /** Starts the check for the stack `dev`, with these objects in the cluster. */
-function look(there: readonly Found[]) {
+function look(there: readonly ExistingObject[]) {
   const read = async ({ metadata }: ObjectIdentity) =>
     there.find(({ metadata: { name } }) => name === metadata.name) ?? null;
-  return lookFirst("dev", read);
+  return checkBeforeCreating("dev", read);
 }
 
-const objects = (registered: readonly Registered[]) => registered.filter(({ type }) => type.startsWith("kubernetes:"));
+const objects = (registered: readonly RegisteredResource[]) =>
+  registered.filter(({ type }) => type.startsWith("kubernetes:"));
 
 const secret = (name: string, password: string) => ({
   apiVersion: "v1",
@@ -25,7 +26,7 @@ const secret = (name: string, password: string) => ({
   metadata: { name, namespace: "shop" },
   data: { password },
 });
-const found = (name: string, stack: string, password = ""): Found => ({
+const found = (name: string, stack: string, password = ""): ExistingObject => ({
   kind: "Secret",
   metadata: { name, namespace: "shop", labels: { "sluice.dev/stack": stack } },
   data: { password },

@@ -3,7 +3,7 @@
  * of the same name whatever its owner, and `pulumi destroy` would delete it.
  */
 import { type CustomResource, mergeOptions, output, RunError, runtime, secret } from "@pulumi/pulumi";
-import type { Found, ObjectIdentity, ReadObject } from "./reader.ts";
+import type { ExistingObject, ObjectIdentity, ReadObject } from "./reader.ts";
 
 /** The label on every object of a stack: `kubectl get all -A -l sluice.dev/stack=dev`. */
 export const STACK_LABEL = "sluice.dev/stack";
@@ -15,7 +15,7 @@ export const STACK_LABEL = "sluice.dev/stack";
  * @returns a function that, if objects of other owners exist, rejects with a RunError that lists them. In that case
  * nothing is created.
  */
-export function lookFirst(stack: string, read: ReadObject): () => Promise<void> {
+export function checkBeforeCreating(stack: string, read: ReadObject): () => Promise<void> {
   const looks: Promise<string | null>[] = [];
   const { promise: looked, resolve: goOn } = Promise.withResolvers<CustomResource[]>();
   runtime.registerStackTransformation(({ type, props, opts }) => {
@@ -61,7 +61,7 @@ const isKept = (kind: string, opts: { readonly ignoreChanges?: readonly string[]
   kind === "Secret" && opts.ignoreChanges?.includes("data") === true;
 
 /** The generated entries; an entry in the cluster replaces the generated one, because a volume's data may need it. */
-const keptEntries = (made: unknown, found: Promise<Found | null>) =>
+const keptEntries = (made: unknown, found: Promise<ExistingObject | null>) =>
   secret(output({ made, found }).apply(({ made, found }) => ({ ...(made as object), ...found?.data })));
 
 /**
@@ -69,7 +69,7 @@ const keptEntries = (made: unknown, found: Promise<Found | null>) =>
  * may be missing from its state: an `up` that created them was killed before it saved the state, or they were retained
  * when the stack was destroyed.
  */
-export function othersClaim(found: Found, stack: string): string | null {
+export function othersClaim(found: ExistingObject, stack: string): string | null {
   const { labels = {} } = found.metadata;
   const owner = labels[STACK_LABEL];
   if (owner === stack) return null;
@@ -78,7 +78,7 @@ export function othersClaim(found: Found, stack: string): string | null {
   return `the ${found.kind} ${place} ${owner === undefined ? makerOf(found) : `belongs to the stack ${owner}`}`;
 }
 
-function makerOf({ metadata: { labels = {}, annotations = {}, managedFields = [] } }: Found): string {
+function makerOf({ metadata: { labels = {}, annotations = {}, managedFields = [] } }: ExistingObject): string {
   if (labels["app.kubernetes.io/managed-by"] === "Helm") {
     const [namespace, name] = ["namespace", "name"].map((part) => annotations[`meta.helm.sh/release-${part}`] ?? "?");
     return `belongs to Helm's release ${name} in the namespace ${namespace}`;

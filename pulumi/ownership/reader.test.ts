@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { Config, RunError, runtime } from "@pulumi/pulumi";
-import { createReader, type Found, hasGatewayApi } from "./reader.ts";
+import { createReader, type ExistingObject, hasGatewayApi } from "./reader.ts";
 
 /** The paths of all requests. */
 const asked: string[] = [];
@@ -94,6 +94,10 @@ for (const [what, versions, expected] of [
   ["without the CRD", undefined, false],
 ] as const)
   test(`a cluster ${what} ${expected ? "serves" : "does not serve"} GatewayClasses`, async () => {
-    const crd: Found = { kind: "CustomResourceDefinition", metadata: { name: "gatewayclasses" }, spec: { versions } };
+    const crd: ExistingObject = {
+      kind: "CustomResourceDefinition",
+      metadata: { name: "gatewayclasses" },
+      spec: { versions },
+    };
     assert.equal(await hasGatewayApi(async () => (versions ? crd : null)), expected);
   });

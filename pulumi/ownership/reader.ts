@@ -12,7 +12,7 @@ export interface ObjectIdentity {
 }
 
 /** An object as the API server returns it. */
-export interface Found {
+export interface ExistingObject {
   readonly kind: string;
   readonly metadata: {
     readonly name: string;
@@ -30,7 +30,7 @@ export interface Found {
  * program may not read: the provider reports a missing cluster or permission itself, in a preview too. Rejects with a
  * RunError for other error responses and on timeout.
  */
-export type ReadObject = (identity: ObjectIdentity) => Promise<Found | null>;
+export type ReadObject = (identity: ObjectIdentity) => Promise<ExistingObject | null>;
 
 const gatewayClasses: ObjectIdentity = {
   apiVersion: "apiextensions.k8s.io/v1",
@@ -67,13 +67,19 @@ export function createReader(config = new Config("kubernetes")): ReadObject {
   };
 }
 
-async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: ObjectIdentity): Promise<Found | null> {
+async function read(
+  api: KubernetesObjectApi,
+  { apiVersion, kind, metadata }: ObjectIdentity,
+): Promise<ExistingObject | null> {
   const { name, namespace } = metadata;
   const { promise: late, reject } = Promise.withResolvers<never>();
   const words = `the API server did not answer within ${PATIENCE / 1000} s when asked for ${kind} ${name}`;
   const timer = setTimeout(reject, PATIENCE, new RunError(words));
   try {
-    return await Promise.race([api.read({ apiVersion, kind, metadata: { name, namespace } }) as Promise<Found>, late]);
+    return await Promise.race([
+      api.read({ apiVersion, kind, metadata: { name, namespace } }) as Promise<ExistingObject>,
+      late,
+    ]);
   } catch (error) {
     if (error instanceof RunError) throw error;
     // Without a code the server is unreachable, or the cluster does not serve the kind.

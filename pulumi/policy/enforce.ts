@@ -1,7 +1,7 @@
 /** Applies the rules to every object of a stack before anything is created. */
 import { log, Output, output, RunError, runtime } from "@pulumi/pulumi";
 import type { KubernetesObject } from "../objects/create.ts";
-import { bareRoutes, isObject, judge } from "./rules.ts";
+import { bareRoutes, findPolicyViolations, isObject } from "./rules.ts";
 
 /**
  * Collects all Kubernetes objects registered from now on. Call the returned function when all are registered. If an
@@ -19,7 +19,7 @@ export function enforcePolicies(isPublic: boolean): () => void {
     return undefined;
   });
   return () => {
-    const faults = judge(seen.map((object) => plain(object) as KubernetesObject));
+    const faults = findPolicyViolations(seen.map((object) => plain(object) as KubernetesObject));
     if (faults.length > 0) throw new RunError(message(faults));
     if (!isPublic) return;
     // Names in references are outputs of resources: a preview resolves them, but asynchronously.

@@ -7,7 +7,7 @@ import { gatewayObjects } from "../objects/parts/gateway.ts";
 import { operatorObjects } from "../objects/parts/operator.ts";
 import { userApiObjects } from "../objects/parts/user-api.ts";
 import { releaseOf } from "../release.ts";
-import { bareRoutes, judge } from "./rules.ts";
+import { bareRoutes, findPolicyViolations } from "./rules.ts";
 
 const release = releaseOf({
   name: "sluice",
@@ -17,7 +17,7 @@ const release = releaseOf({
 
 test("Sluice's own objects break no rule", () => {
   const parts = [operatorObjects, gatewayObjects, adminObjects, userApiObjects, postgresObjects, redisObjects];
-  assert.deepEqual(judge(parts.flatMap((objectsOf) => objectsOf(release))), []);
+  assert.deepEqual(findPolicyViolations(parts.flatMap((objectsOf) => objectsOf(release))), []);
 });
 
 const good = {
@@ -162,7 +162,7 @@ for (const { name, object, fault } of [
   },
 ]) {
   test(`the rules ${fault === undefined ? "accept" : "refuse"} ${name}`, () => {
-    const faults = judge([object]);
+    const faults = findPolicyViolations([object]);
     if (fault === undefined) assert.deepEqual(faults, []);
     else {
       assert.equal(faults.length, 1, faults.join("\n"));

@@ -153,7 +153,7 @@ const exactRights: PolicyRule = {
 
 export const policyRules: readonly PolicyRule[] = [fixedImages, memoryLimits, restrictedPods, exactRights];
 
-export const judge = (objects: readonly KubernetesObject[], list = policyRules): readonly string[] =>
+export const findPolicyViolations = (objects: readonly KubernetesObject[], list = policyRules): readonly string[] =>
   objects.flatMap((object) =>
     list.flatMap((rule) =>
       rule.faults(object).map((fault) => `${object.kind} ${object.metadata.name}: ${fault} [${rule.name}]`),

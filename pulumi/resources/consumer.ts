@@ -1,7 +1,7 @@
 import { core } from "@pulumi/kubernetes";
 import { type ComponentResource, type ComponentResourceOptions, type Input, interpolate, secret } from "@pulumi/pulumi";
 import { type ConsumerSpec, CREDENTIAL_LABEL, type KeyAuthEntry } from "@sluice/model";
-import { timeouts } from "../objects/create.ts";
+import { objectTimeouts } from "../objects/create.ts";
 import type { InputsOf, MembersOf } from "./inputs.ts";
 import { type Placed, type ResourceMetadata, SluiceResource } from "./resource.ts";
 
@@ -59,7 +59,7 @@ function entryOf({ key, ...members }: Key, { parent, name, keyName, metadata }: 
       type: "Opaque",
       stringData: { key: secret(key) },
     },
-    { parent, customTimeouts: timeouts },
+    { parent, customTimeouts: objectTimeouts },
   );
   return { ...members, secretRef: { name: created.metadata.name, key: "key" } };
 }

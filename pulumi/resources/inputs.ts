@@ -16,6 +16,6 @@ type Parts<Value> = Value extends Plain
 export type MembersOf<Value> = { readonly [Name in keyof Value]: InputsOf<Value[Name]> };
 
 /** A record in which every member, at every depth, is optional, because it has a default. Lists stay complete. */
-export type Unfilled<Value> = Value extends Plain | readonly unknown[]
+export type DeepOptional<Value> = Value extends Plain | readonly unknown[]
   ? Value
-  : { readonly [Name in keyof Value]?: Unfilled<Value[Name]> };
+  : { readonly [Name in keyof Value]?: DeepOptional<Value[Name]> };

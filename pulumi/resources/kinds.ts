@@ -15,7 +15,7 @@ import type {
   UpstreamSpec,
   VaultSpec,
 } from "@sluice/model";
-import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
+import type { DeepOptional, InputsOf, MembersOf } from "./inputs.ts";
 import { type ComponentReference, type Placed, referencedName, SluiceResource } from "./resource.ts";
 
 /** Members of the spec, in addition to `metadata`. One of `url`, `host` and `backendRef` sets the upstream. */
@@ -134,7 +134,7 @@ export type PluginArgs<Chosen extends PluginChoice> = Placed &
   MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {
     readonly plugin: Chosen;
     /** The config: members of the plugin's schema (with Kong's names for Kong's plugins). Unset: their defaults. */
-    readonly config?: InputsOf<Unfilled<ConfigOf<Chosen>>>;
+    readonly config?: InputsOf<DeepOptional<ConfigOf<Chosen>>>;
   };
 
 /** A plugin with its config and its targets. The chosen plugin determines the type of the config. */

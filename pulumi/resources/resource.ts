@@ -2,7 +2,7 @@
 import { apiextensions } from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type Input, type Output } from "@pulumi/pulumi";
 import { apiVersion, type ParameterKind, type ResourceKind } from "@sluice/model";
-import { timeouts } from "../objects/create.ts";
+import { objectTimeouts } from "../objects/create.ts";
 
 /** Metadata of the custom resource. */
 export interface ResourceMetadata {
@@ -40,7 +40,7 @@ export abstract class SluiceResource<Kind extends ResourceKind | ParameterKind> 
     const resource = new apiextensions.CustomResource(
       name,
       { apiVersion, kind, metadata: { ...metadata, name: metadata.name ?? name }, spec: spec(this) },
-      { parent: this, customTimeouts: timeouts },
+      { parent: this, customTimeouts: objectTimeouts },
     );
     this.kind = kind;
     this.resourceName = resource.metadata.name;

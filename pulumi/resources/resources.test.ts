@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 import { output } from "@pulumi/pulumi";
 import type { ParameterKind, ResourceKind } from "@sluice/model";
 import { openingHoursFacts } from "../../test/plugins/opening-hours.ts";
-import { outputValue, type Registered, registerInto } from "../testing.ts";
+import { outputValue, type RegisteredResource, registerInto } from "../testing.ts";
 import {
   Certificate,
   Consumer,
@@ -16,7 +16,7 @@ import {
 } from "./index.ts";
 
 const metadata = { namespace: "shop" };
-const registered: Registered[] = [];
+const registered: RegisteredResource[] = [];
 registerInto(registered);
 
 beforeEach(() => {

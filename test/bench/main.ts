@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin] [console]`: measures, prints, and
- * writes test/bench/results/<bench>.{md,json}; all benches by default. A missed bound is reported, but does not fail
- * the run. `--seconds` and `--rounds` change the duration of the cases of proxy, user-api and `--against`. With either
- * option, no results are written, not even those of other benches.
+ * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin] [console]`: measures,
+ * prints, and writes test/bench/results/<bench>.{md,json}; all benches by default. A missed bound is reported, but does
+ * not fail the run. `--seconds` and `--rounds` change the duration of the cases of proxy, user-api and `--against`.
+ * With either option, no results are written, not even those of other benches.
  *
  * `npm run bench -- --against FOLDER --name COMMIT` compares this version with a built checkout of another version.
  */

@@ -1,6 +1,6 @@
 /**
- * The Services of Gateways, and the objects of their own nodes, on a real API server. The operator has the rights of the
- * chart's role.
+ * The Services of Gateways, and the objects of their own nodes, on a real API server. The operator has the rights of
+ * the chart's role.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { type Api, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { clusterUsers, dedicatedNodesManifests, roleManifests } from "../../tools/cluster/rbac.ts";
 import { type Process, startProcess, waitFor } from "../../tools/process/index.ts";
-import { tool } from "../../tools/programs/tool.ts";
+import { obtainTool } from "../../tools/programs/tool.ts";
 import { grantsOf, refused, unused } from "../e2e/operator/compare-rights.ts";
 
 let plane: ControlPlane;
@@ -26,7 +26,7 @@ before(async () => {
   plane = await startControlPlane({ audit: true });
   api = connectApi(plane.kubeconfig);
   await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
-  await plane.kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
+  await plane.kubectl(["apply", "--server-side", "-f", await obtainTool("gateway-api-crds")]);
   for (const manifests of [roleManifests("default"), dedicatedNodesManifests("default")])
     await plane.kubectl(["apply", "--server-side", "-f", "-"], manifests);
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);

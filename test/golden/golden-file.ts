@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import type { Resource } from "@sluice/crds";
 import { type Collection, collections, entities, entityNameOf, isSecretLookup, referencedId } from "@sluice/model";
 import { stringify } from "yaml";
-import type { Item } from "../../operator/src/translate/translation.ts";
+import type { TranslationItem } from "../../operator/src/translate/translation.ts";
 import { goldenOutcome } from "./outcome.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -37,7 +37,11 @@ export function printOutcome(resources: readonly Resource[], input: string): str
   );
 }
 
-function titleOf(collection: Collection, { owner, entity }: Item, names: ReadonlyMap<string, string>): string {
+function titleOf(
+  collection: Collection,
+  { owner, entity }: TranslationItem,
+  names: ReadonlyMap<string, string>,
+): string {
   const resource = `${owner.kind} ${owner.namespace}/${owner.name}`;
   if (collection === "targets" || collection === "snis") return `${resource} ${entityNameOf(collection, entity)}`;
   const { credential } = entities[collection];

@@ -38,7 +38,9 @@ const declarations: Readonly<Record<string, Declarations>> = {
 const image = runAsOf(workloads.sluice);
 const defaults = Object.fromEntries(image.Env.map((variable) => variable.split("=", 2) as [string, string]));
 
-/** The members of Compose's specification that the files use. A misspelled member would have no effect, or be refused. */
+/**
+ * The members of Compose's specification that the files use. A misspelled member would have no effect, or be refused.
+ */
 const members = new Set([
   ...["image", "command", "environment", "ports", "volumes", "depends_on", "healthcheck", "restart"],
   ...["read_only", "cap_drop", "security_opt", "stop_grace_period"],

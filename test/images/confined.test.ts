@@ -8,14 +8,14 @@ import pg from "pg";
 import { findImports, packageOf } from "../../tools/check/find-imports.ts";
 import { isTest } from "../../tools/check/imports.ts";
 import { sourceFiles } from "../../tools/check/source-files.ts";
-import { type Unpacked, unpackImages } from "../../tools/images/archive/unpack.ts";
+import { type UnpackedImage, unpackImages } from "../../tools/images/archive/unpack.ts";
 import { type Container, startContainer } from "../../tools/images/confine.ts";
 import { closureOf } from "../../tools/images/contents/lock.ts";
 import { type ImageWorkload, imageUser, workloads } from "../../tools/images/contents/workloads.ts";
 import type { ImageName } from "../../tools/images/images.ts";
 import { freePort, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
-let all: Readonly<Record<ImageName, Unpacked>>;
+let all: Readonly<Record<ImageName, UnpackedImage>>;
 before(async () => {
   all = await unpackImages();
 });
@@ -104,8 +104,8 @@ describe("a container of the image", { concurrency: 2 }, () => {
       assert.ok(imports.size > 0);
       const importing = (specifiers: readonly string[]) =>
         specifiers.map((specifier) => `await import(${JSON.stringify(specifier)});\n`).join("");
-      // A module in each workspace folder, because Node looks for a package from the module that imports it. One process
-      // loads all, so that it loads a package that several folders import only once.
+      // A module in each workspace folder, because Node looks for a package from the module that imports it. One
+      // process loads all, so that it loads a package that several folders import only once.
       const modules = Object.fromEntries(
         [...imports].map(([folder, specifiers]) => [`/sluice/${folder}/load.js`, importing(specifiers)]),
       );

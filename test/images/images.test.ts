@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
 import { root } from "../../tools/check/source-files.ts";
-import { textIn, type Unpacked, unpackImages } from "../../tools/images/archive/unpack.ts";
+import { textIn, type UnpackedImage, unpackImages } from "../../tools/images/archive/unpack.ts";
 import { makeKit, workloadImage } from "../../tools/images/build.ts";
 import { sbomPlace } from "../../tools/images/contents/sbom.ts";
 import { workloads } from "../../tools/images/contents/workloads.ts";
 import type { ImageName } from "../../tools/images/images.ts";
 
-let all: Readonly<Record<ImageName, Unpacked>>;
+let all: Readonly<Record<ImageName, UnpackedImage>>;
 before(async () => {
   all = await unpackImages();
 });
@@ -20,7 +20,7 @@ const lock: Readonly<Record<string, { readonly dev?: true; readonly license?: st
 ).packages;
 
 /** The npm packages in an image, as their paths in the lockfile. */
-const packagesIn = ({ list }: Unpacked): readonly string[] =>
+const packagesIn = ({ list }: UnpackedImage): readonly string[] =>
   [...list.keys()]
     .map((path) => path.match(/^sluice\/(.*node_modules\/(?:@[^/]+\/)?[^/@]+)\/package\.json$/)?.[1])
     .filter((path) => path !== undefined)

@@ -9,7 +9,7 @@ import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { launchBrowser } from "../../tools/programs/browser.ts";
 import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { startDirectoryProduct, usersIn } from "../../tools/start/directory-product.ts";
-import { keepSamples } from "../../tools/start/samples.ts";
+import { copySamples } from "../../tools/start/samples.ts";
 import { getUrl } from "./client.ts";
 import { freeAddresses } from "./free-addresses.ts";
 import { resourceObject, routeObject } from "./resources.ts";
@@ -18,7 +18,7 @@ const work = temporaryFolder("browser");
 after(() => work.remove());
 const chosen = await freeAddresses();
 const folder = join(work.path, "resources");
-keepSamples({ samples: new URL("../../crds/samples", import.meta.url).pathname, folder, userApi: chosen.userApi });
+copySamples({ samples: new URL("../../crds/samples", import.meta.url).pathname, folder, userApi: chosen.userApi });
 
 const pages = createServer((_request, response) => {
   response.setHeader("content-type", "text/html");

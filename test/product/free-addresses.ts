@@ -1,9 +1,9 @@
 import { freePort } from "../../tools/process/index.ts";
-import { addresses, type ChosenAddresses, type Name } from "../../tools/start/processes.ts";
+import { type ChosenAddresses, type Name, productAddresses } from "../../tools/start/processes.ts";
 
 /** Free addresses for all listeners of a product, so that several products can run on one machine. */
 export async function freeAddresses(): Promise<ChosenAddresses> {
-  const names = Object.keys(addresses) as Name[];
+  const names = Object.keys(productAddresses) as Name[];
   const taken = new Set<number>();
   const chosen: [Name, string][] = [];
   for (const name of names) {
@@ -17,5 +17,7 @@ export async function freeAddresses(): Promise<ChosenAddresses> {
 
 /** The settings for these addresses. */
 export function settingsOf(chosen: ChosenAddresses): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(addresses).map(([name, { setting }]) => [setting, chosen[name as Name]]));
+  return Object.fromEntries(
+    Object.entries(productAddresses).map(([name, { setting }]) => [setting, chosen[name as Name]]),
+  );
 }

@@ -5,7 +5,7 @@ import { checkDependencies } from "./checks/check-dependencies.ts";
 import { checkImports, importRuleOf } from "./checks/check-imports.ts";
 import { checkRegexes } from "./checks/check-regexes.ts";
 import { checkFolders, checkLength, checkWords } from "./checks/check-text.ts";
-import { show } from "./fault.ts";
+import { faultText } from "./fault.ts";
 import { findImports, packageOf } from "./find-imports.ts";
 import { importRules } from "./imports.ts";
 
@@ -14,7 +14,7 @@ const workspaces = ["crds/model", "crds/client", "gateway", "operator", "user-ap
 /** The messages for one file with one import. */
 function importing(path: string, specifier: string): readonly string[] {
   const text = `/** About imports. */\nimport { thing } from "${specifier}";\n`;
-  return checkImports(findImports([{ path, text }]), workspaces).map(show);
+  return checkImports(findImports([{ path, text }]), workspaces).map(faultText);
 }
 
 test("findImports finds every form of import with its line, and no import in comments or strings", () => {
@@ -144,7 +144,7 @@ test("a package that is imported but not declared is an error, and so is a packa
     { folder: "", dependencies: [], devDependencies: ["fast-check"] },
     { folder: "operator", dependencies: ["pino", "undici"], devDependencies: [] },
   ];
-  assert.deepEqual(checkDependencies(findImports(files), manifests).map(show), [
+  assert.deepEqual(checkDependencies(findImports(files), manifests).map(faultText), [
     "operator/src/a.ts:2: imports yaml, which operator/package.json does not name",
     "test/a.ts:2: imports left-pad, which package.json does not name",
     "operator/package.json: depends on undici, which no file imports",
@@ -159,7 +159,7 @@ test("a long source file is an error, but a long generated file or YAML file is 
     { path: "c.yaml", text: long },
     { path: "d.ts", text: "line\n".repeat(400) },
   ];
-  assert.deepEqual(checkLength(files).map(show), ["a.ts: has 401 lines, more than 400: split it by subject"]);
+  assert.deepEqual(checkLength(files).map(faultText), ["a.ts: has 401 lines, more than 400: split it by subject"]);
 });
 
 test("a folder with more than twelve source files is an error; suites and tests do not count", () => {
@@ -174,7 +174,7 @@ test("a folder with more than twelve source files is an error; suites and tests 
     ...filesIn("test/a", many),
   ];
   const message = "has 13 source files, more than 12: move those of one subject to a folder of their own";
-  assert.deepEqual(checkFolders(files).map(show), [`gateway/src/a: ${message}`, `tools/a: ${message}`]);
+  assert.deepEqual(checkFolders(files).map(faultText), [`gateway/src/a: ${message}`, `tools/a: ${message}`]);
 });
 
 /** An interpolation in a template literal. */
@@ -189,7 +189,7 @@ test("a RegExp that is not built from constants of its file is an error, except 
     "new RegExp(word + path)",
   ];
   for (const made of bad) {
-    const found = checkRegexes([{ path: "gateway/src/a.ts", text: `${head}const found = ${made};` }]).map(show);
+    const found = checkRegexes([{ path: "gateway/src/a.ts", text: `${head}const found = ${made};` }]).map(faultText);
     assert.equal(found.length, 1, made);
     assert.match(String(found[0]), /^gateway\/src\/a\.ts:4: builds a RegExp from a value that is not a constant/);
   }
@@ -212,7 +212,7 @@ test("the host of a package registry and an absolute path of one machine are err
   const bad = [`a\nfetch https://${host}/x`, `cd ${folder("root", "x")}`, `"${folder("home", "me", "x")}"`];
   for (const text of bad) assert.equal(checkWords([{ path: "a.md", text }]).length, 1, text);
   assert.equal(
-    checkWords([{ path: "a.md", text: String(bad[0]) }]).map(show)[0],
+    checkWords([{ path: "a.md", text: String(bad[0]) }]).map(faultText)[0],
     `a.md:2: names the host of a package registry: ${host}`,
   );
   const good = [

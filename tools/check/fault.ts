@@ -9,7 +9,7 @@ export interface Fault {
 }
 
 /** `file:line: message`, which editors and terminals turn into a link; `file: message` for an error without a line. */
-export function show(fault: Fault): string {
+export function faultText(fault: Fault): string {
   const place = fault.line === undefined ? fault.file : `${fault.file}:${fault.line}`;
   return `${place}: ${fault.message}`;
 }

@@ -16,7 +16,7 @@ const httpEngine = ["@fastify/reply-from", "fastify", "undici"];
 const network = [...databases, ...httpEngine, "node:http", "node:https", "node:http2", "node:net", "node:tls"];
 
 /** Exports of `node:` modules that do not use the network: every file may import them, as it may import types. */
-export const harmless: Readonly<Record<string, readonly string[]>> = {
+export const allowedNodeExports: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress"],
   "node:http": ["STATUS_CODES", "METHODS", "validateHeaderName", "validateHeaderValue"],
 };

@@ -13,7 +13,7 @@ import { checkNames } from "./checks/check-names.ts";
 import { checkCycles, checkOrder, stagesOf } from "./checks/check-order.ts";
 import { checkRegexes } from "./checks/check-regexes.ts";
 import { checkFolders, checkLength, checkWords } from "./checks/check-text.ts";
-import { type Fault, show } from "./fault.ts";
+import { type Fault, faultText } from "./fault.ts";
 import { findImports } from "./find-imports.ts";
 import { root, sourceFiles, sourcePaths } from "./source-files.ts";
 
@@ -50,7 +50,7 @@ function checks(): Readonly<Record<string, Check>> {
   const architecture = files.find(({ path }) => path === "ARCHITECTURE.md")?.text ?? "";
   const manifests = readManifests();
   const workspaces = manifests.map(({ folder }) => folder).filter((folder) => folder !== "" && folder !== "tools/docs");
-  const lines = (faults: readonly Fault[]) => faults.map(show);
+  const lines = (faults: readonly Fault[]) => faults.map(faultText);
   return {
     "import table": () => lines(checkImports(imports, workspaces)),
     "order of the gateway's stages": () => lines(checkOrder(imports, stagesOf(architecture))),

@@ -5,7 +5,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { freePort, type Process, startProcess, temporaryFolder } from "../process/index.ts";
 import { makeAuthority, type TestAuthority } from "../programs/certificates.ts";
-import { tool } from "../programs/tool.ts";
+import { obtainTool } from "../programs/tool.ts";
 import { type Audited, auditFlags, readAudit } from "./audit.ts";
 import { componentCommandLines, stateFiles } from "./components.ts";
 import { kubeconfig } from "./kubeconfig.ts";
@@ -63,7 +63,7 @@ const GARBAGE_COLLECTION = { GOGC: "400" };
  * @throws Error with the end of the component's log, when a component does not become ready.
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
-  const binary = await tool("kube");
+  const binary = await obtainTool("kube");
   const folder = temporaryFolder("cluster");
   const running: Partial<Record<keyof ReturnType<typeof componentCommandLines>, Process>> = {};
   const end = async () => {

@@ -5,14 +5,14 @@
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { buildConsole } from "../build/console.ts";
-import { tool } from "../programs/tool.ts";
+import { obtainTool } from "../programs/tool.ts";
 import { usersIn } from "../start/directory-product.ts";
-import { greeting } from "../start/greeting.ts";
+import { greetingText } from "../start/greeting.ts";
 import { refuseTakenPorts, StartError } from "../start/ports.ts";
 import { chosenAddresses } from "../start/processes.ts";
 import { untilStopped } from "../start/product.ts";
-import { keepSamples } from "../start/samples.ts";
-import { typed } from "../start/typed.ts";
+import { copySamples } from "../start/samples.ts";
+import { pathInShell } from "../start/typed.ts";
 import { seedUsers } from "../start/users.ts";
 import { writeCommand } from "./command.ts";
 import { runPods } from "./pods/command.ts";
@@ -31,9 +31,9 @@ async function main(args: readonly string[]): Promise<number> {
   await refuseTakenPorts(chosen);
   rmSync(work, { recursive: true, force: true });
   const binaries = join(work, "bin");
-  writeCommand(binaries, "kubectl", [await tool("kube"), "kubectl"]);
+  writeCommand(binaries, "kubectl", [await obtainTool("kube"), "kubectl"]);
   const samples = join(work, "samples");
-  keepSamples({ samples: join(root, "crds/samples"), folder: samples, userApi: chosen.userApi });
+  copySamples({ samples: join(root, "crds/samples"), folder: samples, userApi: chosen.userApi });
   console.log("Starting a Kubernetes control plane and Sluice on it.");
   await seedUsers(usersIn(work));
   buildConsole();
@@ -42,15 +42,15 @@ async function main(args: readonly string[]): Promise<number> {
   const moved = chosen.userApi !== chosenAddresses({}).userApi;
   const { server, kubeconfig } = product.plane;
   return untilStopped(product, {
-    greeting: greeting({
+    greeting: greetingText({
       chosen,
       places: [
         ["API server", server],
         ["kubeconfig", kubeconfig],
-        ["logs", typed(join(work, "logs"))],
+        ["logs", pathInShell(join(work, "logs"))],
       ],
-      preparation: [`export KUBECONFIG=${typed(kubeconfig)} PATH="${binaries}:$PATH"`],
-      steps: clusterTour({ chosen, samples: typed(moved ? samples : join(root, "crds/samples")) }),
+      preparation: [`export KUBECONFIG=${pathInShell(kubeconfig)} PATH="${binaries}:$PATH"`],
+      steps: clusterTour({ chosen, samples: pathInShell(moved ? samples : join(root, "crds/samples")) }),
     }),
   });
 }

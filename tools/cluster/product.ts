@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { waitFor } from "../process/index.ts";
 import { everyPartAnswers } from "../start/answers.ts";
 import { usersIn } from "../start/directory-product.ts";
-import { type ChosenAddresses, type Env, parts } from "../start/processes.ts";
+import { type ChosenAddresses, type Env, productProcesses } from "../start/processes.ts";
 import { type Product, runProduct } from "../start/product.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { writePushCertificates } from "./push-certificates.ts";
@@ -58,7 +58,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
       SLUICE_STORE: "cluster",
     });
     const product = await runProduct({
-      parts: parts({
+      parts: productProcesses({
         root,
         chosen,
         resources: { operator: { ...access(operator), ...operatorEnv }, admin: access(admin) },

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { needsOf } from "./cluster-check.ts";
+import { requiredKindsOf } from "./cluster-check.ts";
 
 const needs = (config: Readonly<Record<string, string>>) =>
-  needsOf(new Map(Object.entries(config).map(([key, text]) => [`sluice:${key}`, text]))).map(
+  requiredKindsOf(new Map(Object.entries(config).map(([key, text]) => [`sluice:${key}`, text]))).map(
     ({ kind, namespace }) => `${kind.split(".")[0]}${namespace === undefined ? "" : ` of ${namespace}`}`,
   );
 

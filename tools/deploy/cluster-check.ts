@@ -1,7 +1,7 @@
 /** Checks, before anything is created, that the cluster fulfils the requirements of a stack. */
 import { execFile } from "node:child_process";
 import { crdNames } from "@sluice/model";
-import { tool } from "../programs/tool.ts";
+import { obtainTool } from "../programs/tool.ts";
 import { StartError } from "../start/ports.ts";
 
 /** The values of a stack's config as texts (maps and lists as JSON), by keys such as `sluice:namespace`. */
@@ -34,7 +34,7 @@ const atHome = [
 ];
 
 /** The kinds of resources that a stack with this config creates, or may create when its values change. */
-export function needsOf(config: ConfigTexts): readonly Need[] {
+export function requiredKindsOf(config: ConfigTexts): readonly Need[] {
   if (config.get("sluice:creates") === "crds") return [{ kind: "customresourcedefinitions.apiextensions.k8s.io" }];
   const namespace = config.get("sluice:namespace") ?? "default";
   // With Roles instead of ClusterRoles none of the kinds in `wide` is created.
@@ -49,7 +49,7 @@ export function needsOf(config: ConfigTexts): readonly Need[] {
 /** Runs kubectl on the cluster of a kubeconfig; rejects with its stderr. */
 export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Promise<string> {
   return async (args) => {
-    const kube = await tool("kube");
+    const kube = await obtainTool("kube");
     const env = { ...process.env, KUBECONFIG: kubeconfig };
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const child = execFile(
@@ -81,7 +81,7 @@ export async function checkCluster(kubeconfig: string, read: () => Promise<Confi
     throw new StartError(`no cluster answers at the address in ${kubeconfig}: ${messageOf(error)}`);
   }
   const missing: string[] = [];
-  for (const { kind, namespace } of needsOf(await read())) {
+  for (const { kind, namespace } of requiredKindsOf(await read())) {
     const place = namespace === undefined ? "--all-namespaces" : `--namespace=${namespace}`;
     const answer = await kubectl(["auth", "can-i", "create", kind, place]).catch(messageOf);
     if (/^yes/m.test(answer)) continue;

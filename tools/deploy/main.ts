@@ -16,10 +16,10 @@ import { CannotRun } from "../cluster/pods/machine.ts";
 import { images } from "../images/images.ts";
 import { StartError } from "../start/ports.ts";
 import { untilStopped } from "../start/product.ts";
-import { typed } from "../start/typed.ts";
+import { pathInShell } from "../start/typed.ts";
 import { checkCluster, crdsManager } from "./cluster-check.ts";
 import { openProject, type Project } from "./project.ts";
-import { mendStack, readConfig, selectStack } from "./stack.ts";
+import { readConfig, recoverStack, selectStack } from "./stack.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const usage = "usage: npm run deploy -- dev|staging|prod|crds [--preview | --destroy]";
@@ -82,7 +82,7 @@ async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<nu
     return await untilStopped(
       { failed: cluster.failed, stop: async () => {} },
       {
-        greeting: `\nThe cluster runs until Ctrl-C. In another terminal: export KUBECONFIG=${typed(kubeconfig)}`,
+        greeting: `\nThe cluster runs until Ctrl-C. In another terminal: export KUBECONFIG=${pathInShell(kubeconfig)}`,
         stopping: "Stopping the cluster without draining its pods.",
       },
     );
@@ -137,7 +137,7 @@ async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployme
 
 async function act(project: Project, stack: string, action: Action): Promise<number> {
   await selectStack(project, stack);
-  if (action !== "preview") await mendStack(project, stack, say);
+  if (action !== "preview") await recoverStack(project, stack, say);
   const yes = action === "preview" ? [] : ["--yes"];
   const onOutput = (piece: string) => process.stdout.write(piece);
   return (await project.run([action, "--stack", stack, ...yes], { onOutput, timeout: 1_800_000 })).code;

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { startProcess } from "../process/index.ts";
-import { tool } from "../programs/tool.ts";
+import { obtainTool } from "../programs/tool.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const program = join(root, "pulumi");
@@ -36,7 +36,7 @@ export interface ProjectOptions {
 /** Prepares the folder. Keeps the config files that it already has, because the user may have edited them. */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { folder, kubeconfig, passphrase } = options;
-  const pulumi = await tool("pulumi");
+  const pulumi = await obtainTool("pulumi");
   const state = join(folder, "state");
   mkdirSync(state, { recursive: true, mode: 0o700 });
   for (const file of readdirSync(program).filter((name) => /^Pulumi\..*yaml$/.test(name))) {

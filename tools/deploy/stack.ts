@@ -29,7 +29,7 @@ export async function readConfig(project: Project, stack: string): Promise<Reado
  *
  * @throws StartError when the run that holds the lock is still active.
  */
-export async function mendStack(project: Project, stack: string, say: (line: string) => void): Promise<void> {
+export async function recoverStack(project: Project, stack: string, say: (line: string) => void): Promise<void> {
   const holder = lockHolder(project, stack);
   if (holder !== undefined) {
     if (holder.runs)

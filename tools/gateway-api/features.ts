@@ -1,7 +1,7 @@
 /** What the conformance suite of the Gateway API tests. The supported features are those of the GatewayClass. */
 
 /** Groups of features whose tests run. A profile's core features are always tested; the features below extend them. */
-export const profiles = ["GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS"] as const;
+export const testedProfiles = ["GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS"] as const;
 
 /** The reason why the other profiles for Gateways are not tested. */
 export const unsupportedProfiles: Readonly<Record<string, string>> = {

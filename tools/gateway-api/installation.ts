@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { type Cluster, startCluster } from "../cluster/pods/cluster.ts";
 import { programImage } from "../cluster/pods/images.ts";
 import { images } from "../images/images.ts";
-import { tool } from "../programs/tool.ts";
+import { obtainTool } from "../programs/tool.ts";
 
 /** The image of the suite's echo servers. */
 export const echoImage = "sluice.test/gateway-api-echo:1";
@@ -24,7 +24,9 @@ const values = [
 ].flatMap((value) => ["--set", value]);
 
 export interface InstallationOptions {
-  /** Paths of archives of images that pods use, besides Sluice's own. Default: the image of the suite's echo servers. */
+  /**
+   * Paths of archives of images that pods use, besides Sluice's own. Default: the image of the suite's echo servers.
+   */
   readonly images?: readonly string[];
   /** More values of the chart, such as `gateway.tls.enabled=true`. */
   readonly values?: readonly string[];
@@ -36,9 +38,10 @@ export interface InstallationOptions {
  * @throws CannotRun on a machine that cannot run a cluster; Error when something cannot be installed.
  */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Cluster> {
-  const { images: others = [programImage(await tool("gateway-api-echo"), echoImage)], values: more = [] } = options;
+  const { images: others = [programImage(await obtainTool("gateway-api-echo"), echoImage)], values: more = [] } =
+    options;
   const { tar } = await images();
-  const [helm, crds] = [await tool("helm"), await tool("gateway-api-crds")];
+  const [helm, crds] = [await obtainTool("helm"), await obtainTool("gateway-api-crds")];
   const cluster = await startCluster({ images: [tar, ...others] });
   const install = async (name: string, ...more: readonly string[]) => {
     const args = ["upgrade", "--install", name, join(charts, name), "--namespace", namespace, "--create-namespace"];

@@ -1,12 +1,12 @@
 /**
- * `npm run test:conformance`: runs the conformance suite of the Gateway API against Sluice on a cluster of one node, and
- * keeps its report. With `--run-test=NAME,...` only the named tests run, and their output is printed. With
+ * `npm run test:conformance`: runs the conformance suite of the Gateway API against Sluice on a cluster of one node,
+ * and keeps its report. With `--run-test=NAME,...` only the named tests run, and their output is printed. With
  * `--dedicated-nodes` each Gateway has nodes of its own. With either option, no report is kept.
  */
 import { parseArgs } from "node:util";
 import { CannotRun } from "../cluster/pods/machine.ts";
 import { StartError } from "../start/ports.ts";
-import { typed } from "../start/typed.ts";
+import { pathInShell } from "../start/typed.ts";
 import { startInstallation } from "./installation.ts";
 import { keepConformanceReport, reportPath, testedVersion } from "./report.ts";
 import { runSuite, type SuiteResult, suiteLog } from "./run-suite.ts";
@@ -21,7 +21,7 @@ async function main(args: readonly string[]): Promise<number> {
   const requests = ["gateway.resources.requests.cpu=1m", "gateway.resources.requests.memory=1Mi"];
   const cluster = await startInstallation(dedicated ? { values: requests } : {});
   try {
-    console.log(`Running the suite; its whole output is in ${typed(suiteLog)}.`);
+    console.log(`Running the suite; its whole output is in ${pathInShell(suiteLog)}.`);
     const result = await runSuite(cluster, {
       ...(only ? { only, onOutput: (piece: string) => void process.stdout.write(piece) } : { onResult: printResult }),
       ...(dedicated ? { gatewayClass: "sluice" } : {}),

@@ -3,8 +3,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeSync } f
 import { dirname, join, resolve } from "node:path";
 import { supportedFeatures } from "@sluice/crds";
 import type { Cluster } from "../cluster/pods/cluster.ts";
-import { tool } from "../programs/tool.ts";
-import { profiles } from "./features.ts";
+import { obtainTool } from "../programs/tool.ts";
+import { testedProfiles } from "./features.ts";
 import { echoImage } from "./installation.ts";
 
 /** The file with the output of the last run. */
@@ -18,7 +18,8 @@ export type SuiteOutcome = "passed" | "failed" | "skipped";
 export interface SuiteRun {
   /**
    * The GatewayClass of the suite's Gateways; the chart creates both.
-   * Default: `sluice-shared`. With `sluice`, each Gateway has nodes of its own, and the suite starts over a hundred pods.
+   * Default: `sluice-shared`. With `sluice`, each Gateway has nodes of its own, and the suite starts over a hundred
+   * pods.
    */
   readonly gatewayClass?: "sluice" | "sluice-shared";
   /** Names of the tests to run. Default: all tests of the supported features. */
@@ -42,7 +43,9 @@ export interface SuiteResult {
 /** A line about a test that has ended. */
 const resultLine = /^result: (\w+) (passed|failed|skipped)$/;
 
-/** Runs the suite inside the cluster, where the addresses of Services are reachable. Resolves whatever the outcome is. */
+/**
+ * Runs the suite inside the cluster, where the addresses of Services are reachable. Resolves whatever the outcome is.
+ */
 export async function runSuite(cluster: Cluster, options: SuiteRun): Promise<SuiteResult> {
   const { gatewayClass = "sluice-shared", only, version, onResult } = options;
   const place = join(cluster.folder, "gateway-api-report.yaml");
@@ -63,10 +66,10 @@ export async function runSuite(cluster: Cluster, options: SuiteRun): Promise<Sui
     }
   };
   const suite = await cluster.start(
-    await tool("gateway-api-suite"),
+    await obtainTool("gateway-api-suite"),
     [
       `-gateway-class=${gatewayClass}`,
-      `-conformance-profiles=${profiles.join(",")}`,
+      `-conformance-profiles=${testedProfiles.join(",")}`,
       `-supported-features=${supportedFeatures.join(",")}`,
       `-echo-image=${echoImage}`,
       // The cluster ends with the run.

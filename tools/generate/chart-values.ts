@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from "yaml";
-import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../crds/model/src/generate/files.ts";
 import { printJson } from "./print-json.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -163,7 +163,7 @@ export function chartValueFiles(): readonly GeneratedFile[] {
   return [
     { path: "charts/sluice/values.schema.json", content: printJson(schema) },
     { path: "pulumi/values.d.ts", content: valuesType(schema) },
-    markdown(
+    generatedPage(
       "docs/reference/chart-values.md",
       `# Values of the chart\n\n${intro}\n\n${table(values)}`,
       "charts/sluice/values.yaml",

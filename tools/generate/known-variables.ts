@@ -2,7 +2,7 @@
 import { settingsFile } from "@sluice/model";
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
 import { formerVariableNames, variableNames } from "../../user-api/src/settings.ts";
-import { addresses } from "../start/processes.ts";
+import { productAddresses } from "../start/processes.ts";
 import { commands } from "./pages/settings-page.ts";
 
 /** The setting that all commands have, and settings that `npm` scripts of the repository read themselves. */
@@ -10,7 +10,7 @@ const others = [
   settingsFile.variable,
   "SLUICE_CACHE",
   "SLUICE_WORK",
-  ...Object.values(addresses).map(({ setting }) => setting),
+  ...Object.values(productAddresses).map(({ setting }) => setting),
 ];
 
 export function knownVariablesFile(): GeneratedFile {

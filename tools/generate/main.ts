@@ -3,7 +3,7 @@
  * differ, and exits with 1 if there are any.
  */
 import { resolve } from "node:path";
-import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";
+import { generateModelFiles, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";
 import { alertFiles } from "./alerts/alert-files.ts";
 import { chartValueFiles } from "./chart-values.ts";
 import { dashboardFiles } from "./dashboards.ts";
@@ -25,7 +25,7 @@ import { thirdPartyLicenses } from "./third-party-licenses.ts";
 const root = resolve(import.meta.dirname, "../..");
 // Settings and benchmark results are not known to the model, so their pages are generated here.
 const files = [
-  ...generate(),
+  ...generateModelFiles(),
   settingsPage(),
   commandLinePage(),
   knownVariablesFile(),

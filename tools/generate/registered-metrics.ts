@@ -5,7 +5,7 @@ import { pluginMetrics } from "../../gateway/plugins/index.ts";
 import { nodeScraped } from "../../gateway/src/admin/information/nodes/node-metrics.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { addedLabels, runtimeRegistry } from "../../gateway/src/metrics/runtime-metrics.ts";
-import type { Shape } from "../../gateway/src/metrics/table.ts";
+import type { MetricDescription } from "../../gateway/src/metrics/table.ts";
 import {
   createCertificateMetrics,
   createOperatorMetrics,
@@ -30,7 +30,7 @@ export type MeasuredComponent = "gateway" | "operator" | "user-api";
 /** Stands for the name of any plugin. Names of plugins contain no angle brackets, so it is not a real name. */
 const ANY_PLUGIN = "<plugin>";
 
-function shapesOf(compat: boolean): readonly Shape[] {
+function shapesOf(compat: boolean): readonly MetricDescription[] {
   const metrics = createMetrics({ compat, nodeId: "", version: "" });
   metrics.pluginCounter(ANY_PLUGIN, droppedEntries);
   for (const [plugin, list] of Object.entries(pluginMetrics))

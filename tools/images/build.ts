@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
 import manifest from "../../package.json" with { type: "json" };
 import { builtForm } from "../build/emit.ts";
-import { type Image, image, type Layer, layer, type RunAs } from "./archive/oci.ts";
-import { copied, file, type TreeEntry } from "./archive/tree.ts";
-import { places, startOf } from "./command.ts";
-import { type Base, nodeBase } from "./contents/base.ts";
+import { type Image, imageLayer, type Layer, ociImage, type RunAs } from "./archive/oci.ts";
+import { copiedFile, fileNode, type TreeEntry } from "./archive/tree.ts";
+import { imagePlaces, startCommandOf } from "./command.ts";
+import { type BaseLayer, nodeBase } from "./contents/base.ts";
 import { closureOf, lockRoot } from "./contents/lock.ts";
-import { consoleEntries, dependencies, workspaceFiles } from "./contents/packages.ts";
+import { consoleEntries, dependencyFiles, workspaceFiles } from "./contents/packages.ts";
 import { sbomOf, sbomPlace } from "./contents/sbom.ts";
 import {
   type ImageWorkload,
@@ -17,7 +17,7 @@ import {
 } from "./contents/workloads.ts";
 
 /** The root file system of an image, in layers: rarely changed files come first, so that images share them. */
-export interface Root {
+export interface ImageRoot {
   readonly layers: readonly Part[];
   /** A CycloneDX document, as it is in the image. */
   readonly sbom: string;
@@ -29,21 +29,21 @@ interface Part {
 }
 
 /** Values that the images of one build share; each is computed once. */
-export interface Kit {
-  readonly base: Base;
+export interface ImageKit {
+  readonly base: BaseLayer;
   /** The built form of a source. */
   readonly built: (source: string) => string;
   /** Packs a layer; cached by its entries. */
   readonly pack: (part: Part) => Layer;
 }
 
-export function makeKit(): Kit {
+export function makeKit(): ImageKit {
   return {
     base: nodeBase(),
     built: once((source) => source, builtForm),
     pack: once(
       ({ entries }) => entries,
-      ({ what, entries }) => layer(what, entries),
+      ({ what, entries }) => imageLayer(what, entries),
     ),
   };
 }
@@ -60,10 +60,10 @@ function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Give
 }
 
 /** The part of the root file system that all images with Node share. */
-export const nodePart = ({ base }: Kit): Part => ({ what: "node and its libraries", entries: base.entries });
+export const nodeRootPart = ({ base }: ImageKit): Part => ({ what: "node and its libraries", entries: base.entries });
 
 /** The root file system of a workload. */
-export function rootOf(workload: ImageWorkload, kit: Kit = makeKit()): Root {
+export function imageRootOf(workload: ImageWorkload, kit: ImageKit = makeKit()): ImageRoot {
   const { name, workspace, without, console: hasConsole, standalone } = workload;
   const closure = closureOf(workspace, without);
   // The files of the console contain these packages.
@@ -72,17 +72,17 @@ export function rootOf(workload: ImageWorkload, kit: Kit = makeKit()): Root {
   const sbom = sbomOf({ name: imageName(name), version: packageVersion, npm, system: kit.base.packages });
   return {
     layers: [
-      nodePart(kit),
-      { what: `the dependencies of ${workspace}`, entries: dependencies(closure) },
+      nodeRootPart(kit),
+      { what: `the dependencies of ${workspace}`, entries: dependencyFiles(closure) },
       {
         what: `${workspace} and the SBOM`,
         entries: [
           ...workspaceFiles(closure, kit.built),
           ...(hasConsole ? consoleEntries() : []),
           ...(standalone ? [commandOnPath(workspace, standalone)] : []),
-          file(sbomPlace, sbom),
-          copied("sluice/LICENSE", `${lockRoot}/LICENSE`),
-          copied("sluice/THIRD_PARTY_LICENSES.md", `${lockRoot}/THIRD_PARTY_LICENSES.md`),
+          fileNode(sbomPlace, sbom),
+          copiedFile("sluice/LICENSE", `${lockRoot}/LICENSE`),
+          copiedFile("sluice/THIRD_PARTY_LICENSES.md", `${lockRoot}/THIRD_PARTY_LICENSES.md`),
         ],
       },
     ],
@@ -92,10 +92,10 @@ export function rootOf(workload: ImageWorkload, kit: Kit = makeKit()): Root {
 
 /** How a workload's container runs. */
 export function runAsOf({ workspace, words, title, description, standalone }: ImageWorkload): RunAs {
-  const { env, entrypoint } = startOf(workspace);
+  const { env, entrypoint } = startCommandOf(workspace);
   const settings = Object.entries(standalone?.settings ?? {}).map(([name, value]) => `${name}=${value}`);
   return {
-    ...runAs({ title, description, version: packageVersion, license: manifest.license }),
+    ...imageConfig({ title, description, version: packageVersion, license: manifest.license }),
     Env: ["PATH=/usr/local/bin", ...env, ...settings],
     Entrypoint: entrypoint,
     Cmd: words,
@@ -109,7 +109,7 @@ const runAlone = ({ ports, volume, healthCheck }: Standalone): Partial<RunAs> =>
   ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
   Volumes: { [volume]: {} },
   Healthcheck: {
-    Test: ["CMD", `/${places.node}`, "--eval", healthCheck],
+    Test: ["CMD", `/${imagePlaces.node}`, "--eval", healthCheck],
     Interval: 10 * SECOND,
     Timeout: 5 * SECOND,
     // The first start creates the database.
@@ -118,18 +118,18 @@ const runAlone = ({ ports, volume, healthCheck }: Standalone): Partial<RunAs> =>
 });
 
 /**
- * A workspace's command for `docker exec`. The image has no `env` for the command's own first line, and the kernel passes
- * a single argument to an interpreter.
+ * A workspace's command for `docker exec`. The image has no `env` for the command's own first line, and the kernel
+ * passes a single argument to an interpreter.
  */
 const commandOnPath = (workspace: string, { command }: Standalone): TreeEntry =>
-  file(
+  fileNode(
     `usr/local/bin/${command}`,
-    `#!/${places.node} --conditions=built\nimport "/${places.sluice}/${workspace}/build/main.js";\n`,
+    `#!/${imagePlaces.node} --conditions=built\nimport "/${imagePlaces.sluice}/${workspace}/build/main.js";\n`,
     0o755,
   );
 
 /** The user, the default working directory and the labels of an image. */
-export function runAs(about: {
+export function imageConfig(about: {
   readonly title: string;
   readonly description: string;
   readonly version: string;
@@ -145,14 +145,14 @@ export function runAs(about: {
       ...label("description", about.description),
       ...label("version", about.version),
       ...label("licenses", about.license),
-      ...label("revision", revision()),
+      ...label("revision", sourceRevision()),
       ...label("source", (manifest as { repository?: string }).repository),
     },
   };
 }
 
 /** The sources that, together with the files of this machine, decide the contents of the images. */
-export const sources = [
+export const imageSources = [
   ...[
     "gateway/plugin-sdk",
     "gateway/plugins",
@@ -167,9 +167,9 @@ export const sources = [
 ];
 
 /** The last commit that changed the sources, with `-dirty` when they have changed since; undefined outside a clone. */
-export function revision(): string | undefined {
+export function sourceRevision(): string | undefined {
   const git = (...args: readonly string[]) =>
-    execFileSync("git", [...args, "--", ...sources], {
+    execFileSync("git", [...args, "--", ...imageSources], {
       cwd: lockRoot,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
@@ -186,7 +186,7 @@ export function revision(): string | undefined {
 export const imageName = (name: string, tag: string = packageVersion): string => `docker.io/sluice/${name}:${tag}`;
 
 /** The image of a workload. */
-export function workloadImage(workload: ImageWorkload, kit: Kit): Image {
-  const layers = rootOf(workload, kit).layers.map(kit.pack);
-  return image(imageName(workload.name), { layers, runAs: runAsOf(workload) });
+export function workloadImage(workload: ImageWorkload, kit: ImageKit): Image {
+  const layers = imageRootOf(workload, kit).layers.map(kit.pack);
+  return ociImage(imageName(workload.name), { layers, runAs: runAsOf(workload) });
 }

@@ -3,10 +3,10 @@ import { builtForm } from "../build/emit.ts";
 import { lockRoot } from "./contents/lock.ts";
 
 /** Where Node and the repository are in an image. */
-export const places = { node: "usr/local/bin/node", sluice: "sluice" };
+export const imagePlaces = { node: "usr/local/bin/node", sluice: "sluice" };
 
 /** How a container starts a workspace's command. */
-export interface Start {
+export interface StartCommand {
   /** `NAME=value` */
   readonly env: readonly string[];
   readonly entrypoint: readonly string[];
@@ -18,9 +18,9 @@ export interface Start {
  *
  * @throws Error when the line has a different form.
  */
-export function startOf(workspace: string): Start {
+export function startCommandOf(workspace: string): StartCommand {
   const source = join(workspace, "src/main.ts");
-  const command = join(places.sluice, workspace, "build/main.js");
+  const command = join(imagePlaces.sluice, workspace, "build/main.js");
   const [line = ""] = builtForm(join(lockRoot, source)).split("\n");
   const [, words = ""] = line.match(/^#!\/usr\/bin\/env -S (.*)$/) ?? [];
   const all = words.split(" ");
@@ -28,5 +28,5 @@ export function startOf(workspace: string): Start {
   const env = all.slice(0, node);
   if (node < 0 || !env.every((word) => /^\w+=/.test(word)))
     throw new Error(`the first line of ${source} has an unexpected form: ${line}`);
-  return { env, entrypoint: [`/${places.node}`, ...all.slice(node + 1), `/${command}`] };
+  return { env, entrypoint: [`/${imagePlaces.node}`, ...all.slice(node + 1), `/${command}`] };
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Process, type StartOptions, startProcess, temporaryFolder } from "../process/index.ts";
 import { findOnPath } from "../programs/obtain/apt.ts";
-import type { Unpacked } from "./archive/unpack.ts";
+import type { UnpackedImage } from "./archive/unpack.ts";
 import { imageUser } from "./contents/workloads.ts";
 
 /** The options of a container that matter for tests of an image. */
@@ -39,7 +39,10 @@ exec "$@"
  *
  * @throws Error without root, which changing the root file system needs.
  */
-export async function startContainer(image: Unpacked, container: Container): Promise<Process & { remove(): void }> {
+export async function startContainer(
+  image: UnpackedImage,
+  container: Container,
+): Promise<Process & { remove(): void }> {
   if (process.getuid?.() !== 0) throw new Error("only root can give a process another root file system; run as root");
   const chroot = findOnPath(["chroot"], `${process.env.PATH}:/usr/sbin:/sbin`);
   if (chroot === undefined) throw new Error("chroot is missing: it comes with coreutils");

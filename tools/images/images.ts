@@ -13,9 +13,9 @@ import { join } from "node:path";
 import { root, sourcePaths } from "../check/source-files.ts";
 import { cacheFolder, cacheKeyOf } from "../programs/obtain/cache.ts";
 import { oneAtATime } from "../programs/obtain/one-at-a-time.ts";
-import { tool } from "../programs/tool.ts";
+import { obtainTool } from "../programs/tool.ts";
 import { type Image, writeArchive } from "./archive/oci.ts";
-import { type Kit, makeKit, revision, sources, workloadImage } from "./build.ts";
+import { type ImageKit, imageSources, makeKit, sourceRevision, workloadImage } from "./build.ts";
 import { librariesOf } from "./contents/libraries.ts";
 import { postgresImage, redisImage } from "./contents/stand-ins.ts";
 import { type WorkloadName, workloads } from "./contents/workloads.ts";
@@ -27,10 +27,10 @@ export type ImageName = WorkloadName | "test-postgres" | "test-redis";
 export interface Images {
   /** Path of the archive, an OCI image layout. Shared layers are stored once. */
   readonly tar: string;
-  readonly images: Readonly<Record<ImageName, Built>>;
+  readonly images: Readonly<Record<ImageName, BuiltImage>>;
 }
 
-export interface Built {
+export interface BuiltImage {
   /** For example docker.io/sluice/gateway:0.1.0; a pod may call it sluice/gateway:0.1.0. */
   readonly name: string;
   readonly digest: string;
@@ -44,7 +44,7 @@ export interface Built {
 export async function images(
   say: (line: string) => void = (line) => process.stderr.write(`${line}\n`),
 ): Promise<Images> {
-  const redis = await tool("redis-server");
+  const redis = await obtainTool("redis-server");
   const folder = join(cacheFolder(), `images-${keyOfSources(redis)}`);
   const make = async () => {
     if (!existsSync(folder)) await build(folder, say);
@@ -58,7 +58,7 @@ export async function images(
 }
 
 /** Builds every image: those of the workloads, then those of the test servers. */
-export async function buildAll(kit: Kit = makeKit()): Promise<readonly Image[]> {
+export async function buildAll(kit: ImageKit = makeKit()): Promise<readonly Image[]> {
   const ours = Object.values(workloads).map((workload) => workloadImage(workload, kit));
   return [...ours, await postgresImage(kit), await redisImage()];
 }
@@ -83,14 +83,14 @@ const read = (folder: string): Images => ({
 
 /** A key that changes with every input of the images. */
 function keyOfSources(redis: string): string {
-  const isSource = (path: string) => sources.some((source) => path === source || path.startsWith(`${source}/`));
+  const isSource = (path: string) => imageSources.some((source) => path === source || path.startsWith(`${source}/`));
   const files = sourcePaths().filter((path) => isSource(path) && !path.endsWith(".test.ts"));
   const contents = files.flatMap((path) => [path, readFileSync(join(root, path), "latin1")]);
   const programs = [redis, process.execPath, "/bin/sh"];
   const machine = [...programs, ...librariesOf(programs)].map(
     (path) => `${path} ${statSync(path).size} ${statSync(path).mtimeMs}`,
   );
-  return cacheKeyOf({ files: [], settings: [...contents, ...machine, revision() ?? "", process.arch] });
+  return cacheKeyOf({ files: [], settings: [...contents, ...machine, sourceRevision() ?? "", process.arch] });
 }
 
 /** Removes old archives. Keeps the requested archive and two more, which concurrent suites may use. */

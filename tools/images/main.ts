@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { writeArchive } from "./archive/oci.ts";
 import { writeTree } from "./archive/tree.ts";
-import { makeKit, rootOf, workloadImage } from "./build.ts";
+import { imageRootOf, makeKit, workloadImage } from "./build.ts";
 import { type ImageWorkload, workloads } from "./contents/workloads.ts";
 import { buildAll, images } from "./images.ts";
 
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
 
 function writeRoot(folder: string, [workload, ...more]: readonly ImageWorkload[]): void {
   if (workload === undefined || more.length > 0) throw new Error("--root needs exactly one workload");
-  for (const { entries } of rootOf(workload).layers) writeTree(folder, entries);
+  for (const { entries } of imageRootOf(workload).layers) writeTree(folder, entries);
 }
 
 async function writeArchives(folder: string, asked: readonly ImageWorkload[]): Promise<void> {
@@ -49,7 +49,7 @@ async function writeArchives(folder: string, asked: readonly ImageWorkload[]): P
     console.log(`${place} ${image.name} ${image.digest}`);
   }
   for (const workload of asked.length > 0 ? asked : Object.values(workloads)) {
-    writeFileSync(join(folder, `${workload.name}.cdx.json`), rootOf(workload, kit).sbom);
+    writeFileSync(join(folder, `${workload.name}.cdx.json`), imageRootOf(workload, kit).sbom);
   }
 }
 

@@ -1,16 +1,16 @@
 /**
  * The npm package of the command `sluice`: the workspaces in their built form and their dependencies, with the same
- * files as in the image `sluice`. All are bundled, so that an installation has exactly the versions of the lockfile. Only
- * Node is installed from the registry, because each platform needs its own.
+ * files as in the image `sluice`. All are bundled, so that an installation has exactly the versions of the lockfile.
+ * Only Node is installed from the registry, because each platform needs its own.
  */
 import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { builtForm } from "../build/emit.ts";
 import { type TreeEntry, writeTree } from "../images/archive/tree.ts";
-import { places } from "../images/command.ts";
+import { imagePlaces } from "../images/command.ts";
 import { type Closure, closureOf, lockRoot } from "../images/contents/lock.ts";
-import { consoleEntries, dependencies, workspaceFiles } from "../images/contents/packages.ts";
+import { consoleEntries, dependencyFiles, workspaceFiles } from "../images/contents/packages.ts";
 import { workloads } from "../images/contents/workloads.ts";
 import { npmPack } from "./npm-pack.ts";
 
@@ -20,7 +20,7 @@ export async function packCli(to: string): Promise<string> {
   rmSync(stage, { recursive: true, force: true });
   const { workspace, without } = workloads.sluice;
   const closure = closureOf(workspace, without);
-  const entries = [...workspaceFiles(closure, builtForm), ...consoleEntries(), ...dependencies(closure)];
+  const entries = [...workspaceFiles(closure, builtForm), ...consoleEntries(), ...dependencyFiles(closure)];
   writeTree(
     stage,
     entries.flatMap((entry) => packaged(entry, closure)),
@@ -44,7 +44,7 @@ const commands = ["sluice", "kubectl-sluice"];
 /** An entry of the image at its path in the package. Workspaces are below `node_modules`: npm extracts no links. */
 function packaged(entry: TreeEntry, { workspaces }: Closure): readonly TreeEntry[] {
   if (entry.kind === "link") return [];
-  const path = entry.path.slice(places.sluice.length + 1);
+  const path = entry.path.slice(imagePlaces.sluice.length + 1);
   // The longest path comes first: gateway/plugins, then gateway.
   const owner = workspaces
     .toSorted((a, b) => b.path.length - a.path.length)

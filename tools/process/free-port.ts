@@ -31,7 +31,7 @@ export function isFree(port: number): Promise<boolean> {
 }
 
 /** Connects to this port of 127.0.0.1. Rejects if nothing listens there. */
-export async function listens(port: number): Promise<true> {
+export async function connectToPort(port: number): Promise<true> {
   const socket = connect(port, "127.0.0.1");
   try {
     await once(socket, "connect");

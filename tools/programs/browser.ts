@@ -1,5 +1,5 @@
 import { type Browser, chromium } from "playwright-core";
-import { tool } from "./tool.ts";
+import { obtainTool } from "./tool.ts";
 
 /**
  * No sandbox, because Chromium refuses to run as root with one, and all pages are our own. The last three flags disable
@@ -21,5 +21,5 @@ const flags = [
  * Playwright ends it when this process ends.
  */
 export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: await tool("chromium"), args: flags, headless: true });
+  return chromium.launch({ executablePath: await obtainTool("chromium"), args: flags, headless: true });
 }

@@ -4,7 +4,7 @@
  * the end.
  */
 import { type Suites, suites } from "../stages/stages.ts";
-import { isToolName, type ToolName, tool } from "./tool.ts";
+import { isToolName, obtainTool, type ToolName } from "./tool.ts";
 
 const toolsOfAll = (stages: readonly Suites[]) =>
   stages.flatMap(({ tools = [], folderTools = {} }) => [...tools, ...Object.values(folderTools).flat()]);
@@ -21,7 +21,7 @@ const wanted: readonly ToolName[] = named.length > 0 ? named.filter(isToolName) 
 const faults: string[] = [];
 for (const name of new Set(wanted)) {
   try {
-    console.log(`${name}: ${await tool(name)}`);
+    console.log(`${name}: ${await obtainTool(name)}`);
   } catch (error) {
     faults.push(error instanceof Error ? error.message : String(error));
   }

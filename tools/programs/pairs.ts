@@ -1,7 +1,7 @@
 /** Public test certificates with their keys. Valid until 2126. */
 
 /** Ed25519. */
-export const first = {
+export const firstPair = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBPjCB8aADAgECAhQoLsd5Vdsk79CQC/T4KnMrHdIUjzAFBgMrZXAwFDESMBAG
 A1UEAwwJYS5leGFtcGxlMCAXDTI2MTEyMTExMjgxMFoYDzIxMjYxMDI4MTEyODEw
@@ -19,7 +19,7 @@ MC4CAQAwBQYDK2VwBCIEIG6aNMwZ2ulHyud+3vXlMyKnOkLi0AIFxe3N4Wrmj6i5
 };
 
 /** Ed25519, with another key. */
-export const second = {
+export const secondPair = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBPjCB8aADAgECAhRm8qRhQDD/WeqZx+rbNVHLVyQJVzAFBgMrZXAwFDESMBAG
 A1UEAwwJYi5leGFtcGxlMCAXDTI2MTEyMTExMjgxMFoYDzIxMjYxMDI4MTEyODEw
@@ -37,7 +37,7 @@ MC4CAQAwBQYDK2VwBCIEINkZ9imBGU+QCT+/3UzTa2jo7sp2hBWHXFMZnP/PY0BH
 };
 
 /** ECDSA: another kind of key. */
-export const elliptic = {
+export const ellipticPair = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBgzCCASmgAwIBAgIUHx3WNeqTV1H+CN+UCbBcPSTaq74wCgYIKoZIzj0EAwIw
 FjEUMBIGA1UEAwwLZXhhbXBsZS5jb20wIBcNMjYxMTIxMTEyNzQ5WhgPMjEyNjEw

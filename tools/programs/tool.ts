@@ -1,6 +1,6 @@
 import { deck, goKong, h2spec, openidServer } from "./clients.ts";
 import { gatewayApiCrds, gatewayApiEcho, gatewayApiSuite } from "./gateway-api.ts";
-import { kube } from "./kubernetes/kube.ts";
+import { kubernetesProgram } from "./kubernetes/kube.ts";
 import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kubernetes/kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { fromApt } from "./obtain/apt.ts";
@@ -53,7 +53,7 @@ const tools = {
   "external-dns": externalDns,
   envoy,
   "reverse-proxy": goReverseProxy,
-  kube,
+  kube: kubernetesProgram,
   coredns,
   pause,
   containerd,
@@ -83,6 +83,6 @@ export const isToolName = (name: string): name is ToolName => Object.hasOwn(tool
  *
  * @throws Error with the missing tool and the remedy, when it cannot be obtained.
  */
-export function tool(name: ToolName): Promise<string> {
+export function obtainTool(name: ToolName): Promise<string> {
   return tools[name](say);
 }

@@ -6,7 +6,7 @@
 import type { Writable } from "node:stream";
 import { runChecks } from "../check/run-checks.ts";
 import { sourcePaths } from "../check/source-files.ts";
-import { type ToolName, tool } from "../programs/tool.ts";
+import { obtainTool, type ToolName } from "../programs/tool.ts";
 import { OrderedOutput } from "./ordered-output.ts";
 import { keepResult } from "./public-results.ts";
 import { hasFailed, type Outcome, type Result, summary } from "./result.ts";
@@ -84,7 +84,7 @@ async function fetchTools(names: readonly ToolName[], section: Writable): Promis
   const faults: string[] = [];
   for (const name of names) {
     try {
-      section.write(`${name}: ${await tool(name)}\n`);
+      section.write(`${name}: ${await obtainTool(name)}\n`);
     } catch (error) {
       faults.push(error instanceof Error ? error.message : String(error));
     }

@@ -1,5 +1,5 @@
 /** Requests to the running product: readiness and the first query. */
-import { query } from "./greeting.ts";
+import { exampleQuery } from "./greeting.ts";
 import type { ChosenAddresses } from "./processes.ts";
 
 /**
@@ -31,11 +31,11 @@ export async function everyPartAnswers(chosen: ChosenAddresses, hasUserApi = tru
  * The user API's response to the tour's first query, through a proxy and with the demo key. `text` is the body; if the
  * status is not 2xx, `text` begins with the status.
  */
-export async function answerThrough(proxy: string): Promise<{ readonly ok: boolean; readonly text: string }> {
+export async function queryThroughProxy(proxy: string): Promise<{ readonly ok: boolean; readonly text: string }> {
   const response = await fetch(`http://${proxy}/users/graphql`, {
     method: "POST",
     headers: { apikey: "demo-key", "content-type": "application/json" },
-    body: query,
+    body: exampleQuery,
   });
   const text = await response.text();
   return { ok: response.ok, text: response.ok ? text : `${response.status} ${text}` };

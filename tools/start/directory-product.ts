@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { everyPartAnswers } from "./answers.ts";
-import { type ChosenAddresses, parts } from "./processes.ts";
+import { type ChosenAddresses, productProcesses } from "./processes.ts";
 import { type Product, runProduct } from "./product.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -27,7 +27,7 @@ export function startDirectoryProduct(options: DirectoryProductOptions): Promise
   const token = { SLUICE_PUSH_TOKEN: randomBytes(32).toString("hex") };
   const resources = { SLUICE_DIRECTORY: folder, SLUICE_STORE: "directory" };
   return runProduct({
-    parts: parts({
+    parts: productProcesses({
       root,
       chosen,
       resources: { operator: resources, admin: resources },

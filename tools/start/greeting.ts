@@ -1,5 +1,5 @@
 /** The text of `npm start` and `npm run cluster` when the product is ready: addresses, and commands to try. */
-import { addresses, type ChosenAddresses } from "./processes.ts";
+import { type ChosenAddresses, productAddresses } from "./processes.ts";
 
 /** A step of the tour: shell commands, and the output that they print. */
 export interface TourStep {
@@ -19,8 +19,8 @@ export interface GreetingOptions {
 
 const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join("\n");
 
-export function greeting({ chosen, places, preparation = [], steps }: GreetingOptions): string {
-  const rows = Object.entries(addresses).map(([name, { what }]) => {
+export function greetingText({ chosen, places, preparation = [], steps }: GreetingOptions): string {
+  const rows = Object.entries(productAddresses).map(([name, { what }]) => {
     const page = name === "userApi" ? "/graphql" : "";
     return [what, `http://${chosen[name as keyof ChosenAddresses]}${page}`] as const;
   });
@@ -44,10 +44,10 @@ Ctrl-C stops everything.
 }
 
 /** The JSON body of a query for data that exists from the start. */
-export const query = `{"query":"{ users { name posts { title } } }"}`;
+export const exampleQuery = `{"query":"{ users { name posts { title } } }"}`;
 const headers = "-H 'apikey: demo-key' -H 'content-type: application/json'";
 
 /** The lines of a curl command that queries the user API through a proxy; `options` are further options of curl. */
 export function askThrough(proxy: string, { path = "/users", options = "-w '\\n'" } = {}): readonly string[] {
-  return [`curl -s http://${proxy}${path}/graphql ${headers} \\`, `  -d '${query}' ${options}`];
+  return [`curl -s http://${proxy}${path}/graphql ${headers} \\`, `  -d '${exampleQuery}' ${options}`];
 }

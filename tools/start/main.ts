@@ -1,15 +1,15 @@
 /** `npm start`: the whole product on this machine, on a folder of custom resources. Ctrl-C drains and stops it. */
 import { join, resolve } from "node:path";
 import { buildConsole } from "../build/console.ts";
-import { answerThrough } from "./answers.ts";
+import { queryThroughProxy } from "./answers.ts";
 import { startDirectoryProduct, usersIn } from "./directory-product.ts";
-import { greeting } from "./greeting.ts";
+import { greetingText } from "./greeting.ts";
 import { refuseTakenPorts, StartError } from "./ports.ts";
 import { chosenAddresses } from "./processes.ts";
 import { untilStopped } from "./product.ts";
-import { keepSamples } from "./samples.ts";
-import { tour } from "./tour.ts";
-import { typed } from "./typed.ts";
+import { copySamples } from "./samples.ts";
+import { productTour } from "./tour.ts";
+import { pathInShell } from "./typed.ts";
 import { seedUsers } from "./users.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -21,18 +21,18 @@ async function main(args: readonly string[]): Promise<number> {
   const folder = resolve(process.env.SLUICE_DIRECTORY || join(work, "resources"));
   const chosen = chosenAddresses(process.env);
   await refuseTakenPorts(chosen);
-  keepSamples({ samples: join(root, "crds/samples"), folder, userApi: chosen.userApi });
+  copySamples({ samples: join(root, "crds/samples"), folder, userApi: chosen.userApi });
   await seedUsers(usersIn(work));
   buildConsole();
   const product = await startDirectoryProduct({ chosen, work, folder, show: (line) => console.error(line) });
   const places = [
-    ["custom resources", typed(folder)],
-    ["logs", typed(join(work, "logs"))],
+    ["custom resources", pathInShell(folder)],
+    ["logs", pathInShell(join(work, "logs"))],
   ] as const;
-  const answer = await answerThrough(chosen.proxy);
-  const steps = answer.ok ? tour({ chosen, folder, typed: typed(folder), answer: answer.text }) : [];
-  const gone = `The resources in ${typed(folder)} no longer serve the sample query (${answer.text}). Delete that folder to start the tour again.`;
-  const words = [greeting({ chosen, places, steps }), ...(answer.ok ? [] : [gone])];
+  const answer = await queryThroughProxy(chosen.proxy);
+  const steps = answer.ok ? productTour({ chosen, folder, typed: pathInShell(folder), answer: answer.text }) : [];
+  const gone = `The resources in ${pathInShell(folder)} no longer serve the sample query (${answer.text}). Delete that folder to start the tour again.`;
+  const words = [greetingText({ chosen, places, steps }), ...(answer.ok ? [] : [gone])];
   return untilStopped(product, { greeting: words.join("\n") });
 }
 

@@ -1,6 +1,6 @@
 /** Checks all addresses before any process starts; names each unusable one and the setting that changes it. */
 import { isFree } from "../process/index.ts";
-import { addresses, type ChosenAddresses, type ProductAddress } from "./processes.ts";
+import { type ChosenAddresses, type ProductAddress, productAddresses } from "./processes.ts";
 
 /** An error that the user can fix; printed without a stack. */
 export class StartError extends Error {
@@ -11,7 +11,7 @@ export class StartError extends Error {
 export async function refuseTakenPorts(chosen: ChosenAddresses): Promise<void> {
   const faults: string[] = [];
   const seen = new Map<number, ProductAddress>();
-  for (const [name, address] of Object.entries(addresses)) {
+  for (const [name, address] of Object.entries(productAddresses)) {
     const { setting, what } = address;
     const text = chosen[name as keyof ChosenAddresses];
     const port = Number(/^\S+:(\d{1,5})$/.exec(text)?.[1] ?? "0");

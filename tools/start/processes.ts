@@ -9,7 +9,7 @@ export interface ProductAddress {
   readonly what: string;
 }
 
-export const addresses = {
+export const productAddresses = {
   userApi: { setting: "SLUICE_USER_API_LISTEN", standard: "127.0.0.1:4000", what: "user API" },
   proxy: { setting: "SLUICE_PROXY_LISTEN", standard: "127.0.0.1:8000", what: "proxy of the first node" },
   push: { setting: "SLUICE_PUSH_LISTEN", standard: "127.0.0.1:8005", what: "push listener of the first node" },
@@ -21,13 +21,13 @@ export const addresses = {
   operator: { setting: "SLUICE_OPERATOR_LISTEN", standard: "127.0.0.1:8080", what: "operator" },
 } as const satisfies Record<string, ProductAddress>;
 
-export type Name = keyof typeof addresses;
+export type Name = keyof typeof productAddresses;
 export type ChosenAddresses = Readonly<Record<Name, string>>;
 
 /** The addresses, with overrides from the environment. */
 export const chosenAddresses = (env: NodeJS.ProcessEnv): ChosenAddresses =>
   Object.fromEntries(
-    Object.entries(addresses).map(([name, { setting, standard }]) => [name, env[setting] || standard]),
+    Object.entries(productAddresses).map(([name, { setting, standard }]) => [name, env[setting] || standard]),
   ) as Record<Name, string>;
 
 /** The addresses in the documentation. */
@@ -66,7 +66,14 @@ export interface ProductLayout {
 }
 
 /** All processes of the product. */
-export function parts({ root, chosen, resources, push, pushScheme, users }: ProductLayout): readonly ProductPart[] {
+export function productProcesses({
+  root,
+  chosen,
+  resources,
+  push,
+  pushScheme,
+  users,
+}: ProductLayout): readonly ProductPart[] {
   const gateway = join(root, "gateway/src/main.ts");
   const operatorToken = randomBytes(32).toString("hex");
   const node = (name: PartName, proxy: string, pushListen: string, status: string): ProductPart => ({

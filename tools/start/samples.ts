@@ -1,7 +1,7 @@
 /** Copies the samples to a folder that the user may edit. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { addresses } from "./processes.ts";
+import { productAddresses } from "./processes.ts";
 
 export interface SamplesOptions {
   /** Folder of the samples. */
@@ -13,7 +13,7 @@ export interface SamplesOptions {
 }
 
 /** Copies the samples on the first start. The folder appears complete or not at all. */
-export function keepSamples({ samples, folder, userApi }: SamplesOptions): void {
+export function copySamples({ samples, folder, userApi }: SamplesOptions): void {
   if (existsSync(folder)) return;
   mkdirSync(dirname(folder), { recursive: true });
   const partial = `${folder}.partial`;
@@ -22,7 +22,7 @@ export function keepSamples({ samples, folder, userApi }: SamplesOptions): void 
   for (const name of readdirSync(partial)) {
     const file = join(partial, name);
     const text = readFileSync(file, "utf8");
-    writeFileSync(file, text.replaceAll(`http://${addresses.userApi.standard}`, `http://${userApi}`));
+    writeFileSync(file, text.replaceAll(`http://${productAddresses.userApi.standard}`, `http://${userApi}`));
   }
   renameSync(partial, folder);
 }

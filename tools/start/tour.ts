@@ -37,7 +37,7 @@ function limits(folder: string): { readonly from: number; readonly to: number } 
   return { from, to: from === 30 ? 60 : 30 };
 }
 
-export function tour({ chosen, folder, typed, answer }: TourOptions): readonly TourStep[] {
+export function productTour({ chosen, folder, typed, answer }: TourOptions): readonly TourStep[] {
   const name = freeName(folder);
   const { from, to } = limits(folder);
   return [

@@ -29,12 +29,12 @@ export {
   parentOfListenerSet,
 } from "./derive/gateway/derive-gateway.ts";
 export {
-  type Finding,
+  type ConditionFinding,
   type ListenerOwnerKind,
   type RouteKind,
   requestedAddresses,
   routeKinds,
-  succeeds,
+  trueFinding,
 } from "./derive/gateway/gateway-api.ts";
 export { isOwnGateway, isOwnGatewayClass } from "./derive/gateway/gateway-class.ts";
 export {
@@ -102,7 +102,7 @@ export { rejectOnAbort } from "./reject-on-abort.ts";
 export * from "./resource.ts";
 export * from "./revisions.ts";
 export { classOf, identityOf, sluiceKindOf } from "./translate/identity.ts";
-export { type Aged, byAge, createAgeOrder } from "./translate/incremental/age-order.ts";
+export { type AgedObject, compareByAge, createAgeOrder } from "./translate/incremental/age-order.ts";
 export { DependencyIndex, isFewChanges } from "./translate/incremental/dependency-index.ts";
 export { MultiMap, Relation } from "./translate/incremental/relation.ts";
 export * from "./translate/incremental/resource-lookups.ts";

@@ -1,5 +1,5 @@
 /** The API names of each kind. */
-import { kinds, apiVersion as ours } from "@sluice/model";
+import { kindFacts, apiVersion as ours } from "@sluice/model";
 import type { Kind, SluiceKind } from "./resource.ts";
 
 export interface KindNames {
@@ -55,7 +55,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
 };
 
 /** Whether resources of this kind represent entities. */
-export const isSluiceKind = (kind: Kind): kind is SluiceKind => Object.hasOwn(kinds, kind);
+export const isSluiceKind = (kind: Kind): kind is SluiceKind => Object.hasOwn(kindFacts, kind);
 
 /** The kinds of the nodes that the operator creates. A directory has none of them. */
 const nodeKinds: ReadonlySet<Kind> = new Set([

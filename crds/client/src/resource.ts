@@ -16,8 +16,8 @@ export type SluiceKind =
   | "Consumer"
   | "Vault";
 /**
- * Foreign kinds that are read or, like Secret and Deployment, written. `CoreService` is v1 Service. Namespaces, IngressClasses and
- * GatewayClasses have no namespace; of a Namespace, only the name and the labels are read.
+ * Foreign kinds that are read or, like Secret and Deployment, written. `CoreService` is v1 Service. Namespaces,
+ * IngressClasses and GatewayClasses have no namespace; of a Namespace, only the name and the labels are read.
  */
 export type CoreKind =
   | "ConfigMap"
@@ -189,7 +189,7 @@ export class Conflict extends Error {
  * The API server or the directory refuses the write: schema, CEL, admission or permissions. The message is that of the
  * API server or the directory.
  */
-export class Rejected extends Error {
+export class ResourceRejected extends Error {
   override readonly name = "Rejected";
 }
 
@@ -254,8 +254,8 @@ export interface ResourceClient {
    */
   applyStatus(ref: Ref, status: Resource["status"], options: ApplyStatusOptions): Promise<void>;
   /**
-   * Records an Event on a resource (`kubectl describe`); repeats are counted instead of listed. Rejects with `Rejected`
-   * if a repeated call cannot succeed.
+   * Records an Event on a resource (`kubectl describe`); repeats are counted instead of listed. Rejects with
+   * `ResourceRejected` if a repeated call cannot succeed.
    */
   recordEvent(
     ref: Ref,

@@ -64,7 +64,7 @@ export async function encodeChanges(changes: readonly RecordedChange[]): Promise
   for (const [index, { before, after, ...resource }] of changes.entries()) {
     // The event loop has other work, such as pushes.
     if (index % CHANGES_PER_TURN === CHANGES_PER_TURN - 1) await nextTurn();
-    const recorded = { ...resource, before: before && recordedPart(before), after: after && recordedPart(after) };
+    const recorded = { ...resource, before: before && recordedMembers(before), after: after && recordedMembers(after) };
     const text = JSON.stringify(recorded);
     length += text.length;
     if (length > MAX_CHANGES_BYTES) return null;
@@ -85,7 +85,7 @@ const PREFIX = "sluice.dev/";
 const marks: readonly string[] = [BATCH, BATCH_REMOVE, BATCH_COMPLETE, BATCH_UNDO];
 
 /** The members on which the entities of a resource depend. Marks of batches are left out: they last only seconds. */
-export function recordedPart({ apiVersion, kind, metadata, spec }: Resource): Resource {
+export function recordedMembers({ apiVersion, kind, metadata, spec }: Resource): Resource {
   const { name, namespace, creationTimestamp } = metadata;
   const annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith(PREFIX) && !marks.includes(key)),

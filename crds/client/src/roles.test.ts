@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { kinds, pluralOf, resourceKinds } from "@sluice/model";
+import { kindFacts, pluralOf, resourceKinds } from "@sluice/model";
 import { parse } from "yaml";
 
 const files = new URL("../../../charts/sluice/files/", import.meta.url);
@@ -18,7 +18,7 @@ interface Rule {
 
 const role = (name: string): Readonly<Record<string, readonly Rule[]>> =>
   parse(readFileSync(new URL(`${name}-role.yaml`, files), "utf8"));
-const plurals = resourceKinds.map((kind) => pluralOf(kinds[kind])).sort();
+const plurals = resourceKinds.map((kind) => pluralOf(kindFacts[kind])).sort();
 
 /** Resources and verbs of each rule for Sluice's kinds; with `/status`, of each rule for the status of these kinds. */
 const verbsOf = (rules: readonly Rule[] | undefined, status: "" | "/status") =>

@@ -18,12 +18,12 @@ export type { PluginConfigs, PluginName } from "@sluice/plugins/schemas";
 export * from "./certificate-details.ts";
 export { configSizeMessage } from "./check/config-size.ts";
 export { schemaNodeAt, withDeprecated } from "./check/deprecated.ts";
-export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
+export { type SchemaViolation, schemaViolation, type ViolationFields } from "./check/error.ts";
 export { checkWithHidden } from "./check/hidden-members.ts";
 export { type CheckedEntity, type CheckOptions, checkConfig, checkCredentialKey, checkEntity } from "./check/index.ts";
 export { MAX_TRUSTED_CERTIFICATES } from "./check/listener.ts";
 export { expiredMessage } from "./check/rules/certificates.ts";
-export { withPort } from "./check/rules/hosts.ts";
+export { hostWithPort } from "./check/rules/hosts.ts";
 export * from "./document/describe.ts";
 export type { FlatDocument } from "./document/flatten/flatten.ts";
 export { writtenLists } from "./document/flatten/nested-lists.ts";
@@ -50,8 +50,8 @@ export * from "./document.ts";
 export { documentPassword, isConsumerBound, isPasswordHash, kongPassword } from "./entities/credentials/basic-auth.ts";
 export { hasExpired } from "./entities/credentials/key-auth.ts";
 export * from "./entities/index.ts";
-export { firstNames } from "./first-names.ts";
-export { coerce, decodeForm, type FormParts } from "./form/index.ts";
+export { listFirstNames } from "./first-names.ts";
+export { coerceFormValue, decodeForm, type FormParts } from "./form/index.ts";
 export { crdNames, crds, entityCrdNames } from "./generate/crd.ts";
 export { crdFiles } from "./generate/files.ts";
 export { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
@@ -94,11 +94,11 @@ export {
 } from "./resources/gateway-parameters.ts";
 export * from "./resources/index.ts";
 export {
+  apiGroup,
   apiVersion,
-  category,
   crdVersion,
-  group,
   type KindFacts,
+  kubectlCategory,
   type ParameterKindFacts,
   pluralOf,
   type SpecNode,

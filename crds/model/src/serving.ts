@@ -18,7 +18,7 @@ export {
   lookupHash,
   vaultKinds,
 } from "./entities/index.ts";
-export { firstNames } from "./first-names.ts";
+export { listFirstNames } from "./first-names.ts";
 export type * from "./index.ts";
 export * from "./log/temporary-log-level.ts";
 export * from "./log/text-log.ts";
@@ -46,13 +46,13 @@ export {
   isPluginEndpointCall,
   isPluginEndpointResult,
   LOG_LEVEL_PATH,
-  NODE,
+  NODE_ENDPOINT_ID,
   NODE_ENDPOINT_TIMEOUT,
   nodePaths,
 } from "./protocols/plugin-endpoint.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
-export { BucketMap, bucketDifferences, byHash, byId } from "./snapshot/bucket-map.ts";
+export { BucketMap, bucketDifferences, hashOfId, hashOfText } from "./snapshot/bucket-map.ts";
 export { changeBetween } from "./snapshot/change.ts";
 export { emptySnapshot, hashTreeOf } from "./snapshot/make-snapshot.ts";
 export { suggestionFor } from "./suggest.ts";

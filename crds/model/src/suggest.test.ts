@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { closest, suggestionFor } from "./suggest.ts";
+import { closestName, suggestionFor } from "./suggest.ts";
 
 const plugins = ["key-auth", "rate-limiting", "cors", "prometheus"];
 
@@ -28,12 +28,12 @@ const rows: readonly (readonly [name: string, candidates: readonly string[], fou
 for (const [name, candidates, found] of rows) {
   const [shown, list] = [name.slice(0, 20) || "an empty name", candidates.join(", ").slice(0, 60) || "no candidates"];
   test(`the closest to ${shown} among ${list} is ${found ?? "none"}`, () => {
-    assert.equal(closest(name, candidates), found);
+    assert.equal(closestName(name, candidates), found);
   });
 }
 
 test("of candidates that are equally close the first is suggested", () => {
-  assert.equal(closest("bcd", ["abcd", "bcde"]), "abcd");
+  assert.equal(closestName("bcd", ["abcd", "bcde"]), "abcd");
 });
 
 test("suggestionFor returns the end of a message, or an empty string if no candidate is close", () => {

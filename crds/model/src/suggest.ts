@@ -9,7 +9,7 @@ const MAXIMUM_LENGTH = 100;
  * `name`. Insertions, deletions, replacements and transpositions count one each. Case is ignored, and `_` equals `-`.
  * Of equally close candidates the first is returned; undefined if none is close enough.
  */
-export function closest(name: string, candidates: Iterable<string>): string | undefined {
+export function closestName(name: string, candidates: Iterable<string>): string | undefined {
   if (name === "" || name.length > MAXIMUM_LENGTH) return undefined;
   const wanted = folded(name);
   let found: string | undefined;
@@ -27,7 +27,7 @@ export function closest(name: string, candidates: Iterable<string>): string | un
 
 /** `, did you mean key-auth?`, or an empty string if no candidate is close; to be appended to a message. */
 export function suggestionFor(name: string, candidates: Iterable<string>): string {
-  const found = closest(name, candidates);
+  const found = closestName(name, candidates);
   return found === undefined ? "" : `, did you mean ${found}?`;
 }
 

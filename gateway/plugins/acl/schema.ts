@@ -5,10 +5,10 @@ import {
   definePluginFacts,
   isEmptyValue,
   nullable,
-  ofWhole,
-  quoted,
+  quotedList,
   type RecordMembers,
   record,
+  recordViolation,
   type Static,
   text,
   type Violation,
@@ -45,10 +45,10 @@ const NAMES = ["allow", "deny"];
 
 function checkLists(config: RecordMembers): readonly Violation[] {
   const given = NAMES.filter((name) => !isEmptyValue(config[name]));
-  const list = quoted(NAMES.map((name) => `config.${name}`));
+  const list = quotedList(NAMES.map((name) => `config.${name}`));
   return [
-    ...(given.length === 1 ? [] : [ofWhole(`exactly one of these fields must be non-empty: ${list}`)]),
-    ...(given.length === 0 ? [ofWhole(`at least one of these fields must be non-empty: ${list}`)] : []),
+    ...(given.length === 1 ? [] : [recordViolation(`exactly one of these fields must be non-empty: ${list}`)]),
+    ...(given.length === 0 ? [recordViolation(`at least one of these fields must be non-empty: ${list}`)] : []),
   ];
 }
 

@@ -59,7 +59,7 @@ export const forwardAuth = definePlugin({
       if (body === null) return { failure: tooLong };
       try {
         const response = await network.http.send(body === undefined ? request : { ...request, body });
-        cookies?.keep(exchange, response);
+        cookies?.keepCookies(exchange, response);
         return { response };
       } catch (error) {
         return { failure: failureOf(error as Error) };

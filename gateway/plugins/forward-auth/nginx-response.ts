@@ -35,7 +35,7 @@ export class AuthCookies {
     this.#always = always;
   }
 
-  keep(exchange: Exchange, response: HttpResponse): void {
+  keepCookies(exchange: Exchange, response: HttpResponse): void {
     const cookies = authHeaderValues(response, "set-cookie");
     if (cookies.length > 0) this.#cookies.set(exchange, cookies);
   }

@@ -10,7 +10,7 @@ import {
   fakeContext,
   fakeExchange,
   fakeService,
-  textOf,
+  metricsText,
 } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { graphqlOperations } from "./index.ts";
@@ -269,7 +269,7 @@ describe("graphql-operations", () => {
     const ended = { service: fakeService(), timings: { started: 100, ended: 350 } };
     await serve(post({ query: USERS }), ended);
     await serve(post({ query: USERS }), ended, bad);
-    const lines = (await Array.fromAsync(textOf(metrics.tables))).join("").split("\n");
+    const lines = (await Array.fromAsync(metricsText(metrics.tables))).join("").split("\n");
     const labels = 'service="users",type="query",operation="Users"';
     assert.deepEqual(
       lines.filter((line) => /^sluice_graphql_operations_(requests|.*_(sum|count)|.*le="0.25")/.test(line)),

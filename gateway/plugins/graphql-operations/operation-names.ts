@@ -1,9 +1,9 @@
 /** The names under which operations are counted: a limited number, because clients choose them. */
 
 /** The name of operations without one. */
-export const UNNAMED = "(unnamed)";
+export const UNNAMED_OPERATION = "(unnamed)";
 /** The name of operations that cannot be read. */
-export const UNKNOWN = "(unknown)";
+export const UNKNOWN_OPERATION = "(unknown)";
 const OTHER = "(other)";
 /** Milliseconds for which a name is kept after its last use. */
 const KEPT = 3_600_000;
@@ -29,7 +29,7 @@ export class OperationNames {
 
   /** The given name, or `(other)` if the limit is reached. */
   shown(name: string): string {
-    if (name === UNNAMED || name === UNKNOWN) return name;
+    if (name === UNNAMED_OPERATION || name === UNKNOWN_OPERATION) return name;
     const now = this.#now();
     const known = this.#known.get(name);
     if (known === undefined) return this.#admitted(name, now);

@@ -1,9 +1,10 @@
 /**
- * Finds the operations of a request: GraphQL over HTTP, with persisted documents, Apollo's persisted queries and batches.
+ * Finds the operations of a request: GraphQL over HTTP, with persisted documents, Apollo's persisted queries and
+ * batches.
  */
 import type { ExchangeRequest } from "@sluice/plugin-sdk";
 import { type DefinedOperation, DocumentCache, MAX_DOCUMENT } from "./documents.ts";
-import { UNKNOWN, UNNAMED } from "./operation-names.ts";
+import { UNKNOWN_OPERATION, UNNAMED_OPERATION } from "./operation-names.ts";
 
 /** An operation under the name by which it is counted. */
 export interface NamedOperation {
@@ -12,7 +13,7 @@ export interface NamedOperation {
   readonly name: string;
 }
 
-const unknown: NamedOperation = { type: "unknown", name: UNKNOWN };
+const unknown: NamedOperation = { type: "unknown", name: UNKNOWN_OPERATION };
 const unreadable: readonly NamedOperation[] = [unknown];
 
 /** Larger batches are counted as one unknown operation. */
@@ -78,7 +79,7 @@ export class OperationReader {
     const name = operationName === null || operationName === "" ? undefined : operationName;
     if (name !== undefined && (typeof name !== "string" || !NAME.test(name))) return unknown;
     if (typeof query === "string" && query !== "") {
-      if (query.length > MAX_DOCUMENT) return { type: "unknown", name: name ?? UNKNOWN };
+      if (query.length > MAX_DOCUMENT) return { type: "unknown", name: name ?? UNKNOWN_OPERATION };
       return chosen(this.#documents.of(query), name);
     }
     const { persistedQuery } = Object(extensions);
@@ -95,7 +96,7 @@ export class OperationReader {
 function chosen(operations: readonly DefinedOperation[], name: string | undefined): NamedOperation {
   const [found, ...others] = operations.filter((one) => name === undefined || one.name === name);
   if (found === undefined || others.length > 0) return unknown;
-  return { type: found.type, name: found.name ?? UNNAMED };
+  return { type: found.type, name: found.name ?? UNNAMED_OPERATION };
 }
 
 function textOf(bytes: Buffer): string | null {

@@ -3,7 +3,7 @@ import {
   array,
   boolean,
   choice,
-  conditional,
+  conditionalViolations,
   decimal,
   definePluginFacts,
   nullable,
@@ -70,7 +70,7 @@ export const jwtFacts = definePluginFacts({
     typeof maximum_expiration === "number" &&
     maximum_expiration > 0 &&
     !(Array.isArray(claims_to_verify) && claims_to_verify.includes("exp"))
-      ? conditional("config.maximum_expiration", ["claims_to_verify"], CONTAINS_EXP)
+      ? conditionalViolations("config.maximum_expiration", ["claims_to_verify"], CONTAINS_EXP)
       : [],
   kongChecks: [
     {

@@ -5,9 +5,9 @@ import {
   definePluginFacts,
   integer,
   nullable,
-  ofWhole,
   type RecordMembers,
   record,
+  recordViolation,
   type Static,
   text,
   type Violation,
@@ -93,7 +93,9 @@ export type LdapAuthConfig = Static<typeof schema>;
 const BOTH = "'ldaps' and 'start_tls' cannot be enabled simultaneously";
 
 const check = ({ ldaps, start_tls }: RecordMembers): readonly Violation[] =>
-  ldaps === true && start_tls === true ? [{ path: ["start_tls"], message: "value must be false" }, ofWhole(BOTH)] : [];
+  ldaps === true && start_tls === true
+    ? [{ path: ["start_tls"], message: "value must be false" }, recordViolation(BOTH)]
+    : [];
 
 export const ldapAuthFacts = definePluginFacts({
   name: "ldap-auth",

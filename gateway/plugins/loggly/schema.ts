@@ -4,7 +4,7 @@ import {
   definePluginFacts,
   integer,
   luaFields,
-  quoted,
+  quotedList,
   type RecordRule,
   record,
   refuseLuaFields,
@@ -48,7 +48,7 @@ const UNSAFE = /["\]\\\s]/;
 const check: RecordRule = (members) => {
   const { key, tags } = members;
   const isBad = (value: unknown) => typeof value === "string" && UNSAFE.test(value);
-  const message = `must not contain white space or one of ${quoted(['"', "]", "\\"])}`;
+  const message = `must not contain white space or one of ${quotedList(['"', "]", "\\"])}`;
   return [
     ...(isBad(key) ? [{ path: ["key"], message }] : []),
     ...(Array.isArray(tags) ? tags : []).flatMap((tag, at) => (isBad(tag) ? [{ path: ["tags", at], message }] : [])),

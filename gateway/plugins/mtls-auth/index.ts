@@ -12,7 +12,7 @@ import { certificateIdentity, findConsumer } from "./find-consumer.ts";
 import { createNginxAccess } from "./nginx-access.ts";
 import { mtlsAuthFacts } from "./schema.ts";
 import { type CertificateSubject, subjectOf } from "./subject.ts";
-import { createVerifier, misdirected } from "./verifier.ts";
+import { createVerifier, misdirectedResponse } from "./verifier.ts";
 
 const absent: DirectResponse = { status: 401, message: "No required TLS certificate was sent" };
 const failed: DirectResponse = { status: 401, message: "TLS certificate failed verification" };
@@ -28,7 +28,7 @@ export const mtlsAuth = definePlugin({
     function authenticate(exchange: Exchange): AuthenticationResult {
       const { connection } = exchange.request;
       const sent = connection.clientCertificates;
-      if (sent === null && connection.scheme === "https") return { refusal: misdirected };
+      if (sent === null && connection.scheme === "https") return { refusal: misdirectedResponse };
       const leaf = sent?.[0];
       if (sent === null || leaf === undefined) return { refusal: absent };
       const chain = verify(exchange, sent);

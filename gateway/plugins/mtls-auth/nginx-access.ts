@@ -5,7 +5,7 @@
 import { compileRegex, type DirectResponse, type Exchange, headerValue, type PluginPhases } from "@sluice/plugin-sdk";
 import type { MtlsAuthConfig } from "./schema.ts";
 import { distinguishedNamesOf } from "./subject.ts";
-import { misdirected, type Verify } from "./verifier.ts";
+import { misdirectedResponse, type Verify } from "./verifier.ts";
 
 /** The texts of nginx for its statuses 496 and 495, which it sends as 400. */
 const absent: DirectResponse = { status: 400, message: "No required SSL certificate was sent" };
@@ -24,7 +24,7 @@ export function createNginxAccess(config: MtlsAuthConfig, verify: Verify): NonNu
 
   return (exchange) => {
     const { clientCertificates: sent, scheme } = exchange.request.connection;
-    if (sent === null && scheme === "https") return misdirected;
+    if (sent === null && scheme === "https") return misdirectedResponse;
     const leaf = sent?.[0];
     if (sent === null || leaf === undefined) {
       if (mode === "required") return refuse(absent, "the client sent no certificate");

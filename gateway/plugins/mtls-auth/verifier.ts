@@ -17,7 +17,7 @@ interface Verification {
 }
 
 /** RFC 9110 section 15.5.20: the client may repeat the request on another connection. */
-export const misdirected: DirectResponse = {
+export const misdirectedResponse: DirectResponse = {
   status: 421,
   message: "Misdirected request",
   reason: "mtls-auth: the connection was opened when no plugin required a certificate for its server name",

@@ -53,7 +53,7 @@ export const openidConnect = definePlugin({
       const isReadable = isJsonWebToken(text);
       const asks =
         methods.has("introspection") && (!isReadable || config.introspect_jwt_tokens || !methods.has("bearer"));
-      if (asks) return introspector.ask(text);
+      if (asks) return introspector.introspect(text);
       if (!methods.has("bearer")) return new TokenFault("tokens are not accepted");
       const result = verifier.verify(text);
       const claims = (verified: Awaited<typeof result>) =>

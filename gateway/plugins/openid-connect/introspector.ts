@@ -41,7 +41,7 @@ export class Introspector {
    * The claims of an active token, or why the token is refused. Throws `ProviderUnavailable`, or rejects with it, if
    * the provider cannot be asked or does not answer validly.
    */
-  ask(token: string): Promise<Claims | TokenFault> | Claims | TokenFault {
+  introspect(token: string): Promise<Claims | TokenFault> | Claims | TokenFault {
     if (token.length > MAX_LENGTH) return tooLong;
     const id = hash("sha256", token, "base64");
     const known = this.#known.get(id);

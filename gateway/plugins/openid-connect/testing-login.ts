@@ -29,7 +29,7 @@ export const cookiesOf = (exchange: FakeExchange): string =>
     .filter((pair) => !pair.endsWith("="))
     .join("; ");
 
-export interface Begun {
+export interface NewLogin {
   readonly provider: StubProvider;
   readonly instance: Instance;
   /** The cookies that the redirect to the provider sets. */
@@ -48,7 +48,7 @@ export interface BeginOptions extends Pick<FakeServicesOptions, "counters"> {
 export async function begin(
   test: TestContext,
   { discovery = {}, more = {}, ...services }: BeginOptions = {},
-): Promise<Begun> {
+): Promise<NewLogin> {
   const provider = await startStubProvider(test);
   const { issuer } = provider;
   const document = {
@@ -63,7 +63,7 @@ export async function begin(
 }
 
 /** Begins another login at this instance. */
-export async function beginAgain(provider: StubProvider, instance: Instance): Promise<Begun> {
+export async function beginAgain(provider: StubProvider, instance: Instance): Promise<NewLogin> {
   const { exchange, answer } = await instance.send({ path: "/page" });
   assert.equal(answer?.status, 302);
   const sent = new URL(`${answer?.headers?.Location}`).searchParams;
@@ -72,7 +72,7 @@ export async function beginAgain(provider: StubProvider, instance: Instance): Pr
 
 /** From now on, the token endpoint answers with this ID token and these members. */
 export function answerTokens(
-  { provider, sent }: Begun,
+  { provider, sent }: NewLogin,
   { claims, ...making }: Making = {},
   members: object = {},
 ): void {
@@ -88,7 +88,7 @@ export function answerTokens(
 
 /** Sends the request to which the provider redirects after the login. */
 export const returnToGateway = (
-  { instance, cookie }: Begun,
+  { instance, cookie }: NewLogin,
   query: string,
 ): Promise<{ readonly exchange: FakeExchange; readonly answer: DirectResponse | undefined }> =>
   instance.send({ path: CALLBACK, query, headers: { cookie } });

@@ -3,7 +3,7 @@ import {
   array,
   boolean,
   choice,
-  conditional,
+  conditionalViolations,
   definePluginFacts,
   integer,
   isEmptyValue,
@@ -125,7 +125,7 @@ export const proxyCacheFacts = definePluginFacts({
   schema,
   check: ({ strategy, redis }) =>
     strategy === "redis" && isEmptyValue(isRecord(redis) ? redis.host : null)
-      ? conditional("config.strategy", ["redis", "host"], "required field missing")
+      ? conditionalViolations("config.strategy", ["redis", "host"], "required field missing")
       : [],
   kongChecks: [
     {

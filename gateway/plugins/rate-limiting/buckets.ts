@@ -1,7 +1,7 @@
 /** The buckets of a config (`algorithm: bucket`), and their headers. */
 import {
   type Bucket,
-  type Filled,
+  type BucketResult,
   type HeaderEdit,
   type HeaderEdits,
   type HeaderName,
@@ -10,8 +10,8 @@ import {
   periods,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
-import { REMAINING, RESET } from "./headers.ts";
-import { limitEdit, remainingName } from "./limits.ts";
+import { RATE_LIMIT_REMAINING, RATE_LIMIT_RESET } from "./headers.ts";
+import { limitHeaderEdit, remainingName } from "./limits.ts";
 import type { RateLimitingConfig } from "./schema.ts";
 
 export class BucketLimit {
@@ -30,7 +30,7 @@ export class BucketLimit {
     this.period = period;
     this.interval = nominalLength[period] / limit;
     this.burst = burst;
-    this.limitEdit = limitEdit(period, limit);
+    this.limitEdit = limitHeaderEdit(period, limit);
     this.remaining = remainingName(period);
     this.tightestLimitEdit = setHeaderEdit("RateLimit-Limit", String(1 + burst));
   }
@@ -71,7 +71,7 @@ function tightestOf(limits: readonly BucketLimit[], levels: readonly number[]): 
 }
 
 /** Sets `X-RateLimit-*` for every bucket, and `RateLimit-*` for the bucket that admits the fewest requests. */
-export function setBucketHeaders(headers: HeaderEdits, limits: readonly BucketLimit[], { levels }: Filled): void {
+export function setBucketHeaders(headers: HeaderEdits, limits: readonly BucketLimit[], { levels }: BucketResult): void {
   for (const [at, limit] of limits.entries()) {
     headers.apply(limit.limitEdit);
     headers.set(limit.remaining, String(limit.remainingAt(levels[at] ?? 0)));
@@ -81,10 +81,10 @@ export function setBucketHeaders(headers: HeaderEdits, limits: readonly BucketLi
   const level = levels[at] ?? 0;
   if (tightest === undefined) return;
   headers.apply(tightest.tightestLimitEdit);
-  headers.set(REMAINING, String(tightest.remainingAt(level)));
-  headers.set(RESET, String(tightest.secondsUntil(level, 0)));
+  headers.set(RATE_LIMIT_REMAINING, String(tightest.remainingAt(level)));
+  headers.set(RATE_LIMIT_RESET, String(tightest.secondsUntil(level, 0)));
 }
 
 /** Whole seconds until every bucket admits a request, at least 1. */
-export const retryAfter = (limits: readonly BucketLimit[], { levels }: Filled): number =>
+export const retryAfter = (limits: readonly BucketLimit[], { levels }: BucketResult): number =>
   Math.max(...limits.map((limit, at) => limit.secondsUntil(levels[at] ?? 0, limit.burst)));

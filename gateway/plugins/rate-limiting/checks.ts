@@ -1,7 +1,7 @@
 /** Checks between the members of a rate-limiting config, with Kong's messages. */
 import {
   atLeastOneOf,
-  conditional,
+  conditionalViolations,
   isEmptyValue,
   type KongCheck,
   limitByKongChecks,
@@ -48,7 +48,10 @@ function syncRate({ policy, sync_rate: rate }: RecordMembers): readonly Violatio
 
 function needed(config: RecordMembers): readonly Violation[] {
   if (config.policy !== "redis" || !isEmptyValue(recordOf(config.redis).host)) return limitByViolations(config);
-  return [...conditional("config.policy", ["redis", "host"], "required field missing"), ...limitByViolations(config)];
+  return [
+    ...conditionalViolations("config.policy", ["redis", "host"], "required field missing"),
+    ...limitByViolations(config),
+  ];
 }
 
 const recordOf = (value: unknown): RecordMembers => (typeof value === "object" && value !== null ? { ...value } : {});

@@ -2,10 +2,10 @@
 import { type HeaderEdits, HeaderName, nominalLength, secondsUntilReset } from "@sluice/plugin-sdk";
 import type { Limit } from "./limits.ts";
 
-export const REMAINING = new HeaderName("RateLimit-Remaining");
-export const RESET = new HeaderName("RateLimit-Reset");
+export const RATE_LIMIT_REMAINING = new HeaderName("RateLimit-Remaining");
+export const RATE_LIMIT_RESET = new HeaderName("RateLimit-Reset");
 
-export interface Usage {
+export interface WindowUsage {
   readonly limits: readonly Limit[];
   readonly counts: readonly number[];
   /** Unix milliseconds. */
@@ -18,7 +18,7 @@ const remainingOf = ({ limit }: Limit, count: number | undefined): number => Mat
  * Index of the limit with the fewest remaining requests; of several such limits, the one with the longest period. -1
  * without limits.
  */
-function tightestOf({ limits, counts }: Usage): number {
+function tightestOf({ limits, counts }: WindowUsage): number {
   let tightest = -1;
   let least = 0;
   let longest = 0;
@@ -42,7 +42,7 @@ function tightestOf({ limits, counts }: Usage): number {
  * @param headers null: no headers are set
  * @returns seconds until the window of the tightest limit ends; 1 without limits
  */
-export function setRateLimitHeaders(headers: HeaderEdits | null, usage: Usage): number {
+export function setRateLimitHeaders(headers: HeaderEdits | null, usage: WindowUsage): number {
   const { limits, counts, now } = usage;
   const at = tightestOf(usage);
   const tightest = limits[at];
@@ -56,7 +56,7 @@ export function setRateLimitHeaders(headers: HeaderEdits | null, usage: Usage): 
     headers.set(limit.remaining, String(remainingOf(limit, counts[index])));
   }
   headers.apply(tightest.tightestLimitEdit);
-  headers.set(REMAINING, String(remainingOf(tightest, counts[at])));
-  headers.set(RESET, String(reset));
+  headers.set(RATE_LIMIT_REMAINING, String(remainingOf(tightest, counts[at])));
+  headers.set(RATE_LIMIT_RESET, String(reset));
   return reset;
 }

@@ -131,10 +131,10 @@ describe("rate-limiting", () => {
   });
 
   const away: Counters = {
-    take: () => Promise.reject(new Error("gone")),
-    add: () => Promise.reject(new Error("gone")),
-    fill: () => Promise.reject(new Error("gone")),
-    levels: () => Promise.reject(new Error("gone")),
+    incrementBelowLimit: () => Promise.reject(new Error("gone")),
+    addAmount: () => Promise.reject(new Error("gone")),
+    fillBuckets: () => Promise.reject(new Error("gone")),
+    bucketLevels: () => Promise.reject(new Error("gone")),
     close: async () => undefined,
   };
   for (const [fault_tolerant, status, algorithm] of [

@@ -56,7 +56,7 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
 
   return (exchange) => {
     const at = now();
-    return settle(counters.take(countersOf(exchange, at), config), ({ admitted, counts }) => {
+    return settle(counters.incrementBelowLimit(countersOf(exchange, at), config), ({ admitted, counts }) => {
       const headers = config.hide_client_headers ? null : exchange.responseHeaders;
       const reset = setRateLimitHeaders(headers, { limits, counts, now: at });
       return admitted ? undefined : refusal(config, reset);
@@ -72,7 +72,7 @@ function bucketCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
     const name = nameOf(exchange);
     const scopeName = scopeOf(exchange);
     const buckets = limits.map((limit) => limit.bucket(name, scopeName));
-    return settle(counters.fill(buckets, now(), config), (filled) => {
+    return settle(counters.fillBuckets(buckets, now(), config), (filled) => {
       if (!config.hide_client_headers) setBucketHeaders(exchange.responseHeaders, limits, filled);
       return filled.admitted ? undefined : refusal(config, retryAfter(limits, filled));
     });

@@ -13,7 +13,7 @@ import type { RateLimitingConfig } from "./schema.ts";
 
 const titleOf = (period: Period): string => period.charAt(0).toUpperCase() + period.slice(1);
 
-export const limitEdit = (period: Period, limit: number): HeaderEdit =>
+export const limitHeaderEdit = (period: Period, limit: number): HeaderEdit =>
   setHeaderEdit(`X-RateLimit-Limit-${titleOf(period)}`, String(limit));
 
 export const remainingName = (period: Period): HeaderName => new HeaderName(`X-RateLimit-Remaining-${titleOf(period)}`);
@@ -32,7 +32,7 @@ export class Limit {
   constructor(period: Period, limit: number) {
     this.period = period;
     this.limit = limit;
-    this.limitEdit = limitEdit(period, limit);
+    this.limitEdit = limitHeaderEdit(period, limit);
     this.remaining = remainingName(period);
     this.tightestLimitEdit = setHeaderEdit("RateLimit-Limit", String(limit));
   }

@@ -11,8 +11,8 @@ import {
   textOfBytes,
   textOfJsonObject,
 } from "@sluice/plugin-sdk";
-import { Pairs } from "./pairs.ts";
-import { type Actions, type NamedMembers, transform } from "./transform.ts";
+import { PairMembers } from "./pairs.ts";
+import { type Actions, type NamedMembers, transformMembers } from "./transform.ts";
 
 /** Maximum bytes of a body that is changed, because it is buffered. */
 export const MAX_BODY = 1024 * 1024;
@@ -56,18 +56,18 @@ export function changedBody(body: Buffer, { type, contentType, actions, scope }:
   const members = type === "form" ? formOf(text) : Parts.of(text, contentType);
   if (members === null) return null;
   // As in Kong, the members of a multipart body are renamed before others are removed.
-  if (type === "multipart" && text !== "") transform(members, { ...NO_ACTIONS, rename: actions.rename }, scope);
+  if (type === "multipart" && text !== "") transformMembers(members, { ...NO_ACTIONS, rename: actions.rename }, scope);
   const rest = type === "multipart" ? { ...actions, rename: [], append: [] } : actions;
-  transform(members, rest, scope, text === "");
+  transformMembers(members, rest, scope, text === "");
   return members.changed ? Buffer.from(members.text, "latin1") : null;
 }
 
 const NO_ACTIONS: Actions = { remove: [], rename: [], replace: [], add: [], append: [] };
 
 /** The members of a form. Throws TooManyMembersError. */
-export function formOf(text: string): Pairs {
+export function formOf(text: string): PairMembers {
   limitMembers(text, "&");
-  return new Pairs(text);
+  return new PairMembers(text);
 }
 
 /** Limits the number of members before they are parsed, because parsing a member costs far more than counting it. */
@@ -81,7 +81,7 @@ function changedJson(body: Buffer, actions: Actions, scope: TemplateScope): Buff
   const object = jsonObjectOf(body.length === 0 ? "{}" : body.toString("latin1"));
   if (object === null) return null;
   const members = new JsonMembers(object);
-  transform(members, actions, scope, body.length === 0);
+  transformMembers(members, actions, scope, body.length === 0);
   return members.changed ? Buffer.from(textOfJsonObject(object), "latin1") : null;
 }
 

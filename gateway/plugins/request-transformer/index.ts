@@ -15,9 +15,9 @@ import {
 import { bodyTypeOf, changedBody, formOf, InvalidBodyError, MAX_BODY, TooManyMembersError } from "./body.ts";
 import { templateOf } from "./entries.ts";
 import { ChangedHeaders, headerActionsOf } from "./headers.ts";
-import { Pairs } from "./pairs.ts";
+import { PairMembers } from "./pairs.ts";
 import { requestTransformerFacts } from "./schema.ts";
-import { actionsOf, transform } from "./transform.ts";
+import { actionsOf, transformMembers } from "./transform.ts";
 
 const tooLarge: DirectResponse = { status: 413, message: "Payload too large" };
 const badRequest: DirectResponse = { status: 400, message: "Bad request" };
@@ -25,7 +25,7 @@ const badRequest: DirectResponse = { status: 400, message: "Bad request" };
 /** If the method becomes one of these, the members of a form body are added to the query. */
 const QUERY_METHODS: ReadonlySet<string | null> = new Set(["GET", "HEAD", "TRACE"]);
 
-const queryOf = ({ upstreamQuery }: Exchange): Pairs => new Pairs(upstreamQuery.slice(1));
+const queryOf = ({ upstreamQuery }: Exchange): PairMembers => new PairMembers(upstreamQuery.slice(1));
 
 /** The value of a header; undefined: it is absent. As in Kong, a name with `_` also finds a header with `-`. */
 function headerValueOf(exchange: Exchange, name: Lowercase<string>): string | undefined {
@@ -37,7 +37,7 @@ function headerValueOf(exchange: Exchange, name: Lowercase<string>): string | un
 
 /** What templates may show: values of the request before the plugin changes it. */
 function scopeOf(exchange: Exchange): TemplateScope {
-  let query: Pairs | null = null;
+  let query: PairMembers | null = null;
   const text = (value: string | boolean | undefined): TemplateValue =>
     typeof value === "string" ? byteString(value) : value;
   return (table, name) => {
@@ -83,11 +83,11 @@ export const requestTransformer = definePlugin({
     }
 
     /** Returns the changed query; null: unchanged. The members of a form are appended before the actions apply. */
-    function changeQuery(exchange: Exchange, scope: TemplateScope, form: Pairs | null): string | null {
+    function changeQuery(exchange: Exchange, scope: TemplateScope, form: PairMembers | null): string | null {
       if (queryActions === null && form === null) return null;
       const query = queryOf(exchange);
       if (form !== null) query.appendAll(form);
-      if (queryActions !== null) transform(query, queryActions, scope);
+      if (queryActions !== null) transformMembers(query, queryActions, scope);
       if (!query.changed) return null;
       return query.text === "" ? "" : `?${query.text}`;
     }

@@ -33,7 +33,7 @@ const newPair = (name: string, value: string | true): Pair => ({
   text: value === true ? encode(name) : `${encode(name)}=${encode(value)}`,
 });
 
-export class Pairs implements NamedMembers {
+export class PairMembers implements NamedMembers {
   #pairs: Pair[];
   /** Whether a change was made. */
   changed = false;
@@ -82,7 +82,7 @@ export class Pairs implements NamedMembers {
   }
 
   /** Appends all pairs of a form. They are encoded again: a body may contain bytes that would end a request line. */
-  appendAll(form: Pairs): void {
+  appendAll(form: PairMembers): void {
     for (const { name, value } of form.#pairs) {
       this.#pairs.push(newPair(name, value));
       this.changed = true;

@@ -42,7 +42,7 @@ export function actionsOf(config: RequestTransformerConfig, list: ListName): Act
  *
  * @param isEmpty Whether there is no body at all: in that case only `add` and `append` apply
  */
-export function transform(members: NamedMembers, actions: Actions, scope: TemplateScope, isEmpty = false): void {
+export function transformMembers(members: NamedMembers, actions: Actions, scope: TemplateScope, isEmpty = false): void {
   if (!isEmpty) {
     for (const { name } of actions.remove) members.remove(name);
     for (const { name, template } of actions.rename) {

@@ -127,10 +127,10 @@ describe("response-ratelimiting", () => {
   ] as const) {
     it(`answers ${status} while the counters are unreachable if fault_tolerant is ${fault_tolerant}`, async () => {
       const gone: Counters = {
-        take: () => Promise.reject(new Error("gone")),
-        add: () => Promise.reject(new Error("gone")),
-        fill: () => Promise.reject(new Error("gone")),
-        levels: () => Promise.reject(new Error("gone")),
+        incrementBelowLimit: () => Promise.reject(new Error("gone")),
+        addAmount: () => Promise.reject(new Error("gone")),
+        fillBuckets: () => Promise.reject(new Error("gone")),
+        bucketLevels: () => Promise.reject(new Error("gone")),
         close: async () => undefined,
       };
       assert.equal((await startInstance({ fault_tolerant }, gone).send("video=1")).status, status);
@@ -141,13 +141,13 @@ describe("response-ratelimiting", () => {
     let isGone = false;
     const local = new ThreadCounters();
     const counters: Counters = {
-      fill: (buckets, now) => local.fill(buckets, now),
-      levels: (buckets, now) => local.levels(buckets, now),
-      take: (wanted) => local.take(wanted),
-      add: async (wanted, amount) => {
+      fillBuckets: (buckets, now) => local.fillBuckets(buckets, now),
+      bucketLevels: (buckets, now) => local.bucketLevels(buckets, now),
+      incrementBelowLimit: (wanted) => local.incrementBelowLimit(wanted),
+      addAmount: async (wanted, amount) => {
         if (isGone) throw new Error("gone");
         isGone = amount === 0 && wanted.length === 2;
-        return local.add(wanted, amount);
+        return local.addAmount(wanted, amount);
       },
       close: async () => undefined,
     };

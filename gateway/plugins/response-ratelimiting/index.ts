@@ -159,7 +159,7 @@ export const responseRatelimiting = definePlugin({
     return {
       access(exchange) {
         const wanted = countersOf(exchange);
-        const counts = wanted.map((each) => counters.add(each, 0, options));
+        const counts = wanted.map((each) => counters.addAmount(each, 0, options));
         // Local counters respond synchronously; a promise per request would cost more than the counting.
         if (!counts.some((each) => each instanceof Promise)) {
           return admit(exchange, wanted, counts as readonly (readonly number[])[]);
@@ -195,7 +195,7 @@ export const responseRatelimiting = definePlugin({
         for (const { limit, counters: ofName } of usage.limits) {
           const amount = usage.reported.get(limit.name) ?? 0;
           if (amount === 0) continue;
-          const added = counters.add(ofName, amount, options);
+          const added = counters.addAmount(ofName, amount, options);
           if (added instanceof Promise) {
             added.catch((error: Error) =>
               log.warn("used amounts could not be counted", { reason: error.message }, exchange),

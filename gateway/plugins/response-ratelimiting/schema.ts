@@ -3,7 +3,7 @@ import {
   atLeastOneOf,
   boolean,
   choice,
-  conditional,
+  conditionalViolations,
   decimal,
   definePluginFacts,
   deprecatedRedisMembers,
@@ -115,7 +115,7 @@ const check: RecordRule = ({ limits, policy, redis }) => [
     ? [{ path: ["limits"], message: "length must be at least 1" }]
     : []),
   ...(policy === "redis" && isEmptyValue(isRecord(redis) ? redis.host : null)
-    ? conditional("config.policy", ["redis", "host"], "required field missing")
+    ? conditionalViolations("config.policy", ["redis", "host"], "required field missing")
     : []),
 ];
 

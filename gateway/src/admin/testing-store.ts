@@ -1,7 +1,7 @@
 /** An in-memory store, for suites that test the admin listener without a real store. */
 import type { Collection } from "@sluice/model";
 import type { ListOptions, Lookup, OpenedStore, Store, StoreWriteOptions, Write, WriteFault } from "../stores/store.ts";
-import { createTables, findInTables, listFromTables, write } from "../stores/tables/index.ts";
+import { applyWrite, createTables, findInTables, listFromTables } from "../stores/tables/index.ts";
 
 export interface TestingStore extends OpenedStore {
   /** One item for each of the next writes: a fault to return, or a function to call before the write. */
@@ -24,7 +24,7 @@ export function createTestingStore(): TestingStore {
       const next = refuse.shift();
       if (typeof next === "function") await next();
       else if (next) return { fault: next, index: 0 };
-      const done = write(tables, writes);
+      const done = applyWrite(tables, writes);
       if (done.fault) return { fault: done.fault, index: done.index };
       if (!options.plan) tables = done.tables;
       return { effects: done.effects };

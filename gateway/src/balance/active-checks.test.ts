@@ -74,7 +74,7 @@ test("healthy and unhealthy targets have separate check intervals, and the resul
   const watch = new ActiveHealthChecks({ probe, clock });
   const upstream = active({ interval: 10, successes: 1 }, { interval: 1, tcp_failures: 2 });
   const balancer = balancerOf({ upstream, targets: { "a:1": 1, "b:1": 1, "out:1": 0 } });
-  watch.follow(byId(balancer));
+  watch.checkBalancers(byId(balancer));
   await clock.pass(10_000);
   assert.deepEqual([checked.join(""), fitOf(balancer)], ["ab", [true, true, true]]);
   await clock.pass(10_000);
@@ -98,7 +98,7 @@ for (const [result, unhealthy, turns] of outcomes) {
     const clock = new FakeClock();
     const balancer = balancerOf({ upstream: active({ interval: 1 }, unhealthy), targets: { "a:1": 1 } });
     const watch = new ActiveHealthChecks({ probe: async () => result, clock });
-    watch.follow(byId(balancer));
+    watch.checkBalancers(byId(balancer));
     await clock.pass(1000);
     assert.deepEqual(fitOf(balancer), [!turns]);
     watch.close();
@@ -110,7 +110,7 @@ test("the number of simultaneous checks does not exceed the concurrency, and rou
   const { probe, open } = handChecks();
   const upstream = active({ interval: 1 }, {}, { concurrency: 2 });
   const watch = new ActiveHealthChecks({ probe, clock });
-  watch.follow(byId(balancerOf({ upstream, targets: { "a:1": 1, "b:1": 1, "c:1": 1 } })));
+  watch.checkBalancers(byId(balancerOf({ upstream, targets: { "a:1": 1, "b:1": 1, "c:1": 1 } })));
   await clock.pass(5000);
   assert.deepEqual(open.map(({ host }) => host).join(""), "ab");
   await open[0]?.answer(200);
@@ -127,7 +127,7 @@ test("a target whose state changes during a check is not checked a second time d
   const { probe, open } = handChecks();
   const balancer = balancerOf({ ...every, targets: { "a:1": 1 } });
   const watch = new ActiveHealthChecks({ probe, clock });
-  watch.follow(byId(balancer));
+  watch.checkBalancers(byId(balancer));
   await clock.pass(1000);
   balancer.setHealth(balancer.entries[0]?.member.id ?? "", null, false);
   await clock.pass(3000);
@@ -145,11 +145,11 @@ test("an unchanged interval continues after a configuration change, new targets 
   const watch = new ActiveHealthChecks({ probe, clock });
   for (const names of ["a", "b", "bc"]) {
     const targets = Object.fromEntries([...names].map((name) => [`${name}:1`, 1]));
-    watch.follow(byId(balancerOf({ ...every, targets })));
+    watch.checkBalancers(byId(balancerOf({ ...every, targets })));
     await clock.pass(400);
   }
   assert.deepEqual(checked.join(""), "bc");
-  watch.follow(new Map());
+  watch.checkBalancers(new Map());
   assert.equal(clock.waiting, 0);
   await clock.pass(5000);
   assert.deepEqual(checked.join(""), "bc");
@@ -168,7 +168,9 @@ for (const [members, hostHeader, serverName] of [
     };
     const endpoints = [{ address: "10.0.0.1", port: 81, weight: 1 }];
     const upstream: { readonly host_header?: string } = { ...every.upstream, ...members };
-    new ActiveHealthChecks({ probe, clock }).follow(byId(balancerOf({ upstream, targets: { "a:1": 1 }, endpoints })));
+    new ActiveHealthChecks({ probe, clock }).checkBalancers(
+      byId(balancerOf({ upstream, targets: { "a:1": 1 }, endpoints })),
+    );
     await clock.pass(1000);
     assert.deepEqual(named, [
       ["10.0.0.1", 81, hostHeader, serverName],
@@ -182,7 +184,7 @@ test("closing aborts the running checks, and their results are ignored", async (
   const { probe, open, signals } = handChecks();
   const balancer = balancerOf({ ...every, targets: { "a:1": 1 } });
   const watch = new ActiveHealthChecks({ probe, clock });
-  watch.follow(byId(balancer));
+  watch.checkBalancers(byId(balancer));
   await clock.pass(1000);
   watch.close();
   assert.deepEqual([clock.waiting, signals.map(({ aborted }) => aborted)], [0, [true]]);

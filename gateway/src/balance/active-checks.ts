@@ -67,7 +67,7 @@ export class ActiveHealthChecks {
   }
 
   /** Checks only the targets of these balancers from now on. An unchanged interval does not restart. */
-  follow(balancers: ReadonlyMap<string, Balancer>): void {
+  checkBalancers(balancers: ReadonlyMap<string, Balancer>): void {
     for (const { key, after } of bucketDifferences(this.#balancers, balancers))
       for (const kind of ["healthy", "unhealthy"] as const) this.#setCheckLoop(`${key} ${kind}`, kind, after);
     this.#balancers = balancers;
@@ -87,7 +87,7 @@ export class ActiveHealthChecks {
 
   /** Stops all timers and aborts running checks. */
   close(): void {
-    this.follow(new Map());
+    this.checkBalancers(new Map());
   }
 
   #start(balancer: Balancer, { kind, interval }: { readonly kind: Kind; readonly interval: number }): CheckLoop {

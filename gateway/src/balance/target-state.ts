@@ -53,14 +53,14 @@ export class LatencyAverage {
 
   /** @param duration milliseconds */
   add(duration: number, now: number): void {
-    const before = this.at(now);
+    const before = this.valueAt(now);
     const kept = Math.exp(-Math.max(0, now - this.#at) / FADE);
     this.#average = duration > before ? duration : before * kept + duration * (1 - kept);
     this.#at = now;
   }
 
   /** The average in milliseconds. It decays while the target gets no requests, so that a slow target is tried again. */
-  at(now: number): number {
+  valueAt(now: number): number {
     return this.#average * Math.exp(-Math.max(0, now - this.#at) / FADE);
   }
 }

@@ -62,6 +62,6 @@ export class CommandError extends Error {
   }
 }
 
-export class Misused extends Error {
+export class UsageError extends Error {
   override readonly name = "Misused";
 }

@@ -3,13 +3,13 @@ import type { GivenArguments } from "@sluice/model/command-line";
 import { SettingsError } from "@sluice/model/serving";
 import { type Database, DatabaseFault, DatabaseUnreachable } from "../database/driver.ts";
 import {
-  bootstrap,
-  finish,
+  bootstrapTables,
+  finishUpgrade,
   type MigrationResult,
   type MigrationState,
   readMigrationState,
-  reset,
-  up,
+  resetTables,
+  upgradeTables,
 } from "../database/migrate.ts";
 import type { Migration } from "../database/migrations/index.ts";
 import { openDatabase } from "../database/open.ts";
@@ -64,17 +64,17 @@ const stepOf =
   };
 
 const commands: Readonly<Record<CommandName, Run>> = {
-  bootstrap: stepOf({ run: bootstrap, none: "database already bootstrapped", done: "database bootstrapped" }),
+  bootstrap: stepOf({ run: bootstrapTables, none: "database already bootstrapped", done: "database bootstrapped" }),
 
   up: stepOf({
-    run: up,
+    run: upgradeTables,
     none: "database is already up-to-date",
     done: "migrated",
     left: { which: "pending", message: `${PENDING} when ready` },
   }),
 
   finish: stepOf({
-    run: finish,
+    run: finishUpgrade,
     none: "no pending migrations to finish",
     done: "finished",
     left: { which: "available", message: "new migrations available; run 'sluice migrations up' to proceed" },
@@ -122,7 +122,7 @@ const commands: Readonly<Record<CommandName, Run>> = {
         return 0;
       }
     }
-    const done = await reset(database);
+    const done = await resetTables(database);
     print(done ? "database successfully reset" : "database not bootstrapped, nothing to reset");
     return done ? 0 : 1;
   },

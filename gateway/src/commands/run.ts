@@ -13,7 +13,7 @@ import {
 import { type Logger, pino } from "pino";
 import { createLog } from "../settings/create-log.ts";
 import { StoreUnavailable } from "../stores/store.ts";
-import { type Command, CommandError, Misused, type RunningCommand } from "./command.ts";
+import { type Command, CommandError, type RunningCommand, UsageError } from "./command.ts";
 import { progressFor } from "./terminal/progress.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -67,7 +67,7 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
     else if (running) handleSignals(running, log);
   } catch (error) {
     progress.clear();
-    if (error instanceof Misused) {
+    if (error instanceof UsageError) {
       process.stderr.write(`${name}: ${error.message}\nTry '${name} --help'.\n`);
       process.exitCode = 2;
     } else if (error instanceof CommandError) {

@@ -9,7 +9,7 @@ import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { type StartSettings, startSettings } from "../settings/commands/start.ts";
 import { defaultsOf } from "../settings/defaults.ts";
 import { registerConfiguredPlugins } from "../settings/plugins.ts";
-import { version } from "../settings/version.ts";
+import { sluiceVersion } from "../settings/version.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
 import type { OpenedStore } from "../stores/store.ts";
 import { adminTokenOf } from "./admin-token.ts";
@@ -56,7 +56,7 @@ export const startCommand = defineCommand({
       proxies: [{ ...proxy, tls: false }, ...(proxyTls ? [{ ...proxyTls, tls: true }] : [])],
       log,
       logLevel,
-      version,
+      version: sluiceVersion,
     });
     log.info({ proxy, ...(proxyTls && { proxyTls }), status, admin: admin.address }, "sluice is up");
     return {

@@ -2,7 +2,7 @@
 import { parseCommandLine } from "@sluice/model/command-line";
 import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
-import { Misused } from "./command.ts";
+import { UsageError } from "./command.ts";
 import { sluice } from "./definitions/index.ts";
 
 export interface CommandRun {
@@ -25,12 +25,12 @@ export async function runCommandLine(
 ): Promise<CommandRun> {
   const parsed = await parseCommandLine(sluice, args, { version: "0.0.0" });
   if (parsed.kind === "answered") return { code: 0, printed: parsed.text, warnings: [], progress: [] };
-  if (parsed.kind === "refused") throw new Misused(/^(?:sluice[^:\n]*: )?(.*)/.exec(parsed.text)?.[1]);
+  if (parsed.kind === "refused") throw new UsageError(/^(?:sluice[^:\n]*: )?(.*)/.exec(parsed.text)?.[1]);
   const { loaded: command, given, flags } = parsed;
   const loadedSettings = await loadSettings(command.settings, { env, flags });
   const { values: settings, violations } = loadedSettings;
   if (violations.length > 0 && !command.reportsSettings)
-    throw new Misused(violations.map(({ path, message }) => `${path[0]}: ${message}`).join("\n"));
+    throw new UsageError(violations.map(({ path, message }) => `${path[0]}: ${message}`).join("\n"));
   let printed = "";
   const print = (text: string) => {
     printed += text;

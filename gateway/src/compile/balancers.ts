@@ -2,8 +2,8 @@
 import {
   BucketMap,
   bucketDifferences,
-  byId,
   emptySnapshot,
+  hashOfId,
   type Service,
   type Snapshot,
   type Target,
@@ -47,7 +47,7 @@ export class Balancers {
 
   static readonly empty = new Balancers({
     sections: emptySnapshot,
-    byId: new BucketMap(byId),
+    byId: new BucketMap(hashOfId),
     upstreams: new GroupIndex(({ name }) => name),
     targets: new GroupIndex(({ upstream }) => upstream?.id),
     showing: new GroupIndex(({ client_certificate }) => client_certificate?.id),

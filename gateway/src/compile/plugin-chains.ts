@@ -10,9 +10,9 @@
 import {
   BucketMap,
   bucketDifferences,
-  byId,
   type Consumer,
   type Difference,
+  hashOfId,
   type Snapshot,
   type SnapshotPlugin,
   type SnapshotRoute,
@@ -90,7 +90,7 @@ export class PluginTable {
   }
 
   static readonly empty = new PluginTable({
-    loaded: new BucketMap(byId),
+    loaded: new BucketMap(hashOfId),
     withoutConsumer: new GroupIndex((plugin) => (isForAll(plugin) ? plugin.scope : undefined)),
     withConsumer: {
       byScope: new GroupIndex((plugin) => (isForAll(plugin) ? undefined : plugin.scope)),

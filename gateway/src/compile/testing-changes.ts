@@ -1,8 +1,8 @@
 /** Random changes of small snapshots, for tests. Names are few, so that a change usually affects existing entities. */
 import {
   BucketMap,
-  byId,
   emptySnapshot,
+  hashOfId,
   type ServiceEndpoint,
   type Snapshot,
   type UpstreamEndpoint,
@@ -220,7 +220,7 @@ export function stepped(before: Snapshot, change: readonly ChangeStep[]): Snapsh
   const next: Record<string, unknown> = { ...before };
   for (const { section, key, value } of change) {
     const map = next[section] as ReadonlyMap<string, object>;
-    next[section] = BucketMap.of(map, byId).with([[key, value]]);
+    next[section] = BucketMap.of(map, hashOfId).with([[key, value]]);
   }
   return next as unknown as Snapshot;
 }

@@ -1,10 +1,10 @@
 /**
  * The arithmetic of leaky buckets. A bucket is stored as one number: the time at which it will be empty (the
  * theoretical arrival time of the generic cell rate algorithm, ITU-T I.371). Times and levels are whole numbers of
- * units; one request leaks out in UNITS_PER_REQUEST units. So an interval that is a fraction of a millisecond causes no rounding
- * errors that add up.
+ * units; one request leaks out in UNITS_PER_REQUEST units. So an interval that is a fraction of a millisecond causes no
+ * rounding errors that add up.
  */
-import type { Bucket, Filled } from "@sluice/plugin-sdk";
+import type { Bucket, BucketResult } from "@sluice/plugin-sdk";
 
 export const UNITS_PER_REQUEST = 1024;
 
@@ -33,10 +33,10 @@ export const isOverfull = (rest: number, bucket: Bucket): boolean =>
   rest > fullLevel(bucket) + unitsAt(CLOCK_TOLERANCE, bucket.interval);
 
 /** Whether a bucket with this level, in units, admits a request. */
-export const admits = (level: number, { burst }: Bucket): boolean => level <= burst * UNITS_PER_REQUEST;
+export const bucketAdmits = (level: number, { burst }: Bucket): boolean => level <= burst * UNITS_PER_REQUEST;
 
 /** @param levels In units */
-export const filledResult = (admitted: boolean, levels: readonly number[]): Filled => ({
+export const filledResult = (admitted: boolean, levels: readonly number[]): BucketResult => ({
   admitted,
   levels: levels.map((level) => level / UNITS_PER_REQUEST),
 });

@@ -47,8 +47,8 @@ export const createConcurrencyMemory = (workers: number, names: number): Concurr
 export function sharedConcurrency(memory: ConcurrencyMemory, owner: number): Concurrency {
   const counts = new WorkerCounts({ ...memory, owner });
   return {
-    acquire: (name, limit) => counts.enter(name, limit),
-    release: (name) => counts.leave(name),
+    acquire: (name, limit) => counts.incrementBelow(name, limit),
+    release: (name) => counts.decrement(name),
     held: (name) => counts.count(name),
   };
 }

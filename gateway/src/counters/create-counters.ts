@@ -18,17 +18,17 @@ export interface CountersOptions {
 }
 
 const noCluster: WindowCounters = {
-  take: () => Promise.reject(new Error("policy cluster needs the database mode")),
-  add: () => Promise.reject(new Error("policy cluster needs the database mode")),
+  incrementBelowLimit: () => Promise.reject(new Error("policy cluster needs the database mode")),
+  addAmount: () => Promise.reject(new Error("policy cluster needs the database mode")),
   close: async () => undefined,
 };
 
 /** The schema of rate-limiting refuses buckets with policy cluster. */
 const withoutBuckets = (counters: WindowCounters): Counters => ({
-  take: (wanted, config) => counters.take(wanted, config),
-  add: (wanted, amount, config) => counters.add(wanted, amount, config),
-  fill: () => Promise.reject(new Error("policy cluster has no buckets")),
-  levels: () => Promise.reject(new Error("policy cluster has no buckets")),
+  incrementBelowLimit: (wanted, config) => counters.incrementBelowLimit(wanted, config),
+  addAmount: (wanted, amount, config) => counters.addAmount(wanted, amount, config),
+  fillBuckets: () => Promise.reject(new Error("policy cluster has no buckets")),
+  bucketLevels: () => Promise.reject(new Error("policy cluster has no buckets")),
   close: () => counters.close(),
 });
 
@@ -45,10 +45,10 @@ export function createCounters({
     redis: new RedisCounters({ warn, connect, now }),
   };
   const counters: Counters = {
-    take: (wanted, config) => byPolicy[config.policy].take(wanted, config),
-    add: (wanted, amount, config) => byPolicy[config.policy].add(wanted, amount, config),
-    fill: (buckets, now, config) => byPolicy[config.policy].fill(buckets, now, config),
-    levels: (buckets, now, config) => byPolicy[config.policy].levels(buckets, now, config),
+    incrementBelowLimit: (wanted, config) => byPolicy[config.policy].incrementBelowLimit(wanted, config),
+    addAmount: (wanted, amount, config) => byPolicy[config.policy].addAmount(wanted, amount, config),
+    fillBuckets: (buckets, now, config) => byPolicy[config.policy].fillBuckets(buckets, now, config),
+    bucketLevels: (buckets, now, config) => byPolicy[config.policy].bucketLevels(buckets, now, config),
     async close() {
       await Promise.all(Object.values(byPolicy).map((each) => each.close()));
     },

@@ -1,10 +1,10 @@
 /**
- * Counters in the database, shared by all nodes: every call of `take` is one statement, so limits are exact over all
- * nodes. While the database does not respond, `take` rejects: by default, one call per second tries the database and
- * rejects after up to a second; the other calls reject at once.
+ * Counters in the database, shared by all nodes: every call of `incrementBelowLimit` is one statement, so limits are
+ * exact over all nodes. While the database does not respond, `incrementBelowLimit` rejects: by default, one call per
+ * second tries the database and rejects after up to a second; the other calls reject at once.
  */
 import { hash } from "node:crypto";
-import type { Counter, Taken, Warn, WindowCounters } from "@sluice/plugin-sdk";
+import type { Counter, CounterResult, Warn, WindowCounters } from "@sluice/plugin-sdk";
 
 /** Runs one statement with parameters `$1`, `$2` and so on, and resolves to its rows. */
 export type DatabaseQuery = (
@@ -18,7 +18,10 @@ export interface DatabaseCountersOptions {
   readonly warn: Warn;
   /** Milliseconds between removals of expired counters; default 1000. */
   readonly tidying?: number;
-  /** Milliseconds that a call of `take` waits for the database, and between attempts after a failure; default 1000. */
+  /**
+   * Milliseconds that a call of `incrementBelowLimit` waits for the database, and between attempts after a failure;
+   * default 1000.
+   */
   readonly patience?: number;
 }
 
@@ -54,7 +57,7 @@ export class DatabaseCounters implements WindowCounters {
     this.#patience = patience;
   }
 
-  async take(counters: readonly Counter[]): Promise<Taken> {
+  async incrementBelowLimit(counters: readonly Counter[]): Promise<CounterResult> {
     const [row] = await this.#ask(TAKE, [
       counters.map(keyOf),
       counters.map(({ limit }) => limit),
@@ -63,7 +66,7 @@ export class DatabaseCounters implements WindowCounters {
     return { admitted: row?.admitted === true, counts: row?.counts as readonly number[] };
   }
 
-  async add(counters: readonly Counter[], amount: number): Promise<readonly number[]> {
+  async addAmount(counters: readonly Counter[], amount: number): Promise<readonly number[]> {
     const keys = counters.map(keyOf);
     const rows =
       amount === 0
@@ -106,7 +109,7 @@ export class DatabaseCounters implements WindowCounters {
   }
 
   #tidy(): void {
-    // The next call of `take` will report that the database does not respond.
+    // The next call of `incrementBelowLimit` will report that the database does not respond.
     this.#query(TIDY, [SKEW]).catch(() => undefined);
   }
 }

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import type { Bucket, Counter, Taken } from "@sluice/plugin-sdk";
+import type { Bucket, Counter, CounterResult } from "@sluice/plugin-sdk";
 import { createConcurrencyMemory, releaseWorkerConcurrency, sharedConcurrency } from "./concurrency.ts";
 import { type CountersMemory, createCountersMemory, SharedCounters } from "./shared-counters.ts";
-import type { Hammering } from "./testing-hammer.ts";
+import type { HammerOptions } from "./testing-hammer.ts";
 
 const windowStart = Date.now() - 1000;
 const expires = windowStart + 3_600_000;
@@ -20,13 +20,13 @@ const counter = (name: string, members: Partial<Counter> = {}): Counter => ({
 });
 
 /**
- * Starts a thread for each list of `take` calls; all threads begin at the same time. Resolves to the results of each
- * thread.
+ * Starts a thread for each list of `incrementBelowLimit` calls; all threads begin at the same time. Resolves to the
+ * results of each thread.
  */
 const hammer = (
   memory: CountersMemory,
   takes: readonly (readonly (readonly Counter[])[])[],
-): Promise<readonly (readonly Taken[])[]> =>
+): Promise<readonly (readonly CounterResult[])[]> =>
   runThreads(
     memory,
     takes.map((own) => ({ takes: own })),
@@ -35,12 +35,12 @@ const hammer = (
 /** Starts a thread for each item, as `hammer` does. */
 async function runThreads(
   memory: CountersMemory,
-  work: readonly Partial<Hammering>[],
-): Promise<readonly (readonly Taken[])[]> {
+  work: readonly Partial<HammerOptions>[],
+): Promise<readonly (readonly CounterResult[])[]> {
   const gate = new Int32Array(new SharedArrayBuffer(4)).fill(work.length);
   return Promise.all(
     work.map(async (own, index) => {
-      const workerData: Hammering = { memory, owner: index + 1, gate, takes: [], ...own };
+      const workerData: HammerOptions = { memory, owner: index + 1, gate, takes: [], ...own };
       const worker = new Worker(new URL("./testing-hammer.ts", import.meta.url), { workerData });
       const [answers] = await once(worker, "message");
       return answers;
@@ -71,7 +71,8 @@ for (const [what, prepare] of [
   [
     "in slots whose windows have ended",
     (counters: SharedCounters) => {
-      for (let at = 0; at < 40_000; at++) counters.take([counter(`gone ${at}`, { expires: Date.now() - 5_000 })]);
+      for (let at = 0; at < 40_000; at++)
+        counters.incrementBelowLimit([counter(`gone ${at}`, { expires: Date.now() - 5_000 })]);
     },
   ],
 ] as const)
@@ -100,7 +101,7 @@ test("threads that use several counters add the admitted requests to each counte
   const admitted = answers.map((each) => each.filter((taken) => taken.admitted).length);
   const both = admitted.slice(1).reduce((sum, count) => sum + count, 0);
   const counters = new SharedCounters({ memory, owner: 0 });
-  const left = [narrow, wide].map((each) => counters.take([{ ...each, limit: 0 }]).counts[0]);
+  const left = [narrow, wide].map((each) => counters.incrementBelowLimit([{ ...each, limit: 0 }]).counts[0]);
   assert.deepEqual(left, [both, both + (admitted[0] ?? 0)]);
   assert.ok(both <= 3000 && both + (admitted[0] ?? 0) <= 4000);
 });
@@ -110,7 +111,7 @@ test("threads that flood their own instance do not displace another instance's c
   const memory = createCountersMemory(capacity);
   const counters = new SharedCounters({ memory, owner: 0 });
   const kept = many(200, (at) => counter(`kept ${at}`, { scope: "kept", period: "minute", expires: expires - 1 }));
-  for (const one of kept) counters.take([one]);
+  for (const one of kept) counters.incrementBelowLimit([one]);
   // The two threads of each pair use the same identifiers, so that they also compete for slots.
   const flood = (thread: number) =>
     many(capacity, (at) => [counter(`flood ${thread >> 1} ${at}`, { scope: `flood ${thread % 2}`, limit: 1e9 })]);
@@ -118,7 +119,7 @@ test("threads that flood their own instance do not displace another instance's c
   const words = new Int32Array(memory.buffer);
   const sizes = words.subarray(capacity * 8).reduce((sum, size) => sum + size, 0);
   assert.equal(sizes, counters.size);
-  assert.deepEqual(new Set(kept.map((one) => counters.take([one]).counts[0])), new Set([2]));
+  assert.deepEqual(new Set(kept.map((one) => counters.incrementBelowLimit([one]).counts[0])), new Set([2]));
 });
 
 test("when all slots are in use, a counter of the largest group is replaced, and counters of smaller groups continue", () => {
@@ -128,30 +129,31 @@ test("when all slots are in use, a counter of the largest group is replaced, and
   };
   const counters = new SharedCounters({ memory: createCountersMemory(32), owner: 0, onReplace });
   const long = counter("long", { period: "day", expires: expires + 1 });
-  counters.take([long]);
-  for (let at = 0; at < 1000; at++) counters.take([counter(`flood ${at}`, { expires: expires - 60_000 })]);
+  counters.incrementBelowLimit([long]);
+  for (let at = 0; at < 1000; at++)
+    counters.incrementBelowLimit([counter(`flood ${at}`, { expires: expires - 60_000 })]);
   assert.equal(counters.size, 32);
   assert.equal(replaced, 1001 - 32, "each replacement is reported once");
-  assert.deepEqual(counters.take([long]).counts, [2]);
-  assert.deepEqual(counters.take([counter("flood 0", { expires: expires - 60_000 })]).counts, [1]);
+  assert.deepEqual(counters.incrementBelowLimit([long]).counts, [2]);
+  assert.deepEqual(counters.incrementBelowLimit([counter("flood 0", { expires: expires - 60_000 })]).counts, [1]);
 });
 
 test("a slot whose owner died during a write does not block other threads", () => {
   const memory = createCountersMemory(32);
   const counters = new SharedCounters({ memory, owner: 1 });
-  counters.take([counter("one")]);
+  counters.incrementBelowLimit([counter("one")]);
   const words = new Int32Array(memory.buffer);
   const at = words.findIndex((word) => word !== 0);
   // READY (2) becomes TAKEN (1), by owner 9.
   words[at] = ((words[at] ?? 0) & ~0x7ff) | (9 << 3) | 1;
-  assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [1] });
-  assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [2] });
+  assert.deepEqual(counters.incrementBelowLimit([counter("one")]), { admitted: true, counts: [1] });
+  assert.deepEqual(counters.incrementBelowLimit([counter("one")]), { admitted: true, counts: [2] });
 });
 
 test("all users of the same memory share its counters", () => {
   const memory = createCountersMemory(32);
-  new SharedCounters({ memory, owner: 0 }).take([counter("one")]);
-  assert.deepEqual(new SharedCounters({ memory, owner: 1 }).take([counter("one")]).counts, [2]);
+  new SharedCounters({ memory, owner: 0 }).incrementBelowLimit([counter("one")]);
+  assert.deepEqual(new SharedCounters({ memory, owner: 1 }).incrementBelowLimit([counter("one")]).counts, [2]);
 });
 
 const bucketNamed = (name: string, members: Partial<Bucket> = {}): Bucket => ({
@@ -168,7 +170,7 @@ test("threads that fill the same buckets at the same time are admitted exactly a
   const start = Date.now();
   const buckets = many(1000, (at) => bucketNamed(`bucket ${at}`, { burst: at % 8 }));
   const before = new SharedCounters({ memory, owner: 0, now: () => start });
-  for (const one of buckets) before.fill([one], start);
+  for (const one of buckets) before.fillBuckets([one], start);
   for (const now of [start + 100_000, start + 100_000 + 20 * 1000]) {
     const work = many(THREADS, () => ({ now, fills: buckets.flatMap((one) => many(9, () => [one])) }));
     const admitted = new Map<number, number>();
@@ -195,7 +197,7 @@ test("threads that fill two buckets leave in each exactly the admitted requests"
   );
   const admitted = answers.flat().filter((each) => each.admitted).length;
   const counters = new SharedCounters({ memory, owner: 0, now: () => now });
-  assert.deepEqual(counters.levels([narrow, wide], now), [admitted, admitted]);
+  assert.deepEqual(counters.bucketLevels([narrow, wide], now), [admitted, admitted]);
   assert.ok(admitted <= 3000);
 });
 
@@ -203,10 +205,10 @@ test("a bucket whose slot another instance needs is dropped once it has been emp
   const clock = { now: Date.now() };
   const counters = new SharedCounters({ memory: createCountersMemory(32), owner: 0, now: () => clock.now });
   const one = bucketNamed("one", { interval: 10_000 });
-  counters.fill([one], clock.now);
+  counters.fillBuckets([one], clock.now);
   for (const pause of [9_900, 9_000, 9_900]) {
     clock.now += pause;
-    const { admitted } = counters.fill([one], clock.now);
+    const { admitted } = counters.fillBuckets([one], clock.now);
     assert.equal(admitted, pause === 9_000, `after ${pause} ms`);
   }
   assert.equal(counters.size, 1);

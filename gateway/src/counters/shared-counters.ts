@@ -10,17 +10,25 @@
 import { getRandomValues } from "node:crypto";
 import {
   type Bucket,
+  type BucketResult,
   type Counter,
+  type CounterResult,
   type Counters,
-  type Filled,
   type Period,
   periods,
   StringCache,
-  type Taken,
 } from "@sluice/plugin-sdk";
 import { BUCKET_GRACE, type CounterKey, CounterTable } from "../shared-memory/counter-table.ts";
 import { HASH_KEY_WORDS, keyedHash } from "../shared-memory/keyed-hash.ts";
-import { admits, filledResult, fullLevel, isOverfull, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
+import {
+  bucketAdmits,
+  filledResult,
+  fullLevel,
+  isOverfull,
+  levelOf,
+  UNITS_PER_REQUEST,
+  unitsAt,
+} from "./bucket-levels.ts";
 
 /** Sent to workers in a message. */
 export interface CountersMemory {
@@ -72,7 +80,7 @@ export class SharedCounters implements Counters {
    * For a request with one counter, the limit is exact over any number of workers. With several counters, an increment
    * is undone if another counter turns out to be at its limit; until then, other workers see the increment.
    */
-  take(counters: readonly Counter[]): Taken {
+  incrementBelowLimit(counters: readonly Counter[]): CounterResult {
     const slots = counters.map((counter) => this.#slots.find(this.#keyOf(counter)));
     const seen = slots.map((slot) => this.#slots.count(slot));
     if (counters.some(({ limit }, at) => (seen[at] ?? 0) >= limit)) return { admitted: false, counts: seen };
@@ -88,7 +96,7 @@ export class SharedCounters implements Counters {
     return { admitted: true, counts };
   }
 
-  add(counters: readonly Counter[], amount: number): readonly number[] {
+  addAmount(counters: readonly Counter[], amount: number): readonly number[] {
     return counters.map((counter) => {
       const key = this.#keyOf(counter);
       if (amount > 0) return this.#slots.addAmount(this.#slots.find(key), amount);
@@ -98,15 +106,15 @@ export class SharedCounters implements Counters {
   }
 
   /**
-   * Exact over any number of workers, like `take`. A slot holds the lower 32 bits of the time at which the bucket will
-   * be empty. They are unambiguous: the slot expires soon after that time (2^31 units are at least 41 seconds), and
-   * MAX_BURST limits how far that time is in the future.
+   * Exact over any number of workers, like `incrementBelowLimit`. A slot holds the lower 32 bits of the time at which
+   * the bucket will be empty. They are unambiguous: the slot expires soon after that time (2^31 units are at least 41
+   * seconds), and MAX_BURST limits how far that time is in the future.
    */
-  fill(buckets: readonly Bucket[], now: number): Filled {
+  fillBuckets(buckets: readonly Bucket[], now: number): BucketResult {
     const slots = buckets.map((bucket) => this.#slots.find(this.#bucketKeyOf(bucket, now)));
     for (const [at, bucket] of buckets.entries()) this.#correct(slots[at] ?? 0, bucket, now);
     const seen = buckets.map((bucket, at) => this.#levelAt(slots[at] ?? 0, bucket, now));
-    if (!buckets.every((bucket, at) => admits(seen[at] ?? 0, bucket))) return filledResult(false, seen);
+    if (!buckets.every((bucket, at) => bucketAdmits(seen[at] ?? 0, bucket))) return filledResult(false, seen);
     const levels: number[] = [];
     for (const [at, bucket] of buckets.entries()) {
       const level = this.#fillOne(slots[at] ?? 0, bucket, now);
@@ -122,7 +130,7 @@ export class SharedCounters implements Counters {
     return filledResult(true, levels);
   }
 
-  levels(buckets: readonly Bucket[], now: number): readonly number[] {
+  bucketLevels(buckets: readonly Bucket[], now: number): readonly number[] {
     return buckets.map((bucket) => {
       const slot = this.#slots.search(this.#bucketKeyOf(bucket, now));
       return slot < 0 || this.#slots.isExpired(slot) ? 0 : this.#levelAt(slot, bucket, now) / UNITS_PER_REQUEST;
@@ -149,7 +157,7 @@ export class SharedCounters implements Counters {
     for (;;) {
       const emptyAt = this.#slots.count(slot);
       const level = levelOf((emptyAt - time) | 0, bucket);
-      if (!admits(level, bucket)) return null;
+      if (!bucketAdmits(level, bucket)) return null;
       const after = level + UNITS_PER_REQUEST;
       this.#slots.extend(slot, expiryOf(now + (after / UNITS_PER_REQUEST) * bucket.interval));
       if (this.#slots.exchange(slot, emptyAt, time + after)) return after;

@@ -1,6 +1,14 @@
 /** Leaky buckets of `policy: local` for a single worker in the control thread. */
-import type { Bucket, Filled } from "@sluice/plugin-sdk";
-import { admits, filledResult, fullLevel, isOverfull, levelOf, UNITS_PER_REQUEST, unitsAt } from "./bucket-levels.ts";
+import type { Bucket, BucketResult } from "@sluice/plugin-sdk";
+import {
+  bucketAdmits,
+  filledResult,
+  fullLevel,
+  isOverfull,
+  levelOf,
+  UNITS_PER_REQUEST,
+  unitsAt,
+} from "./bucket-levels.ts";
 import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 
 interface StoredBucket {
@@ -37,10 +45,10 @@ export class ThreadBuckets {
     return this.#all.size;
   }
 
-  fill(buckets: readonly Bucket[], now: number): Filled {
+  fill(buckets: readonly Bucket[], now: number): BucketResult {
     for (const bucket of buckets) this.#correct(bucket, now);
     const levels = buckets.map((bucket) => this.#level(bucket, now));
-    if (!buckets.every((bucket, at) => admits(levels[at] ?? 0, bucket))) return filledResult(false, levels);
+    if (!buckets.every((bucket, at) => bucketAdmits(levels[at] ?? 0, bucket))) return filledResult(false, levels);
     const after = levels.map((level) => level + UNITS_PER_REQUEST);
     for (const [at, bucket] of buckets.entries()) this.#store(bucket, now, after[at] ?? 0);
     return filledResult(true, after);

@@ -1,7 +1,8 @@
 /**
- * Counters of `policy: local` for a single worker in the control thread. `take` is synchronous, so limits are exact.
+ * Counters of `policy: local` for a single worker in the control thread. `incrementBelowLimit` is synchronous, so
+ * limits are exact.
  */
-import type { Bucket, Counter, Counters, Filled, Period, Taken } from "@sluice/plugin-sdk";
+import type { Bucket, BucketResult, Counter, CounterResult, Counters, Period } from "@sluice/plugin-sdk";
 import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 import { ThreadBuckets } from "./thread-buckets.ts";
 
@@ -39,7 +40,7 @@ export class ThreadCounters implements Counters {
     return this.#all.size;
   }
 
-  take(counters: readonly Counter[]): Taken {
+  incrementBelowLimit(counters: readonly Counter[]): CounterResult {
     let admitted = true;
     const groups: Group[] = [];
     const before: number[] = [];
@@ -53,17 +54,17 @@ export class ThreadCounters implements Counters {
     return { admitted, counts: admitted ? counters.map((counter, at) => this.#add(counter, groups[at], 1)) : before };
   }
 
-  add(counters: readonly Counter[], amount: number): readonly number[] {
+  addAmount(counters: readonly Counter[], amount: number): readonly number[] {
     return counters.map((counter) =>
       amount === 0 ? this.#read(counter) : this.#add(counter, this.#group(counter), amount),
     );
   }
 
-  fill(buckets: readonly Bucket[], now: number): Filled {
+  fillBuckets(buckets: readonly Bucket[], now: number): BucketResult {
     return this.#buckets.fill(buckets, now);
   }
 
-  levels(buckets: readonly Bucket[], now: number): readonly number[] {
+  bucketLevels(buckets: readonly Bucket[], now: number): readonly number[] {
     return this.#buckets.levels(buckets, now);
   }
 

@@ -8,7 +8,7 @@ export interface MigrationState {
   /** Whether the database has no tables of Sluice. */
   readonly needsBootstrap: boolean;
   readonly executed: readonly string[];
-  /** The migrations for which `up` has run, and `finish` has not. */
+  /** The migrations for which `upgradeTables` has run, and `finishUpgrade` has not. */
   readonly pending: readonly string[];
   /** The migrations of which neither phase has run. */
   readonly available: readonly string[];
@@ -36,7 +36,7 @@ export async function readMigrationState(connection: DatabaseConnection, migrati
 }
 
 /** Creates the tables in an empty database; `ran` is empty when they exist. */
-export const bootstrap = (database: Database, migrations = all): Promise<MigrationResult> =>
+export const bootstrapTables = (database: Database, migrations = all): Promise<MigrationResult> =>
   alone(database, async (connection) => {
     const before = await readMigrationState(connection, migrations);
     if (!before.needsBootstrap) return { ran: [], state: before };
@@ -52,7 +52,7 @@ export const bootstrap = (database: Database, migrations = all): Promise<Migrati
   });
 
 /** Runs the first phase of all new migrations. */
-export const up = (database: Database, migrations = all): Promise<MigrationResult> =>
+export const upgradeTables = (database: Database, migrations = all): Promise<MigrationResult> =>
   alone(database, async (connection) => {
     const before = await readMigrationState(connection, migrations);
     if (before.needsBootstrap) return { fault: "needs bootstrap" };
@@ -67,7 +67,7 @@ export const up = (database: Database, migrations = all): Promise<MigrationResul
 /**
  * Runs the second phase of migrations whose first phase has run: nodes of the previous version must have been stopped.
  */
-export const finish = (database: Database, migrations = all): Promise<MigrationResult> =>
+export const finishUpgrade = (database: Database, migrations = all): Promise<MigrationResult> =>
   alone(database, async (connection) => {
     const before = await readMigrationState(connection, migrations);
     if (before.needsBootstrap) return { fault: "needs bootstrap" };
@@ -84,7 +84,7 @@ export const finish = (database: Database, migrations = all): Promise<MigrationR
  *
  * @throws DatabaseFault if other sessions hold locks on the tables for longer than 10 s.
  */
-export async function reset(database: Database): Promise<boolean> {
+export async function resetTables(database: Database): Promise<boolean> {
   for (let left = RESET_TRIES; ; left -= 1) {
     try {
       return await alone(database, (connection) => dropAll(connection, database.schema));

@@ -14,5 +14,5 @@ export const idAndNameOf = (entity: NamedEntity): EntityName => ({
 });
 
 /** Whether the entity has this id or name; if null, the filter is off, and the result is true. */
-export const isNamed = (entity: NamedEntity | null, wanted: string | null): boolean =>
+export const matchesIdOrName = (entity: NamedEntity | null, wanted: string | null): boolean =>
   wanted === null || (entity !== null && (entity.id === wanted || idAndNameOf(entity).name === wanted));

@@ -1,7 +1,7 @@
 /**
- * Explains a request: how the node would route and answer it, and why. The request passes the pipeline of the proxy with
- * the node's runtime, so an explanation cannot differ from what the proxy does. The only exception: the services of
- * plugins change and send nothing.
+ * Explains a request: how the node would route and answer it, and why. The request passes the pipeline of the proxy
+ * with the node's runtime, so an explanation cannot differ from what the proxy does. The only exception: the services
+ * of plugins change and send nothing.
  */
 import type { ExplainedCounter, ExplainRequest, Explanation } from "@sluice/model";
 import type { DirectResponse } from "@sluice/plugin-sdk";

@@ -1,5 +1,5 @@
 /** Which port of the document's listeners a described request goes to. */
-import { type ExplainRequest, firstNames } from "@sluice/model/serving";
+import { type ExplainRequest, listFirstNames } from "@sluice/model/serving";
 import type { ListenerTable, PortListeners } from "../compile/listeners/listener-table.ts";
 
 export type DescribedPort =
@@ -42,5 +42,5 @@ function describedListener(ports: PortListeners, host: string): DescribedPort {
 
 function namesOf(ports: Iterable<PortListeners>): string {
   const names = [...ports].flatMap(({ port, all }) => Array.from(all, ({ name }) => `${port} (${name})`));
-  return names.length === 0 ? "" : `; there are ${firstNames(names, MAX_NAMES)}`;
+  return names.length === 0 ? "" : `; there are ${listFirstNames(names, MAX_NAMES)}`;
 }

@@ -6,7 +6,7 @@ import { ThreadConcurrency } from "../counters/concurrency.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { refusedSocket } from "../outbound/connect.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
-import { version } from "../settings/version.ts";
+import { sluiceVersion } from "../settings/version.ts";
 
 /** @param now Unix milliseconds, at which the clock of the plugins stands */
 export const inertPluginTools = (now: number): PluginTools => ({
@@ -16,10 +16,10 @@ export const inertPluginTools = (now: number): PluginTools => ({
 
 /** Every counter is at 0. */
 const counters: Counters = {
-  take: (wanted) => ({ admitted: true, counts: wanted.map(() => 1) }),
-  add: (wanted) => wanted.map(() => 0),
-  fill: (buckets) => ({ admitted: true, levels: buckets.map(() => 1) }),
-  levels: (buckets) => buckets.map(() => 0),
+  incrementBelowLimit: (wanted) => ({ admitted: true, counts: wanted.map(() => 1) }),
+  addAmount: (wanted) => wanted.map(() => 0),
+  fillBuckets: (buckets) => ({ admitted: true, levels: buckets.map(() => 1) }),
+  bucketLevels: (buckets) => buckets.map(() => 0),
   async close() {},
 };
 
@@ -30,7 +30,7 @@ function inertServices(now: number): WorkerServices {
   return {
     counters,
     concurrency: new ThreadConcurrency(),
-    metrics: createMetrics({ compat: false, nodeId: "plan", version }),
+    metrics: createMetrics({ compat: false, nodeId: "plan", version: sluiceVersion }),
     operations: { record() {} },
     now: () => now,
     connect: () => refusedSocket(refusal()),

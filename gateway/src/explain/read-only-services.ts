@@ -74,29 +74,29 @@ const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).orig
 
 function readOnlyCounters(counters: Counters, activity: ReadOnlyActivity): Counters {
   const read = async (wanted: readonly Counter[], options: CounterOptions): Promise<readonly number[]> => {
-    const counts = await counters.add(wanted, 0, options);
+    const counts = await counters.addAmount(wanted, 0, options);
     for (const [at, counter] of wanted.entries()) activity.counted(counter, counts[at] ?? 0);
     return counts;
   };
   const levels = async (buckets: readonly Bucket[], now: number, options: CounterOptions) => {
-    const found = await counters.levels(buckets, now, options);
+    const found = await counters.bucketLevels(buckets, now, options);
     for (const [at, { period, burst }] of buckets.entries())
       activity.counted({ period, limit: 1 + burst }, Math.ceil(found[at] ?? 0));
     return found;
   };
   return {
-    async take(wanted, options) {
+    async incrementBelowLimit(wanted, options) {
       const counts = await read(wanted, options);
       const admitted = wanted.every(({ limit }, at) => (counts[at] ?? 0) < limit);
       return { admitted, counts: admitted ? counts.map((count) => count + 1) : counts };
     },
-    add: async (wanted, amount, options) => (await read(wanted, options)).map((count) => count + amount),
-    async fill(buckets, now, options) {
+    addAmount: async (wanted, amount, options) => (await read(wanted, options)).map((count) => count + amount),
+    async fillBuckets(buckets, now, options) {
       const found = await levels(buckets, now, options);
       const admitted = buckets.every(({ burst }, at) => (found[at] ?? 0) <= burst);
       return { admitted, levels: admitted ? found.map((level) => level + 1) : found };
     },
-    levels,
+    bucketLevels: levels,
     async close() {},
   };
 }

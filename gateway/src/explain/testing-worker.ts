@@ -7,7 +7,7 @@ import {
   checkDocument,
   type DocumentListener,
   type Explanation,
-  NODE,
+  NODE_ENDPOINT_ID,
   nodePaths,
   readExplainRequest,
 } from "@sluice/model";
@@ -105,19 +105,19 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
   const counters = createCounters(shared);
   const caches = createCaches({ ...shared, memory: gatewaySettings.cacheMemory.default });
   const counting: Counters = {
-    take(...given) {
+    incrementBelowLimit(...given) {
       takes++;
-      return counters.take(...given);
+      return counters.incrementBelowLimit(...given);
     },
-    add(wanted, amount, options) {
+    addAmount(wanted, amount, options) {
       if (amount > 0) takes++;
-      return counters.add(wanted, amount, options);
+      return counters.addAmount(wanted, amount, options);
     },
-    fill(...given) {
+    fillBuckets(...given) {
       takes++;
-      return counters.fill(...given);
+      return counters.fillBuckets(...given);
     },
-    levels: (...given) => counters.levels(...given),
+    bucketLevels: (...given) => counters.bucketLevels(...given),
     close: () => counters.close(),
   };
   const worker = await startWorker({
@@ -169,7 +169,12 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
     async explain(described) {
       const { value: body, violations } = readExplainRequest(described);
       assert.deepEqual(violations, undefined);
-      const response = await worker.askPlugin(NODE, { method: "GET", path: [nodePaths.explain], query: {}, body });
+      const response = await worker.askPlugin(NODE_ENDPOINT_ID, {
+        method: "GET",
+        path: [nodePaths.explain],
+        query: {},
+        body,
+      });
       assert.equal(response?.status, 200, JSON.stringify(response));
       return response?.body as Explanation;
     },

@@ -7,14 +7,14 @@ import type { MetricsPart, MetricsParts } from "./slices.ts";
 /** The media type that the admin listener requests from the status listener. */
 export const DATA_LINES = "application/x-ndjson";
 
-export async function* writeData(parts: MetricsParts): AsyncGenerator<string> {
+export async function* metricsToJsonLines(parts: MetricsParts): AsyncGenerator<string> {
   for await (const part of parts) {
     yield `${JSON.stringify({ part: { ...part, numbers: Array.from(part.numbers) } })}\n`;
   }
 }
 
 /** Throws for a line that is not JSON, or is not terminated. */
-export async function* readData(body: AsyncIterable<Uint8Array>): AsyncGenerator<MetricsPart> {
+export async function* metricsFromJsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<MetricsPart> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of body) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMetrics, type GatewayMetricsOptions } from "./metrics.ts";
-import { TEXT_FORMAT, textOf } from "./slices.ts";
+import { metricsText, TEXT_FORMAT } from "./slices.ts";
 
 const node = (members: Partial<GatewayMetricsOptions> = {}) =>
   createMetrics({ compat: false, nodeId: "node-1", version: "1.2.3", ...members });
@@ -9,7 +9,7 @@ const node = (members: Partial<GatewayMetricsOptions> = {}) =>
 const labels = (route: string) => ({ service: "s", route, consumer: "" });
 
 async function lines(metrics: ReturnType<typeof node>, start: string) {
-  const text = (await Array.fromAsync(textOf(metrics.tables))).join("");
+  const text = (await Array.fromAsync(metricsText(metrics.tables))).join("");
   return text.split("\n").filter((line) => line.startsWith(start));
 }
 

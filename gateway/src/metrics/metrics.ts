@@ -10,7 +10,7 @@ import type {
 } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
 import { Recorder, WORKSPACE } from "./recorder.ts";
-import { type MetricSample, MetricTable, ReadTable, type Shape } from "./table.ts";
+import { type MetricDescription, type MetricSample, MetricTable, ReadTable } from "./table.ts";
 
 /**
  * Client connections to the proxy listener since the start (accepted, handled) and at present, and requests since the
@@ -310,7 +310,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     gauge("sluice_entities", "Entities that the node serves", ["kind"], () => samplesOf(now.entities?.() ?? {})),
   ];
 
-  function pluginTable(plugin: string, { name, labelNames, ...shape }: Omit<Shape, "type">): MetricTable {
+  function pluginTable(plugin: string, { name, labelNames, ...shape }: Omit<MetricDescription, "type">): MetricTable {
     const fullName = nameOf(`sluice_${plugin.replaceAll("-", "_")}_${name}`);
     const known = ofPlugins.get(fullName);
     const owner = [...counted, ...ofNode].some(({ shape }) => shape.name === fullName) ? "Sluice" : known?.plugin;

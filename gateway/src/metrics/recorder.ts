@@ -1,6 +1,6 @@
 /** Counts the requests of one route, or of one consumer on a route, without allocating an object per request. */
 import type { RequestLabels, RequestRecorder } from "@sluice/plugin-sdk";
-import type { Cell, MetricTable } from "./table.ts";
+import type { MetricCell, MetricTable } from "./table.ts";
 
 export interface RequestTables {
   readonly requests: MetricTable;
@@ -19,7 +19,7 @@ export class Recorder implements RequestRecorder {
   /** The value of the label `source` for the gateway's own responses. */
   readonly #gatewaySource: string;
   /** The cells by status (negative for the gateway's own responses), direction or kind of latency. */
-  readonly #cells = new Map<string | number, Cell>();
+  readonly #cells = new Map<string | number, MetricCell>();
 
   constructor(labels: RequestLabels, tables: RequestTables, gatewaySource: string) {
     this.#labels = labels;
@@ -54,7 +54,7 @@ export class Recorder implements RequestRecorder {
     );
   }
 
-  #addRequests(code: number, source: "service" | "gateway"): Cell {
+  #addRequests(code: number, source: "service" | "gateway"): MetricCell {
     const { service, route, consumer } = this.#labels;
     const isOwn = source === "gateway";
     const shown = isOwn ? this.#gatewaySource : source;
@@ -63,14 +63,14 @@ export class Recorder implements RequestRecorder {
   }
 
   /** The cell of the key, marked as used; null if there is none, or if the table has dropped it. */
-  #known(table: MetricTable, key: string | number): Cell | null {
+  #known(table: MetricTable, key: string | number): MetricCell | null {
     const cell = this.#cells.get(key);
     if (cell === undefined || !cell.kept) return null;
     table.use(cell);
     return cell;
   }
 
-  #add(table: MetricTable, key: string | number, labels: readonly string[]): Cell {
+  #add(table: MetricTable, key: string | number, labels: readonly string[]): MetricCell {
     const cell = table.of(labels);
     this.#cells.set(key, cell);
     return cell;

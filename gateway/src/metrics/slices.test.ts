@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { readData, writeData } from "./data-lines.ts";
-import { partsOf, Sum, textOf } from "./slices.ts";
+import { metricsFromJsonLines, metricsToJsonLines } from "./data-lines.ts";
+import { MetricSum, metricsPartsOf, metricsText } from "./slices.ts";
 import { MetricTable, ReadTable } from "./table.ts";
 
 const labelNames = ["service", "route"];
@@ -17,7 +17,7 @@ const empty = () => ({
   counter: new MetricTable(shapes.counter, 1000),
   histogram: new MetricTable(shapes.histogram, 1000),
 });
-const textFor = async (tables: readonly MetricTable[]) => (await Array.fromAsync(textOf(tables))).join("");
+const textFor = async (tables: readonly MetricTable[]) => (await Array.fromAsync(metricsText(tables))).join("");
 
 /** A counter and a histogram of prom-client, and a function that returns the text that prom-client prints for them. */
 function reference() {
@@ -82,8 +82,8 @@ describe("the text of tables", () => {
       gauge.set({ service: "a", route: "c" }, 0);
       assert.equal(await textFor([table]), await registry.metrics());
     }
-    const sum = new Sum();
-    for (const _node of [1, 2]) await sum.addAll(partsOf([table]));
+    const sum = new MetricSum();
+    for (const _node of [1, 2]) await sum.addAll(metricsPartsOf([table]));
     assert.match(await textFor(sum.tables), /^# TYPE g gauge\ng\{service="a",route="b"\} 6$/m);
   });
 
@@ -99,7 +99,7 @@ describe("the text of tables", () => {
       immediate = setImmediate(count);
     };
     let immediate = setImmediate(count);
-    const slices = await Array.fromAsync(textOf([counter, table, histogram]));
+    const slices = await Array.fromAsync(metricsText([counter, table, histogram]));
     clearImmediate(immediate);
     assert.ok(slices.length > 5 && turns >= slices.length - 3, `${slices.length} slices in ${turns} turns`);
     assert.ok(slices.every((slice) => slice.length < 300_000));
@@ -115,10 +115,10 @@ describe("the content of tables that is sent in parts", () => {
       const rounded = lists.map((list) =>
         list.map((e) => ({ ...e, count: (e.count % 1000) | 0, took: (e.took % 1000) | 0 })),
       );
-      const sum = new Sum();
+      const sum = new MetricSum();
       for (const [at, list] of rounded.entries()) {
         const tables = record(list);
-        if (at % 2 === 0) for await (const part of partsOf(tables)) sum.add(structuredClone(part));
+        if (at % 2 === 0) for await (const part of metricsPartsOf(tables)) sum.add(structuredClone(part));
         else await sum.addAll(await throughJson(tables));
       }
       assert.equal(await textFor(sum.tables), await textFor(record(rounded.flat())));
@@ -127,7 +127,7 @@ describe("the content of tables that is sent in parts", () => {
   });
 
   it("is rejected when the end of a line is missing", async () => {
-    const read = Array.fromAsync(readData(bytesOf(['{"gauges":[]}\n{"part":'])));
+    const read = Array.fromAsync(metricsFromJsonLines(bytesOf(['{"gauges":[]}\n{"part":'])));
     await assert.rejects(read, /last line is not terminated/);
   });
 });
@@ -139,11 +139,11 @@ async function* bytesOf(lines: AsyncIterable<string> | Iterable<string>): AsyncG
 }
 
 async function throughJson(tables: readonly MetricTable[]) {
-  return Array.fromAsync(readData(bytesOf(writeData(partsOf(tables)))));
+  return Array.fromAsync(metricsFromJsonLines(bytesOf(metricsToJsonLines(metricsPartsOf(tables)))));
 }
 
 it("Sum keeps only the later part of a metric if the label names of two parts differ, as after a plugin is loaded again", async () => {
-  const sum = new Sum();
+  const sum = new MetricSum();
   for (const [labelNames, labels] of [
     [["kind"], ["a"]],
     [
@@ -154,7 +154,7 @@ it("Sum keeps only the later part of a metric if the label names of two parts di
     const shape = { type: "counter", name: "events", help: "Events.", labelNames, bounds: null } as const;
     sum.add({ shape, labels: [labels], numbers: [1] });
   }
-  const text = (await Array.fromAsync(textOf(sum.tables))).join("");
+  const text = (await Array.fromAsync(metricsText(sum.tables))).join("");
   assert.match(text, /^events\{kind="a",size="b"\} 1$/m);
   assert.doesNotMatch(text, /^events\{kind="a"\}/m);
 });

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type Cell, MetricTable, type Shape } from "./table.ts";
+import { type MetricCell, type MetricDescription, MetricTable } from "./table.ts";
 
 /**
  * Characters after which a slice of text ends; rendering them takes about a fifth of a millisecond. Strings above 128
@@ -18,7 +18,7 @@ export const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The counts of some series of one metric, as plain data. */
 export interface MetricsPart {
-  readonly shape: Shape;
+  readonly shape: MetricDescription;
   /** The values of the labels, as one list per series. */
   readonly labels: readonly (readonly string[])[];
   /** The numbers of all series, one after the other. */
@@ -31,7 +31,7 @@ export type MetricsParts = Iterable<MetricsPart> | AsyncIterable<MetricsPart>;
  * The tables in Prometheus text format. Series that are added to a table while it is rendered are left out, so that the
  * text ends and contains no series twice.
  */
-export async function* textOf(tables: readonly MetricTable[]): AsyncGenerator<string> {
+export async function* metricsText(tables: readonly MetricTable[]): AsyncGenerator<string> {
   for (const [at, table] of tables.entries()) {
     let text = `${at === 0 ? "" : "\n"}${table.head}`;
     for (const cell of table.cells()) {
@@ -46,9 +46,9 @@ export async function* textOf(tables: readonly MetricTable[]): AsyncGenerator<st
 }
 
 /** The tables in parts, including tables without series, so that the text of the sum names them. */
-export async function* partsOf(tables: readonly MetricTable[]): AsyncGenerator<MetricsPart> {
+export async function* metricsPartsOf(tables: readonly MetricTable[]): AsyncGenerator<MetricsPart> {
   for (const table of tables) {
-    let some: Cell[] = [];
+    let some: MetricCell[] = [];
     for (const cell of table.cells()) {
       some.push(cell);
       if (some.length < SLICE_SERIES) continue;
@@ -60,14 +60,14 @@ export async function* partsOf(tables: readonly MetricTable[]): AsyncGenerator<M
   }
 }
 
-function partOf({ shape, width }: MetricTable, cells: readonly Cell[]): MetricsPart {
+function partOf({ shape, width }: MetricTable, cells: readonly MetricCell[]): MetricsPart {
   const all = new Float64Array(cells.length * width);
   for (const [at, { numbers }] of cells.entries()) all.set(numbers, at * width);
   return { shape, labels: cells.map(({ labels }) => labels), numbers: all };
 }
 
 /** Sums the counts of several threads or nodes. */
-export class Sum {
+export class MetricSum {
   readonly #tables = new Map<string, MetricTable>();
 
   /** The sums by metric, in the order in which metrics arrived. */

@@ -5,7 +5,7 @@
  */
 
 /** The description of a metric, as plain data. */
-export interface Shape {
+export interface MetricDescription {
   readonly type: "counter" | "gauge" | "histogram";
   readonly name: string;
   readonly help: string;
@@ -14,7 +14,7 @@ export interface Shape {
   readonly bounds: readonly number[] | null;
 }
 
-export class Cell {
+export class MetricCell {
   /** The values of the labels, in the order of the metric's label names. */
   readonly labels: readonly string[];
   /**
@@ -39,15 +39,15 @@ const DROPPED_SHARE = 0.1;
  * least recently used series are dropped. If one returns, it begins at 0, which Prometheus treats as a counter reset.
  */
 export class MetricTable {
-  readonly shape: Shape;
+  readonly shape: MetricDescription;
   readonly width: number;
   readonly #limit: number;
-  readonly #cells = new Map<string, Cell>();
+  readonly #cells = new Map<string, MetricCell>();
   #uses = 0;
   /** By bucket, the beginning of its lines, up to the label `le`. */
   readonly #buckets: readonly string[];
 
-  constructor(shape: Shape, limit: number) {
+  constructor(shape: MetricDescription, limit: number) {
     const { name, bounds } = shape;
     this.shape = shape;
     this.width = bounds === null ? 1 : bounds.length + 2;
@@ -56,12 +56,12 @@ export class MetricTable {
   }
 
   /** The cell of these labels, valid while it is `kept`. Marks it as used. */
-  of(labels: readonly string[]): Cell {
+  of(labels: readonly string[]): MetricCell {
     const key = labels.join("\0");
     let cell = this.#cells.get(key);
     if (cell === undefined) {
       if (this.#cells.size >= this.#limit) this.#dropOldest();
-      cell = new Cell(labels, new Array<number>(this.width).fill(0));
+      cell = new MetricCell(labels, new Array<number>(this.width).fill(0));
       this.#cells.set(key, cell);
     }
     this.use(cell);
@@ -69,17 +69,17 @@ export class MetricTable {
   }
 
   /** Marks a cell as used. Must be called whenever the caller uses a cell that it has kept. */
-  use(cell: Cell): void {
+  use(cell: MetricCell): void {
     cell.lastUse = ++this.#uses;
   }
 
   /** Adds to the value of a counter. */
-  increase({ numbers }: Cell, amount: number): void {
+  increase({ numbers }: MetricCell, amount: number): void {
     numbers[0] = (numbers[0] ?? 0) + amount;
   }
 
   /** Counts a value in a histogram. */
-  observe({ numbers }: Cell, value: number): void {
+  observe({ numbers }: MetricCell, value: number): void {
     const bounds = this.shape.bounds ?? [];
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket++;
@@ -88,7 +88,7 @@ export class MetricTable {
   }
 
   /** The cells at the time of the call, each once, even if others are added or dropped during the iteration. */
-  cells(): Iterable<Cell> {
+  cells(): Iterable<MetricCell> {
     return [...this.#cells.values()];
   }
 
@@ -100,7 +100,7 @@ export class MetricTable {
   }
 
   /** The lines of one series, including the last line break. */
-  lines({ labels, numbers }: Cell): string {
+  lines({ labels, numbers }: MetricCell): string {
     const { name, labelNames, bounds } = this.shape;
     const text = `${labelText(labelNames, labels)}} `;
     if (bounds === null) return `${name}{${text}${numbers[0]}\n`;
@@ -128,13 +128,13 @@ export type MetricSample = readonly [labels: readonly string[], value: number];
 export class ReadTable extends MetricTable {
   readonly #read: () => Iterable<MetricSample>;
 
-  constructor(shape: Omit<Shape, "type" | "bounds">, read: () => Iterable<MetricSample>) {
+  constructor(shape: Omit<MetricDescription, "type" | "bounds">, read: () => Iterable<MetricSample>) {
     super({ ...shape, type: "gauge", bounds: null }, 0);
     this.#read = read;
   }
 
-  override *cells(): Generator<Cell> {
-    for (const [labels, value] of this.#read()) yield new Cell(labels, [value]);
+  override *cells(): Generator<MetricCell> {
+    for (const [labels, value] of this.#read()) yield new MetricCell(labels, [value]);
   }
 }
 

@@ -25,14 +25,14 @@ const samplesOf = (expiries: CertificateExpiries) =>
 test("expiries are reported for each certificate that is served now, and for no other certificate", async () => {
   const expiries = new CertificateExpiries();
   const many = Array.from({ length: 25 }, (_, n) => [`n${n}.test`, 2_000_000_000 + n] as const);
-  expiries.follow(await snapshotWith(...many));
+  expiries.reportSnapshot(await snapshotWith(...many));
   assert.deepEqual(samplesOf(expiries), [], "nothing is parsed while a document is applied");
   await expiries.read();
   assert.deepEqual(samplesOf(expiries), many.map(([name, expires]) => `${name} ${expires}`).sort());
-  expiries.follow(await snapshotWith(["n0.test", 2_100_000_000], ["other.test", 1_000_000]));
+  expiries.reportSnapshot(await snapshotWith(["n0.test", 2_100_000_000], ["other.test", 1_000_000]));
   await expiries.read();
   assert.deepEqual(samplesOf(expiries), ["n0.test 2100000000", "other.test 1000000"]);
-  expiries.follow(snapshotOfEntities({}));
+  expiries.reportSnapshot(snapshotOfEntities({}));
   await expiries.read();
   assert.deepEqual(samplesOf(expiries), []);
 });
@@ -47,7 +47,7 @@ test("the expiry of a certificate is reported for the hostnames of the listeners
   const expiries = new CertificateExpiries();
   const names = [...listeners.map(({ name }) => name), "team/web/gone"];
   const certificate = [...certificates.values()].map((one) => ({ ...one, _sluice: { listeners: names } }));
-  expiries.follow(snapshotOfEntities({ certificates: certificate, listeners }));
+  expiries.reportSnapshot(snapshotOfEntities({ certificates: certificate, listeners }));
   await expiries.read();
   assert.deepEqual(samplesOf(expiries), ["* 2000000000", "a.test 2000000000"]);
 });

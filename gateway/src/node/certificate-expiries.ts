@@ -23,7 +23,7 @@ export class CertificateExpiries {
   #reading: Promise<void> | null = null;
 
   /** Reports the certificates of this snapshot from now on, each as soon as it is parsed. */
-  follow({ certificates, snis, listeners }: Sections): void {
+  reportSnapshot({ certificates, snis, listeners }: Sections): void {
     for (const { key, after } of bucketDifferences(this.#sections.certificates, certificates)) {
       this.#expiries.delete(key);
       if (after === undefined) this.#unread.delete(key);

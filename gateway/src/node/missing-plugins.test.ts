@@ -32,7 +32,7 @@ test("the missing plugins are those that the served document enables and the nod
     [emptySnapshot, []],
   ];
   for (const [snapshot, names] of steps) {
-    missing.follow(snapshot);
+    missing.countMissing(snapshot);
     assert.deepEqual(missing.names, names);
   }
 });

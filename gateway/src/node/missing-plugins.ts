@@ -8,7 +8,7 @@ export class MissingPlugins {
   readonly #counts = new Map<string, number>();
   #names: readonly string[] = [];
 
-  follow({ plugins }: Snapshot): void {
+  countMissing({ plugins }: Snapshot): void {
     for (const { before, after } of bucketDifferences(this.#before, plugins)) {
       this.#add(before, -1);
       this.#add(after, 1);
@@ -21,7 +21,7 @@ export class MissingPlugins {
   recount(snapshot: Snapshot): void {
     this.#before = new Map();
     this.#counts.clear();
-    this.follow(snapshot);
+    this.countMissing(snapshot);
   }
 
   /** Sorted. */

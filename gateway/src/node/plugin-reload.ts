@@ -41,7 +41,7 @@ export function createPluginReload(
     }
     const { value: loaded, violations } = await reloadPlugins(entries, { part: "code", from: process.cwd() });
     if (violations) throw faultsOf(violations.map(({ message }) => message));
-    await intake.exclusively(async (served) => {
+    await intake.runBetweenUpdates(async (served) => {
       const check = await configsOf(served, names);
       const undo = loaded.register();
       try {

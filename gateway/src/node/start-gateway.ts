@@ -9,7 +9,7 @@ import {
   type LoadedPlugin,
   type LogLevelReport,
   MAX_LOG_LEVEL_SECONDS,
-  NODE,
+  NODE_ENDPOINT_ID,
   type NodeReport,
   readLogLevelChange,
   type Snapshot,
@@ -30,7 +30,7 @@ import type { ListenAddress } from "../proxy/settings.ts";
 import { createProbe } from "../proxy/upstream/probe.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
 import { accessLogFile } from "../settings/observers.ts";
-import { version } from "../settings/version.ts";
+import { sluiceVersion } from "../settings/version.ts";
 import { createIntake } from "../sources/intake.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
 import { startStatusListener } from "../status/listener.ts";
@@ -99,7 +99,8 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     async askPlugin({ plugin, request }) {
       if (asksForLogLevel(plugin, request)) return logLevelResponse(request, logLevel);
       const responses = await workers.askPlugin(plugin, request);
-      const merged = plugin === NODE ? mergeNodeResponses(request, responses) : mergeEndpointResponses(responses);
+      const merged =
+        plugin === NODE_ENDPOINT_ID ? mergeNodeResponses(request, responses) : mergeEndpointResponses(responses);
       return checkedEndpointResponse(merged);
     },
   };
@@ -108,7 +109,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     : await openSource(settings, log, facts);
   const clusterCounters = query && (await createClusterCounters(query, log));
   const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
-  const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version };
+  const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version: sluiceVersion };
   const metrics = createMetrics(metricsOptions);
   const count =
     settings.workers === "auto" ? Math.min(availableParallelism(), names.workers.maximum) : settings.workers;
@@ -124,13 +125,13 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
   };
   const workers = await startWorkers(count, workersOptions);
-  logLevel.follow((level) => workers.setLogLevel(level));
+  logLevel.onLevelChange((level) => workers.setLogLevel(level));
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
     ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
   });
   const watch = new ActiveHealthChecks({
-    probe: createProbe({ connect: connectBehind(guard), version }),
+    probe: createProbe({ connect: connectBehind(guard), version: sluiceVersion }),
     onRefused: (check) => log.warn(check, "a target cannot be checked: the node refuses to connect to its address"),
   });
   const expiries = new CertificateExpiries();
@@ -140,7 +141,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   let succeeded: number | null = null;
   const intake = createIntake({
     node,
-    version,
+    version: sluiceVersion,
     statusPort: () => status.address.port,
     missingPlugins: () => missing.names,
     failedListeners: () => workers.failedListeners(),
@@ -153,9 +154,9 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
           [...snapshot.listeners.values()].map(({ port }) => ({ host: workers.address.host, port })),
         );
       served = snapshot;
-      watch.follow(workers.balancers());
-      expiries.follow(snapshot);
-      missing.follow(snapshot);
+      watch.checkBalancers(workers.balancers());
+      expiries.reportSnapshot(snapshot);
+      missing.countMissing(snapshot);
     },
     onUpdate({ hash, revision }) {
       succeeded = Date.now() / 1000;
@@ -168,7 +169,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     reported = await workers.report();
     return reported;
   };
-  const refused = async () => mergeRefused([guard.refused(), (await report()).refused]);
+  const refused = async () => mergeRefused([guard.refusedDestinations(), (await report()).refused]);
   metrics.read({
     config() {
       const { hash, revision } = intake.state();
@@ -282,7 +283,7 @@ async function createClusterCounters(query: DatabaseQuery, log: Logger): Promise
 }
 
 const asksForLogLevel = (plugin: string, { path }: EndpointRequest): boolean =>
-  plugin === NODE && path.join("/") === LOG_LEVEL_PATH;
+  plugin === NODE_ENDPOINT_ID && path.join("/") === LOG_LEVEL_PATH;
 
 /**
  * Changes the level if the request has a body, and returns the level. The control thread answers, and not a worker,

@@ -3,7 +3,7 @@ import { type LoadedPlugin, readAuthorities, SettingsError } from "@sluice/model
 import { type ListenAddress, proxySettingsOf } from "../proxy/settings.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
 import { accessLogFile, tracesUrl } from "../settings/observers.ts";
-import { version } from "../settings/version.ts";
+import { sluiceVersion } from "../settings/version.ts";
 import type { ObserversPlan, WorkerPlan } from "../workers/worker.ts";
 
 interface WorkerPlanFacts {
@@ -26,7 +26,7 @@ export async function workerPlan(
     observers: observersOf(settings, node),
     settings: {
       ...proxySettingsOf(settings),
-      version,
+      version: sluiceVersion,
       probeInterval: Math.max(settings.probeInterval, 1000),
       clientMemory: Math.floor(settings.clientMemory / workers),
       ownListeners,
@@ -51,6 +51,6 @@ function observersOf(settings: GatewaySettings, node: string): ObserversPlan {
   const url = tracesUrl(settings);
   return {
     accessLog: file === undefined ? null : { file, query: settings.accessLogQuery },
-    tracing: url === null ? null : { url, sampling: settings.tracingSampling, node, version },
+    tracing: url === null ? null : { url, sampling: settings.tracingSampling, node, version: sluiceVersion },
   };
 }

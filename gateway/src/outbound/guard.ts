@@ -36,7 +36,7 @@ export interface Guard {
   lookup(port: number): LookupFunction;
   /** Why the host is refused, if that is known without DNS; null otherwise. */
   reasonToRefuse(host: string, port: number): string | null;
-  refused(): readonly RefusedDestination[];
+  refusedDestinations(): readonly RefusedDestination[];
 }
 
 export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): Guard {
@@ -95,7 +95,7 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
       const each = ["127.0.0.1", "::1"].map((loopback) => refusal(loopback, port));
       return each.includes(null) ? null : `${host} is this machine: ${each[0]}`;
     },
-    refused: () => refused.all(),
+    refusedDestinations: () => refused.all(),
   };
 }
 

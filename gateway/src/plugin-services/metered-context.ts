@@ -3,7 +3,7 @@
  * timers, and code that continues after it has awaited a promise of the node's services.
  */
 import type { Counters, PluginCache, PluginContext, PluginTimers } from "@sluice/plugin-sdk";
-import { attributed } from "./running-plugin.ts";
+import { attributeToPlugin } from "./running-plugin.ts";
 
 /** `run` returns a callback that runs the given callback as code of a plugin. */
 export interface TimerMeter {
@@ -17,7 +17,7 @@ type TimerAction = () => void | Promise<void>;
 type Settle = <Value>(result: Value | Promise<Value>) => Value | Promise<Value>;
 
 export function meteredContext(context: PluginContext, meter: TimerMeter): PluginContext {
-  const settle: Settle = (result) => (result instanceof Promise ? attributed(result, meter.number) : result);
+  const settle: Settle = (result) => (result instanceof Promise ? attributeToPlugin(result, meter.number) : result);
   let counters: Counters | undefined;
   let timers: PluginTimers | undefined;
   let network: PluginContext["network"] | undefined;
@@ -58,10 +58,10 @@ export function meteredContext(context: PluginContext, meter: TimerMeter): Plugi
 }
 
 const meteredCounters = (counters: Counters, settle: Settle): Counters => ({
-  take: (taken, options) => settle(counters.take(taken, options)),
-  add: (added, amount, options) => settle(counters.add(added, amount, options)),
-  fill: (buckets, now, options) => settle(counters.fill(buckets, now, options)),
-  levels: (buckets, now, options) => settle(counters.levels(buckets, now, options)),
+  incrementBelowLimit: (taken, options) => settle(counters.incrementBelowLimit(taken, options)),
+  addAmount: (added, amount, options) => settle(counters.addAmount(added, amount, options)),
+  fillBuckets: (buckets, now, options) => settle(counters.fillBuckets(buckets, now, options)),
+  bucketLevels: (buckets, now, options) => settle(counters.bucketLevels(buckets, now, options)),
   close: () => counters.close(),
 });
 
@@ -72,13 +72,13 @@ const meteredTimers = (timers: PluginTimers, meter: TimerMeter): PluginTimers =>
 
 function meteredNetwork(network: PluginContext["network"], plugin: number): PluginContext["network"] {
   return {
-    http: { send: (request) => attributed(network.http.send(request), plugin) },
+    http: { send: (request) => attributeToPlugin(network.http.send(request), plugin) },
     connect: (destination) => network.connect(destination),
     startTls: (socket, destination) => network.startTls(socket, destination),
     datagrams(destination) {
       const datagrams = network.datagrams(destination);
       return {
-        send: (data) => attributed(datagrams.send(data), plugin),
+        send: (data) => attributeToPlugin(datagrams.send(data), plugin),
         close: () => datagrams.close(),
       };
     },

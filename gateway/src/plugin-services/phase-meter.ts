@@ -4,7 +4,7 @@ import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { PluginWords } from "../shared-memory/heartbeat.ts";
 import type { ServicesLog } from "./instance-context.ts";
 import { meteredContext } from "./metered-context.ts";
-import { BLOCKING, blockedSince, continuePlugin, pluginWords, trackPlugins } from "./running-plugin.ts";
+import { BLOCKING_MILLISECONDS, blockedSince, continuePlugin, pluginWords, trackPlugins } from "./running-plugin.ts";
 
 /** Only one call of a phase in 64 is measured: reading the clock twice per call would slow down every request. */
 const CALLS_PER_SAMPLE = 64;
@@ -115,7 +115,7 @@ export class PhaseMeter {
 
   #observe(phase: MeasuredPhase, milliseconds: number): void {
     this.#options.metrics.observePlugin(this.#plugin, phase, milliseconds / 1000);
-    if (milliseconds >= BLOCKING) this.warn(phase, milliseconds);
+    if (milliseconds >= BLOCKING_MILLISECONDS) this.warn(phase, milliseconds);
   }
 
   #observeBlock(phase: MeasuredPhase, tick: number): void {

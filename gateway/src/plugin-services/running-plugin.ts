@@ -7,12 +7,12 @@
  * that are due at that moment have run. In these microtasks the plugin continues, unless it awaits a promise that is
  * neither settled nor from these services.
  */
-import { type PluginWords, TICK } from "../shared-memory/heartbeat.ts";
+import { type PluginWords, TICK_MILLISECONDS } from "../shared-memory/heartbeat.ts";
 
 /** A plugin that runs this many milliseconds without a pause counts as blocking: the worker serves no other request. */
-export const BLOCKING = 100;
+export const BLOCKING_MILLISECONDS = 100;
 /** When this many ticks have passed, at least BLOCKING milliseconds lie between the first and the last of them. */
-const BLOCKING_TICKS = BLOCKING / TICK + 1;
+const BLOCKING_TICKS = BLOCKING_MILLISECONDS / TICK_MILLISECONDS + 1;
 
 let words: PluginWords = { running: new Int32Array(1), ticks: new Int32Array(1) };
 let report: (plugin: number, milliseconds: number) => void = () => {};
@@ -31,7 +31,7 @@ export const pluginWords = (): PluginWords => words;
 /** Milliseconds for which the event loop has been blocked since the tick, a multiple of TICK; null: below BLOCKING. */
 export function blockedSince(tick: number): number | null {
   const passed = (words.ticks[0] as number) - tick;
-  return passed < BLOCKING_TICKS ? null : (passed - 1) * TICK;
+  return passed < BLOCKING_TICKS ? null : (passed - 1) * TICK_MILLISECONDS;
 }
 
 /** The plugin whose continuation ends when the microtasks have run; 0: none. */
@@ -59,7 +59,7 @@ function endContinuation(plugin: number, tick: number): void {
  * Returns a promise whose continuation counts as code of the plugin with this number. Default: the plugin that runs; if
  * none runs, the given promise is returned.
  */
-export function attributed<Value>(promise: Promise<Value>, plugin = words.running[0] as number): Promise<Value> {
+export function attributeToPlugin<Value>(promise: Promise<Value>, plugin = words.running[0] as number): Promise<Value> {
   if (plugin === 0) return promise;
   return promise.then(
     (value) => {

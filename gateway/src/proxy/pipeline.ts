@@ -11,7 +11,7 @@ import { continuedChain } from "../compile/plugin-chains.ts";
 import type { PluginStep, Runtime } from "../compile/runtime.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import { BodyLostError } from "./client/client-body.ts";
-import { unroutedHeaders } from "./debug/debug-timings.ts";
+import { unroutedDebugHeaders } from "./debug/debug-timings.ts";
 import { DEBUG_HEADER, type DebugTokens } from "./debug/debug-tokens.ts";
 import type { PipelineOptions, ProxyLog } from "./engine.ts";
 import { type ForwardPlan, LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
@@ -366,7 +366,7 @@ export class Pipeline {
     }
     const response = createGatewayResponse(gatewayErrors[name], { style: this.style, id, request, started });
     if (request === null || !this.#isDebugged(request)) return response;
-    return { ...response, headers: [...response.headers, ...unroutedHeaders(request, { id, started })] };
+    return { ...response, headers: [...response.headers, ...unroutedDebugHeaders(request, { id, started })] };
   }
 
   #isDebugged(request: IncomingRequest): boolean {

@@ -1,4 +1,4 @@
 import manifest from "../../package.json" with { type: "json" };
 
 /** The version in `Server`, `Via`, /status and metrics. */
-export const version: string = manifest.version;
+export const sluiceVersion: string = manifest.version;

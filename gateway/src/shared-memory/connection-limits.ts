@@ -69,13 +69,13 @@ export function sharedConnectionLimits(
   return {
     acquire(address) {
       if (!acquire()) return false;
-      if (ofAddress === null || ofAddress.enter(address, limits.maxConnectionsPerAddress)) return true;
+      if (ofAddress === null || ofAddress.incrementBelow(address, limits.maxConnectionsPerAddress)) return true;
       leave();
       return false;
     },
     release(address) {
       leave();
-      ofAddress?.leave(address);
+      ofAddress?.decrement(address);
     },
   };
 }

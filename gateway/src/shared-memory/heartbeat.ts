@@ -16,12 +16,15 @@ export const createHeartbeatMemory = (count: number): SharedArrayBuffer =>
 export interface PluginWords {
   /** The number of the plugin that runs (see `pluginNumbered`); 0: none. */
   readonly running: Int32Array;
-  /** Increases even while the worker's event loop is blocked, because the control thread increments it; see `TICK`. */
+  /**
+   * Increases even while the worker's event loop is blocked, because the control thread increments it; see
+   * `TICK_MILLISECONDS`.
+   */
   readonly ticks: Int32Array;
 }
 
 /** Milliseconds between two ticks. */
-export const TICK = 25;
+export const TICK_MILLISECONDS = 25;
 
 /** The words for the plugin that a worker runs, and for the ticks that show how long its event loop was blocked. */
 export function pluginWordsOf({ beats }: HeartbeatOptions, owner: number): PluginWords {
@@ -61,7 +64,7 @@ export class HeartbeatMonitor {
     this.#words = new Int32Array(beats);
     this.#onStuck = onStuck;
     this.#timer = setInterval(() => this.#check(), timeout / CHECKS_PER_TIMEOUT).unref();
-    this.#ticking = setInterval(() => Atomics.add(this.#words, 0, 1), TICK).unref();
+    this.#ticking = setInterval(() => Atomics.add(this.#words, 0, 1), TICK_MILLISECONDS).unref();
   }
 
   /** Called when the worker has begun to beat. */

@@ -17,7 +17,10 @@ export interface WorkerCountsOptions {
 }
 
 const ROW = 5;
-/** Number of rows that are probed for a name. At most a quarter of a table is in use, so a name practically always finds a row. */
+/**
+ * Number of rows that are probed for a name. At most a quarter of a table is in use, so a name practically always finds
+ * a row.
+ */
 const PROBES = 64;
 const SPARE = 4;
 
@@ -43,7 +46,7 @@ export class WorkerCounts {
    * limit, or no row is free. Of workers that compete for the last counts below the limit, exactly as many succeed as
    * the limit allows.
    */
-  enter(name: string, limit: number): boolean {
+  incrementBelow(name: string, limit: number): boolean {
     const hash = this.#hashes.of(name);
     const row = this.#row(hash);
     if (row < 0) return false;
@@ -58,7 +61,7 @@ export class WorkerCounts {
     }
   }
 
-  leave(name: string): void {
+  decrement(name: string): void {
     const row = this.#row(this.#hashes.of(name));
     if (row >= 0) Atomics.sub(this.#own, row, 1);
   }

@@ -32,7 +32,7 @@ export interface Intake extends SnapshotSink {
    * Runs a function between updates, with the served snapshot. The function may change which plugins are registered. It
    * resolves to the snapshot that the workers serve by then.
    */
-  exclusively(run: (served: Snapshot) => Promise<Snapshot>): Promise<void>;
+  runBetweenUpdates(run: (served: Snapshot) => Promise<Snapshot>): Promise<void>;
 }
 
 export function createIntake(options: IntakeOptions): Intake {
@@ -83,7 +83,7 @@ export function createIntake(options: IntakeOptions): Intake {
       turn = taken.catch(() => undefined);
       return taken;
     },
-    exclusively(run) {
+    runBetweenUpdates(run) {
       const ran = turn.then(async () => {
         const next = await run(snapshot ?? emptySnapshot);
         if (snapshot !== null) snapshot = next;

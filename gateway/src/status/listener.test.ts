@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { get, type IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { notReady, type StatusFacts, startStatusListener, statusBody } from "./listener.ts";
+import { type StatusFacts, startStatusListener, statusBody, unreadyReason } from "./listener.ts";
 
 const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   state: () => ({ node: "n", hash: "abc", revision: 7, version: "0.1.0" }),
@@ -44,7 +44,7 @@ const readiness: [string, Partial<StatusFacts>, string | null][] = [
   ],
 ];
 for (const [what, changes, reason] of readiness)
-  test(`a node ${what}`, () => assert.equal(notReady(facts(changes)), reason));
+  test(`a node ${what}`, () => assert.equal(unreadyReason(facts(changes)), reason));
 
 test("the status has Kong's and Sluice's members", async () => {
   const body = await statusBody(facts());

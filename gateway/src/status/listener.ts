@@ -7,7 +7,7 @@ import { TEXT_FORMAT } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { NodeMetrics } from "../workers/merge-metrics.ts";
 import type { WorkersReport } from "../workers/workers.ts";
-import { type StatusServer, startStatusServer, Text } from "./server.ts";
+import { type StatusServer, StreamedText, startStatusServer } from "./server.ts";
 
 export interface StatusFacts {
   readonly state: () => NodeReport;
@@ -71,7 +71,7 @@ export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<st
 }
 
 /** The reason why the node is not ready for traffic; null when it is ready. */
-export function notReady(facts: StatusFacts): string | null {
+export function unreadyReason(facts: StatusFacts): string | null {
   if (facts.draining()) return "draining";
   const unserved = facts.unserved?.() ?? null;
   if (unserved !== null) return unserved;
@@ -87,7 +87,7 @@ export function startStatusListener(
   // Always 200: a node that drains, or has no document, must not be restarted.
   const live = () => ({ body: { message: "live" } });
   const ready = () => {
-    const reason = notReady(facts);
+    const reason = unreadyReason(facts);
     return { status: reason === null ? 200 : 503, body: { message: reason ?? "ready" } };
   };
   return startStatusServer(
@@ -103,8 +103,8 @@ export function startStatusListener(
       "/metrics"({ accept }) {
         const { metrics } = facts;
         // The admin listener requests this format, because it adds up the metrics of all nodes.
-        if (accept === DATA_LINES) return { body: new Text(DATA_LINES, metrics.data) };
-        return { body: new Text(TEXT_FORMAT, metrics.text) };
+        if (accept === DATA_LINES) return { body: new StreamedText(DATA_LINES, metrics.data) };
+        return { body: new StreamedText(TEXT_FORMAT, metrics.text) };
       },
     },
     listen,

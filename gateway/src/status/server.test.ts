@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { test } from "node:test";
-import { type StatusRoutes, startStatusServer, Text } from "./server.ts";
+import { type StatusRoutes, StreamedText, startStatusServer } from "./server.ts";
 
 const answers: StatusRoutes = {
   "/a": () => ({ body: { a: 1 } }),
   "/busy": () => ({ status: 503, body: { message: "busy" } }),
   "/text": () => ({
-    body: new Text("text/plain", async function* () {
+    body: new StreamedText("text/plain", async function* () {
       yield* ["one ", "two"];
     }),
   }),

@@ -15,11 +15,11 @@ export interface StatusResponse {
   /** Default 200. */
   readonly status?: number;
   /** An object is sent as JSON. */
-  readonly body: object | Text;
+  readonly body: object | StreamedText;
 }
 
 /** A text that is generated while it is sent. */
-export class Text {
+export class StreamedText {
   readonly contentType: string;
   readonly pieces: () => AsyncIterable<string>;
 
@@ -66,7 +66,7 @@ export async function startStatusServer(
 
 async function respond(answers: StatusRoutes, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { status = 200, body } = await answerTo(answers, request);
-  if (body instanceof Text) {
+  if (body instanceof StreamedText) {
     response.writeHead(status, { "content-type": body.contentType });
     if (request.method === "HEAD") response.end();
     // A client that disconnects early is not an error.

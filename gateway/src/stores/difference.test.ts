@@ -7,7 +7,7 @@ import { writesBetween } from "./difference.ts";
 import type { EntityLists } from "./read-all.ts";
 import { readAll } from "./read-all.ts";
 import type { Write } from "./store.ts";
-import { createTables, listFromTables, type Tables, write } from "./tables/index.ts";
+import { applyWrite, createTables, listFromTables, type Tables } from "./tables/index.ts";
 
 const id = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
@@ -133,7 +133,7 @@ describe("the difference of two configurations", () => {
       ],
     });
     const writes = writesBetween(before, after, { now: 5, keep: true });
-    const { tables, fault } = write(tablesOf(before), writes);
+    const { tables, fault } = applyWrite(tablesOf(before), writes);
     assert.equal(fault, undefined);
     assert.deepEqual([...(tables?.rows.routes.values() ?? [])], before.routes);
     assert.deepEqual(
@@ -188,7 +188,7 @@ describe("the difference of two configurations", () => {
       fc.asyncProperty(configuration, configuration, async (one, other) => {
         const [before, after] = [await good(one), await good(other)];
         const writes = writesBetween(before, after, { now: 9 });
-        const done = write(tablesOf(before), writes);
+        const done = applyWrite(tablesOf(before), writes);
         assert.ok(done.tables, JSON.stringify(done.fault));
         assert.deepEqual(await ids(done.tables), await ids(tablesOf(after)));
         assert.deepEqual(writesBetween(await readTables(done.tables), after, { now: 10 }), []);
@@ -219,7 +219,7 @@ async function good(drawn: Partial<Record<Collection, readonly Drawn[]>>): Promi
         ...(service && { service: { id: id(service) } }),
         ...(route && { route: { id: id(route) } }),
       });
-      tables = write(tables, [{ op: "create", collection, entity }]).tables ?? tables;
+      tables = applyWrite(tables, [{ op: "create", collection, entity }]).tables ?? tables;
     }
   }
   return readTables(tables);

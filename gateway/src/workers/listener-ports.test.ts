@@ -31,7 +31,7 @@ test("listeners that contradict another one, or have a port of the node itself, 
     opened.push(...all.map(({ port }) => port));
     return [];
   });
-  await ports.follow(
+  await ports.openListeners(
     byName(
       listener("b", 9000),
       listener("a", 9000),
@@ -53,8 +53,8 @@ test("a port that cannot be opened is tried again until it is free, and logged o
   let attempts = 0;
   const { ports, lines } = followed(() => (++attempts < 4 ? [{ port: 9000, code: "EADDRINUSE" }] : []));
   const listeners = byName(listener("a", 9000));
-  await ports.follow(listeners);
-  await ports.follow(listeners);
+  await ports.openListeners(listeners);
+  await ports.openListeners(listeners);
   const reason = "the port 9000 is in use by another process or by another listener of the node";
   assert.deepEqual([attempts, ports.failed], [1, [{ name: "a", port: 9000, reason }]]);
   await waitFor(() => ports.failed.length === 0, { what: "the port to be opened" });

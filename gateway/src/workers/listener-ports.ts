@@ -53,7 +53,7 @@ export class ListenerPorts {
   }
 
   /** Resolves once the ports of the listeners are open, or known as failed. Never rejects. */
-  follow(listeners: ReadonlyMap<string, DocumentListener>): Promise<void> {
+  openListeners(listeners: ReadonlyMap<string, DocumentListener>): Promise<void> {
     if (listeners === this.#listeners) return this.#turn;
     this.#listeners = listeners;
     return this.#change();

@@ -1,8 +1,8 @@
 /** Merges the metrics of the control thread with those of the worker threads. */
-import { writeData } from "../metrics/data-lines.ts";
+import { metricsToJsonLines } from "../metrics/data-lines.ts";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { RuntimeMetrics } from "../metrics/runtime-metrics.ts";
-import { type MetricsParts, partsOf, Sum, textOf } from "../metrics/slices.ts";
+import { MetricSum, type MetricsParts, metricsPartsOf, metricsText } from "../metrics/slices.ts";
 
 /** Each piece is generated in its own turn of the event loop: send the pieces as they come. */
 export interface NodeMetrics {
@@ -22,9 +22,9 @@ export interface MetricSources {
 export function mergeMetrics(own: GatewayMetrics, { workers, runtime }: MetricSources): NodeMetrics {
   async function tables() {
     const others = await workers();
-    const sum = new Sum();
+    const sum = new MetricSum();
     if (others !== null) {
-      await sum.addAll(partsOf(own.tables));
+      await sum.addAll(metricsPartsOf(own.tables));
       await sum.addAll(others);
     }
     await sum.addAll(await runtime());
@@ -33,10 +33,10 @@ export function mergeMetrics(own: GatewayMetrics, { workers, runtime }: MetricSo
 
   return {
     async *text() {
-      yield* textOf(await tables());
+      yield* metricsText(await tables());
     },
     async *data() {
-      yield* writeData(partsOf(await tables()));
+      yield* metricsToJsonLines(metricsPartsOf(await tables()));
     },
   };
 }

@@ -46,7 +46,7 @@ export async function startSingleWorker({
     tlsAddress: proxy.tlsAddress,
     async serve(snapshot) {
       swap(snapshot);
-      await ports.follow(snapshot.listeners);
+      await ports.openListeners(snapshot.listeners);
     },
     failedListeners: () => ports.failed,
     balancers: () => runtime().balancers,
@@ -54,7 +54,7 @@ export async function startSingleWorker({
       workers: { configured: 1, running: 1 },
       connections: proxy.connections(),
       heap: { total: 0, used: 0, clients: proxy.memory() },
-      refused: guard.refused(),
+      refused: guard.refusedDestinations(),
     }),
     askPlugin: async (...given) => [await askPlugin(...given)].filter((response) => response !== null),
     metricParts: async () => null,

@@ -1,7 +1,7 @@
 /**
  * A worker: snapshot -> compile -> runtime -> proxy. The same code runs in the control thread and in a worker thread.
  */
-import { emptySnapshot, importPlugins, NODE, type Snapshot } from "@sluice/model/serving";
+import { emptySnapshot, importPlugins, NODE_ENDPOINT_ID, type Snapshot } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import { builtInPlugins, createClientVerifier } from "@sluice/plugins";
 import type { BalancerTools } from "../compile/balancers.ts";
@@ -78,8 +78,8 @@ export interface RunningWorker {
   /** Compiles the snapshot and serves it. If it throws, the previous snapshot stays active. */
   swap(snapshot: Snapshot): void;
   /**
-   * The response of an endpoint of an instance, or of the node itself (`NODE`); null: there is no such endpoint or
-   * instance.
+   * The response of an endpoint of an instance, or of the node itself (`NODE_ENDPOINT_ID`); null: there is no such
+   * endpoint or instance.
    */
   askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null>;
   /** Reopens files that were moved. */
@@ -175,10 +175,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     runtime: () => runtime,
     async askPlugin(pluginId, request) {
       try {
-        if (pluginId === NODE) return await answerForNode(request, nodeTools);
+        if (pluginId === NODE_ENDPOINT_ID) return await answerForNode(request, nodeTools);
         return (await runtime.pluginPhases(pluginId)?.endpoint?.(request)) ?? null;
       } catch (error) {
-        const what = pluginId === NODE ? "the node" : "the plugin";
+        const what = pluginId === NODE_ENDPOINT_ID ? "the node" : "the plugin";
         log.error({ err: error, instance: pluginId }, `an endpoint of ${what} failed`);
         return { status: 500, body: { message: `${what} failed: ${(error as Error).message}` } };
       }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { Conflict, type Ref, Rejected, type Resource } from "@sluice/crds";
+import { Conflict, type Ref, type Resource, ResourceRejected } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
 import { pino } from "pino";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -240,7 +240,10 @@ test("an operator that starts without an authority creates all certificates anew
 
 test("a refused write is logged and retried; a conflict with another replica is not logged", async (t) => {
   const secrets = createSecrets();
-  secrets.refusals.push(new Conflict("exists", "already exists"), new Rejected('cannot patch resource "secrets"'));
+  secrets.refusals.push(
+    new Conflict("exists", "already exists"),
+    new ResourceRejected('cannot patch resource "secrets"'),
+  );
   const { shows, lines } = operator(t, secrets);
   await shows(1);
   assert.match(lines.join(""), /cannot patch resource \\"secrets\\".*cannot rotate the push certificates/);

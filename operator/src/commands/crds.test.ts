@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type ClusterObject, type ClusterObjects, Conflict, Rejected } from "@sluice/crds";
+import { type ClusterObject, type ClusterObjects, Conflict, ResourceRejected } from "@sluice/crds";
 import { type CrdsVerb, crdsCommand } from "./crds.ts";
 
 const definition = {
@@ -49,7 +49,11 @@ describe("sluice-operator crds", () => {
   });
 
   for (const [what, scene, message] of [
-    ["the API server refuses", { refusal: new Rejected("spec.group: Invalid value") }, /^! spec\.group: Invalid/],
+    [
+      "the API server refuses",
+      { refusal: new ResourceRejected("spec.group: Invalid value") },
+      /^! spec\.group: Invalid/,
+    ],
     [
       "is changed by another writer at the same time",
       { refusal: new Conflict("changed", "has been modified") },

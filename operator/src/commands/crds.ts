@@ -1,6 +1,6 @@
 /** `sluice-operator crds`: applies Sluice's CRDs to a cluster, or prints them. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ClusterObject, type ClusterObjects, Conflict, type Metadata, Rejected } from "@sluice/crds";
+import { type ClusterObject, type ClusterObjects, Conflict, type Metadata, ResourceRejected } from "@sluice/crds";
 import { crdFiles, crds } from "@sluice/model";
 import { type Definition, droppedFields } from "./dropped-fields.ts";
 
@@ -42,7 +42,7 @@ export async function crdsCommand(verb: CrdsVerb, options: CrdsOptions): Promise
   try {
     return await apply(objects, options);
   } catch (error) {
-    if (!(error instanceof Rejected || error instanceof Conflict || error instanceof NotServed)) throw error;
+    if (!(error instanceof ResourceRejected || error instanceof Conflict || error instanceof NotServed)) throw error;
     options.warn(error.message);
     return 1;
   } finally {

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { type DerivedResource, type Ref, type Resource, type ResourceClient, sourceOf } from "@sluice/crds";
-import { BucketMap, byHash } from "@sluice/model";
+import { BucketMap, hashOfText } from "@sluice/model";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { OperatorSettings } from "../settings.ts";
@@ -63,7 +63,7 @@ export function createDeriveStage({ watch, settings, client, network, signal, lo
     isOwn: watch.isOwn,
     homeNamespace: settings.homeNamespace,
   });
-  const merged = Object.fromEntries(derivedKinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
+  const merged = Object.fromEntries(derivedKinds.map((kind) => [kind, new BucketMap<Resource>(hashOfText)])) as Record<
     DerivedKind,
     BucketMap<Resource>
   >;

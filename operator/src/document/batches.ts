@@ -14,7 +14,7 @@ import {
   type Resource,
   resourceKey,
 } from "@sluice/crds";
-import { BucketMap, byHash } from "@sluice/model";
+import { BucketMap, hashOfText } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { Owner, Translation } from "../translate/translation.ts";
 import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
@@ -234,7 +234,7 @@ function withChanges(clusterState: ClusterState, changes: readonly HeldBackMembe
   const byKind = Map.groupBy(changes, ({ kind }) => kind);
   const changed = [...byKind].map(([kind, members]) => {
     const versions = new Map(members.map(({ key, effective }) => [key, effective ?? undefined]));
-    return [kind, BucketMap.of(clusterState[kind], byHash).with(versions)] as const;
+    return [kind, BucketMap.of(clusterState[kind], hashOfText).with(versions)] as const;
   });
   return { ...clusterState, ...Object.fromEntries(changed) };
 }

@@ -9,10 +9,10 @@ import {
   type ServiceEndpoint,
   type UpstreamEndpoint,
 } from "@sluice/model";
-import type { Item, Owner } from "../translate/translation.ts";
+import type { Owner, TranslationItem } from "../translate/translation.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuildResult } from "./build-snapshot.ts";
 
-type Entity = Item["entity"];
+type Entity = TranslationItem["entity"];
 type Entities = Partial<Record<Collection, readonly Entity[]>>;
 
 const idOf = (collection: Collection, name: string) => deriveId(collection, name);

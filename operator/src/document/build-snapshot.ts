@@ -23,13 +23,13 @@ import {
 } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
-import { closedOutcome, NOT_SERVED } from "../translate/fallback/outcome.ts";
-import { reasonFor } from "../translate/fallback/unavailable-entities.ts";
-import type { Item } from "../translate/translation.ts";
+import { closedOutcome, RESOURCE_NOT_SERVED } from "../translate/fallback/outcome.ts";
+import { unavailableReasonFor } from "../translate/fallback/unavailable-entities.ts";
+import type { TranslationItem } from "../translate/translation.ts";
 import { applyChangeSliced } from "./apply-in-slices.ts";
 
 /** The items of a translation by collection and id. */
-type ItemsById = Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
+type ItemsById = Readonly<Record<Collection, ReadonlyMap<string, TranslationItem>>>;
 
 /** Addresses by the id of the service or upstream. */
 type Addresses = { readonly [Name in EndpointSection]: ReadonlyMap<string, EndpointLists[Name]> };
@@ -45,7 +45,7 @@ export interface SnapshotBuild extends Addresses {
 /** The start of the first build: an empty snapshot. */
 export const emptyBuild: SnapshotBuild = {
   snapshot: emptySnapshot,
-  items: perCollection(() => new Map<string, Item>()),
+  items: perCollection(() => new Map<string, TranslationItem>()),
   ...perEndpointSection(() => new Map()),
   listeners: new Map(),
 };
@@ -70,7 +70,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
   const problems = new Map<string, Problem[]>();
   const invalidListeners = new Map<string, string>();
 
-  function addProblem(owner: Item["owner"], problem: Problem): void {
+  function addProblem(owner: TranslationItem["owner"], problem: Problem): void {
     const key = refKey(owner);
     problems.set(key, [...(problems.get(key) ?? []), problem]);
   }
@@ -85,14 +85,14 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
     if (owners.items.size === 0 && owners.addresses.size === 0 && owners.listeners.size === 0)
       throw new Error(`the document cannot be built: ${applied.violations.map(describeViolation).join("; ")}`);
 
-    const replaced = new Map<Collection, Map<string, Item>>();
+    const replaced = new Map<Collection, Map<string, TranslationItem>>();
     for (const [item, { collection, message }] of owners.items) {
       const rest = replaced.get(collection) ?? new Map(items[collection]);
       replaced.set(collection, rest);
       const standIn = unavailableItem(collection, item, message);
       if (standIn) rest.set(item.entity.id, standIn);
       else rest.delete(item.entity.id);
-      const outcome = standIn ? closedOutcome(item.owner) : NOT_SERVED;
+      const outcome = standIn ? closedOutcome(item.owner) : RESOURCE_NOT_SERVED;
       addProblem(item.owner, { condition: "Accepted", reason: "Invalid", message, outcome });
     }
     items = { ...items, ...Object.fromEntries(replaced) };
@@ -144,10 +144,14 @@ function difference(previous: Content, next: Content): Change {
  * Returns the item as one that answers 503, if leaving it out could remove protection; undefined: it is left out. An
  * item that answers 503 already is left out.
  */
-function unavailableItem(collection: Collection, { owner, entity }: Item, message: string): Item | undefined {
+function unavailableItem(
+  collection: Collection,
+  { owner, entity }: TranslationItem,
+  message: string,
+): TranslationItem | undefined {
   const extras = (entity._sluice ?? {}) as { readonly unavailable?: string };
   if (extras.unavailable !== undefined) return undefined;
-  const closed = { ...extras, unavailable: reasonFor(owner, [message]) };
+  const closed = { ...extras, unavailable: unavailableReasonFor(owner, [message]) };
   if (collection === "routes") return { owner, entity: { ...entity, service: null, _sluice: closed } };
   if (collection === "plugins" && mayProtect(entity.name))
     return { owner, entity: { ...entity, config: {}, _sluice: closed } };
@@ -161,10 +165,10 @@ function unavailableItem(collection: Collection, { owner, entity }: Item, messag
  * @param violations With paths as `applyChange` reports them.
  */
 function violationOwnersOf(violations: readonly Violation[], change: Change, items: ItemsById) {
-  const found = new Map<Item, { collection: Collection; message: string }>();
+  const found = new Map<TranslationItem, { collection: Collection; message: string }>();
   const addresses = new Map<string, { section: EndpointSection; id: string; message: string }>();
   const listeners = new Map<string, string>();
-  const add = (collection: Collection, item: Item | undefined, message: string): void => {
+  const add = (collection: Collection, item: TranslationItem | undefined, message: string): void => {
     if (item && !found.has(item)) found.set(item, { collection, message });
   };
   for (const violation of violations) {
@@ -190,7 +194,11 @@ function violationOwnersOf(violations: readonly Violation[], change: Change, ite
 }
 
 /** The items that refer to an entity: they are invalid when it is removed. */
-function* dependents(items: ItemsById, parent: Collection, id: string): Generator<readonly [Collection, Item]> {
+function* dependents(
+  items: ItemsById,
+  parent: Collection,
+  id: string,
+): Generator<readonly [Collection, TranslationItem]> {
   for (const collection of collections)
     for (const { member, to } of references[collection])
       if (to === parent)

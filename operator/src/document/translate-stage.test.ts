@@ -33,14 +33,14 @@ test("after status writes, however many, a change causes only the changed resour
 
 test("all changes that arrive before a translation starts are in one document", async (t) => {
   const { put, changed, settled, documents, translate } = scene(t);
-  assert.equal(translate.upToDate(), false);
+  assert.equal(translate.isUpToDate(), false);
   for (const name of ["a", "b"]) {
     put("Service", name, service(`${name}.test`));
     changed([`default/${name}`]);
   }
   assert.equal(translate.isDirty(), true);
   await settled();
-  assert.deepEqual([translate.upToDate(), documents], [true, [{ hosts: ["a.test", "b.test"], changed: null }]]);
+  assert.deepEqual([translate.isUpToDate(), documents], [true, [{ hosts: ["a.test", "b.test"], changed: null }]]);
 });
 
 test("nothing is translated before the cluster and the saved state have been read", async (t) => {
@@ -54,7 +54,7 @@ test("nothing is translated before the cluster and the saved state have been rea
   state.isRead = true;
   restore(null);
   await settled();
-  assert.deepEqual([documents.map(({ hosts }) => hosts), translate.upToDate()], [[["a.test"]], true]);
+  assert.deepEqual([documents.map(({ hosts }) => hosts), translate.isUpToDate()], [[["a.test"]], true]);
 });
 
 test("a restored version replaces an invalid resource, and the gate is told when the next document is published", async (t) => {

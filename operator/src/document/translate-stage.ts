@@ -32,7 +32,7 @@ export interface TranslateStage {
   /** Whether the last document lacks changes of the cluster state. */
   isDirty(): boolean;
   /** Whether the last document contains the complete cluster state. */
-  upToDate(): boolean;
+  isUpToDate(): boolean;
   /** Whether more than a second has passed since a translation was last requested. */
   isIdle(): boolean;
   readonly gauges: Pick<OperatorGauges, "document">;
@@ -193,7 +193,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     documents,
     unsynced,
     isDirty,
-    upToDate: () => !isDirty() && unsynced().length === 0,
+    isUpToDate: () => !isDirty() && unsynced().length === 0,
     isIdle: () => performance.now() - changedAt > IDLE_AFTER,
     gauges: { document: { queued: () => (isDirty() ? Math.max(1, changed.size) : 0), workers: 1 } },
     close() {

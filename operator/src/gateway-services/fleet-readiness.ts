@@ -6,7 +6,7 @@ import type { TranslateStage } from "../document/translate-stage.ts";
 import type { Publisher } from "../publish/publisher.ts";
 
 export interface FleetReadinessOptions {
-  readonly translate: Pick<TranslateStage, "upToDate">;
+  readonly translate: Pick<TranslateStage, "isUpToDate">;
   readonly publisher: Pick<Publisher, "revision" | "acknowledgement" | "failedListeners">;
 }
 
@@ -24,7 +24,7 @@ export function createFleetReadiness({ translate, publisher }: FleetReadinessOpt
     const known = reached.get(key);
     if (known?.fleet === fleet && isDeepStrictEqual(known.listeners, listeners)) return known.revision;
     reached.delete(key);
-    if (!translate.upToDate()) return undefined;
+    if (!translate.isUpToDate()) return undefined;
     const revision = publisher.revision();
     reached.set(key, { fleet, listeners, revision });
     return revision;

@@ -105,17 +105,17 @@ export function nodePortsIn({ spec = {} }: Resource): ReadonlyMap<number, number
 
 /** Whether an object has everything that the given one has; its API server adds further members. */
 export const isUpToDate = (present: Resource, wanted: Resource): boolean =>
-  contains(present.metadata, wanted.metadata) && contains(present.spec, wanted.spec);
+  hasWantedMembers(present.metadata, wanted.metadata) && hasWantedMembers(present.spec, wanted.spec);
 
-export function contains(present: unknown, wanted: unknown): boolean {
+export function hasWantedMembers(present: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted))
     return (
       Array.isArray(present) &&
       present.length === wanted.length &&
-      wanted.every((one, index) => contains(present[index], one))
+      wanted.every((one, index) => hasWantedMembers(present[index], one))
     );
   if (typeof wanted !== "object" || wanted === null) return isDeepStrictEqual(present, wanted);
   if (typeof present !== "object" || present === null) return false;
   const members = present as Readonly<Record<string, unknown>>;
-  return Object.entries(wanted).every(([name, value]) => value === undefined || contains(members[name], value));
+  return Object.entries(wanted).every(([name, value]) => value === undefined || hasWantedMembers(members[name], value));
 }

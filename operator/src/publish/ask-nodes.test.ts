@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NODE, nodePaths, type PluginEndpointCall, type PluginEndpointResult, SHARED_FLEET } from "@sluice/model";
+import {
+  NODE_ENDPOINT_ID,
+  nodePaths,
+  type PluginEndpointCall,
+  type PluginEndpointResult,
+  SHARED_FLEET,
+} from "@sluice/model";
 import { type AskedNode, askNodes, nodesToAsk } from "./ask-nodes.ts";
 
 type Reaction = PluginEndpointResult["response"] | Error | "never";
@@ -61,7 +67,7 @@ test("without nodes there are no results", async () => {
 
 const explain = (port: number | null) =>
   ({
-    plugin: NODE,
+    plugin: NODE_ENDPOINT_ID,
     request: { method: "GET", path: [nodePaths.explain], query: {}, body: { url: "/", port } },
   }) as const;
 const purge = { plugin: "p", request: { method: "DELETE", path: ["cache"], query: {} } } as const;

@@ -2,7 +2,7 @@
 import {
   type ExplainRequest,
   isEndpointFound,
-  NODE,
+  NODE_ENDPOINT_ID,
   nodePaths,
   type PluginEndpointCall,
   type PluginEndpointResults,
@@ -42,7 +42,9 @@ export const nodesToAsk = (nodes: readonly KnownNode[], { call, silent }: NodesT
  * listeners that each node has by its settings, and the documents of other fleets have no Routes for these.
  */
 const concernsSharedFleet = ({ plugin, request: { path, body } }: PluginEndpointCall): boolean =>
-  plugin === NODE && path[0] === nodePaths.explain && ((body as ExplainRequest | undefined)?.port ?? null) === null;
+  plugin === NODE_ENDPOINT_ID &&
+  path[0] === nodePaths.explain &&
+  ((body as ExplainRequest | undefined)?.port ?? null) === null;
 
 /** Resolves when every node has answered or failed, or for a GET request when one node has the resource. */
 export async function askNodes(

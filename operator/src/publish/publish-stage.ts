@@ -32,7 +32,10 @@ export interface PublishStage {
     Publisher,
     "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "missingPlugins" | "failedListeners" | "nodes"
   >;
-  /** Calls an endpoint of a plugin on every node that is not silent; for an explanation, on those that may have the answer. */
+  /**
+   * Calls an endpoint of a plugin on every node that is not silent; for an explanation, on those that may have the
+   * answer.
+   */
   askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;
   readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
   /** Stops pushing, and saves the last acknowledged state. */
@@ -41,7 +44,7 @@ export interface PublishStage {
 
 export interface PublishStageOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "changes">;
-  readonly translate: Pick<TranslateStage, "documents" | "upToDate">;
+  readonly translate: Pick<TranslateStage, "documents" | "isUpToDate">;
   readonly leadership: Pick<Leadership, "terms" | "observeTerm">;
   readonly gate: Pick<PublishGate, "term" | "terms">;
   readonly savedState: StateReader;
@@ -86,7 +89,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
 
   function acknowledged(): AcknowledgedState | null {
     const [term, revision, hash] = [gate.term(), publisher.revision(), publisher.hash()];
-    if (term === null || hash === null || !translate.upToDate()) return null;
+    if (term === null || hash === null || !translate.isUpToDate()) return null;
     if (!publisher.acknowledgement(revision).programmed) return null;
     return { term, revision, hash, resources: lastValid.all() };
   }

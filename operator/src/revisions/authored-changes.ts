@@ -1,6 +1,6 @@
 /** The changes of custom resources between two states of the cluster, by author. Pure. */
 import { createHash } from "node:crypto";
-import { type RecordedChange, type Resource, recordedPart } from "@sluice/crds";
+import { type RecordedChange, type Resource, recordedMembers } from "@sluice/crds";
 import { bucketDifferences, canonicalJson, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
@@ -76,7 +76,7 @@ const hasSameContent = ({ before, after }: RecordedChange): boolean =>
   before !== null && after !== null && contentOf(before) === contentOf(after);
 
 function contentOf(resource: Resource): string {
-  const { spec, metadata } = recordedPart(resource);
+  const { spec, metadata } = recordedMembers(resource);
   return canonicalJson({ spec, annotations: metadata.annotations });
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { type Ref, Rejected } from "@sluice/crds";
+import { type Ref, ResourceRejected } from "@sluice/crds";
 import { createEventRecorder } from "./event-recorder.ts";
 
 const ref: Ref = { kind: "Route", namespace: "default", name: "users" };
@@ -56,7 +56,7 @@ test("problems are logged at once, and are written as Events two at a time", asy
 test("an Event that the API server rejects is not written again, the rejection is logged, and the next Event is written", async () => {
   const { tell, lines, events, ends, pauses } = scene();
   for (const message of ["a", "b", "c"]) tell(message);
-  await ends[0]?.(new Rejected("forbidden"));
+  await ends[0]?.(new ResourceRejected("forbidden"));
   assert.deepEqual([events.length, lines.at(-1), pauses], [3, "an event could not be recorded", []]);
 });
 

@@ -2,7 +2,7 @@
  * Reports problems: logs each at once, and writes each as an Event (shown by `kubectl describe`) with bounded
  * concurrency.
  */
-import { type Ref, Rejected, type ResourceClient, refKey } from "@sluice/crds";
+import { type Ref, type ResourceClient, ResourceRejected, refKey } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "../abortable-delay.ts";
 import { createConcurrencyLimiter } from "../publish/push-limiter.ts";
@@ -43,7 +43,7 @@ export function createEventRecorder({
         return await client.recordEvent(ref, { type: "Warning", reason, message, reporter });
       } catch (error) {
         const pause = PAUSES[attempt];
-        if (pause === undefined || error instanceof Rejected) throw error;
+        if (pause === undefined || error instanceof ResourceRejected) throw error;
         await delay(pause, signal);
       }
     }

@@ -1,6 +1,6 @@
 /**
- * Writes the statuses of GatewayClasses, Gateways, ListenerSets, routes and policies of backends. A Gateway or ListenerSet is Programmed
- * once every ready node serves its current version and has opened its listeners.
+ * Writes the statuses of GatewayClasses, Gateways, ListenerSets, routes and policies of backends. A Gateway or
+ * ListenerSet is Programmed once every ready node serves its current version and has opened its listeners.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -221,8 +221,8 @@ const servedListeners = (listeners: readonly GatewayListener[]): ReadonlyMap<str
 /**
  * Whether the nodes serve a listener of the Gateway or ListenerSet.
  *
- * @param known The served listeners. Undefined: they are not known, as after a restart. Then the status counts, if it is
- * that of the current generation.
+ * @param known The served listeners. Undefined: they are not known, as after a restart. Then the status counts, if it
+ * is that of the current generation.
  */
 function isProgrammedIn(
   known: ReadonlyMap<string, DocumentListener> | undefined,

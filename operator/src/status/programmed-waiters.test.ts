@@ -10,7 +10,7 @@ const written: WrittenResource = { kind: "Route", namespace: "default", name: "u
 function scene(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const state = {
-    upToDate: true,
+    isUpToDate: true,
     revision: 1,
     problems: [] as WaitResponse["problems"],
     acknowledged: 1,
@@ -18,7 +18,7 @@ function scene(t: TestContext) {
   const { clusterState, put, remove } = testClusterState();
   const room = createProgrammedWaiters({
     clusterState,
-    upToDate: () => state.upToDate,
+    isUpToDate: () => state.isUpToDate,
     revision: () => state.revision,
     acknowledgement: (revision): Acknowledgement => {
       const has = state.acknowledged >= revision;
@@ -63,12 +63,12 @@ test("a wait for a change that every node except silent ones already serves retu
 test("a wait ends with the revision that contains the write, not with an earlier revision", async (t) => {
   const { put, wait, room, state } = scene(t);
   const result = wait({ generation: 1 });
-  state.upToDate = false;
+  state.isUpToDate = false;
   put("Route", "users", spec);
   room.resolveReady();
   await turn();
   assert.equal(result(), undefined, "the document does not contain the write yet");
-  Object.assign(state, { upToDate: true, revision: 2 });
+  Object.assign(state, { isUpToDate: true, revision: 2 });
   room.resolveReady();
   await turn();
   assert.equal(result(), undefined, "the nodes do not have the write yet");

@@ -10,7 +10,7 @@ import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 export interface ProgrammedWaitersOptions {
   readonly clusterState: ClusterState;
   /** Whether the document contains all changes of the cluster; false while some are not synced or not translated. */
-  readonly upToDate: () => boolean;
+  readonly isUpToDate: () => boolean;
   readonly revision: () => number;
   readonly acknowledgement: (revision: number) => Acknowledgement;
   readonly problemsOf: (kind: Kind, namespace: string, name: string) => WaitResponse["problems"];
@@ -20,11 +20,11 @@ interface Waiter {
   readonly request: WaitRequest;
   /** The first known revision with all writes of the request; null until they have been read and translated. */
   revision: number | null;
-  readonly settle: (answer: WaitResponse) => void;
+  readonly resolve: (answer: WaitResponse) => void;
 }
 
 export function createProgrammedWaiters(options: ProgrammedWaitersOptions) {
-  const { clusterState, upToDate, revision, acknowledgement, problemsOf } = options;
+  const { clusterState, isUpToDate, revision, acknowledgement, problemsOf } = options;
   const waiters = new Set<Waiter>();
 
   const isObserved = (written: WrittenResource) =>
@@ -42,7 +42,7 @@ export function createProgrammedWaiters(options: ProgrammedWaitersOptions) {
   }
 
   function isProgrammed(waiter: Waiter): boolean {
-    if (waiter.revision === null && upToDate() && waiter.request.resources.every(isObserved))
+    if (waiter.revision === null && isUpToDate() && waiter.request.resources.every(isObserved))
       waiter.revision = revision();
     return waiter.revision !== null && acknowledgement(waiter.revision).programmed;
   }
@@ -54,26 +54,26 @@ export function createProgrammedWaiters(options: ProgrammedWaitersOptions) {
         const waiter: Waiter = {
           request,
           revision: null,
-          settle(result) {
+          resolve(result) {
             clearTimeout(timer);
             waiters.delete(waiter);
             resolve(result);
           },
         };
-        if (isProgrammed(waiter)) return waiter.settle(answer(waiter));
-        timer = setTimeout(() => waiter.settle(answer(waiter)), request.timeout ?? 5000);
+        if (isProgrammed(waiter)) return waiter.resolve(answer(waiter));
+        timer = setTimeout(() => waiter.resolve(answer(waiter)), request.timeout ?? 5000);
         waiters.add(waiter);
       });
     },
     /** Resolves the waits that are over. Called when the document or the nodes' acknowledgements have changed. */
     resolveReady() {
-      for (const waiter of [...waiters]) if (isProgrammed(waiter)) waiter.settle(answer(waiter));
+      for (const waiter of [...waiters]) if (isProgrammed(waiter)) waiter.resolve(answer(waiter));
     },
     get size() {
       return waiters.size;
     },
     close() {
-      for (const waiter of [...waiters]) waiter.settle(answer(waiter));
+      for (const waiter of [...waiters]) waiter.resolve(answer(waiter));
     },
   };
 }

@@ -12,7 +12,7 @@ import { createSourceSync } from "./source-sync.ts";
  */
 function syncScene(t: { after(end: () => void): void }) {
   const progress = createEmitter<PublishedDocument | null>();
-  const state = { upToDate: true, revision: 1, served: 0, servedByOwn: 0, lookups: 0 };
+  const state = { isUpToDate: true, revision: 1, served: 0, servedByOwn: 0, lookups: 0 };
   const called: string[] = [];
   const publisher = {
     revision: () => state.revision,
@@ -22,7 +22,7 @@ function syncScene(t: { after(end: () => void): void }) {
     },
   } as Publisher;
   const sync = createSourceSync({
-    translate: { upToDate: () => state.upToDate },
+    translate: { isUpToDate: () => state.isUpToDate },
     publish: { progress, publisher },
     gate: { term: () => 1, terms: createEmitter<number | null>() },
     all: () => [],
@@ -53,10 +53,10 @@ function syncScene(t: { after(end: () => void): void }) {
 
 test("a source is translated once a document has all changes, and programmed once nodes serve this document", (t) => {
   const { mark, after } = syncScene(t);
-  after({ upToDate: false });
+  after({ isUpToDate: false });
   mark("one");
   assert.deepEqual(after({}), []);
-  assert.deepEqual(after({ upToDate: true, revision: 2 }), ["translated one"]);
+  assert.deepEqual(after({ isUpToDate: true, revision: 2 }), ["translated one"]);
   assert.deepEqual(after({ served: 1 }), []);
   assert.deepEqual(after({ served: 2 }), ["programmed one"]);
   assert.deepEqual(after({ served: 3 }), []);
@@ -66,18 +66,18 @@ test("a source that changes again is not programmed by the revision before the c
   const { mark, after } = syncScene(t);
   mark("one");
   mark("two");
-  after({ upToDate: false });
+  after({ isUpToDate: false });
   mark("one");
   assert.deepEqual(after({ served: 1 }), ["programmed two"]);
-  assert.deepEqual(after({ upToDate: true, revision: 2 }), ["translated one"]);
+  assert.deepEqual(after({ isUpToDate: true, revision: 2 }), ["translated one"]);
   assert.deepEqual(after({ served: 2 }), ["programmed one"]);
 });
 
 test("many sources wait together for the nodes of their fleet", (t) => {
   const { mark, after, lookups } = syncScene(t);
-  after({ upToDate: false });
+  after({ isUpToDate: false });
   for (let at = 0; at < 40; at++) for (const name of ["one", "own"]) mark(`${name} ${at}`);
-  after({ upToDate: true, revision: 2 });
+  after({ isUpToDate: true, revision: 2 });
   const before = lookups();
   const programmed = after({ servedByOwn: 2 });
   assert.equal(programmed.length, 40);
@@ -88,9 +88,9 @@ test("many sources wait together for the nodes of their fleet", (t) => {
 
 test("the calls for very many sources take several turns of the event loop, and none is lost", async (t) => {
   const { mark, after, called } = syncScene(t);
-  after({ upToDate: false });
+  after({ isUpToDate: false });
   for (let at = 0; at < 250; at++) mark(`source ${at}`);
-  const first = after({ upToDate: true, revision: 2, served: 2 });
+  const first = after({ isUpToDate: true, revision: 2, served: 2 });
   assert.ok(first.length < 250, `${first.length} calls in the first turn`);
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   assert.equal(new Set(called).size, 500);
@@ -105,21 +105,21 @@ for (const [end, run] of [
     t.after(() => mock.timers.reset());
     const scene = syncScene(t);
     const { mark, after, called } = scene;
-    after({ upToDate: false });
+    after({ isUpToDate: false });
     for (let at = 0; at < 150; at++) mark(`source ${at}`);
-    assert.deepEqual(after({ upToDate: true, revision: 2 }), []);
+    assert.deepEqual(after({ isUpToDate: true, revision: 2 }), []);
     run(scene);
     assert.ok(called.includes("translated source 0"));
   });
 
 test("a source that changes again before its call is called after the document with the change", (t) => {
   const { mark, after } = syncScene(t);
-  after({ upToDate: false });
+  after({ isUpToDate: false });
   for (let at = 0; at < 150; at++) mark(`source ${at}`);
-  const first = after({ upToDate: true, revision: 2, served: 2 });
+  const first = after({ isUpToDate: true, revision: 2, served: 2 });
   assert.ok(!first.includes("translated source 149"));
-  after({ upToDate: false });
+  after({ isUpToDate: false });
   mark("source 149");
   for (let turn = 0; turn < 3; turn++) assert.ok(!after({}).includes("translated source 149"));
-  assert.ok(after({ upToDate: true, revision: 3 }).includes("translated source 149"));
+  assert.ok(after({ isUpToDate: true, revision: 3 }).includes("translated source 149"));
 });

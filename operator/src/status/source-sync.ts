@@ -8,7 +8,7 @@ import type { PublishStage } from "../publish/publish-stage.ts";
 import type { PublishGate } from "../saved-state/publish-gate.ts";
 
 export interface SourceSyncOptions {
-  readonly translate: Pick<TranslateStage, "upToDate">;
+  readonly translate: Pick<TranslateStage, "isUpToDate">;
   readonly publish: Pick<PublishStage, "progress" | "publisher">;
   readonly gate: Pick<PublishGate, "term" | "terms">;
   /** All sources; they are marked when this operator begins to lead. */
@@ -23,7 +23,9 @@ export interface SourceSyncOptions {
 
 /** Milliseconds between syncs of sources whose status could not be written. */
 const RESYNC_INTERVAL = 5000;
-/** The maximum number of calls in one turn of the event loop, so that the push of a large change need not wait for them. */
+/**
+ * The maximum number of calls in one turn of the event loop, so that the push of a large change need not wait for them.
+ */
 const MAX_PER_TURN = 100;
 /**
  * Milliseconds for which the calls for more sources than that wait for the nodes to serve the document: the writes of
@@ -147,7 +149,7 @@ export function createSourceSync({ translate, publish, gate, all, ...callbacks }
   }
 
   /** The revision that has all sources; null: a change was not translated yet. */
-  const revisionNow = (): number | null => (translate.upToDate() ? publisher.revision() : null);
+  const revisionNow = (): number | null => (translate.isUpToDate() ? publisher.revision() : null);
 
   return {
     mark,

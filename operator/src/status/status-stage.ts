@@ -1,6 +1,6 @@
 /** Last stage: writes conditions and Events, and answers the waits of the admin API. */
 import { isDerivedName, type Kind, namespacedName, type Resource, type ResourceClient, refKey } from "@sluice/crds";
-import { BucketMap, bucketDifferences, byHash, type WaitResponse } from "@sluice/model";
+import { BucketMap, bucketDifferences, hashOfText, type WaitResponse } from "@sluice/model";
 import type { Logger } from "pino";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { TranslateStage } from "../document/translate-stage.ts";
@@ -24,7 +24,7 @@ export interface StatusStageOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "classes" | "changes">;
   /** Default: no resource is derived. */
   readonly derive?: Pick<DeriveStage, "sourcesOf">;
-  readonly translate: Pick<TranslateStage, "isDirty" | "upToDate" | "isIdle">;
+  readonly translate: Pick<TranslateStage, "isDirty" | "isUpToDate" | "isIdle">;
   readonly publish: Pick<PublishStage, "progress" | "publisher">;
   readonly leadership: Pick<Leadership, "term" | "terms">;
   /** While the gate is closed, no status or Event of a translated resource is written. */
@@ -59,7 +59,10 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   const { sourcesOf } = options.derive ?? { sourcesOf: () => [] };
   const { publisher } = publish;
   /** The owners and problems of the last published document. */
-  let content: Content = { problems: new BucketMap<readonly Problem[]>(byHash), owners: new BucketMap<Owner>(byHash) };
+  let content: Content = {
+    problems: new BucketMap<readonly Problem[]>(hashOfText),
+    owners: new BucketMap<Owner>(hashOfText),
+  };
   /** The result of `publisher.missingPlugins` at the last sync. */
   let lacking: ReadonlyMap<string, readonly string[]> = new Map();
   let closed = false;
@@ -83,7 +86,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   const statusSync = createStatusSync({ clusterState, programmed, publisher, writer, isIdle: translate.isIdle });
   const waiters = createProgrammedWaiters({
     clusterState,
-    upToDate: translate.upToDate,
+    isUpToDate: translate.isUpToDate,
     revision: publisher.revision,
     acknowledgement: publisher.acknowledgement,
     problemsOf,

@@ -3,7 +3,7 @@
  * skip it.
  */
 import { isDerivedName, namespacedName, type Resource } from "@sluice/crds";
-import { firstNames } from "@sluice/model";
+import { listFirstNames } from "@sluice/model";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Owner } from "../translate/translation.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
@@ -27,7 +27,7 @@ export const PENDING_GRACE_FOR_MANY = 10_000;
 
 const MAX_NAMED_NODES = 10;
 
-const namesOf = (nodes: readonly string[]): string => firstNames(nodes, MAX_NAMED_NODES);
+const namesOf = (nodes: readonly string[]): string => listFirstNames(nodes, MAX_NAMED_NODES);
 
 /**
  * The message of the condition of an enabled Plugin whose plugin some nodes do not have. Undefined for other resources.

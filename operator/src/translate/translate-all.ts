@@ -13,11 +13,11 @@ import {
 } from "@sluice/crds";
 import {
   BucketMap,
-  byHash,
-  byId,
   type Collection,
   type EndpointLists,
   type EndpointSection,
+  hashOfId,
+  hashOfText,
   perCollection,
   perEndpointSection,
 } from "@sluice/model";
@@ -26,13 +26,13 @@ import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { type ClaimInterests, createClaimInterests, createClaimTable } from "./conflicts/claims.ts";
 import { servedOutcome, withOutcome } from "./fallback/outcome.ts";
-import { createStandIns, reasonFor } from "./fallback/unavailable-entities.ts";
+import { createStandIns, unavailableReasonFor } from "./fallback/unavailable-entities.ts";
 import { createUnservedUpstreams, type UnservedUpstreams } from "./fallback/unserved-upstreams.ts";
 import { backendEndpoints } from "./references/backend-endpoints.ts";
 import { createEndpointSliceIndex, type EndpointSliceIndex } from "./references/endpoint-slice-index.ts";
 import { createGrantIndex, type GrantIndex } from "./references/grant-index.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
-import type { Item, Owner, TranslatedEndpoints, Translation } from "./translation.ts";
+import type { Owner, TranslatedEndpoints, Translation, TranslationItem } from "./translation.ts";
 
 /** The order in which kinds are translated: each kind comes after the kinds that its resources refer to. */
 export const kindOrder: readonly SluiceKind[] = [
@@ -83,7 +83,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
   );
 
   return function* translateAll(clusterState: ClusterState): TimeSliced<FullTranslation> {
-    const items = perCollection(() => new Map<string, Item>());
+    const items = perCollection(() => new Map<string, TranslationItem>());
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
     const endpoints = perEndpointSection(() => new Map<string, EndpointLists[EndpointSection]>());
@@ -128,7 +128,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       return null;
     }
 
-    function serve(collection: Collection, item: Item): void {
+    function serve(collection: Collection, item: TranslationItem): void {
       items[collection].set(item.entity.id, item);
     }
 
@@ -167,7 +167,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     }
 
     function standIn(owner: Owner, entity: EntityTranslation, messages: readonly string[]): void {
-      const reason = reasonFor(owner, messages);
+      const reason = unavailableReasonFor(owner, messages);
       if (entity.collection === "routes") standInForRoute(owner, entity, reason);
       if (entity.collection === "plugins") standInForPlugin(owner, entity, reason);
     }
@@ -242,10 +242,10 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       if (part) reported.set(key, withOutcome(own, servedOutcome(part, fate)));
     }
     const translation: Translation = {
-      items: perCollection((collection) => new BucketMap<Item>(byId).with(items[collection])),
-      ...(perEndpointSection((section) => new BucketMap(byId).with(endpoints[section])) as TranslatedEndpoints),
-      problems: new BucketMap<readonly Problem[]>(byHash).with(reported),
-      owners: new BucketMap<Owner>(byHash).with(owners),
+      items: perCollection((collection) => new BucketMap<TranslationItem>(hashOfId).with(items[collection])),
+      ...(perEndpointSection((section) => new BucketMap(hashOfId).with(endpoints[section])) as TranslatedEndpoints),
+      problems: new BucketMap<readonly Problem[]>(hashOfText).with(reported),
+      owners: new BucketMap<Owner>(hashOfText).with(owners),
     };
     return { translation, resources: translated, interests, unservedUpstreams, slices, grants };
   };

@@ -28,7 +28,7 @@ import { servedOutcome, withOutcome } from "./fallback/outcome.ts";
 import { backendEndpoints } from "./references/backend-endpoints.ts";
 import { type FullTranslation, faultsOf, kindOrder, type TranslatedResource } from "./translate-all.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
-import type { Item, Owner, TranslatedEndpoints, Translation } from "./translation.ts";
+import type { Owner, TranslatedEndpoints, Translation, TranslationItem } from "./translation.ts";
 
 /** The key on which the addresses of a core Service (`namespace/name`) depend. */
 const endpointSlicesKey = (service: string): string => `EndpointSlice/${service}`;
@@ -95,7 +95,7 @@ export function createTranslateIncremental(
     clusterState: ClusterState,
     changed: ReadonlySet<string>,
   ): TimeSliced<Translation | undefined> {
-    const items = perCollection(() => new Map<string, Item | undefined>());
+    const items = perCollection(() => new Map<string, TranslationItem | undefined>());
     const endpoints = perEndpointSection(() => new Map<string, EndpointLists[EndpointSection] | undefined>());
     const problems = new Map<string, readonly Problem[] | undefined>();
     const owners = new Map<string, Owner | undefined>();

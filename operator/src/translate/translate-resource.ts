@@ -12,17 +12,20 @@ import {
   type SluiceKind,
   type TranslationCache,
   type TranslationLookups,
-  translate,
+  translateToEntities,
   translateTracked,
 } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
 import { withCurrentScope, withLastSecret, withLastValid } from "./fallback/last-valid.ts";
-import type { Item, Owner } from "./translation.ts";
+import type { Owner, TranslationItem } from "./translation.ts";
 
 /** One entity of a resource, with derived data that a full translation needs repeatedly. */
 export interface EntityTranslation extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backends"> {
-  /** Undefined when there are violations that are not partial, unless the last valid version or the last valid Secret is used instead. */
-  readonly validItem: Item | undefined;
+  /**
+   * Undefined when there are violations that are not partial, unless the last valid version or the last valid Secret is
+   * used instead.
+   */
+  readonly validItem: TranslationItem | undefined;
   /** The references, each with its `refKey`. */
   readonly references: readonly (ReferencedResource & { readonly key: string })[];
 }
@@ -43,7 +46,7 @@ const none: readonly never[] = [];
 
 function entityTranslationOf(owner: Owner, checked: CheckedTranslation): EntityTranslation {
   const { collection, item, violations, backends, entity, references } = checked;
-  const filled = entity as unknown as Item["entity"] | undefined;
+  const filled = entity as unknown as TranslationItem["entity"] | undefined;
   return {
     collection,
     // Only one of item and entity is kept: both have the same content, and there are very many entities.
@@ -86,7 +89,7 @@ export function createResourceTranslations(
       if (owner.kind !== "Certificate") secret = undefined;
       const translated = withLastSecret(current.translated, secret, (last) => {
         const read: TranslationLookups["read"] = (...of) => (of[0] === "Secret" ? last : lookups.read(...of));
-        return translate(resource, { ...options, ...lookups, read });
+        return translateToEntities(resource, { ...options, ...lookups, read });
       });
       const recorded = lastValid?.get(key, uid);
       const older = recorded && withCurrentScope(recorded, resource);

@@ -7,7 +7,7 @@ export interface Owner extends Ref {
   readonly kind: SluiceKind;
 }
 
-export interface Item {
+export interface TranslationItem {
   readonly owner: Owner;
   /** Flat entity with references as ids. The identical object while nothing about it changes. */
   readonly entity: Readonly<Record<string, unknown>> & { readonly id: string };
@@ -19,7 +19,7 @@ export type TranslatedEndpoints = { readonly [Name in EndpointSection]: BucketMa
 /** After an incremental translation, the maps share unchanged buckets with the maps of the previous translation. */
 export interface Translation extends TranslatedEndpoints {
   /** Items by id. */
-  readonly items: Readonly<Record<Collection, BucketMap<Item>>>;
+  readonly items: Readonly<Record<Collection, BucketMap<TranslationItem>>>;
   /** Problems by owner (`refKey`). */
   readonly problems: BucketMap<readonly Problem[]>;
   /** Resources of this operator's class, by `refKey`. */

@@ -1,6 +1,6 @@
 /** Every resource that the operator reads, in its current version, by kind and `namespace/name`. */
 import type { Kind, Resource } from "@sluice/crds";
-import { BucketMap, byHash } from "@sluice/model";
+import { BucketMap, hashOfText } from "@sluice/model";
 
 export const watchedKinds = [
   "Certificate",
@@ -39,5 +39,5 @@ export type ClusterState = Readonly<Record<WatchedKind, ReadonlyMap<string, Reso
  */
 export const copyClusterState = (clusterState: ClusterState): ClusterState =>
   Object.fromEntries(
-    watchedKinds.map((kind) => [kind, BucketMap.of(clusterState[kind], byHash)]),
+    watchedKinds.map((kind) => [kind, BucketMap.of(clusterState[kind], hashOfText)]),
   ) as unknown as ClusterState;

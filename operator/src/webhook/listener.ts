@@ -5,7 +5,7 @@ import type { Address } from "@sluice/model";
 import Fastify from "fastify";
 import type { Registry } from "prom-client";
 import type { CertificatePair } from "../certificates/authority.ts";
-import { type ReviewOptions, review } from "./review.ts";
+import { type ReviewOptions, reviewResource } from "./review.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 /** The review of an update contains the old and the new object; etcd stores at most about 1.5 MB per object. */
@@ -47,7 +47,7 @@ export async function listenForReviews(options: ListenerOptions) {
     ends.delete(request);
   });
   server.post(WEBHOOK_PATH, async ({ body }, reply) => {
-    const answer = review(body, options);
+    const answer = reviewResource(body, options);
     if ("fault" in answer) return reply.code(400).send({ message: answer.fault });
     return answer;
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type AdmissionResponse, review } from "./review.ts";
+import { type AdmissionResponse, reviewResource } from "./review.ts";
 
 const uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
 const options = { homeNamespace: "default", isOwn: () => true };
@@ -21,7 +21,7 @@ function ask(object: unknown, request: object = {}): AdmissionResponse {
     kind: "AdmissionReview",
     request: { uid, operation: "CREATE", namespace: "default", name: "tried", object, ...request },
   };
-  const answer = review(body, options);
+  const answer = reviewResource(body, options);
   assert.ok("response" in answer, JSON.stringify(answer));
   assert.deepEqual([answer.apiVersion, answer.kind, answer.response.uid], [body.apiVersion, body.kind, uid]);
   return answer.response;
@@ -186,7 +186,7 @@ describe("a review is refused if its body has", () => {
     ["no uid", { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { object: {} } }, /with a uid/],
   ] as const)
     test(what, () => {
-      const answer = review(body, options);
+      const answer = reviewResource(body, options);
       assert.match("fault" in answer ? answer.fault : "", fault);
     });
 });
@@ -205,7 +205,7 @@ test("reports the user of each allowed write of a resource, except dry runs", ()
       ...request,
     };
     const body = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: given };
-    review(body, { ...options, observeWrite: (write) => void seen.push(write) });
+    reviewResource(body, { ...options, observeWrite: (write) => void seen.push(write) });
   };
   reviewed({});
   reviewed({ dryRun: true });

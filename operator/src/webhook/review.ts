@@ -33,7 +33,7 @@ type Members = Readonly<Record<string, unknown>>;
 const LONGEST_WARNING = 256;
 
 /** The reply to a review. `fault`: the body is not a valid AdmissionReview (v1), and the caller answers with 400. */
-export function review(body: unknown, options: ReviewOptions): AdmissionReview | { readonly fault: string } {
+export function reviewResource(body: unknown, options: ReviewOptions): AdmissionReview | { readonly fault: string } {
   if (!isRecord(body) || body.kind !== REVIEW.kind) return { fault: "expected an AdmissionReview" };
   if (body.apiVersion !== REVIEW.apiVersion)
     return { fault: `expected an AdmissionReview of ${REVIEW.apiVersion}, not of ${JSON.stringify(body.apiVersion)}` };

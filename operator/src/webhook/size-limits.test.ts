@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { formatPath } from "@sluice/crds";
-import { kinds, type ResourceKind } from "@sluice/model";
+import { kindFacts, type ResourceKind } from "@sluice/model";
 import { sizeViolation } from "./size-limits.ts";
 import { validateResource } from "./validate-resource.ts";
 
@@ -29,7 +29,7 @@ const table: readonly (readonly [kind: ResourceKind, spec: object, found: string
 describe("the size limits", () => {
   for (const [index, [kind, spec, expected]] of table.entries())
     test(`${expected ? "refuse" : "accept"} a ${kind} ${expected ? `above the limit ${expected}` : "within them"} (row ${index})`, () => {
-      const found = sizeViolation(kinds[kind].spec, spec);
+      const found = sizeViolation(kindFacts[kind].spec, spec);
       assert.equal(found && `${formatPath(found.path)} ${found.message.replace("holds more than ", "")}`, expected);
     });
 

@@ -10,12 +10,12 @@ import {
   type Resource,
   sluiceKindOf,
   type TranslationLookups,
-  translate,
+  translateToEntities,
 } from "@sluice/crds";
 import {
   apiVersion,
   insteadOfPlugin,
-  kinds,
+  kindFacts,
   PLUGIN_NAME,
   parameterKinds,
   pluginNamed,
@@ -44,10 +44,10 @@ const allReferencesResolve: TranslationLookups = {
 export function validateResource(resource: Resource, homeNamespace: string) {
   if (isParameters(resource)) return { violations: parametersViolations(resource), warnings: [] };
   const kind = sluiceKindOf(resource);
-  const excess = kind && sizeViolation(kinds[kind].spec, resource.spec);
+  const excess = kind && sizeViolation(kindFacts[kind].spec, resource.spec);
   if (excess) return { violations: [{ ...excess, condition: "Accepted", reason: "Invalid" }] as const, warnings: [] };
   const later = pathsFromSecrets(resource);
-  const violations = translate(resource, { homeNamespace, audience: "nodes", ...allReferencesResolve })
+  const violations = translateToEntities(resource, { homeNamespace, audience: "nodes", ...allReferencesResolve })
     .flatMap((translated) => translated.violations)
     .filter(({ condition, path }) => condition === "Accepted" && !later.some((place) => pathsOverlap(place, path)));
   const unknown = unknownPlugins(resource);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ClusterObject, Conflict, Rejected, type Resource } from "@sluice/crds";
+import { type ClusterObject, Conflict, type Resource, ResourceRejected } from "@sluice/crds";
 import { pino } from "pino";
 import { waitFor } from "../../../tools/process/index.ts";
 import type { CertificatePair } from "../certificates/authority.ts";
@@ -90,7 +90,9 @@ test("without a ValidatingWebhookConfiguration no certificate is created, and th
 });
 
 test("a missing permission is logged, and rotation is retried", async () => {
-  const { shown, lines, end } = await scene(configuration("1"), [new Rejected('cannot create resource "secrets"')]);
+  const { shown, lines, end } = await scene(configuration("1"), [
+    new ResourceRejected('cannot create resource "secrets"'),
+  ]);
   await waitFor(() => shown.length > 0, { what: "a certificate" });
   await end();
   assert.match(lines[0] ?? "", /cannot create resource \\"secrets\\"/);

@@ -4,7 +4,7 @@ import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
 import { namespacesOf, objectName, operatorSecret, type Release } from "../names.ts";
 import { pluginsOf } from "../plugins.ts";
-import { envOf, probe, secretEnv } from "../pods.ts";
+import { envOf, podProbe, secretEnv } from "../pods.ts";
 import { rightsOf } from "../rbac.ts";
 
 const component = "admin";
@@ -29,9 +29,9 @@ export function adminObjects(release: Release): readonly KubernetesObject[] {
       container: {
         env: [...settings(release), ...plugins.env, ...envOf(values.env)],
         ports: containerPorts({ admin: 8001 }),
-        startupProbe: probe({ path: "/status", port: "admin", period: 2, failures: 30 }),
-        livenessProbe: probe({ path: "/status", port: "admin", period: 10, failures: 6 }),
-        readinessProbe: probe({ path: "/status", port: "admin", period: 2, failures: 3 }),
+        startupProbe: podProbe({ path: "/status", port: "admin", period: 2, failures: 30 }),
+        livenessProbe: podProbe({ path: "/status", port: "admin", period: 10, failures: 6 }),
+        readinessProbe: podProbe({ path: "/status", port: "admin", period: 2, failures: 3 }),
         ...preStop(5),
         ...(plugins.mounts.length === 0 ? {} : { volumeMounts: plugins.mounts }),
       },

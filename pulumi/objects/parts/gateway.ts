@@ -4,7 +4,7 @@ import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
 import { metadataOf, pushSecret, type Release } from "../names.ts";
 import { pluginsOf } from "../plugins.ts";
-import { envOf, probe, pushVolume } from "../pods.ts";
+import { envOf, podProbe, pushVolume } from "../pods.ts";
 
 const component = "gateway";
 
@@ -51,10 +51,10 @@ function deployment(release: Release): KubernetesObject {
     container: {
       env: [...settings(release), ...plugins.env, ...envOf(values.env)],
       ports: containerPorts({ proxy: 8000, ...(tls.enabled ? { "proxy-tls": 8443 } : {}), push: 8005, status: 8007 }),
-      startupProbe: probe({ path: "/status/live", port: "status", period: 1, failures: 60 }),
-      livenessProbe: probe({ path: "/status/live", port: "status", period: 10, failures: 6 }),
+      startupProbe: podProbe({ path: "/status/live", port: "status", period: 1, failures: 60 }),
+      livenessProbe: podProbe({ path: "/status/live", port: "status", period: 10, failures: 6 }),
       // A node is ready once it runs a document.
-      readinessProbe: probe({ path: "/status/ready", port: "status", period: 1, failures: 3 }),
+      readinessProbe: podProbe({ path: "/status/ready", port: "status", period: 1, failures: 3 }),
       ...preStop(endSeconds),
       volumeMounts: [
         push.mount,

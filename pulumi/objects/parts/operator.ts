@@ -17,7 +17,7 @@ import {
   wideName,
 } from "../names.ts";
 import { pluginsOf } from "../plugins.ts";
-import { envOf, probe, pushVolume, secretEnv } from "../pods.ts";
+import { envOf, podProbe, pushVolume, secretEnv } from "../pods.ts";
 import { rightsOf } from "../rbac.ts";
 
 const component = "operator";
@@ -60,9 +60,9 @@ function deployment(release: Release): KubernetesObject {
     container: {
       env: [...settings(release), ...plugins.env, ...envOf(values.env)],
       ports: containerPorts({ http: 8080, ...(webhook ? { webhook: 9443 } : {}) }),
-      startupProbe: probe({ path: "/healthz", port: "http", period: 2, failures: 30 }),
-      livenessProbe: probe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
-      readinessProbe: probe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
+      startupProbe: podProbe({ path: "/healthz", port: "http", period: 2, failures: 30 }),
+      livenessProbe: podProbe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
+      readinessProbe: podProbe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
       ...(volumeMounts.length === 0 ? {} : { volumeMounts }),
     },
     volumes: [...(push === null ? [] : [push.volume]), ...plugins.volumes],

@@ -3,7 +3,7 @@
 import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
 import { objectName, type Release } from "../names.ts";
-import { containerOf, envOf, probe, secretEnv } from "../pods.ts";
+import { containerOf, envOf, podProbe, secretEnv } from "../pods.ts";
 import { databaseEnv, hasPostgres, redisEnv } from "./databases.ts";
 
 const component = "user-api";
@@ -38,9 +38,9 @@ export function userApiObjects(release: Release): readonly KubernetesObject[] {
       container: {
         env: [...settings(release), ...envOf(values.env)],
         ports: containerPorts({ http: 4000 }),
-        startupProbe: probe({ path: "/healthz", port: "http", period: 2, failures: 60 }),
-        livenessProbe: probe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
-        readinessProbe: probe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
+        startupProbe: podProbe({ path: "/healthz", port: "http", period: 2, failures: 60 }),
+        livenessProbe: podProbe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
+        readinessProbe: podProbe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
         ...preStop(endSeconds),
         ...(postgres ? {} : { volumeMounts: [{ name: "data", mountPath: "/var/lib/sluice" }] }),
       },

@@ -1,8 +1,9 @@
 /**
  * `npm run bench:deploy -- [start] [rollouts] [memory] [images]`: measures the dev stack on a cluster of one node with
  * real pods; all cases by default. Prints, and writes test/bench/results/deploy.{md,json}; a missed bound is reported,
- * but does not fail the run. `--routes` sets the number of Routes of the case `measureReleaseMemory`, and makes a trial run that
- * writes nothing. All cases together take about eight minutes on two idle cores, and need root and Linux for the cluster.
+ * but does not fail the run. `--routes` sets the number of Routes of the case `memory`, and makes a trial run that
+ * writes nothing. All cases together take about eight minutes on two idle cores, and need root and Linux for the
+ * cluster.
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";

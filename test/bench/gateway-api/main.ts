@@ -1,9 +1,9 @@
 /**
- * `npm run bench:gateway-api -- [gateways] [routes] [start] [changes] [burst]`: measures the operator with many Gateways
- * (`gateways`: 1,000 with 5 HTTPRoutes each) and with many HTTPRoutes on one Gateway (`routes`: 5,000), on a real API
- * server. By default all cases with both. Prints, and writes test/bench/results/gateway-api.{md,json}; a missed bound is reported, but does not fail the run.
- * `--gateways`, `--routes` (of each Gateway), `--changes` and `--burst` set other sizes; a run with any of them is a trial
- * that writes nothing.
+ * `npm run bench:gateway-api -- [gateways] [routes] [start] [changes] [burst]`: measures the operator with many
+ * Gateways (`gateways`: 1,000 with 5 HTTPRoutes each) and with many HTTPRoutes on one Gateway (`routes`: 5,000), on a
+ * real API server. By default all cases with both. Prints, and writes test/bench/results/gateway-api.{md,json}; a
+ * missed bound is reported, but does not fail the run. `--gateways`, `--routes` (of each Gateway), `--changes` and
+ * `--burst` set other sizes; a run with any of them is a trial that writes nothing.
  */
 import { parseArgs } from "node:util";
 import { type BenchReport, renderReport } from "../report.ts";

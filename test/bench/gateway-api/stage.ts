@@ -1,9 +1,11 @@
-/** The environment of the cases: that of the operator's bench, with Gateways and HTTPRoutes, and an upstream for them. */
+/**
+ * The environment of the cases: that of the operator's bench, with Gateways and HTTPRoutes, and an upstream for them.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { type MeasuredTarget, type UntilOptions, untilServed } from "../operator/proxy-requests.ts";
 import { type BenchNode, createOperatorStage, type OperatorStage } from "../operator/stage.ts";
 import { type GatewaySize, populateGateways, servicesOf } from "./population.ts";
@@ -33,7 +35,7 @@ export async function createGatewayStage(size: GatewaySize): Promise<GatewayStag
   try {
     const stage = await createOperatorStage({
       populate: (client) => populateGateways(client, size, { address, port }),
-      crds: [await tool("gateway-api-crds")],
+      crds: [await obtainTool("gateway-api-crds")],
       // Both nodes open the ports of all Gateways.
       addresses: ["127.0.0.2", "127.0.0.3"],
       env: { SLUICE_PUBLISH_ADDRESSES: "192.0.2.1" },

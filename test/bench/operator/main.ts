@@ -2,7 +2,7 @@
  * `npm run bench:operator -- [start] [apply] [storm] [edits] [fleet]`: measures the operator with a real API server;
  * all cases by default. Prints, and writes test/bench/results/operator.{md,json}; a missed bound is reported, but
  * does not fail the run. The sizes are options; a run with any of them is a trial that writes nothing. All cases take
- * about twelve minutes on two idle cores; filling the API server takes a third of that time. `measureEdits` does not depend on
+ * about twelve minutes on two idle cores; filling the API server takes a third of that time. `edits` does not depend on
  * the number of resources: with `--routes 1000 --services 1000 --consumers 100` it takes about three minutes.
  */
 import { parseArgs } from "node:util";

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import type { WrkResult } from "./wrk.ts";
 
 export interface H2loadOptions {
@@ -22,7 +22,7 @@ export async function runH2load({ url, seconds, folder, connections, streams }: 
   // h2load appends to an existing log.
   rmSync(log, { force: true });
   const args = ["-t1", `-c${connections}`, `-m${streams}`, `-D${seconds}`, "-Hapikey: key-5", `--log-file=${log}`, url];
-  const h2load = await startProcess(await tool("h2load"), args, { name: "h2load" });
+  const h2load = await startProcess(await obtainTool("h2load"), args, { name: "h2load" });
   await h2load.ended();
   const output = h2load.output();
   const count = (word: string) => Number(new RegExp(`(\\d+) ${word}`).exec(output)?.[1] ?? Number.NaN);

@@ -1,8 +1,8 @@
 /** The proxies for comparison with Sluice: one worker each, keep-alive upstream connections, /api/x becomes /x. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, listens, startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { connectToPort, freePort, startProcess } from "../../../tools/process/index.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "./nginx.ts";
 import { type Stage, type Started, startBenchProgram } from "./stage.ts";
 
@@ -15,7 +15,10 @@ async function start(
   command: { readonly path: string; readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> },
 ): Promise<Started> {
   const { path, args, env } = command;
-  return { process: await startProcess(path, args, { name, ready: () => listens(port), ...(env && { env }) }), port };
+  return {
+    process: await startProcess(path, args, { name, ready: () => connectToPort(port), ...(env && { env }) }),
+    port,
+  };
 }
 
 /** Streams bodies like Sluice; nginx would otherwise buffer request bodies, possibly on disk. */
@@ -27,7 +30,7 @@ const cache = "proxy_cache kept; proxy_cache_valid 200 1h; add_header X-Cache-St
 const nginxBehind =
   (listen: (stage: Stage, port: number) => readonly string[], { caches = false } = {}): StartPeer =>
   async (stage) => {
-    const path = await tool("nginx");
+    const path = await obtainTool("nginx");
     const port = await freePort();
     const folder = join(stage.folder, `nginx-${port}`);
     mkdirSync(folder);
@@ -70,7 +73,7 @@ export const nginxHttp2 = nginxBehind((stage, port) => overTls(stage, `listen 12
 const haproxyTo =
   (upstream: (stage: Stage) => number): StartPeer =>
   async (stage) => {
-    const path = await tool("haproxy");
+    const path = await obtainTool("haproxy");
     const port = await freePort();
     const config = [
       "global",
@@ -158,7 +161,7 @@ const envoyConfig = (port: number, upstream: number, filters: EnvoyFilters): obj
 export const envoyWith =
   (filters: EnvoyFilters): StartPeer =>
   async (stage) => {
-    const path = await tool("envoy");
+    const path = await obtainTool("envoy");
     const port = await freePort();
     const file = stage.file(`envoy-${port}.json`, JSON.stringify(envoyConfig(port, stage.upstream, filters)));
     const args = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error", "-c", file];
@@ -169,7 +172,7 @@ export const startEnvoyPeer = envoyWith([]);
 
 /** One thread runs Go code, because all other proxies have one worker. */
 export const startGoPeer: StartPeer = async (stage) => {
-  const path = await tool("reverse-proxy");
+  const path = await obtainTool("reverse-proxy");
   const port = await freePort();
   const args = [`127.0.0.1:${port}`, `http://127.0.0.1:${stage.upstream}`];
   return start("reverse-proxy", port, { path, args, env: { GOMAXPROCS: "1" } });

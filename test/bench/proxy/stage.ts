@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, type Process, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "./nginx.ts";
 
 /** A started program and its port on 127.0.0.1. */
@@ -53,7 +53,7 @@ async function startNginxUpstream(folder: string): Promise<Started> {
   ];
   const config = join(folder, "upstream.conf");
   writeFileSync(config, nginxConfig(folder, server));
-  const started = await startProcess(await tool("nginx"), ["-c", config, "-p", folder], {
+  const started = await startProcess(await obtainTool("nginx"), ["-c", config, "-p", folder], {
     name: "nginx upstream",
     ready: `http://127.0.0.1:${port}/`,
   });

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { GROUPS } from "./sluice.ts";
 
 export interface WrkOptions {
@@ -85,7 +85,7 @@ export async function runWrk(options: WrkOptions): Promise<WrkResult> {
   if (options.tokens) writeFileSync(tokenFile, options.tokens.map((token) => `Bearer ${token}\n`).join(""));
   writeFileSync(file, script(options, tokenFile));
   const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "10s", "-s", file, url];
-  const wrk = await startProcess(await tool("wrk"), args, { name: "wrk" });
+  const wrk = await startProcess(await obtainTool("wrk"), args, { name: "wrk" });
   await wrk.ended();
   const line = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(wrk.output());
   if (!line) throw new Error(`wrk reported no result for ${url}:\n${wrk.tail()}`);

@@ -42,7 +42,7 @@ export async function benchUserApi(
     for (const name of chosen) {
       const { run, ...own } = cases[name];
       console.log(`\n${name}`);
-      // Each case gets a new database, because the case `measureSubscriptions` creates users.
+      // Each case gets a new database, because the case `subscriptions` creates users.
       const postgres = await startPostgres();
       try {
         const userId = await fill(postgres.url);

@@ -19,7 +19,7 @@ import { toResources } from "../../../gateway/src/commands/config/to-resources.t
 import { declarativeText } from "../../../gateway/src/stores/file/export.ts";
 import { withPasswordsAs } from "../../../gateway/src/stores/passwords.ts";
 import { type EntityLists, entitiesOf } from "../../../gateway/src/stores/read-all.ts";
-import { createTables, type Tables, write } from "../../../gateway/src/stores/tables/index.ts";
+import { applyWrite, createTables, type Tables } from "../../../gateway/src/stores/tables/index.ts";
 
 /** The ids of the entities that other entities refer to. */
 const anchors: { readonly [Name in Collection]?: string } = {
@@ -69,13 +69,13 @@ function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists
   const kept = new Map<Collection, Entity[]>(collections.map((name) => [name, []]));
   for (const [collection, raw] of items) {
     const { value: entity } = checkEntity(collection, raw);
-    const written = entity && write(tables, [{ op: "create", collection, entity }]);
+    const written = entity && applyWrite(tables, [{ op: "create", collection, entity }]);
     if (!entity || !written?.tables || refersToAbsentAuthority(entity, kept)) continue;
     tables = written.tables;
     kept.get(collection)?.push(entity);
   }
   const lists = Object.fromEntries(kept) as EntityLists;
-  // Nodes check more rules than `write`, so lists that a node would refuse are skipped.
+  // Nodes check more rules than `applyWrite`, so lists that a node would refuse are skipped.
   fc.pre(checkDocument({ _format_version: "3.0", ...lists }).violations === undefined);
   return lists;
 }

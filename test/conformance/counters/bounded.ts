@@ -34,7 +34,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
     let turn = 0;
     return async (one: Counter) => {
       const user = users[turn++ % users.length] ?? users[0];
-      const taken = await user.take([one], undefined as never);
+      const taken = await user.incrementBelowLimit([one], undefined as never);
       return taken.counts[0] ?? 0;
     };
   }

@@ -20,7 +20,9 @@ function bucket(members: Partial<Bucket> = {}): Bucket {
   return { name: `bucket ${names}`, scope: "-:-:-", period: "minute", interval: 10 * SECOND, burst: 2, ...members };
 }
 
-/** @param open Called for every test. Returns empty buckets. `now` is the clock that the calls use, in Unix milliseconds */
+/**
+ * @param open Called for every test. Returns empty buckets. `now` is the clock that the calls use, in Unix milliseconds
+ */
 export function bucketsSuite(name: string, open: (now: () => number) => Promise<BucketsUnderTest>): void {
   describe(name, () => {
     const clock = { now: START };
@@ -31,8 +33,9 @@ export function bucketsSuite(name: string, open: (now: () => number) => Promise<
     });
     afterEach(() => under.counters.close());
 
-    const fill = async (...buckets: readonly Bucket[]) => under.counters.fill(buckets, clock.now, under.config);
-    const levels = async (...buckets: readonly Bucket[]) => under.counters.levels(buckets, clock.now, under.config);
+    const fill = async (...buckets: readonly Bucket[]) => under.counters.fillBuckets(buckets, clock.now, under.config);
+    const levels = async (...buckets: readonly Bucket[]) =>
+      under.counters.bucketLevels(buckets, clock.now, under.config);
     const isAdmitted = async (one: Bucket) => (await fill(one)).admitted;
 
     it("admit one request more than the burst at once, and then one in every interval", async () => {

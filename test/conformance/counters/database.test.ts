@@ -3,7 +3,7 @@ import { after, before, it } from "node:test";
 import { DatabaseCounters, type DatabaseQuery } from "../../../gateway/src/counters/database-counters.ts";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
-import { bootstrap } from "../../../gateway/src/database/migrate.ts";
+import { bootstrapTables } from "../../../gateway/src/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { filledRateLimiting as config } from "../../plugins/filled-configs.ts";
@@ -17,7 +17,7 @@ before(async () => {
   const { hostname: host, port, username: user, password } = new URL(server.url);
   databases.embedded = await openEmbedded();
   databases.postgres = openPostgres({ host, port: Number(port), user, password, database: "postgres" });
-  for (const database of Object.values(databases)) if (database) await bootstrap(database);
+  for (const database of Object.values(databases)) if (database) await bootstrapTables(database);
 });
 after(async () => {
   await Promise.all(Object.values(databases).map((database) => database?.close()));
@@ -43,11 +43,11 @@ it("two nodes that share counters admit exactly as many requests as the limits a
   const [one, other] = [counter({ limit: 40 }), counter({ limit: 60 })];
   const taken = await Promise.all(
     Array.from({ length: 120 }, async (_, index) =>
-      nodes[index % 2]?.take(index % 3 === 0 ? [one, other] : index % 3 === 1 ? [other, one] : [other]),
+      nodes[index % 2]?.incrementBelowLimit(index % 3 === 0 ? [one, other] : index % 3 === 1 ? [other, one] : [other]),
     ),
   );
   const admitted = taken.filter((each) => each?.admitted);
-  const [last] = (await nodes[0]?.take([{ ...other, limit: 1000 }]))?.counts ?? [];
+  const [last] = (await nodes[0]?.incrementBelowLimit([{ ...other, limit: 1000 }]))?.counts ?? [];
   assert.equal(last, admitted.length + 1);
   assert.equal(admitted.length, 60);
   await Promise.all(nodes.map((node) => node.close()));
@@ -66,7 +66,7 @@ it("a database that does not answer is queried by one request at a time, and rep
     patience: 50,
     tidying: 60_000,
   });
-  const take = () => counters.take([counter()]);
+  const take = () => counters.incrementBelowLimit([counter()]);
   await assert.rejects(take(), /no answer within 50 ms/);
   const refused = await Promise.allSettled([take(), take(), take()]);
   assert.deepEqual(refused.map(({ status }) => status).join(), "rejected,rejected,rejected");
@@ -83,6 +83,6 @@ it("a database that does not answer is queried by one request at a time, and rep
 it("counters with names of any length and any characters are separate", async () => {
   const counters = counting("postgres");
   for (const name of ["x".repeat(100_000), "x".repeat(100_001), "a\0b", "'; drop table counters; --"])
-    assert.deepEqual(await counters.take([counter({ name })]), { admitted: true, counts: [1] });
+    assert.deepEqual(await counters.incrementBelowLimit([counter({ name })]), { admitted: true, counts: [1] });
   await counters.close();
 });

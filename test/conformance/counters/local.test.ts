@@ -24,11 +24,15 @@ it("local counters do not exceed their capacity: the oldest counter of the fulle
   const counters = new ThreadCounters({ capacity: 3, onReplace });
   const hour = counter({ period: "hour" });
   const minutes = [counter(), counter(), counter()].map((each) => ({ ...each, windowStart: 0, expires: 60_000 }));
-  for (const each of [hour, ...minutes]) counters.take([each]);
+  for (const each of [hour, ...minutes]) counters.incrementBelowLimit([each]);
   assert.equal(counters.size, 3);
   assert.equal(dropped, 1);
-  assert.deepEqual(counters.take([hour]).counts, [2], "the window that was not flooded continues");
-  assert.deepEqual(counters.take([minutes[0] ?? hour]).counts, [1], "the oldest counter starts again at zero");
+  assert.deepEqual(counters.incrementBelowLimit([hour]).counts, [2], "the window that was not flooded continues");
+  assert.deepEqual(
+    counters.incrementBelowLimit([minutes[0] ?? hour]).counts,
+    [1],
+    "the oldest counter starts again at zero",
+  );
 });
 
 it("replacing a local counter takes less than eight times as long as adding one", () => {
@@ -38,7 +42,7 @@ it("replacing a local counter takes less than eight times as long as adding one"
     const flood = Array.from({ length: capacity }, () => counter({ period: "day" }));
     const window = { windowStart: 0, expires: Number.MAX_SAFE_INTEGER };
     const from = performance.now();
-    for (const one of flood) counters.take([{ ...one, ...window }]);
+    for (const one of flood) counters.incrementBelowLimit([{ ...one, ...window }]);
     return performance.now() - from;
   };
   const added = fill();

@@ -74,7 +74,7 @@ describe("a Redis with a certificate of a private authority", () => {
         connect: connectBehind(guard, trusts ? [redis.authority] : []),
         warn: (_message, facts) => void reasons.push(facts.reason),
       });
-      const taken = Promise.resolve(counters.take([counter()], configWith(members)));
+      const taken = Promise.resolve(counters.incrementBelowLimit([counter()], configWith(members)));
       if (reason === null) assert.equal((await taken).admitted, true, String(reasons));
       else {
         await assert.rejects(taken);

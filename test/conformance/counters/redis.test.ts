@@ -67,9 +67,9 @@ it("a bucket in Redis expires a second after it is empty, and nodes share it", a
   await admin.flushall();
   const one = { name: "shared", scope: "-:-:-", period: "minute", interval: 10_000, burst: 1 } as const;
   const now = Date.now();
-  assert.deepEqual(await here.fill([one], now, configWith()), { admitted: true, levels: [1] });
-  assert.deepEqual(await there.fill([one], now, configWith()), { admitted: true, levels: [2] });
-  assert.deepEqual(await here.fill([one], now, configWith()), { admitted: false, levels: [2] });
+  assert.deepEqual(await here.fillBuckets([one], now, configWith()), { admitted: true, levels: [1] });
+  assert.deepEqual(await there.fillBuckets([one], now, configWith()), { admitted: true, levels: [2] });
+  assert.deepEqual(await here.fillBuckets([one], now, configWith()), { admitted: false, levels: [2] });
   const [key = ""] = await admin.keys("*");
   const left = await admin.pttl(key);
   assert.ok(left > 15_000 && left <= 21_000, `${left}`);
@@ -81,7 +81,7 @@ describe("every counter in Redis", () => {
     it(`is kept for its window and one more second, with sync_rate ${sync_rate}`, async () => {
       await admin.flushall();
       const counters = new RedisCounters({ warn: silent, connect });
-      await counters.take([counter(), counter()], configWith({}, sync_rate));
+      await counters.incrementBelowLimit([counter(), counter()], configWith({}, sync_rate));
       await waitForCounters(async () => (await admin.dbsize()) === 2, "both counters are in Redis");
       for (const key of await admin.keys("*")) {
         const left = await admin.pttl(key);
@@ -97,9 +97,9 @@ it("a read of Redis counters with a sync_rate includes what this worker has coun
   const counters = new RedisCounters({ warn: silent, connect });
   const config = configWith({}, 3600);
   const read = counter();
-  assert.deepEqual(await counters.add([read], 0, config), [0]);
-  await counters.take([read], config);
-  assert.deepEqual(await counters.add([read], 0, config), [1]);
+  assert.deepEqual(await counters.addAmount([read], 0, config), [0]);
+  await counters.incrementBelowLimit([read], config);
+  assert.deepEqual(await counters.addAmount([read], 0, config), [1]);
   assert.equal(await admin.dbsize(), 0);
   await counters.close();
 });
@@ -116,10 +116,10 @@ describe("Redis counters of concurrent requests", () => {
     const counters = new RedisCounters({ warn: silent, connect });
     const config = configWith();
     // The first call loads the script into Redis.
-    await counters.take([counter()], config);
+    await counters.incrementBelowLimit([counter()], config);
     const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info("commandstats"))?.[1]);
     const before = await calls();
-    const taken = await Promise.all(many(490, 10).map((each) => counters.take(each, config)));
+    const taken = await Promise.all(many(490, 10).map((each) => counters.incrementBelowLimit(each, config)));
     assert.equal((await calls()) - before, 1);
     assert.equal(taken.filter(({ admitted }) => admitted).length, 70);
     const [first, seventh, eighth] = [taken[0], taken[6], taken[7]];
@@ -132,7 +132,10 @@ describe("Redis counters of concurrent requests", () => {
       ],
     );
     assert.deepEqual(taken.at(-1), { admitted: false, counts: [10, 0] });
-    assert.equal((await Promise.all(many(1200, 1000).map((each) => counters.take(each, config)))).length, 1200);
+    assert.equal(
+      (await Promise.all(many(1200, 1000).map((each) => counters.incrementBelowLimit(each, config)))).length,
+      1200,
+    );
     await counters.close();
   });
 
@@ -149,7 +152,9 @@ describe("Redis counters of concurrent requests", () => {
         );
         const config = configWith({ port: cluster.port }, sync_rate);
         for (const round of [1, 2]) {
-          const taken = await Promise.all([0, 1, 2, 3].map((n) => counters.take([named(`n${n}`)], config)));
+          const taken = await Promise.all(
+            [0, 1, 2, 3].map((n) => counters.incrementBelowLimit([named(`n${n}`)], config)),
+          );
           assert.deepEqual(
             taken.map(({ counts }) => counts[0]),
             [round, round, round, round],
@@ -172,7 +177,7 @@ describe("Redis counters that nodes share", () => {
     const nodes = [1, 2, 3].map(() => new RedisCounters({ warn: silent, connect }));
     const one = counter({ limit: 100 });
     const taken = await Promise.all(
-      Array.from({ length: 900 }, (_, index) => nodes[index % 3]?.take([one], configWith())),
+      Array.from({ length: 900 }, (_, index) => nodes[index % 3]?.incrementBelowLimit([one], configWith())),
     );
     assert.equal(taken.filter((each) => each?.admitted).length, 100);
     await Promise.all(nodes.map((node) => node.close()));
@@ -182,9 +187,9 @@ describe("Redis counters that nodes share", () => {
     const [here, there] = [new RedisCounters({ warn: silent, connect }), new RedisCounters({ warn: silent, connect })];
     const one = counter({ limit: 1000 });
     const config = configWith({}, 0.05);
-    for (let sent = 0; sent < 10; sent += 1) await here.take([one], config);
+    for (let sent = 0; sent < 10; sent += 1) await here.incrementBelowLimit([one], config);
     await waitForCounters(
-      async () => ((await there.take([one], config)).counts[0] ?? 0) > 10,
+      async () => ((await there.incrementBelowLimit([one], config)).counts[0] ?? 0) > 10,
       "the ten requests of the other node are counted",
     );
     await Promise.all([here.close(), there.close()]);
@@ -212,11 +217,11 @@ describe("Redis counters that nodes share", () => {
   it("add their counts to Redis before they close", async () => {
     const node = new RedisCounters({ warn: silent, connect });
     const one = counter();
-    await node.take([one], configWith({}, 3600));
-    await node.take([one], configWith({}, 3600));
+    await node.incrementBelowLimit([one], configWith({}, 3600));
+    await node.incrementBelowLimit([one], configWith({}, 3600));
     await node.close();
     const next = new RedisCounters({ warn: silent, connect });
-    assert.deepEqual(await next.take([one], configWith()), { admitted: true, counts: [3] });
+    assert.deepEqual(await next.incrementBelowLimit([one], configWith()), { admitted: true, counts: [3] });
     await next.close();
   });
 });
@@ -225,9 +230,9 @@ describe("connections to Redis", () => {
   it("are opened on first use, shared by equal configs, and closed at the end", async () => {
     const counters = new RedisCounters({ warn: silent, connect });
     await waitForCounters(async () => (await connections()) === 0, "the other tests' connections are gone");
-    await Promise.all([1, 2, 3].map(() => counters.take([counter()], configWith())));
+    await Promise.all([1, 2, 3].map(() => counters.incrementBelowLimit([counter()], configWith())));
     assert.equal(await connections(), 1);
-    await counters.take([counter()], configWith({ database: 1 }));
+    await counters.incrementBelowLimit([counter()], configWith({ database: 1 }));
     assert.equal(await connections(), 2);
     await counters.close();
     await waitForCounters(async () => (await connections()) === 0, "no connection is left");
@@ -235,10 +240,10 @@ describe("connections to Redis", () => {
 
   it("are closed while they are not used, and opened again for the next request", async () => {
     const counters = new RedisCounters({ warn: silent, connect, idle: 30 });
-    await counters.take([counter()], configWith());
+    await counters.incrementBelowLimit([counter()], configWith());
     await waitForCounters(async () => (await connections()) === 0, "the idle connection is closed");
     assert.equal(counters.connections, 0);
-    assert.equal((await counters.take([counter()], configWith())).admitted, true);
+    assert.equal((await counters.incrementBelowLimit([counter()], configWith())).admitted, true);
     await counters.close();
   });
 
@@ -246,13 +251,13 @@ describe("connections to Redis", () => {
     const warnings: string[] = [];
     const counters = new RedisCounters({ connect, warn: (message) => void warnings.push(message) });
     const config = configWith();
-    await counters.take([counter()], config);
+    await counters.incrementBelowLimit([counter()], config);
     await redis.stop();
     await waitForCounters(async () => warnings.length === 1, "the loss is reported");
-    await assert.rejects(Promise.resolve(counters.take([counter()], config)));
+    await assert.rejects(Promise.resolve(counters.incrementBelowLimit([counter()], config)));
     await redis.restart();
     await waitForCounters(async () => warnings.length === 2, "the return is reported");
-    assert.equal((await counters.take([counter()], config)).admitted, true);
+    assert.equal((await counters.incrementBelowLimit([counter()], config)).admitted, true);
     assert.deepEqual(warnings, [
       "counters of plugins, such as those of rate limits, cannot be used: Redis cannot be reached",
       "counters of plugins can be used again: Redis is back",
@@ -270,8 +275,8 @@ describe("connections to Redis", () => {
     it(`make counting fail when ${what}, with no secret in the warning`, async () => {
       const logged: [string, Facts][] = [];
       const counters = new RedisCounters({ connect, warn: (...warning) => void logged.push(warning) });
-      await assert.rejects(Promise.resolve(counters.take([counter()], config())));
-      await assert.rejects(Promise.resolve(counters.take([counter()], config())));
+      await assert.rejects(Promise.resolve(counters.incrementBelowLimit([counter()], config())));
+      await assert.rejects(Promise.resolve(counters.incrementBelowLimit([counter()], config())));
       assert.ok(logged.length <= 1, "one warning for the loss, not one for every request");
       assert.ok(!JSON.stringify(logged).includes("wrong-secret"));
       await counters.close();
@@ -286,8 +291,8 @@ describe("a Redis at an address that configuration must not reach", () => {
       const logged: [string, Facts][] = [];
       const counters = new RedisCounters({ connect: connectTo(), warn: (...warning) => void logged.push(warning) });
       await waitForCounters(async () => (await connections()) === 0, "the other tests' connections are gone");
-      await assert.rejects(Promise.resolve(counters.take([counter()], configWith({ host }))));
-      await assert.rejects(Promise.resolve(counters.take([counter()], configWith({ host }))));
+      await assert.rejects(Promise.resolve(counters.incrementBelowLimit([counter()], configWith({ host }))));
+      await assert.rejects(Promise.resolve(counters.incrementBelowLimit([counter()], configWith({ host }))));
       assert.equal(await connections(), 0);
       assert.equal(logged.length, 1);
       const [message, facts] = logged[0] ?? [];
@@ -303,7 +308,7 @@ describe("a Redis at an address that configuration must not reach", () => {
   ] as const) {
     it(`is accepted as ${host} when the setting allows it`, async () => {
       const counters = new RedisCounters({ connect: connectTo(entry()), warn: silent });
-      assert.equal((await counters.take([counter()], configWith({ host }))).admitted, true);
+      assert.equal((await counters.incrementBelowLimit([counter()], configWith({ host }))).admitted, true);
       await counters.close();
     });
   }

@@ -45,7 +45,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
     });
     afterEach(() => under.counters.close());
 
-    const take = async (...counters: readonly Counter[]) => under.counters.take(counters, under.config);
+    const take = async (...counters: readonly Counter[]) => under.counters.incrementBelowLimit(counters, under.config);
 
     it("admit exactly as many of a thousand concurrent requests as the limit allows", async () => {
       const one = counter({ limit: 300 });
@@ -110,7 +110,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
     it("add an amount whatever the limit, and read values without a change", async () => {
       const [minute, hour] = [counter({ name: "amounts", limit: 1 }), counter({ name: "amounts", period: "hour" })];
       const add = async (amount: number, ...wanted: readonly Counter[]) =>
-        under.counters.add(wanted, amount, under.config);
+        under.counters.addAmount(wanted, amount, under.config);
       assert.deepEqual(await add(0, minute, hour), [0, 0]);
       assert.equal(await under.held(), 0, "reading creates no counter");
       assert.deepEqual(await add(3, hour), [3]);
@@ -120,8 +120,8 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
 
     it("add the amounts of concurrent calls exactly", async () => {
       const one = counter();
-      await Promise.all(Array.from({ length: 100 }, async () => under.counters.add([one], 2, under.config)));
-      assert.deepEqual(await under.counters.add([one], 0, under.config), [200]);
+      await Promise.all(Array.from({ length: 100 }, async () => under.counters.addAmount([one], 2, under.config)));
+      assert.deepEqual(await under.counters.addAmount([one], 0, under.config), [200]);
     });
 
     it("drop a counter when its window is over", async () => {

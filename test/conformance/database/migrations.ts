@@ -4,7 +4,13 @@ import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
 import { checkEntity, collections, entities } from "@sluice/model";
 import type { Database } from "../../../gateway/src/database/driver.ts";
-import { bootstrap, finish, readMigrationState, reset, up } from "../../../gateway/src/database/migrate.ts";
+import {
+  bootstrapTables,
+  finishUpgrade,
+  readMigrationState,
+  resetTables,
+  upgradeTables,
+} from "../../../gateway/src/database/migrate.ts";
 import { type Migration, migrations } from "../../../gateway/src/database/migrations/index.ts";
 import { readNodes, sendHeartbeat } from "../../../gateway/src/database/nodes.ts";
 import { readChanges } from "../../../gateway/src/database/read-changes.ts";
@@ -50,25 +56,29 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
         available: migrations.map((migration) => migration.name),
       });
       const names = migrations.map((migration) => migration.name);
-      assert.deepEqual((await bootstrap(database)).ran, names);
-      assert.deepEqual((await bootstrap(database)).ran, []);
+      assert.deepEqual((await bootstrapTables(database)).ran, names);
+      assert.deepEqual((await bootstrapTables(database)).ran, []);
       const expected = { needsBootstrap: false, executed: names, pending: [], available: [] };
       assert.deepEqual(await readMigrationState(database), expected);
     });
 
     test("of three concurrent bootstraps only one runs the migrations", async () => {
-      const results = await Promise.all([bootstrap(database), bootstrap(database), bootstrap(database)]);
+      const results = await Promise.all([
+        bootstrapTables(database),
+        bootstrapTables(database),
+        bootstrapTables(database),
+      ]);
       assert.deepEqual(results.map(({ ran }) => ran?.length).sort(), [0, 0, migrations.length]);
     });
 
     test("a bootstrap that fails leaves no table behind", async () => {
-      await assert.rejects(bootstrap(database, [base, { name: "001_bad", up: "create nonsense" }]));
+      await assert.rejects(bootstrapTables(database, [base, { name: "001_bad", up: "create nonsense" }]));
       assert.equal((await readMigrationState(database)).needsBootstrap, true);
       assert.deepEqual(await columns("old"), []);
     });
 
     test("every member of every entity has its column, and every column has its member", async () => {
-      await bootstrap(database);
+      await bootstrapTables(database);
       for (const collection of collections) {
         const expected = Object.entries(entities[collection].schema.properties ?? {}).map(([member, { reference }]) =>
           reference === undefined ? member : `${member}_id`,
@@ -78,7 +88,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
     });
 
     test("the changes of every collection are logged", async () => {
-      await bootstrap(database);
+      await bootstrapTables(database);
       const rows = await database.query(
         `select relname as collection, array_agg(tgname::text order by tgname) as names from pg_trigger
            join pg_class on pg_class.oid = tgrelid where tgname like 'log\\_%' group by relname order by relname`,
@@ -91,41 +101,41 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
     });
 
     test("up and finish run the two phases of a migration, and up is refused while a finish is pending", async () => {
-      assert.equal((await up(database, [base])).fault, "needs bootstrap");
-      assert.equal((await finish(database, [base])).fault, "needs bootstrap");
-      await bootstrap(database, [base]);
+      assert.equal((await upgradeTables(database, [base])).fault, "needs bootstrap");
+      assert.equal((await finishUpgrade(database, [base])).fault, "needs bootstrap");
+      await bootstrapTables(database, [base]);
       assert.deepEqual((await readMigrationState(database, [base, change])).available, ["001_new"]);
 
-      const first = await up(database, [base, change]);
+      const first = await upgradeTables(database, [base, change]);
       assert.deepEqual([first.ran, first.state?.pending], [["001_new"], ["001_new"]]);
       assert.deepEqual(await columns("old"), ["a", "b"]);
-      assert.equal((await up(database, [base, change, later])).fault, "pending");
+      assert.equal((await upgradeTables(database, [base, change, later])).fault, "pending");
 
-      const second = await finish(database, [base, change, later]);
+      const second = await finishUpgrade(database, [base, change, later]);
       assert.deepEqual([second.ran, second.state?.available], [["001_new"], ["002_later"]]);
       assert.deepEqual(await columns("old"), ["b"]);
-      assert.deepEqual((await finish(database, [base, change])).ran, []);
-      assert.deepEqual((await up(database, [base, change, later])).state?.pending, []);
+      assert.deepEqual((await finishUpgrade(database, [base, change])).ran, []);
+      assert.deepEqual((await upgradeTables(database, [base, change, later])).state?.pending, []);
       assert.deepEqual(await columns("old"), ["b", "c"]);
     });
 
     test("a bootstrap runs both phases of each migration", async () => {
-      await bootstrap(database, [base, change]);
+      await bootstrapTables(database, [base, change]);
       assert.deepEqual(await columns("old"), ["b"]);
       assert.deepEqual((await readMigrationState(database, [base, change])).pending, []);
     });
 
     test("a reset drops all objects of Sluice and no other objects, and the database can be bootstrapped again", async () => {
-      assert.equal(await reset(database), false);
-      await bootstrap(database);
+      assert.equal(await resetTables(database), false);
+      await bootstrapTables(database);
       await database.script("create table theirs (a int)");
-      assert.equal(await reset(database), true);
+      assert.equal(await resetTables(database), true);
       const left = await database.query(
         `select relname as name from pg_class where relnamespace = 'sluice'::regnamespace
            union all select proname from pg_proc where pronamespace = 'sluice'::regnamespace`,
       );
       assert.deepEqual(left, [{ name: "theirs" }]);
-      assert.deepEqual((await bootstrap(database)).ran?.length, migrations.length);
+      assert.deepEqual((await bootstrapTables(database)).ran?.length, migrations.length);
     });
 
     test("a reset cannot deadlock with the reads, heartbeats and writes of running nodes", async () => {
@@ -141,7 +151,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       const repeat = async (use: () => Promise<unknown>) => {
         while (!ended) await use().catch((error: Error) => failures.add(error.message));
       };
-      await bootstrap(database);
+      await bootstrapTables(database);
       const users = [
         () => readChanges(database, null),
         () => readChanges(database, { number: 1, epoch: "" }),
@@ -153,8 +163,8 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       ].map(repeat);
       try {
         for (let count = 0; count < 3; count += 1) {
-          assert.equal(await reset(database), true);
-          await bootstrap(database);
+          assert.equal(await resetTables(database), true);
+          await bootstrapTables(database);
         }
       } finally {
         ended = true;

@@ -1,4 +1,6 @@
-/** Ports of the document's listeners: opened and closed while the proxy serves, with their own routes and certificates. */
+/**
+ * Ports of the document's listeners: opened and closed while the proxy serves, with their own routes and certificates.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";

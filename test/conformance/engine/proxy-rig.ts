@@ -132,7 +132,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   const { allowedUpstreams = ["127.0.0.0/8"] } = options.settings ?? {};
   const guard = createGuard({ allowedUpstreams, ownListeners: [proxy.address] });
   const watch = new ActiveHealthChecks({ probe: createProbe({ connect: connectBehind(guard), version: "1.2.3" }) });
-  watch.follow(runtime.balancers);
+  watch.checkBalancers(runtime.balancers);
   test.after(() => watch.close());
   return {
     port: proxy.address.port,
@@ -147,7 +147,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
     async swap(next) {
       upstream = await upstreamPort(test, next.upstream ?? upstream);
       runtime = compile(runtime, snapshot(next), tools);
-      watch.follow(runtime.balancers);
+      watch.checkBalancers(runtime.balancers);
     },
   };
 }

@@ -11,9 +11,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
-import { freePort, listens, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { connectToPort, freePort, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { type KeyPair, makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "../../bench/proxy/nginx.ts";
 import { goldenOutcome, readResources } from "../../golden/outcome.ts";
 import { headers } from "./nginx.ts";
@@ -141,8 +141,8 @@ async function startNginx() {
     "map $http_upgrade $connection_upgrade { default upgrade; '' ''; } map $request_id $req_id { default x; }";
   const file = join(place, "nginx.conf");
   writeFileSync(file, nginxConfig(place, [map, ...blocks]));
-  const options = { name: "nginx", ready: () => listens(port).catch(() => false) };
-  return { process: await startProcess(await tool("nginx"), ["-c", file, "-p", place], options), port };
+  const options = { name: "nginx", ready: () => connectToPort(port).catch(() => false) };
+  return { process: await startProcess(await obtainTool("nginx"), ["-c", file, "-p", place], options), port };
 }
 
 async function startSluice() {

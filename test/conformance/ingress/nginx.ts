@@ -1,8 +1,8 @@
 /** A real nginx with the configuration of all rows. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, listens, type Process, startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { connectToPort, freePort, type Process, startProcess } from "../../../tools/process/index.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "../../bench/proxy/nginx.ts";
 import type { IngressRow } from "./row.ts";
 import type { Servers } from "./servers.ts";
@@ -81,9 +81,9 @@ export async function startNginx({ rows, servers, folder, files }: NginxOptions)
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content, { mode: 0o644 });
   const config = nginxConfig(folder, [settings, ...upstreams, ...blocks]).replaceAll("FOLDER", folder);
   writeFileSync(join(folder, "nginx.conf"), config);
-  const process = await startProcess(await tool("nginx"), ["-c", join(folder, "nginx.conf"), "-p", folder], {
+  const process = await startProcess(await obtainTool("nginx"), ["-c", join(folder, "nginx.conf"), "-p", folder], {
     name: "nginx",
-    ready: () => listens(port).catch(() => false),
+    ready: () => connectToPort(port).catch(() => false),
   });
   return { process, port };
 }

@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
-import { freePort, listens, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { connectToPort, freePort, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "../../bench/proxy/nginx.ts";
 import { goldenOutcome, readResources } from "../../golden/outcome.ts";
 import { sendRequest } from "../engine/client.ts";
@@ -130,8 +130,8 @@ async function startNginx() {
   });
   const file = join(place, "nginx.conf");
   writeFileSync(file, nginxConfig(place, blocks));
-  const ready = { name: "nginx", ready: () => listens(port).catch(() => false) };
-  return { process: await startProcess(await tool("nginx"), ["-c", file, "-p", place], ready), port };
+  const ready = { name: "nginx", ready: () => connectToPort(port).catch(() => false) };
+  return { process: await startProcess(await obtainTool("nginx"), ["-c", file, "-p", place], ready), port };
 }
 
 async function startSluice() {

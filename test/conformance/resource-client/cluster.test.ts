@@ -5,9 +5,9 @@ import {
   type ClusterClientOptions,
   Conflict,
   createClusterClient,
-  Rejected,
   type Resource,
   type ResourceClient,
+  ResourceRejected,
   UnknownKind,
 } from "@sluice/crds";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
@@ -66,7 +66,7 @@ describe("a resource client of a real API server", () => {
     spec: { url: "http://users.example", ...spec },
   });
   const rejection = (message: RegExp) => (error: unknown) => {
-    assert.ok(error instanceof Rejected, String(error));
+    assert.ok(error instanceof ResourceRejected, String(error));
     assert.match(error.message, message);
     return true;
   };

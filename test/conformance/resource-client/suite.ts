@@ -1,7 +1,14 @@
 /** The conformance suite of resource clients. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { type Condition, Conflict, type Kind, Rejected, type Resource, type ResourceClient } from "@sluice/crds";
+import {
+  type Condition,
+  Conflict,
+  type Kind,
+  type Resource,
+  type ResourceClient,
+  ResourceRejected,
+} from "@sluice/crds";
 import { createWitness, type Witness } from "./witness.ts";
 
 export interface Holder {
@@ -231,7 +238,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
     });
 
     test("refuses invalid names", async () => {
-      for (const name of ["../evil", "Upper", "a_b"]) await assert.rejects(put(service(name)), Rejected, name);
+      for (const name of ["../evil", "Upper", "a_b"]) await assert.rejects(put(service(name)), ResourceRejected, name);
     });
 
     test("removes a resource unless its uid differs from the given uid, and reports whether the resource existed", async () => {

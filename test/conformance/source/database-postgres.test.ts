@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { pino } from "pino";
-import { bootstrap } from "../../../gateway/src/database/migrate.ts";
+import { bootstrapTables } from "../../../gateway/src/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { createDatabaseSource } from "../../../gateway/src/sources/database-source.ts";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
@@ -23,7 +23,7 @@ function open({ url } = server) {
 
 describeDatabaseSource("Postgres", async () => {
   const database = open();
-  await bootstrap(database);
+  await bootstrapTables(database);
   return { database, close: () => database.close() };
 });
 
@@ -31,7 +31,7 @@ const insert = `insert into consumers (id, created_at, updated_at, username) val
 
 test("a write during the loss of the listening connection is served once the source listens again", async () => {
   const [database, other] = [open(), open()];
-  await bootstrap(other);
+  await bootstrapTables(other);
   const names = new Set<string | null>();
   const intake = createIntake({
     node: randomUUID(),
@@ -58,7 +58,7 @@ test("a write during the loss of the listening connection is served once the sou
 test("a node keeps its configuration when the database server becomes unreachable, and reports the error", async () => {
   const own = await startPostgres();
   const database = open(own);
-  await bootstrap(database);
+  await bootstrapTables(database);
   await database.query(insert, ["bob"]);
   const intake = createIntake({ node: randomUUID(), version: "1", serve: () => undefined });
   const place = () => ({ address: "a", status: null });

@@ -12,7 +12,7 @@ import {
 } from "@sluice/model";
 import { pino } from "pino";
 import type { Database } from "../../../gateway/src/database/driver.ts";
-import { bootstrap, reset } from "../../../gateway/src/database/migrate.ts";
+import { bootstrapTables, resetTables } from "../../../gateway/src/database/migrate.ts";
 import { readNewestRevision, readNodes } from "../../../gateway/src/database/nodes.ts";
 import { createDatabaseSource, type DatabaseSourceOptions } from "../../../gateway/src/sources/database-source.ts";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
@@ -328,11 +328,11 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         await database.script("update revision set complete_after = number + 1");
         await write(create("posts"));
         assert.equal(node?.served.at(-1)?.services.size, 2);
-        await reset(database);
+        await resetTables(database);
         await waitFor(() => node?.failure() !== null, { what: "the error to be reported" });
         assert.match(node?.failure() ?? "", /needs bootstrapping/);
         assert.equal(node?.served.at(-1)?.services.size, 2, "the previous configuration is still served");
-        await bootstrap(database);
+        await bootstrapTables(database);
         await waitFor(() => node?.served.at(-1)?.services.size === 0, { what: "the empty database" });
         assert.equal((await write(create("again")))?.programmed, true);
         assert.equal(node?.served.at(-1)?.services.size, 1);
@@ -351,11 +351,11 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       }));
 
     test("before the bootstrap a node does not start, and names the command to run", async () => {
-      await reset(database);
+      await resetTables(database);
       try {
         await assert.rejects(startNode("a:1"), /run `sluice migrations bootstrap`/);
       } finally {
-        await bootstrap(database);
+        await bootstrapTables(database);
       }
     });
   });

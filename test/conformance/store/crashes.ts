@@ -1,7 +1,7 @@
 /** Stores over resources: writers that die, writes that the API rejects, Secrets of entities, and late watch events. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { batchMark, isManaged, type Kind, Rejected, type Resource, type ResourceClient } from "@sluice/crds";
+import { batchMark, isManaged, type Kind, type Resource, type ResourceClient, ResourceRejected } from "@sluice/crds";
 import type { Entity } from "@sluice/model";
 import type { Write } from "../../../gateway/src/stores/store.ts";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -120,7 +120,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const bob = consumerEntity("bob");
         await createIn(store, "consumers", bob);
         holder.faults.before = ({ kind }) => {
-          if (kind === "Consumer") throw new Rejected("no consumers today");
+          if (kind === "Consumer") throw new ResourceRejected("no consumers today");
         };
         const { fault } = await createIn(store, "keyauth_credentials", credentialEntity(bob, "secret"));
         assert.deepEqual(fault, {
@@ -138,7 +138,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await store.write([write("create", "services", users), write("create", "services", gone)]);
         const web = routeEntity({ name: "web", service: { id: users.id } });
         holder.faults.before = ({ kind }) => {
-          if (kind === "Plugin") throw new Rejected("no plugins today");
+          if (kind === "Plugin") throw new ResourceRejected("no plugins today");
         };
         const before = (await all()).map(({ spec }) => spec);
         const { fault, index } = {

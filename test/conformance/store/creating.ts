@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Collection, Entity } from "@sluice/model";
 import type { WriteFault } from "../../../gateway/src/stores/store.ts";
-import { first as one, second as two } from "../../../tools/programs/pairs.ts";
+import { firstPair as one, secondPair as two } from "../../../tools/programs/pairs.ts";
 import {
   caCertificateEntity,
   certificateEntity,

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { type Collection, collections, type Entities, type Entity } from "@sluice/model";
 import type { Database } from "../../../gateway/src/database/driver.ts";
-import { bootstrap } from "../../../gateway/src/database/migrate.ts";
+import { bootstrapTables } from "../../../gateway/src/database/migrate.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import { etagOf } from "../../../gateway/src/stores/etag.ts";
 import { type Store, StoreUnavailable, type Write } from "../../../gateway/src/stores/store.ts";
@@ -389,6 +389,6 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
 
 /** Bootstraps the database and returns it. */
 export async function bootstrapped(database: Database): Promise<Database> {
-  await bootstrap(database);
+  await bootstrapTables(database);
   return database;
 }

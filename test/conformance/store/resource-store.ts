@@ -26,7 +26,7 @@ export function createOpener(
   return {
     waited,
     async settled() {
-      await Promise.all(stores.map((store) => store.settled()));
+      await Promise.all(stores.map((store) => store.whenSettled()));
     },
     open(orphanAge) {
       const client = connect();

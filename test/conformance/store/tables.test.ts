@@ -1,5 +1,5 @@
 import type { Store } from "../../../gateway/src/stores/store.ts";
-import { createTables, findInTables, listFromTables, write } from "../../../gateway/src/stores/tables/index.ts";
+import { applyWrite, createTables, findInTables, listFromTables } from "../../../gateway/src/stores/tables/index.ts";
 import { describeStore } from "./suite.ts";
 
 /** The minimal store: tables in memory compute the effects of its writes, and nothing is persisted. */
@@ -9,7 +9,7 @@ describeStore("tables in memory", async () => {
     list: async (collection, options) => listFromTables(tables, collection, { ...options, now: Date.now() }),
     find: async (collection, by) => findInTables(tables, collection, { by, now: Date.now() }),
     async write(writes, { plan = false } = {}) {
-      const written = write(tables, writes);
+      const written = applyWrite(tables, writes);
       if (written.fault) return written;
       const { effects } = written;
       if (plan || effects.every(({ before, after }) => !before && !after)) return { effects };

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import type { KongFile } from "./kong-file.ts";
 
 /** The result of a run of decK. */
@@ -59,7 +59,7 @@ export function createDeck(admin: string, folder: string): Deck {
       [
         "-c",
         `exec "$0" "$@" >'${base}.out'`,
-        await tool("deck"),
+        await obtainTool("deck"),
         "gateway",
         ...args,
         ...(file === undefined ? [] : [`${base}.yaml`]),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { writableStores } from "./stores.ts";
 
 interface Step {
@@ -14,7 +14,7 @@ interface Step {
 for (const store of writableStores) {
   // The program runs first, because its output names the steps, and tests must be declared while this file is loaded.
   const running = await store.start();
-  const program = await startProcess(await tool("go-kong"), [running.admin], { name: "go-kong" });
+  const program = await startProcess(await obtainTool("go-kong"), [running.admin], { name: "go-kong" });
   const exit = await program.ended();
   await running.stop();
   const output = program.output();

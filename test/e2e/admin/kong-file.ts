@@ -18,7 +18,9 @@ export interface KongFile {
 
 export const emptyKongFile: KongFile = { _format_version: "3.0" };
 
-/** A plugin with `enabled`, the one default that decK always writes, because the schemas of plugins do not contain it. */
+/**
+ * A plugin with `enabled`, the one default that decK always writes, because the schemas of plugins do not contain it.
+ */
 export const kongPlugin = (name: string, config: object, members: object = {}): KongEntity => ({
   name,
   config,
@@ -136,7 +138,10 @@ const collections = new Set([
   "snis",
 ]);
 
-/** The same content in a canonical form: entities sorted by their JSON, members by name, without empty objects and lists. */
+/**
+ * The same content in a canonical form: entities sorted by their JSON, members by name, without empty objects and
+ * lists.
+ */
 export function ordered(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(ordered);

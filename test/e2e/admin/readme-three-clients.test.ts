@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { root } from "../../../tools/check/source-files.ts";
 import { type ClusterProduct, startClusterProduct } from "../../../tools/cluster/product.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
 import { readmeStepsOf } from "../readme.ts";
@@ -23,8 +23,8 @@ describe("the README's three clients", () => {
     product = await startClusterProduct({ chosen: standardAddresses, work: join(work.path, "product") });
     const bin = join(work.path, "bin");
     mkdirSync(bin);
-    symlinkSync(await tool("deck"), join(bin, "deck"));
-    writeFileSync(join(bin, "kubectl"), `#!/bin/sh\nexec '${await tool("kube")}' kubectl "$@"\n`);
+    symlinkSync(await obtainTool("deck"), join(bin, "deck"));
+    writeFileSync(join(bin, "kubectl"), `#!/bin/sh\nexec '${await obtainTool("kube")}' kubectl "$@"\n`);
     chmodSync(join(bin, "kubectl"), 0o755);
     env = {
       PATH: `${bin}${delimiter}${process.env.PATH}`,

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { crdNames } from "@sluice/model";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { chartCases, renderCase, valuesFileOf } from "./goldens.ts";
 import { charts, type Rendered, release, runHelm } from "./helm.ts";
 import { schemaLocation, writeSchemas } from "./schemas.ts";
@@ -93,7 +93,7 @@ describe("the charts on an API server", () => {
       false,
       "none, because the cluster does not have the CRDs of the Gateway API. Install them, and upgrade this release:",
     ]);
-    await plane.kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
+    await plane.kubectl(["apply", "--server-side", "-f", await obtainTool("gateway-api-crds")]);
     const isServed = async () => (await plane.kubectl(["get", "--raw=/openapi/v2"])).includes('"GatewayClass"');
     await waitFor(isServed, { what: "the API server to serve GatewayClasses" });
     const named = (name: string) => `those with spec.gatewayClassName: ${name}`;
@@ -154,7 +154,7 @@ describe("the charts on an API server", () => {
 
 /** kubeconform's output, which is empty if it finds no error. */
 async function conform(objects: readonly Rendered[], folder: string): Promise<string> {
-  const program = await tool("kubeconform");
+  const program = await obtainTool("kubeconform");
   const args = ["-strict", "-skip", foreign, "-schema-location", schemaLocation(folder), "-"];
   return new Promise((done) => {
     const child = execFile(program, args, (_error, stdout, stderr) => done(`${stdout}${stderr}`));

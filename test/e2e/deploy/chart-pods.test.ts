@@ -34,8 +34,8 @@ describe("Helm on a cluster with pods", () => {
   installation(scene);
   pastedBlocks(scene);
   adminTests(scene);
-  // Kubernetes delays each further restart of a container for longer. `chartRollouts` replaces the pods of all nodes, so it
-  // runs right after `killedNode`.
+  // Kubernetes delays each further restart of a container for longer. `chartRollouts` replaces the pods of all nodes,
+  // so it runs right after `killedNode`.
   killedNode(scene);
   chartRollouts(scene);
   metricsTests(scene);

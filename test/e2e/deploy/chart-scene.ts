@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { images } from "../../../tools/images/images.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { type Callers, startCallers } from "./chart-callers-pod.ts";
 import { charts, type HelmAnswer, release } from "./helm.ts";
 
@@ -54,7 +54,7 @@ export interface ChartScene {
 
 /** Starts the cluster and the callers' pod. The charts are not installed yet. */
 export async function startChartScene(): Promise<ChartScene> {
-  const program = await tool("helm");
+  const program = await obtainTool("helm");
   const { tar, images: built } = await images();
   const cluster = await startCluster({ images: [tar], audit: true });
   try {

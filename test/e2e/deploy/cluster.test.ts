@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { leftBehind } from "./left-behind.ts";
 import { askPods, manifests, requestUntilStopped } from "./name-server.ts";
 
@@ -97,7 +97,7 @@ test("this machine reaches a Service through a forwarded port, and the API serve
   const absent = await cluster.forward("absent.default.svc.cluster.local", 80);
   await assert.rejects(fetch(`http://127.0.0.1:${absent.port}/`));
   const outside = [`--kubeconfig=${await cluster.outsideKubeconfig()}`, `--cache-dir=${cluster.folder}/outside-cache`];
-  const kubectl = await promisify(execFile)(await tool("kube"), [
+  const kubectl = await promisify(execFile)(await obtainTool("kube"), [
     "kubectl",
     ...outside,
     "get",

@@ -8,7 +8,7 @@ import { type ControlPlane, startControlPlane } from "../../../tools/cluster/con
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { selectStack } from "../../../tools/deploy/stack.ts";
 import { freePort, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { leftBehind } from "./left-behind.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -44,7 +44,7 @@ test("the commands of pulumi/README.md install the CRDs, then find nothing to ch
   }
   symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
   const state = temporaryFolder("state");
-  const pulumi = await tool("pulumi");
+  const pulumi = await obtainTool("pulumi");
   const run = async (...args: readonly string[]) => {
     const PULUMI_BACKEND_URL = `file://${state.path}`;
     const child = await startProcess(pulumi, args, {

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 
@@ -32,7 +32,7 @@ export interface Rendered {
  * @param kubeconfig Default: none, so that no cluster is reached by mistake.
  */
 export async function runHelm(args: readonly string[], kubeconfig = "/dev/null"): Promise<HelmAnswer> {
-  const program = await tool("helm");
+  const program = await obtainTool("helm");
   const { path: home, remove } = temporaryFolder("helm");
   try {
     const env = { ...process.env, HOME: home, KUBECONFIG: kubeconfig, HELM_DRIVER: undefined };

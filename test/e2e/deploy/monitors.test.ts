@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { root } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { charts, type Rendered, release, render, runHelm } from "./helm.ts";
 
 const monitored = ["--set", "monitoring.serviceMonitors.enabled=true"];
@@ -17,7 +17,7 @@ let plane: ControlPlane;
 before(async () => {
   plane = await startControlPlane();
   await plane.kubectl(["create", "namespace", "sluice"]);
-  const crds = [join(root, "crds"), await tool("service-monitor-crd"), await tool("prometheus-rule-crd")];
+  const crds = [join(root, "crds"), await obtainTool("service-monitor-crd"), await obtainTool("prometheus-rule-crd")];
   await plane.kubectl(["apply", "--server-side", ...crds.flatMap((path) => ["-f", path])]);
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => plane.kubectl(["get", "sluice,servicemonitors,prometheusrules", "--all-namespaces"]), {

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { removeLeftovers } from "../../../tools/cluster/pods/machine.ts";
 import { type Node, startClusterNode } from "../../../tools/cluster/pods/node.ts";
 import { startProcess, waitFor } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { leftBehind } from "./left-behind.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -14,7 +14,7 @@ const prepare = (folder: string) => writeFileSync(join(folder, "resolv.conf"), "
 
 let node: Node;
 before(async () => {
-  node = await startClusterNode(await tool("pause"), prepare);
+  node = await startClusterNode(await obtainTool("pause"), prepare);
 });
 after(() => node?.end());
 
@@ -72,7 +72,7 @@ test("everything that a killed run left behind is removed, and a running node is
   const script = `
     import { startNode } from "${join(root, "tools/cluster/pods/node.ts")}";
     import { writeFileSync } from "node:fs";
-    const node = await startNode(${JSON.stringify(await tool("pause"))}, (folder) =>
+    const node = await startNode(${JSON.stringify(await obtainTool("pause"))}, (folder) =>
       writeFileSync(folder + "/resolv.conf", ""));
     node.start("sleep", ["1000"], { name: "sleep" });
     console.log("folder", node.folder);
@@ -88,7 +88,7 @@ test("everything that a killed run left behind is removed, and a running node is
 });
 
 test("a cluster node leaves no process, mount, control group or file when it ends", async () => {
-  const ended = await startClusterNode(await tool("pause"), prepare);
+  const ended = await startClusterNode(await obtainTool("pause"), prepare);
   await ended.start("sleep", ["1000"], { name: "sleep" });
   assert.notDeepEqual(leftBehind(ended.folder), []);
   await ended.end();

@@ -14,7 +14,7 @@ import { Consumer, Plugin, Route, Service } from "../../../pulumi/resources/inde
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 
 const policyPack = resolve(import.meta.dirname, "../../../pulumi/policy");
 const folder = temporaryFolder("automation");
@@ -54,7 +54,7 @@ after(async () => {
  */
 async function installation(): Promise<string> {
   const root = join(folder.path, "pulumi");
-  const pulumi = await tool("pulumi");
+  const pulumi = await obtainTool("pulumi");
   mkdirSync(join(root, "bin"), { recursive: true });
   for (const name of ["pulumi", "pulumi-resource-kubernetes"]) {
     symlinkSync(join(dirname(pulumi), name), join(root, "bin", name));

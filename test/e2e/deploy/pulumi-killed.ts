@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Project } from "../../../tools/deploy/project.ts";
 import { startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 
 /** Starts `pulumi up` and kills it with all its child processes once `until` resolves. */
 export async function killUp({ folder, env }: Project, stack: string, until: () => Promise<unknown>): Promise<void> {
   const args = ["up", "--yes", "--skip-preview", "--non-interactive", "--stack", stack];
-  const run = await startProcess(await tool("pulumi"), args, { name: "pulumi", cwd: folder, env });
+  const run = await startProcess(await obtainTool("pulumi"), args, { name: "pulumi", cwd: folder, env });
   try {
     await until();
   } finally {

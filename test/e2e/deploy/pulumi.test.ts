@@ -12,7 +12,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { crdNames } from "@sluice/model";
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
-import { mendStack, selectStack } from "../../../tools/deploy/stack.ts";
+import { recoverStack, selectStack } from "../../../tools/deploy/stack.ts";
 import { images } from "../../../tools/images/images.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { typeInShell } from "../../product/printed-tour.ts";
@@ -291,7 +291,7 @@ test("prod is deployed beside dev with external servers, although the first run 
   assert.notEqual(locked.code, 0, "Pulumi accepted a run despite the lock");
   assert.match(locked.output, /the stack is currently locked by/);
   const said: string[] = [];
-  await mendStack(project, "prod", (line) => said.push(line));
+  await recoverStack(project, "prod", (line) => said.push(line));
   assert.match(said.join("\n"), /was killed \(process \d+\): its lock is removed\./);
   assert.match(said.join("\n"), /ended in the middle of \d+ operations/);
 
@@ -334,7 +334,9 @@ test("staging runs beside dev in its own namespace, and destroying dev removes a
 
 const lines = (text: string): number => text.trim().split("\n").length;
 
-/** Config for a machine with two cores and without a registry: one replica each, with the images on the Kubernetes node. */
+/**
+ * Config for a machine with two cores and without a registry: one replica each, with the images on the Kubernetes node.
+ */
 const small = {
   "gateway.replicas": "1",
   "userApi.replicas": "1",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crdNames, DEFAULT_CLASS, gatewayController } from "@sluice/model";
 import { waitFor } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import {
   type OperationContext,
   privateSecrets,
@@ -102,7 +102,7 @@ export function rightsTests(scene: () => ChartScene): void {
       const { cluster, kubectl } = scene();
       const here = await place();
       // The operator uses its rights to the kinds of the Gateway API only if their CRDs exist.
-      await cluster.kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
+      await cluster.kubectl(["apply", "--server-side", "-f", await obtainTool("gateway-api-crds")]);
       await waitFor(() => cluster.kubectl(["apply", "-f", "-"], JSON.stringify(gatewayClass)), {
         what: "the GatewayClass to be created",
       });

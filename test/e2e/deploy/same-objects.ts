@@ -7,9 +7,9 @@ import { runtime } from "@pulumi/pulumi";
 import { parseAllDocuments } from "yaml";
 import { Sluice } from "../../../pulumi/components/index.ts";
 import { type ReleaseArgs, releaseOf } from "../../../pulumi/release.ts";
-import { type Registered, registerInto } from "../../../pulumi/testing.ts";
+import { type RegisteredResource, registerInto } from "../../../pulumi/testing.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { GATEWAY_CLASS } from "./helm.ts";
 
 const chart = resolve(import.meta.dirname, "../../../charts/sluice");
@@ -41,7 +41,7 @@ export async function helmObjects({
     writeFileSync(file, JSON.stringify(values));
     const args = ["template", name, chart, "--namespace", namespace, "--values", file];
     if (hasGatewayApi) args.push("--api-versions", GATEWAY_CLASS);
-    const { stdout } = await promisify(execFile)(await tool("helm"), args, { maxBuffer: 1 << 26 });
+    const { stdout } = await promisify(execFile)(await obtainTool("helm"), args, { maxBuffer: 1 << 26 });
     // YAML 1.1, like Kubernetes' own readers: 0440 is an octal mode.
     const documents = parseAllDocuments(stdout, { version: "1.1" }).map((document) => document.toJS());
     return compared(documents.filter((object) => object !== null));
@@ -52,7 +52,7 @@ export async function helmObjects({
 
 /** The objects that the Pulumi program sends to the engine. */
 export async function pulumiObjects(args: ReleaseArgs): Promise<Objects> {
-  const registered: Registered[] = [];
+  const registered: RegisteredResource[] = [];
   registerInto(registered);
   new Sluice(releaseOf(args));
   await runtime.disconnect();

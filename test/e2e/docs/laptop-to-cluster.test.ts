@@ -5,14 +5,14 @@ import { test } from "node:test";
 import { writeCommand } from "../../../tools/cluster/command.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { cacheFolder } from "../../../tools/programs/obtain/cache.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { runPage } from "../run-page.ts";
 
 test("the commands of laptop-to-cluster.md print what the page shows", async (context) => {
   const folder = temporaryFolder("laptop-to-cluster");
   context.after(() => folder.remove());
   // The page requires Helm on the PATH.
-  writeCommand(folder.path, "helm", [await tool("helm")]);
+  writeCommand(folder.path, "helm", [await obtainTool("helm")]);
   const work = join(folder.path, "work");
   const steps = await runPage(context, "docs/tutorials/laptop-to-cluster.md", {
     env: {

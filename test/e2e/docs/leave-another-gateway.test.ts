@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { writeCommand } from "../../../tools/cluster/command.ts";
 import { freePort, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { cacheFolder } from "../../../tools/programs/obtain/cache.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { runPage } from "../run-page.ts";
 
 const program =
@@ -106,8 +106,8 @@ test("the commands of leave-another-gateway.md print what the page shows", async
   const folder = temporaryFolder("leave-another-gateway");
   context.after(() => folder.remove());
   // The page requires Helm on the PATH.
-  writeCommand(folder.path, "helm", [await tool("helm")]);
-  const crds = await tool("gateway-api-crds");
+  writeCommand(folder.path, "helm", [await obtainTool("helm")]);
+  const crds = await obtainTool("gateway-api-crds");
   const work = join(folder.path, "work");
   const shared = { SLUICE_CACHE: cacheFolder(), SLUICE_WORK: work, HOME: folder.path };
   const cluster = await startProcess("npm", ["run", "cluster", "--", "--pods"], {

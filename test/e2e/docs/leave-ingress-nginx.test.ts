@@ -1,11 +1,13 @@
-/** Runs the commands of the page about ingress-nginx, on a cluster with real pods and an Ingress of another controller. */
+/**
+ * Runs the commands of the page about ingress-nginx, on a cluster with real pods and an Ingress of another controller.
+ */
 import assert from "node:assert/strict";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
 import { writeCommand } from "../../../tools/cluster/command.ts";
 import { freePort, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { cacheFolder } from "../../../tools/programs/obtain/cache.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { runPage } from "../run-page.ts";
 
 const program =
@@ -77,7 +79,7 @@ test("the commands of leave-ingress-nginx.md print what the page shows", async (
   const folder = temporaryFolder("leave-ingress-nginx");
   context.after(() => folder.remove());
   // The page requires Helm on the PATH.
-  writeCommand(folder.path, "helm", [await tool("helm")]);
+  writeCommand(folder.path, "helm", [await obtainTool("helm")]);
   const work = join(folder.path, "work");
   const shared = { SLUICE_CACHE: cacheFolder(), SLUICE_WORK: work, HOME: folder.path };
   const cluster = await startProcess("npm", ["run", "cluster", "--", "--pods"], {

@@ -12,7 +12,7 @@ import { writeCommand } from "../../../tools/cluster/command.ts";
 import { startClusterProduct } from "../../../tools/cluster/product.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withUserDatabase } from "../../../tools/programs/servers/embedded-database.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { usersIn } from "../../../tools/start/directory-product.ts";
 import { freeAddresses } from "../../product/free-addresses.ts";
 import { runPage } from "../run-page.ts";
@@ -133,7 +133,7 @@ test("the commands of leave-kong-ingress-controller.md print what the page shows
   await apply([crd("v1", "KongPlugin"), crd("v1", "KongConsumer")]);
   await kubectl(["wait", "--for=condition=Established", "crd", "--all"]);
   await apply(objectsOf(upstream.address() as AddressInfo));
-  writeCommand(folder.path, "kubectl", [await tool("kube"), "kubectl"]);
+  writeCommand(folder.path, "kubectl", [await obtainTool("kube"), "kubectl"]);
   const steps = await runPage(context, "docs/how-to/leave-kong-ingress-controller.md", {
     env: { KUBECONFIG: kubeconfig, PATH: [folder.path, process.env.PATH].join(delimiter) },
     replaced: { "127.0.0.1:8000": chosen.proxy },

@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import { createHttp1Proxy } from "../../../gateway/src/proxy/http1/listener.ts";
 import { startProcess } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { startRig } from "../../conformance/engine/proxy-rig.ts";
 
 /** Cases of h2spec 2.2.1 with `--strict`. */
@@ -33,7 +33,7 @@ async function startProxy(context: TestContext) {
 }
 
 async function run(args: readonly string[]): Promise<string> {
-  const h2spec = await startProcess(await tool("h2spec"), ["--strict", "-h", "localhost", "-o", "5", ...args], {
+  const h2spec = await startProcess(await obtainTool("h2spec"), ["--strict", "-h", "localhost", "-o", "5", ...args], {
     name: "h2spec",
   });
   await h2spec.ended();

@@ -109,8 +109,8 @@ function ingress({ namespace, ingressClass }: OperationContext): readonly object
 }
 
 /**
- * A Gateway, routes with a copy of a Plugin whose Secret does not exist, about which Events are recorded, and a policy for
- * their backend.
+ * A Gateway, routes with a copy of a Plugin whose Secret does not exist, about which Events are recorded, and a policy
+ * for their backend.
  */
 function gatewayApi({ namespace, gatewayClass }: OperationContext, port: number): readonly object[] {
   const one = (apiVersion: string, kind: string, spec: object) => ({

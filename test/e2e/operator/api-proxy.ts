@@ -46,7 +46,9 @@ export interface ApiProxy {
 }
 
 export interface ApiProxyOptions {
-  /** Credentials with which requests are passed on: those of the kubeconfig ("its own", the default), or the caller's. */
+  /**
+   * Credentials with which requests are passed on: those of the kubeconfig ("its own", the default), or the caller's.
+   */
   readonly identity?: "its own" | "callers";
 }
 

@@ -3,8 +3,8 @@ import { waitFor } from "../../../tools/process/index.ts";
 import type { OperationContext } from "./all-operations.ts";
 
 /**
- * Makes the operator create the nodes of a Gateway, change each of their objects, leave their number to an autoscaler and
- * take it back, and delete everything.
+ * Makes the operator create the nodes of a Gateway, change each of their objects, leave their number to an autoscaler
+ * and take it back, and delete everything.
  */
 export async function runAllDedicatedNodesOperations(place: OperationContext): Promise<void> {
   const { namespace, gatewayClass, kubectl } = place;

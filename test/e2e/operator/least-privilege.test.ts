@@ -10,7 +10,7 @@ import { type ControlPlane, startControlPlane } from "../../../tools/cluster/con
 import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
 import { clusterUsers, namespacedManifests, pushManifests, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import type { Env } from "../../../tools/start/processes.ts";
 import {
   type OperationContext,
@@ -61,7 +61,7 @@ before(async () => {
     spec: { controllerName: gatewayController(DEFAULT_CLASS) },
   };
   await apply(configuration, ingressClass);
-  await plane.kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
+  await plane.kubectl(["apply", "--server-side", "-f", await obtainTool("gateway-api-crds")]);
   await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
   await plane.kubectl(["create", "namespace", APART]);
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default", APART));
@@ -191,8 +191,8 @@ function startAdmin(
 }
 
 /**
- * Rights that only an operator with SLUICE_NODE_SERVICE uses, to create and remove the Services of Gateways. The nodes of
- * this suite have no Service; test/cluster/gateway-services.test.ts uses these rights.
+ * Rights that only an operator with SLUICE_NODE_SERVICE uses, to create and remove the Services of Gateways. The nodes
+ * of this suite have no Service; test/cluster/gateway-services.test.ts uses these rights.
  */
 const rightsForServices = (namespace: string): readonly string[] => [
   "get gateways.gateway.networking.k8s.io",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { hash, randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { APP, Browser } from "../../plugins/openid-provider.ts";
 import { startProxyWith } from "../../plugins/proxy.ts";
 
@@ -12,7 +12,7 @@ const redirect_uri = `${APP}/callback`;
 
 async function startServer(context: TestContext, address = "127.0.0.1:0") {
   const ready = /listening on (\S+)/;
-  const server = await startProcess(await tool("openid-server"), [address, redirect_uri], {
+  const server = await startProcess(await obtainTool("openid-server"), [address, redirect_uri], {
     name: "openid-server",
     ready,
   });

@@ -21,7 +21,7 @@ import {
 import { parse } from "yaml";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { freeAddresses } from "../free-addresses.ts";
 import { underLoad } from "../under-load.ts";
 import { coreServices } from "./core-services.ts";
@@ -39,7 +39,7 @@ const { kubectl } = suite.plane;
 const { serve, publish, close } = coreServices(suite);
 after(close);
 
-const crds = await tool("gateway-api-crds");
+const crds = await obtainTool("gateway-api-crds");
 const plurals = [
   "gatewayclasses",
   "gateways",

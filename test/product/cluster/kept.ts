@@ -1,4 +1,7 @@
-/** State kept while a process is down: the operator's last valid versions, and a node's last document. The last test stops the API server. */
+/**
+ * State kept while a process is down: the operator's last valid versions, and a node's last document. The last test
+ * stops the API server.
+ */
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";

@@ -5,7 +5,7 @@ import { after, describe, test } from "node:test";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { keepSamples } from "../../../tools/start/samples.ts";
+import { copySamples } from "../../../tools/start/samples.ts";
 import { getUrl, queryUserApi } from "../client.ts";
 import { consumerObjects } from "../resources.ts";
 import type { Suite } from "./suite.ts";
@@ -18,7 +18,7 @@ export function sampleSuite(suite: Suite): void {
     const work = temporaryFolder("samples");
     after(() => work.remove());
     const samples = join(work.path, "samples");
-    keepSamples({
+    copySamples({
       samples: new URL("../../../crds/samples", import.meta.url).pathname,
       folder: samples,
       userApi: chosen.userApi,

@@ -90,7 +90,9 @@ export function webhookSuite(plane: ControlPlane): void {
       api.ask({ method: "PATCH", path: `${routes}/${routeName}`, body, contentType });
     const messageOf = (body: unknown): string => String(Object(body).message);
 
-    /** Waits until an invalid resource is refused: the API server reads webhook configurations by a watch, with a delay. */
+    /**
+     * Waits until an invalid resource is refused: the API server reads webhook configurations by a watch, with a delay.
+     */
     const refused = (what: string) =>
       waitFor(async () => (await create("tried", invalid, "?dryRun=All")).status === 422, { what });
 

@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import { writeCommand } from "../../../tools/cluster/command.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { runPage } from "../../e2e/run-page.ts";
 import { acmeDirectory, type CertManagerScene, type Presented, startCertManagerScene } from "./scene.ts";
 
@@ -59,7 +59,7 @@ const internalAuthority = async () =>
 const challengesPassed = () => scene.pebble.output().match(/authz \S+ set VALID/g)?.length ?? 0;
 
 test("the commands of issue-certificates.md print what the page shows", async (context) => {
-  writeCommand(join(folder.path, "bin"), "kubectl", [await tool("kube"), "kubectl"]);
+  writeCommand(join(folder.path, "bin"), "kubectl", [await obtainTool("kube"), "kubectl"]);
   const address = waitFor(
     () => readValue("gateway public", "{.status.addresses[0].value}").then((text) => text || null),
     {

@@ -1,7 +1,7 @@
 /**
  * A cluster with pods, Sluice, cert-manager and the ACME server Pebble. cert-manager and Pebble are processes in the
- * node's network; the servers for HTTP-01 challenges, which cert-manager starts, are pods. cert-manager's webhook, which
- * only refuses invalid resources, does not run.
+ * node's network; the servers for HTTP-01 challenges, which cert-manager starts, are pods. cert-manager's webhook,
+ * which only refuses invalid resources, does not run.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { Agent, get } from "node:https";
@@ -13,7 +13,7 @@ import { programImage } from "../../../tools/cluster/pods/images.ts";
 import { startInstallation } from "../../../tools/gateway-api/installation.ts";
 import { type Process, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 
 const solverImage = "sluice.test/acmesolver:1";
 const namesAddress = "127.0.0.1:8053";
@@ -76,7 +76,7 @@ const shop: readonly object[] = [
 ];
 
 export async function startCertManagerScene(): Promise<CertManagerScene> {
-  const certManager = await tool("cert-manager");
+  const certManager = await obtainTool("cert-manager");
   const cluster = await startInstallation({
     images: [programImage(certManager, solverImage, ["acmesolver"])],
     values: ["gateway.tls.enabled=true"],
@@ -87,11 +87,11 @@ export async function startCertManagerScene(): Promise<CertManagerScene> {
     await cluster.down();
   }
   try {
-    await cluster.kubectl(["apply", "--server-side", "-f", await tool("cert-manager-crds")]);
+    await cluster.kubectl(["apply", "--server-side", "-f", await obtainTool("cert-manager-crds")]);
     await cluster.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
     await cluster.kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: shop }));
     const names = await cluster.start(
-      await tool("pebble-names"),
+      await obtainTool("pebble-names"),
       ["-dnsserver", namesAddress, "-management", "127.0.0.1:8055", "-defaultIPv4=", "-defaultIPv6="].concat(
         ["http01", "https01", "tlsalpn01", "doh"].map((server) => `-${server}=`),
       ),
@@ -160,7 +160,7 @@ async function startPebble(cluster: Cluster): Promise<{ readonly pebble: Process
     },
   };
   const pebble = await cluster.start(
-    await tool("pebble"),
+    await obtainTool("pebble"),
     ["-config", file("config.json", JSON.stringify(config)), "-dnsserver", namesAddress],
     // Each order has new authorizations, so each needs the answer to a challenge.
     { name: "Pebble", env: { PEBBLE_AUTHZREUSE: "0", PEBBLE_VA_NOSLEEP: "1" }, ready: /ACME directory available/ },

@@ -1,6 +1,6 @@
 /**
- * A real external-dns on a real API server, with the sources and the resources of the page about DNS names. There are no
- * pods and no load balancers: the test writes the addresses of the proxy Service, and the nodes open the ports of
+ * A real external-dns on a real API server, with the sources and the resources of the page about DNS names. There are
+ * no pods and no load balancers: the test writes the addresses of the proxy Service, and the nodes open the ports of
  * Gateways themselves.
  */
 import assert from "node:assert/strict";
@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { root } from "../../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { coreServices } from "../../product/cluster/core-services.ts";
 import { startSuite } from "../../product/cluster/suite.ts";
 import { freeAddresses } from "../../product/free-addresses.ts";
@@ -55,7 +55,7 @@ let externalDns: Process | undefined;
 after(() => externalDns?.stop());
 
 before(async () => {
-  await kubectl(["apply", "--server-side", "-f", await tool("gateway-api-crds")]);
+  await kubectl(["apply", "--server-side", "-f", await obtainTool("gateway-api-crds")]);
   // external-dns 0.21 reads TLSRoutes in this version, which only CRDs of the experimental channel serve.
   const crd = "tlsroutes.gateway.networking.k8s.io";
   const { spec } = JSON.parse(await kubectl(["get", "crd", crd, "-o", "json"]));
@@ -86,7 +86,7 @@ before(async () => {
     readonly domainFilters: readonly string[];
   };
   externalDns = await startProcess(
-    await tool("external-dns"),
+    await obtainTool("external-dns"),
     [
       ...sources.map((source) => `--source=${source}`),
       ...domainFilters.map((domain) => `--domain-filter=${domain}`),

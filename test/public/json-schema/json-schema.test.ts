@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { fakeExchange, pluginInstance } from "../../plugins/fake-exchange.ts";
 import { configViolations, withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { knownDifferences, refusedSchemas } from "./differences.ts";
@@ -21,9 +21,9 @@ interface Group {
 type Draft = "draft4" | "draft7" | "draft202012";
 
 const suites: readonly (readonly [draft: Draft, folder: string])[] = [
-  ["draft4", join(await tool("json-schema-suite-7"), "draft4")],
-  ["draft7", join(await tool("json-schema-suite-7"), "draft7")],
-  ["draft202012", join(await tool("json-schema-suite-2020-12"), "draft2020-12")],
+  ["draft4", join(await obtainTool("json-schema-suite-7"), "draft4")],
+  ["draft7", join(await obtainTool("json-schema-suite-7"), "draft7")],
+  ["draft202012", join(await obtainTool("json-schema-suite-2020-12"), "draft2020-12")],
 ];
 
 /** The keys of all tests that have run, to find entries of `knownDifferences` without a test. */

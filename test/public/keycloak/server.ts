@@ -1,6 +1,6 @@
 /** A running Keycloak, and its admin API. */
 import { freePort, startProcess } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 
 const administrator = { username: "admin", password: "administrator of this test" };
 
@@ -14,11 +14,11 @@ export interface Keycloak {
 
 /** Starts Keycloak on 127.0.0.1, with a database in memory. It takes about half a minute on two cores. */
 export async function startKeycloak(): Promise<Keycloak> {
-  await tool("java");
+  await obtainTool("java");
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const args = ["--optimized", "--http-enabled=true", "--http-host=127.0.0.1", `--http-port=${port}`];
-  const server = await startProcess(await tool("keycloak"), ["start", ...args, `--hostname=${url}`], {
+  const server = await startProcess(await obtainTool("keycloak"), ["start", ...args, `--hostname=${url}`], {
     name: "keycloak",
     ready: `${url}/realms/master`,
     timeout: 300_000,

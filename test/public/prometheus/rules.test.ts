@@ -8,10 +8,10 @@ import { rulesFile } from "../../../tools/generate/alerts/alert-files.ts";
 import { rulesFor } from "../../../tools/generate/alerts/alert-rules.ts";
 import { expressionFaults, knownSeries } from "../../../tools/generate/alerts/promql.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 import { healthySeries, type RuleCase, ruleCases, type SeriesValues } from "./rule-cases.ts";
 
-const promtool = await tool("promtool");
+const promtool = await obtainTool("promtool");
 const folder = temporaryFolder("prometheus-rules");
 after(folder.remove);
 

@@ -8,7 +8,7 @@ import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
 import { rulesFile } from "../../../tools/generate/alerts/alert-files.ts";
 import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { tool } from "../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../tools/programs/tool.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -38,7 +38,7 @@ async function startPrometheus(context: TestContext, folder: string, target: str
   };
   writeFileSync(join(folder, "prometheus.yaml"), stringify(config));
   const server = await startProcess(
-    await tool("prometheus"),
+    await obtainTool("prometheus"),
     [
       `--config.file=${join(folder, "prometheus.yaml")}`,
       `--storage.tsdb.path=${join(folder, "data")}`,

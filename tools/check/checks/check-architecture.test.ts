@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { show } from "../fault.ts";
+import { faultText } from "../fault.ts";
 import { checkArchitecture, checkIndex } from "./check-architecture.ts";
 
 const store = {
@@ -10,7 +10,7 @@ const store = {
     "  write(\n    writes: readonly string[],\n  ): Promise<void>;\n}\n\nexport type MakeStore = () => Store;\n",
 };
 const faultsOf = (text: string) =>
-  checkArchitecture([{ path: "ARCHITECTURE.md", text }, store], ["ARCHITECTURE.md", store.path]).map(show);
+  checkArchitecture([{ path: "ARCHITECTURE.md", text }, store], ["ARCHITECTURE.md", store.path]).map(faultText);
 
 const complete = "| `gateway/src/stores` | stores |\n";
 
@@ -42,5 +42,5 @@ test("the index check reports a page below docs that the index does not link to,
     text: "",
   }));
   const found = checkIndex([{ path: "docs/README.md", text: "[A](how-to/a.md)" }, ...pages]);
-  assert.deepEqual(found.map(show), ["docs/README.md: does not link to docs/how-to/b.md"]);
+  assert.deepEqual(found.map(faultText), ["docs/README.md: does not link to docs/how-to/b.md"]);
 });

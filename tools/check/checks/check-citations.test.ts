@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { show } from "../fault.ts";
+import { faultText } from "../fault.ts";
 import { checkCitations } from "./check-citations.ts";
 
 const page = { path: "docs/reference/api.md", text: "# API\n\n## Paging and tags\n" };
@@ -8,7 +8,7 @@ const record = { path: "docs/decisions/0002-one-port.md", text: "# 2. One port\n
 const near = "gateway/src/notes.md";
 
 const faultsOf = (text: string, path = "gateway/src/a.ts") =>
-  checkCitations([{ path, text }, page, record], [path, page.path, record.path, near]).map(show);
+  checkCitations([{ path, text }, page, record], [path, page.path, record.path, near]).map(faultText);
 
 /** The words that the check looks for are put together here, so that this file does not contain them. */
 const cite = (...words: string[]) => `/** Pages of lists (${words.join("")} 1.2). */`;

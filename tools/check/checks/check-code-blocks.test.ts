@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { show } from "../fault.ts";
+import { faultText } from "../fault.ts";
 import { checkCodeBlocks } from "./check-code-blocks.ts";
 
 const faultsOf = (text: string) =>
-  checkCodeBlocks([{ path: "docs/page.md", text }], ["SLUICE_PG_HOST", "SLUICE_FILE"]).map(show);
+  checkCodeBlocks([{ path: "docs/page.md", text }], ["SLUICE_PG_HOST", "SLUICE_FILE"]).map(faultText);
 
 const taken: readonly string[] = [
   "`SLUICE_FILE`, the settings `SLUICE_PG_*` and `SLUICE_PG_…`",

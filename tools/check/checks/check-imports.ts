@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { Fault } from "../fault.ts";
 import { type Import, packageOf } from "../find-imports.ts";
-import { harmless, type ImportRule, importRules, isDevelopment, isTest } from "../imports.ts";
+import { allowedNodeExports, type ImportRule, importRules, isDevelopment, isTest } from "../imports.ts";
 
 /** The folder of one plugin. */
 const pluginFolder = /^gateway\/plugins\/[^/]+\//;
@@ -56,5 +56,5 @@ function isAllowed(found: { file: string; name: string; names: Import["names"]; 
   if (name.startsWith("@sluice/")) return rule.internal.includes(name);
   // A suite starts real servers, so it may import the modules in `not`.
   if (isTest(file) || !rule.not.includes(name)) return true;
-  return name.startsWith("node:") && (names?.every((taken) => harmless[name]?.includes(taken)) ?? false);
+  return name.startsWith("node:") && (names?.every((taken) => allowedNodeExports[name]?.includes(taken)) ?? false);
 }

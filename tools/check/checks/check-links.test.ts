@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { show } from "../fault.ts";
+import { faultText } from "../fault.ts";
 import { checkLinks } from "./check-links.ts";
 
 const suite = {
@@ -15,7 +15,7 @@ const picture = "docs/picture.png";
 
 const faultsOf = (text: string) =>
   checkLinks([{ path: "docs/page.md", text }, suite, guide], ["docs/page.md", suite.path, guide.path, picture]).map(
-    show,
+    faultText,
   );
 
 const taken: readonly string[] = [

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { show } from "../fault.ts";
+import { faultText } from "../fault.ts";
 import { checkNames } from "./check-names.ts";
 
 const faultsOf = (...texts: readonly string[]) =>
-  checkNames(texts.map((text, at) => ({ path: `gateway/src/${"abc"[at]}.ts`, text }))).map(show);
+  checkNames(texts.map((text, at) => ({ path: `gateway/src/${"abc"[at]}.ts`, text }))).map(faultText);
 
 const twice = "gateway/src/b.ts: exports openStore, which gateway/src/a.ts also declares: rename one of them";
 

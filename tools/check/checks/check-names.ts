@@ -22,8 +22,8 @@ const shared: readonly { readonly names: readonly string[]; readonly because: st
 const sharedNames = new Set(shared.flatMap(({ names }) => names));
 
 /**
- * Names that several files declare and export, in packages, suites and tools. An exported name must have one meaning, so
- * that a search for it leads to one place. Also returns names of the table above that only one file still declares.
+ * Names that several files declare and export, in packages, suites and tools. An exported name must have one meaning,
+ * so that a search for it leads to one place. Also returns names of the table above that only one file still declares.
  */
 export function checkNames(files: readonly CheckedFile[]): readonly Fault[] {
   const places = new Map<string, string[]>();

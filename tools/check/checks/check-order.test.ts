@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { show } from "../fault.ts";
+import { faultText } from "../fault.ts";
 import { findImports } from "../find-imports.ts";
 import { checkCycles, checkOrder, stagesOf } from "./check-order.ts";
 
@@ -32,7 +32,7 @@ const refused: readonly [file: string, specifier: string, target: string][] = [
 ];
 for (const [file, specifier, target] of refused) {
   test(`the order check refuses an import of ${specifier}, even of a type only, in ${file}`, () => {
-    assert.deepEqual(checkOrder(importsOf({ [file]: specifier }), stagesOf(page)).map(show), [
+    assert.deepEqual(checkOrder(importsOf({ [file]: specifier }), stagesOf(page)).map(faultText), [
       `${file}:1: imports ${target}, which comes later in the table of the gateway's stages in ARCHITECTURE.md: move what both need to an earlier stage`,
     ]);
   });
@@ -62,7 +62,7 @@ test("the cycle check reports only the shortest cycle of files that import each 
     { path: "operator/src/main.ts", text: 'import "./a.ts";' },
     { path: "operator/src/a.test.ts", text: 'import "../main.ts";' },
   ]);
-  assert.deepEqual(checkCycles(imports).map(show), [
+  assert.deepEqual(checkCycles(imports).map(faultText), [
     "operator/src/a.ts: is in an import cycle: operator/src/a.ts -> operator/src/d.ts -> operator/src/a.ts",
   ]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hierarchies } from "./cgroups.ts";
+import { cgroupHierarchies } from "./cgroups.ts";
 
 const controllers = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
 const groupLines = (names: readonly string[], path: string) =>
@@ -11,7 +11,7 @@ const mountLine = (options: string, { root = "/", point = `/sys/fs/cgroup/${opti
 test("the control group of the process is found in every hierarchy of cgroup v1", () => {
   const groups = [...groupLines([...controllers, "name=systemd"], "/a/b:c"), "0::/unified"].join("\n");
   const mounts = [...controllers.map((name) => mountLine(name)), mountLine("name=systemd", { point: "/c/systemd" })];
-  const found = hierarchies(groups, ["20 1 0:5 / /proc rw - proc proc rw", ...mounts].join("\n"));
+  const found = cgroupHierarchies(groups, ["20 1 0:5 / /proc rw - proc proc rw", ...mounts].join("\n"));
   assert.ok(typeof found !== "string");
   assert.deepEqual(found.slice(0, 2), [
     { options: "cpu,cpuacct", own: "/sys/fs/cgroup/cpu,cpuacct/a/b:c" },
@@ -23,7 +23,7 @@ test("the control group of the process is found in every hierarchy of cgroup v1"
 
 test("the control group is found if a mount shows only the container's part of the hierarchy", () => {
   const mounts = controllers.map((name) => mountLine(name, { root: "/docker/1" })).join("\n");
-  const found = hierarchies(groupLines(controllers, "/docker/1/x").join("\n"), mounts);
+  const found = cgroupHierarchies(groupLines(controllers, "/docker/1/x").join("\n"), mounts);
   assert.ok(typeof found !== "string");
   assert.equal(found[1]?.own, "/sys/fs/cgroup/cpuset/x");
 });
@@ -65,7 +65,7 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
 ];
 for (const [what, groups, mounts, expected] of refused) {
   test(`on a machine with ${what}, the error message names the problem`, () => {
-    const answer = hierarchies(groups, mounts);
+    const answer = cgroupHierarchies(groups, mounts);
     assert.ok(typeof answer === "string");
     assert.match(answer, expected);
   });

@@ -19,7 +19,7 @@ const needed = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pid
  *
  * @returns an error message instead, when a needed hierarchy is not mounted or not writable.
  */
-export function hierarchies(groups: string, mounts: string): readonly Hierarchy[] | string {
+export function cgroupHierarchies(groups: string, mounts: string): readonly Hierarchy[] | string {
   const all = mounts.split("\n").flatMap((line) => {
     const [before = "", after = ""] = line.split(" - ");
     const [type = "", , options = ""] = after.split(" ");
@@ -51,9 +51,9 @@ export function hierarchies(groups: string, mounts: string): readonly Hierarchy[
   return found.map(({ options, own }) => ({ options, own }));
 }
 
-/** The hierarchies of this process now, or an error message (see `hierarchies`). */
+/** The hierarchies of this process now, or an error message (see `cgroupHierarchies`). */
 export function ownHierarchies(): readonly Hierarchy[] | string {
-  return hierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
+  return cgroupHierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
 /** Creates a control group with this name below the control group of this process. */

@@ -2,7 +2,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, w
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Process, type StartOptions, waitFor } from "../../process/index.ts";
-import { tool } from "../../programs/tool.ts";
+import { obtainTool } from "../../programs/tool.ts";
 import { type Audited, readAudit } from "../audit.ts";
 import { writeCommand } from "../command.ts";
 import {
@@ -15,16 +15,16 @@ import {
   writeConfiguration,
 } from "./components.ts";
 import { type ClusterCredentials, writeCredentials } from "./credentials.ts";
-import { type Forward, forward } from "./forward.ts";
+import { type Forward, forwardPort } from "./forward.ts";
 import { systemImages } from "./images.ts";
 import { removeLeftovers, usableHierarchies } from "./machine.ts";
 import { type CommandResult, type Node, type RunOptions, startClusterNode } from "./node.ts";
-import { canary, systemManifests } from "./system.ts";
+import { dnsCanaryUrl, systemManifests } from "./system.ts";
 
 /**
  * A real Kubernetes cluster of one node with real pods, in its own Linux namespaces and control groups.
  *
- * Its network is isolated, except for `forward`. A command inside the cluster sees the machine's files at the same
+ * Its network is isolated, except for `forwardPort`. A command inside the cluster sees the machine's files at the same
  * paths, but can write only to the folder for temporary files (os.tmpdir()), so all output must go there. There is no
  * image registry: a pod uses an image from `importImage`, with an imagePullPolicy other than Always.
  */
@@ -51,7 +51,7 @@ export interface Cluster {
    * The command line with which a shell of this machine runs a command inside. The command gets the environment of the
    * shell.
    */
-  enter(command: readonly string[]): readonly string[];
+  commandInside(command: readonly string[]): readonly string[];
   /** Runs kubectl inside as the administrator and resolves to its stdout. Rejects with its stderr. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /**
@@ -124,9 +124,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 }
 
 async function fetchPrograms() {
-  const [kube, pause, containerd] = [await tool("kube"), await tool("pause"), await tool("containerd")];
-  const cni = dirname(await tool("cni-plugins"));
-  await tool("nft");
+  const [kube, pause, containerd] = [
+    await obtainTool("kube"),
+    await obtainTool("pause"),
+    await obtainTool("containerd"),
+  ];
+  const cni = dirname(await obtainTool("cni-plugins"));
+  await obtainTool("nft");
   return { kube, pause, containerd, cni, images: await systemImages() };
 }
 
@@ -168,7 +172,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
       ready: /ready/,
     });
     await inside;
-    const way = await forward(socket, { host, port });
+    const way = await forwardPort(socket, { host, port });
     forwards.push(way);
     return way;
   };
@@ -176,7 +180,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
     folder,
     kubeconfig: path(podStateFiles.admin),
     audited: () => readAudit(folder),
-    enter: node.enter,
+    commandInside: node.enter,
     run: node.run,
     start: node.start,
     kubectl,
@@ -265,7 +269,7 @@ async function boot(cluster: Cluster, { node, images }: { node: Node; images: re
 const awaitCanary = `
   const end = performance.now() + ${timeout};
   for (;;) {
-    const answer = await fetch(${JSON.stringify(canary)}, { signal: AbortSignal.timeout(1_000) }).catch((error) => error);
+    const answer = await fetch(${JSON.stringify(dnsCanaryUrl)}, { signal: AbortSignal.timeout(1_000) }).catch((error) => error);
     if (answer.status === 200) break;
     if (performance.now() > end) throw answer.status ? new Error("the response has the status " + answer.status) : answer;
     await new Promise((resolve) => setTimeout(resolve, 100));

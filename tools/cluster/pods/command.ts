@@ -3,10 +3,10 @@ import { copyFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Images, images } from "../../images/images.ts";
-import { tool } from "../../programs/tool.ts";
+import { obtainTool } from "../../programs/tool.ts";
 import { StartError } from "../../start/ports.ts";
 import { untilStopped } from "../../start/product.ts";
-import { typed } from "../../start/typed.ts";
+import { pathInShell } from "../../start/typed.ts";
 import { writeCommand } from "../command.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { CannotRun, usableHierarchies } from "./machine.ts";
@@ -23,8 +23,8 @@ export async function runPods(binaries: string): Promise<number> {
   await usableHierarchies().catch(refused);
   const product = await images();
   const cluster = await startCluster({ images: [product.tar] });
-  writeCommand(binaries, "kubectl", [await tool("kube"), "kubectl"]);
-  writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.enter([])]);
+  writeCommand(binaries, "kubectl", [await obtainTool("kube"), "kubectl"]);
+  writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.commandInside([])]);
   // Under a fixed path, which pages can name.
   const kubeconfig = join(binaries, "../kubeconfig");
   copyFileSync(await cluster.outsideKubeconfig(), kubeconfig);
@@ -61,13 +61,13 @@ The cluster is ready. In the terminal for these commands:
   inside curl http://SERVICE.NAMESPACE.svc.cluster.local
 
 \`inside\` runs a command in the node's network, where names of Services resolve. The command can write only to
-${typed(tmpdir())}. There is no registry and no access to other networks: pods run imported images only.
+${pathInShell(tmpdir())}. There is no registry and no access to other networks: pods run imported images only.
 These are imported:
 ${Object.values(product.images)
   .map(({ name }) => `\n  ${name}`)
   .join("")}
 
-Logs: ${typed(join(cluster.folder, "logs"))}
+Logs: ${pathInShell(join(cluster.folder, "logs"))}
 
 Ctrl-C ends the cluster; nothing is kept.
 `;

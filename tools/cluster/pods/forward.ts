@@ -17,7 +17,7 @@ export interface Forward {
 }
 
 /** Listens on a free port of 127.0.0.1 and forwards connections to a host and port inside. */
-export async function forward(socket: string, to: { host: string; port: number }): Promise<Forward> {
+export async function forwardPort(socket: string, to: { host: string; port: number }): Promise<Forward> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const inside = connect({ path: socket, allowHalfOpen: true });

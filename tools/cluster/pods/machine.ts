@@ -37,7 +37,7 @@ export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
 }
 
 /** The resources of a cluster on this machine, so that a later run can remove them after a crash. */
-export interface Trace {
+export interface ClusterTrace {
   readonly owner: ProcessIdentity;
   readonly init?: ProcessIdentity;
   readonly groups: readonly string[];
@@ -52,7 +52,7 @@ export interface ProcessIdentity {
 }
 
 /** The process that has this pid now, or undefined when there is none. A zombie counts as none. */
-export function identity(pid: number): ProcessIdentity | undefined {
+export function processIdentity(pid: number): ProcessIdentity | undefined {
   try {
     // The process's name, which is in parentheses, may contain any character, including parentheses.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
@@ -65,12 +65,12 @@ export function identity(pid: number): ProcessIdentity | undefined {
 }
 
 const alive = (process: ProcessIdentity | undefined) =>
-  process !== undefined && identity(process.pid)?.started === process.started;
+  process !== undefined && processIdentity(process.pid)?.started === process.started;
 
 const traces = () => join(tmpdir(), "sluice-clusters");
 
 /** Writes the trace into a file that later runs find, and returns a function that removes the file. */
-export function leaveTrace(name: string, trace: Trace): () => void {
+export function writeClusterTrace(name: string, trace: ClusterTrace): () => void {
   mkdirSync(traces(), { recursive: true });
   const place = join(traces(), `${name}.json`);
   // Renamed into place, so that other processes never read a partial file.
@@ -94,7 +94,7 @@ export async function removeLeftovers(): Promise<void> {
 }
 
 /** Undefined when another process has removed the trace file since it was listed. */
-function readTrace(place: string): Trace | undefined {
+function readTrace(place: string): ClusterTrace | undefined {
   try {
     return JSON.parse(readFileSync(place, "utf8"));
   } catch (error) {

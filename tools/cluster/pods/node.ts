@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { type Process, type StartOptions, startProcess, temporaryFolder } from "../../process/index.ts";
 import { makeGroup, removeGroups } from "./cgroups.ts";
 import { podStateFiles } from "./components.ts";
-import { identity, leaveTrace, namespaces, usableHierarchies } from "./machine.ts";
+import { namespaces, processIdentity, usableHierarchies, writeClusterTrace } from "./machine.ts";
 
 export interface RunOptions {
   /** Added to the environment of this process; undefined removes a variable. */
@@ -58,10 +58,10 @@ export async function startClusterNode(pause: string, prepare: (folder: string) 
   const hierarchies = await usableHierarchies();
   const { path: folder, remove } = temporaryFolder("pods");
   const name = folder.slice(folder.lastIndexOf("-") + 1);
-  const owner = identity(process.pid);
+  const owner = processIdentity(process.pid);
   if (owner === undefined) throw new Error("/proc does not list this process");
   const groups = hierarchies.map(({ own }) => join(own, `sluice-${name}`));
-  let forget = leaveTrace(name, { owner, groups, folder });
+  let forget = writeClusterTrace(name, { owner, groups, folder });
   let outer: Process | undefined;
   let ended = false;
   const end = async () => {
@@ -84,9 +84,9 @@ export async function startClusterNode(pause: string, prepare: (folder: string) 
       lastSignal: "SIGKILL",
     });
     const pid = Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, "utf8").trim());
-    const init = identity(pid);
+    const init = processIdentity(pid);
     if (init === undefined) throw new Error(`the first process of the node has ended: ${outer.tail()}`);
-    forget = leaveTrace(name, { owner, init, groups, folder });
+    forget = writeClusterTrace(name, { owner, init, groups, folder });
     const nsenter = `nsenter --target=${pid} ${namespaces.join(" ")} --wdns="$PWD" -- "$@"`;
     const enter = (command: readonly string[]) => {
       // After the node has ended, its pid may belong to another process.

@@ -3,7 +3,7 @@ import { dnsAddress } from "./components.ts";
 import { dnsImage } from "./images.ts";
 
 /** This URL responds only when pods, Services and DNS work. */
-export const canary = "http://kube-dns.kube-system.svc.cluster.local:8181/ready";
+export const dnsCanaryUrl = "http://kube-dns.kube-system.svc.cluster.local:8181/ready";
 
 const meta = (name: string) => ({ name, namespace: "kube-system" });
 const selector = { "k8s-app": "kube-dns" };

@@ -1,6 +1,6 @@
 /** The alert rules as files: for the chart, for Prometheus without its operator, and as a reference page. */
 import { stringify } from "yaml";
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import { type AlertRule, type RuleOptions, rulesFor } from "./alert-rules.ts";
 
 /** The chart replaces these words with its values. */
@@ -57,7 +57,7 @@ function alertsPage(): GeneratedFile {
       `${rule.cause}\n\n**What to do.** ${rule.cure}\n`
     );
   });
-  return markdown(
+  return generatedPage(
     "docs/reference/alerts.md",
     "# Alerts\n\nThe Helm chart creates a PrometheusRule with these alerts if `monitoring.rules.enabled` is set; " +
       "`monitoring.rules.objective` is the share of requests that must succeed. For Prometheus without its operator, " +

@@ -33,8 +33,8 @@ interface Rules {
 }
 
 /**
- * The windows of the burn rates. Each alert needs a high rate in a long window, and in a short one, which ends the alert
- * soon after its cause: https://sre.google/workbook/alerting-on-slos/#6-multiwindow-multi-burn-rate-alerts.
+ * The windows of the burn rates. Each alert needs a high rate in a long window, and in a short one, which ends the
+ * alert soon after its cause: https://sre.google/workbook/alerting-on-slos/#6-multiwindow-multi-burn-rate-alerts.
  */
 const burns = {
   fast: [

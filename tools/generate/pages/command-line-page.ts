@@ -1,6 +1,6 @@
 /** The reference page of the command lines, from the definitions of their commands. */
 import { describeCommands, describeExitCodes } from "../../../crds/model/src/command-line/describe.ts";
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import { sluice } from "../../../gateway/src/commands/definitions/index.ts";
 import { operatorProgram } from "../../../operator/src/commands/definition.ts";
 
@@ -16,7 +16,7 @@ ${describeExitCodes()}
 `;
 
 export const commandLinePage = (): GeneratedFile =>
-  markdown(
+  generatedPage(
     "docs/reference/command-line.md",
     `${introduction}\n${describeCommands(sluice)}\n${describeCommands(operatorProgram)}`,
     "gateway/src/commands/definitions and operator/src/commands/definition.ts",

@@ -1,7 +1,7 @@
 /** Generates the reference page of conformance from the kept results of `npm run test:public`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import type { KeptResult } from "../../stages/public-results.ts";
 
 const results = join(import.meta.dirname, "../../../test/public/results.json");
@@ -84,5 +84,5 @@ export function conformancePage(): GeneratedFile {
     gatewayApi,
     absent,
   ].join("\n\n");
-  return markdown("docs/reference/conformance.md", content, "test/public/results.json");
+  return generatedPage("docs/reference/conformance.md", content, "test/public/results.json");
 }

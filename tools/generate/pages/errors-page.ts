@@ -1,5 +1,5 @@
 /** Generates the reference page of the gateway's own error responses from their table. */
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import { type GatewayError, gatewayErrors } from "../../../gateway/src/exchange/gateway-errors.ts";
 
 const intro = `# Errors
@@ -31,7 +31,7 @@ export function errorsPage(errors: Readonly<Record<string, GatewayError>> = gate
     .toSorted((one, other) => one.status - other.status)
     .map(section);
   const content = [intro, ...sections, plugins].join("\n\n");
-  return markdown("docs/reference/errors.md", content, "gateway/src/exchange/gateway-errors.ts");
+  return generatedPage("docs/reference/errors.md", content, "gateway/src/exchange/gateway-errors.ts");
 }
 
 function section({ status, message, headers = {}, cause, evidence, cure }: GatewayError): string {

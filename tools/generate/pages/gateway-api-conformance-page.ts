@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { supportedFeatures } from "@sluice/crds";
 import { parse } from "yaml";
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import { unsupportedFeatures, unsupportedProfiles } from "../../gateway-api/features.ts";
 import { reportPath } from "../../gateway-api/report.ts";
 
@@ -55,7 +55,7 @@ export function gatewayApiConformancePage(): GeneratedFile {
     reasons("profile", unsupportedProfiles),
     reasons("extended feature", unsupportedFeatures),
   ].join("\n\n");
-  return markdown(join(dirname(reportPath), "gateway-api.md"), content, basename(reportPath));
+  return generatedPage(join(dirname(reportPath), "gateway-api.md"), content, basename(reportPath));
 }
 
 const reasons = (head: string, all: Readonly<Record<string, string>>): string =>

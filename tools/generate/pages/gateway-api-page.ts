@@ -11,7 +11,7 @@ import {
   supportedFeatures,
   tlsRouteMembers,
 } from "@sluice/crds";
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 
 const intro = `# Gateway API
 
@@ -88,7 +88,7 @@ export function gatewayApiPage(): GeneratedFile {
     BackendTLSPolicy: backendTlsPolicyMembers,
     ReferenceGrant: referenceGrantMembers,
   }).map(([kind, members]) => tableOf(kind, members));
-  return markdown(
+  return generatedPage(
     "docs/reference/gateway-api.md",
     [intro, ...tables].join("\n\n"),
     "crds/client/src/derive/gateway/member-table.ts",

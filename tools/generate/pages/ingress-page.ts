@@ -1,6 +1,6 @@
 /** Generates the reference page of Ingresses from the table of annotations. */
 import { type AnnotationFacts, annotationTable } from "@sluice/crds";
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 
 const intro = `# Ingresses
 
@@ -53,7 +53,7 @@ export function ingressPage(): GeneratedFile {
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, facts]) => `| \`${name}\` | ${cell(facts)} | ${facts.protects ? "yes" : ""} |`);
   const table = ["| annotation | effect | protects |", "|---|---|---|", ...rows].join("\n");
-  return markdown(
+  return generatedPage(
     "docs/reference/ingress.md",
     [intro, table].join("\n\n"),
     "crds/client/src/derive/ingress/annotations/table.ts",

@@ -1,5 +1,5 @@
 /** Generates the reference page of the annotations of Kong's ingress controller from their table. */
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import { kongAnnotations } from "../../../gateway/src/commands/migrate/kubernetes/convert/annotation-table.ts";
 
 const intro = `# Annotations of Kong's ingress controller
@@ -14,7 +14,7 @@ export function kongIngressControllerPage(): GeneratedFile {
       return `| \`${name}\` | ${on.join(", ")} | ${notes.join(" ")} |`;
     });
   const table = ["| annotation | at | becomes |", "|---|---|---|", ...rows].join("\n");
-  return markdown(
+  return generatedPage(
     "docs/reference/kong-ingress-controller.md",
     [intro, table].join("\n\n"),
     "gateway/src/commands/migrate/kubernetes/convert/annotation-table.ts",

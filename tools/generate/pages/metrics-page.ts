@@ -1,5 +1,5 @@
 /** The reference page of all metrics, from their registration. */
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import { type MeasuredComponent, type RegisteredMetric, registeredMetrics } from "../registered-metrics.ts";
 
 const listeners: Readonly<Record<MeasuredComponent, { readonly title: string; readonly text: string }>> = {
@@ -63,7 +63,7 @@ export function metricsPage(): GeneratedFile {
     const metrics = registeredMetrics[component as MeasuredComponent];
     return `## ${title}\n\n${text}\n\n${table(metrics, component === "gateway")}`;
   });
-  return markdown(
+  return generatedPage(
     "docs/reference/metrics.md",
     "# Metrics\n\nAll metrics are in Prometheus' text format. [Observe the gateway](../how-to/observe-the-gateway.md#metrics) " +
       "explains the most important ones; [Alerts](alerts.md) has rules for them. The " +

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import type { PluginFacts } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import { memberTable } from "../../../crds/model/src/generate/tables.ts";
 import { refusedTargets } from "../../../crds/model/src/plugins/index.ts";
 import { hasCompatibilitySection } from "../kong-plugins.ts";
@@ -18,8 +18,8 @@ import {
 const SOURCE = "gateway/plugins";
 
 export const pluginPages = (): readonly GeneratedFile[] => [
-  markdown("docs/reference/plugins.md", indexText(), SOURCE),
-  ...builtInFacts.map((facts) => markdown(`docs/reference/plugins/${facts.name}.md`, pageText(facts), SOURCE)),
+  generatedPage("docs/reference/plugins.md", indexText(), SOURCE),
+  ...builtInFacts.map((facts) => generatedPage(`docs/reference/plugins/${facts.name}.md`, pageText(facts), SOURCE)),
 ];
 
 const sections = (...texts: readonly string[]): string => texts.join("\n\n");

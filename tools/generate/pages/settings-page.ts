@@ -1,6 +1,6 @@
 /** The reference page of all start-up settings, from their declarations. */
 import { type Declarations, describeSettings } from "@sluice/model";
-import { type GeneratedFile, markdown } from "../../../crds/model/src/generate/files.ts";
+import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
 import { adminSettings } from "../../../gateway/src/settings/commands/admin.ts";
 import { clientSettings } from "../../../gateway/src/settings/commands/client.ts";
 import { configSettings, migrateSettings } from "../../../gateway/src/settings/commands/config.ts";
@@ -25,7 +25,7 @@ export function settingsPage(): GeneratedFile {
   const sections = Object.entries(commands).map(
     ([command, declarations]) => `## ${command}\n\n${describeSettings(declarations)}`,
   );
-  return markdown(
+  return generatedPage(
     "docs/reference/settings.md",
     `# Settings\n\nA process reads its settings once, when it starts. Each setting has an environment ` +
       `variable, a flag of the command, and a member of a settings file; the names of the flag and of the member ` +

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
-import { tar } from "./tar.ts";
-import { file, type TreeEntry } from "./tree.ts";
+import { tarArchive } from "./tar.ts";
+import { fileNode, type TreeEntry } from "./tree.ts";
 
 /** How an image's process is started, and the image's labels: `config` of the OCI image specification. */
 export interface RunAs {
@@ -49,12 +49,15 @@ export interface Image {
 
 const media = (name: string) => `application/vnd.oci.image.${name}`;
 
-export const layer = (what: string, entries: readonly TreeEntry[]): Layer => ({ what, blob: blobOf(tar(entries)) });
+export const imageLayer = (what: string, entries: readonly TreeEntry[]): Layer => ({
+  what,
+  blob: blobOf(tarArchive(entries)),
+});
 
 /**
  * An image for this machine's platform. It contains no timestamps, so equal layers and settings give an equal digest.
  */
-export function image(name: string, { layers, runAs }: { layers: readonly Layer[]; runAs: RunAs }): Image {
+export function ociImage(name: string, { layers, runAs }: { layers: readonly Layer[]; runAs: RunAs }): Image {
   const config = json({
     architecture: { x64: "amd64" }[process.arch as string] ?? process.arch,
     os: "linux",
@@ -85,10 +88,10 @@ export function writeArchive(place: string, images: readonly Image[]): void {
       },
     })),
   });
-  const pieces = tar([
-    file("oci-layout", '{"imageLayoutVersion":"1.0.0"}'),
-    file("index.json", Buffer.concat(index.pieces)),
-    ...[...blobs].map(([digest, blob]) => file(`blobs/${digest.replace(":", "/")}`, Buffer.concat(blob.pieces))),
+  const pieces = tarArchive([
+    fileNode("oci-layout", '{"imageLayoutVersion":"1.0.0"}'),
+    fileNode("index.json", Buffer.concat(index.pieces)),
+    ...[...blobs].map(([digest, blob]) => fileNode(`blobs/${digest.replace(":", "/")}`, Buffer.concat(blob.pieces))),
   ]);
   const open = openSync(place, "w");
   try {

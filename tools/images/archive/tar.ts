@@ -1,4 +1,4 @@
-import { complete, type TreeEntry } from "./tree.ts";
+import { type TreeEntry, withParentFolders } from "./tree.ts";
 
 const block = 512;
 
@@ -7,8 +7,8 @@ const block = 512;
  *
  * The same entries give the same bytes: they are sorted, owned by 0:0 and dated 1970-01-01.
  */
-export function tar(entries: readonly TreeEntry[]): readonly Buffer[] {
-  return [...complete(entries).flatMap(member), Buffer.alloc(2 * block)];
+export function tarArchive(entries: readonly TreeEntry[]): readonly Buffer[] {
+  return [...withParentFolders(entries).flatMap(member), Buffer.alloc(2 * block)];
 }
 
 function member(entry: TreeEntry): readonly Buffer[] {

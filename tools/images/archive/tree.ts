@@ -28,10 +28,10 @@ interface Link extends Named {
 
 export const folderNode = (path: string, mode = 0o755): Folder => ({ kind: "folder", path, mode });
 
-export const link = (path: string, to: string): Link => ({ kind: "link", path, to });
+export const linkNode = (path: string, to: string): Link => ({ kind: "link", path, to });
 
 /** A file, by default world-readable and not executable. */
-export const file = (path: string, content: Buffer | string, mode = 0o644): File => ({
+export const fileNode = (path: string, content: Buffer | string, mode = 0o644): File => ({
   kind: "file",
   path,
   mode,
@@ -39,14 +39,14 @@ export const file = (path: string, content: Buffer | string, mode = 0o644): File
 });
 
 /** A file at a path in the image, with the content of a file of this machine. */
-export const copied = (path: string, from: string, mode = 0o644): File => file(path, readFileSync(from), mode);
+export const copiedFile = (path: string, from: string, mode = 0o644): File => fileNode(path, readFileSync(from), mode);
 
 /**
  * Entries sorted by path, a folder before its contents; missing parent folders are added.
  *
  * @throws Error when two entries have the same path.
  */
-export function complete(entries: readonly TreeEntry[]): readonly TreeEntry[] {
+export function withParentFolders(entries: readonly TreeEntry[]): readonly TreeEntry[] {
   const all = new Map<string, TreeEntry>();
   for (const entry of entries) {
     if (all.has(entry.path)) throw new Error(`${entry.path} is in an image twice`);
@@ -67,7 +67,7 @@ export const treeSizeOf = (entries: readonly TreeEntry[]): number =>
 /** Writes entries below a folder of this machine, owned by the current user. */
 export function writeTree(root: string, entries: readonly TreeEntry[]): void {
   mkdirSync(root, { recursive: true });
-  for (const entry of complete(entries)) {
+  for (const entry of withParentFolders(entries)) {
     const place = join(root, entry.path);
     if (entry.kind === "link") symlinkSync(entry.to, place);
     else if (entry.kind === "folder") mkdirSync(place, { recursive: true });

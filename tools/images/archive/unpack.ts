@@ -6,16 +6,16 @@ import { type ImageName, images } from "../images.ts";
 import type { RunAs } from "./oci.ts";
 
 /** An unpacked image, as in a container runtime. */
-export interface Unpacked {
+export interface UnpackedImage {
   readonly runAs: RunAs;
   /** Folders with the files of the layers, the lowest first. Images that share a layer share its folder. */
   readonly layers: readonly string[];
   /** How tar lists each path, in the highest layer that contains it. */
-  readonly list: ReadonlyMap<string, Listed>;
+  readonly list: ReadonlyMap<string, TarListEntry>;
 }
 
 /** A line of `tar -tv`. */
-export interface Listed {
+export interface TarListEntry {
   /** In the form of `ls -l`: -rwxr-xr-x */
   readonly mode: string;
   /** uid/gid */
@@ -29,10 +29,10 @@ interface Described {
 }
 
 /**
- * All images, unpacked from their archive by standard tools instead of our code. The files stay beside the archive in the
- * cache, where other suites and later runs find them, so they must not be changed.
+ * All images, unpacked from their archive by standard tools instead of our code. The files stay beside the archive in
+ * the cache, where other suites and later runs find them, so they must not be changed.
  */
-export async function unpackImages(): Promise<Readonly<Record<ImageName, Unpacked>>> {
+export async function unpackImages(): Promise<Readonly<Record<ImageName, UnpackedImage>>> {
   const { tar, images: built } = await images();
   const folder = join(dirname(tar), "unpacked");
   const digests = Object.values(built).map(({ digest }) => digest);
@@ -74,14 +74,14 @@ function unpack(tar: string, digests: readonly string[], folder: string): void {
   renameSync(partial, folder);
 }
 
-function listIn(text: string): readonly (readonly [string, Listed])[] {
+function listIn(text: string): readonly (readonly [string, TarListEntry])[] {
   return [...text.matchAll(/^(\S{10}) (\S+) +(\d+) (\S+ \S+) (.*?)\/?(?: -> .*)?$/gm)].map(
     ([, mode = "", owner = "", size = "", time = "", path = ""]) => [path, { mode, owner, size: Number(size), time }],
   );
 }
 
 /** The text of a file in an image. */
-export function textIn({ layers }: Unpacked, path: string): string {
+export function textIn({ layers }: UnpackedImage, path: string): string {
   const found = layers.toReversed().map((folder) => join(folder, path));
   for (const place of found) {
     try {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 export const lockRoot = join(import.meta.dirname, "../../..");
 
 /** A package of the lockfile. */
-export interface Locked {
+export interface LockedPackage {
   /** The package's folder from the root: node_modules/pino, or the workspace's. */
   readonly path: string;
   readonly name: string;
@@ -32,7 +32,7 @@ const lock: { readonly packages: Readonly<Record<string, LockEntry>> } = JSON.pa
 );
 
 /** The package at a path of the lockfile. */
-export function lockedAt(path: string): Locked {
+export function lockedAt(path: string): LockedPackage {
   const { version = "", name = nameIn(path), license, integrity } = lock.packages[path] ?? {};
   return { path, name, version, license, integrity };
 }
@@ -42,9 +42,9 @@ const nameIn = (path: string): string => path.slice(path.lastIndexOf("node_modul
 /** A workspace and its production dependencies. */
 export interface Closure {
   /** The workspace itself and the workspaces that it depends on. */
-  readonly workspaces: readonly Locked[];
+  readonly workspaces: readonly LockedPackage[];
   /** The third-party packages, at the paths where npm installed them. */
-  readonly packages: readonly Locked[];
+  readonly packages: readonly LockedPackage[];
 }
 
 /**
@@ -68,7 +68,7 @@ export function closureOf(workspace: string, without: readonly string[]): Closur
   };
   follow(workspace);
   const all = [...seen].toSorted().map(lockedAt);
-  const isInstalled = ({ path }: Locked) => path.includes("node_modules/");
+  const isInstalled = ({ path }: LockedPackage) => path.includes("node_modules/");
   return { workspaces: all.filter((one) => !isInstalled(one)), packages: all.filter(isInstalled) };
 }
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { consoleFiles } from "../../build/console.ts";
 import { sourcesOf } from "../../build/emit.ts";
 import { isTest } from "../../check/imports.ts";
-import { copied, file, link, type TreeEntry } from "../archive/tree.ts";
-import { places } from "../command.ts";
-import { type Closure, type Locked, lockRoot } from "./lock.ts";
+import { copiedFile, fileNode, linkNode, type TreeEntry } from "../archive/tree.ts";
+import { imagePlaces } from "../command.ts";
+import { type Closure, type LockedPackage, lockRoot } from "./lock.ts";
 
 /** Names of files that only compilers, debuggers, tests, other runtimes and people read, and no program at run time. */
 const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[.-])(test|spec)\.[cm]?js$/i;
@@ -27,13 +27,17 @@ const unloaded: Readonly<Record<string, RegExp>> = {
 const terms = /^(licen[sc]e|notice|copying|copyright)/i;
 
 /** The files of installed packages, unmodified, without those that no program reads. Licence files are kept. */
-export function dependencies({ packages }: Closure): readonly TreeEntry[] {
+export function dependencyFiles({ packages }: Closure): readonly TreeEntry[] {
   return packages.flatMap((package_) =>
     filesOf(join(lockRoot, package_.path))
       .filter((name) => !unloaded[package_.name]?.test(name))
       .map((name) => {
         const from = join(lockRoot, package_.path, name);
-        return copied(join(places.sluice, package_.path, name), from, statSync(from).mode & 0o111 ? 0o755 : 0o644);
+        return copiedFile(
+          join(imagePlaces.sluice, package_.path, name),
+          from,
+          statSync(from).mode & 0o111 ? 0o755 : 0o644,
+        );
       }),
   );
 }
@@ -57,24 +61,27 @@ const isDropped = (name: string, isTop: boolean) =>
  */
 export function workspaceFiles({ workspaces }: Closure, built: (source: string) => string): readonly TreeEntry[] {
   return workspaces.flatMap((workspace) => [
-    copied(join(places.sluice, workspace.path, "package.json"), join(lockRoot, workspace.path, "package.json")),
+    copiedFile(
+      join(imagePlaces.sluice, workspace.path, "package.json"),
+      join(lockRoot, workspace.path, "package.json"),
+    ),
     ...programs(workspace, built),
-    link(join(places.sluice, "node_modules", workspace.name), join("../..", workspace.path)),
+    linkNode(join(imagePlaces.sluice, "node_modules", workspace.name), join("../..", workspace.path)),
   ]);
 }
 
 /** The built console, where the admin listener looks for it. */
 export const consoleEntries = (): readonly TreeEntry[] =>
-  [...consoleFiles()].map(([name, path]) => copied(join(places.sluice, "gateway/console/build", name), path));
+  [...consoleFiles()].map(([name, path]) => copiedFile(join(imagePlaces.sluice, "gateway/console/build", name), path));
 
 /** The gateway for tests of plugins, which only the package of the plugin SDK contains. */
 const HARNESS = /(^|\/)gateway\/src\/plugin-harness\//;
 
-function programs({ path }: Locked, built: (source: string) => string): readonly TreeEntry[] {
+function programs({ path }: LockedPackage, built: (source: string) => string): readonly TreeEntry[] {
   return [...sourcesOf(join(lockRoot, path))]
     .filter(([, source]) => !isTest(source) && !HARNESS.test(source))
     .map(([name, source]) => {
       const script = built(source);
-      return file(join(places.sluice, path, "build", name), script, script.startsWith("#!") ? 0o755 : 0o644);
+      return fileNode(join(imagePlaces.sluice, path, "build", name), script, script.startsWith("#!") ? 0o755 : 0o644);
     });
 }

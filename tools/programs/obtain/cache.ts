@@ -16,7 +16,7 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>> = 
 }
 
 /** The inputs of a built tool. Equal inputs give equal keys. */
-export interface Ingredients {
+export interface BuildInputs {
   /** Paths of the sources; their base names and contents count, in any order. */
   readonly files: readonly string[];
   /** All other inputs: flags, platform. */
@@ -24,7 +24,7 @@ export interface Ingredients {
 }
 
 /** Twelve hexadecimal digits that change with any input. */
-export function cacheKeyOf(ingredients: Ingredients): string {
+export function cacheKeyOf(ingredients: BuildInputs): string {
   const hash = createHash("sha256");
   // Each part is prefixed with its length, so that the encoding is unambiguous.
   const add = (part: string | Buffer) => hash.update(`${part.length}:`).update(part);

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, listens, startProcess, temporaryFolder } from "../../process/index.ts";
+import { connectToPort, freePort, startProcess, temporaryFolder } from "../../process/index.ts";
 import { makeAuthority } from "../certificates.ts";
-import { tool } from "../tool.ts";
+import { obtainTool } from "../tool.ts";
 
 /** An LDAP server on 127.0.0.1, with entries of people below ou=people,dc=example,dc=com. */
 export interface LdapServer {
@@ -34,7 +34,7 @@ export async function startLdapServer(passwords: Readonly<Record<string, string>
   mkdirSync(file("data"));
   // Ubuntu's AppArmor profile for /usr/sbin/slapd does not let slapd read this folder, but does not apply to a copy.
   const command = file("slapd");
-  copyFileSync(await tool("slapd"), command);
+  copyFileSync(await obtainTool("slapd"), command);
   execFileSync(command, ["-T", "add", "-f", file("slapd.conf"), "-l", file("people.ldif")], { stdio: "pipe" });
   const [port, tlsPort] = [await freePort(), await freePort()];
   const urls = `ldap://127.0.0.1:${port}/ ldaps://127.0.0.1:${tlsPort}/`;
@@ -42,7 +42,7 @@ export async function startLdapServer(passwords: Readonly<Record<string, string>
   // slapd reports its start before it listens.
   const server = await startProcess(command, args, {
     name: "slapd",
-    ready: () => Promise.all([port, tlsPort].map(listens)),
+    ready: () => Promise.all([port, tlsPort].map(connectToPort)),
   });
   return {
     port,

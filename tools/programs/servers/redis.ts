@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, type Process, startProcess, temporaryFolder } from "../../process/index.ts";
 import { makeAuthority } from "../certificates.ts";
-import { tool } from "../tool.ts";
+import { obtainTool } from "../tool.ts";
 
 /** A Redis server on 127.0.0.1 without persistence. */
 export interface Redis {
@@ -21,7 +21,7 @@ export interface Redis {
  * @param more Further command-line arguments.
  */
 export async function startRedis(...more: readonly string[]): Promise<Redis> {
-  const command = await tool("redis-server");
+  const command = await obtainTool("redis-server");
   const port = await freePort();
   const start = () => {
     const folder = temporaryFolder("redis");

@@ -2,7 +2,7 @@
  * An in-memory cache of resources, kept up to date by a client's watches. The operator and the admin listener use it.
  */
 import { isDeepStrictEqual } from "node:util";
-import { BucketMap, byHash, CREDENTIAL_LABEL, TLS_SECRET_TYPE } from "@sluice/model";
+import { BucketMap, CREDENTIAL_LABEL, hashOfText, TLS_SECRET_TYPE } from "@sluice/model";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "../batch.ts";
 import { ApiServerError } from "../cluster/api/api-server-error.ts";
 import { SERVICE_LABEL } from "../endpoints.ts";
@@ -119,7 +119,7 @@ interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" 
 
 export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOptions<Kinds>): ResourceCache<Kinds> {
   const { client, kinds, bookkeeping, signal, log, onChange, onVersion, onResource } = options;
-  const cached = Object.fromEntries(kinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
+  const cached = Object.fromEntries(kinds.map((kind) => [kind, new BucketMap<Resource>(hashOfText)])) as Record<
     Kinds,
     BucketMap<Resource>
   >;

@@ -138,7 +138,7 @@ export function derivedSecret(
 }
 
 /** The violation with its path in the source. Returns violations of resources that are not derived unchanged. */
-export function atSource<Fault extends Violation>(resource: Resource, fault: Fault): Fault {
+export function locateAtSource<Fault extends Violation>(resource: Resource, fault: Fault): Fault {
   const { sourcePaths } = (resource as Partial<DerivedResource>).derived ?? {};
   if (!sourcePaths) return fault;
   for (let length = fault.path.length; length > 0; length--) {

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../../../tools/process/index.ts";
-import { Conflict, type Kind, Rejected, type Resource, type ResourceClient } from "../resource.ts";
+import { Conflict, type Kind, type Resource, type ResourceClient, ResourceRejected } from "../resource.ts";
 import { createDirectoryClient } from "./client.ts";
 
 interface Bench {
@@ -140,9 +140,9 @@ test("the client keeps a file's last content while the file does not parse, logs
     const refused = client.apply("Service", asked("a", { url: "http://x" }), { manager });
     await assert.rejects(
       refused,
-      (error) => error instanceof Rejected && /^a\.yaml:14:9: .*repair/.test(error.message),
+      (error) => error instanceof ResourceRejected && /^a\.yaml:14:9: .*repair/.test(error.message),
     );
-    await assert.rejects(client.remove(ref("b")), Rejected);
+    await assert.rejects(client.remove(ref("b")), ResourceRejected);
     write("a.yaml", service("a"));
     await until(() => !held.has("b"), "the repair");
     assert.ok(log.some((line) => line.startsWith("solved: a.yaml:14:9")));
@@ -171,7 +171,7 @@ test("the client keeps the previous resources of a file while one of its documen
         return log.some((line) => line.startsWith(`${at}:`));
       };
       await waitFor(isReported, { what: `${at} to be reported` });
-      await assert.rejects(client.remove(ref(at.slice(0, -5))), Rejected);
+      await assert.rejects(client.remove(ref(at.slice(0, -5))), ResourceRejected);
       write(at, named(text).replace("retries: 1", "retries: 2"));
       const isMended = async () => (await client.get(ref(at.slice(0, -5))))?.spec?.retries === 2;
       await waitFor(isMended, { what: `${at} to be repaired` });

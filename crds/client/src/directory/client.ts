@@ -12,7 +12,7 @@ import { readTextIfExists } from "./files/file-cache.ts";
 import { createFileLock, type FileLock } from "./files/file-lock.ts";
 import { parseSelectors } from "./view/selector.ts";
 import { statusFolder } from "./view/status-record.ts";
-import { createSubscription, type Selection, type Subscription, select } from "./view/subscription.ts";
+import { createSubscription, type Selection, type Subscription, selectResources } from "./view/subscription.ts";
 import { createDirectoryWriter, newConditions } from "./writer.ts";
 
 export interface DirectoryClientOptions {
@@ -113,7 +113,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     get: async (ref) => (await folder.find(ref))?.resource ?? null,
 
     list: async (kind, { namespace, ...selectors } = {}) =>
-      select(await folder.rescan(), { kind, namespace, matches: parseSelectors(selectors) }),
+      selectResources(await folder.rescan(), { kind, namespace, matches: parseSelectors(selectors) }),
 
     watch(kind, observer, { namespace, signal, ...selectors }) {
       const either = AbortSignal.any([signal, closing.signal]);

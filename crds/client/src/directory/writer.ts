@@ -14,8 +14,8 @@ import {
   Conflict,
   type Kind,
   type Ref,
-  Rejected,
   type Resource,
+  ResourceRejected,
 } from "../resource.ts";
 import type { DirectoryReader } from "./directory-reader.ts";
 import { EditedConflict, removeAtomically, writeAtomically } from "./files/atomic.ts";
@@ -35,8 +35,8 @@ export interface DirectoryWriterOptions {
 
 const attempts = 8;
 /**
- * Milliseconds of the first pause; the nth pause is n times as long. All pauses together are longer than `SETTLE`
- * (file-settling.ts).
+ * Milliseconds of the first pause; the nth pause is n times as long. All pauses together are longer than
+ * `SETTLE_MILLISECONDS` (file-settling.ts).
  */
 const PAUSE = 20;
 
@@ -47,7 +47,7 @@ const PAUSE = 20;
 export function createDirectoryWriter({ directory, folder, withRecordLock }: DirectoryWriterOptions) {
   async function applyOnce(kind: Kind, resource: Resource, expect: ApplyOptions["expect"]): Promise<Resource> {
     const fault = metadataProblem(kind, resource);
-    if (fault) throw new Rejected(fault);
+    if (fault) throw new ResourceRejected(fault);
     const ref: Ref = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
     const key = refKey(ref);
     let held = await folder.findAfterRescan(ref);
@@ -98,7 +98,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     const { resources, broken, faults } = file.value;
     const [first] = faults;
     if (broken && first)
-      throw new Rejected(`${path}:${first.line}:${first.column}: ${first.message}: repair the file first`);
+      throw new ResourceRejected(`${path}:${first.line}:${first.column}: ${first.message}: repair the file first`);
     const full = join(directory, path);
     const before = readTextIfExists(full);
     if (before === undefined || !isUnchanged(parseResources(before), file.value)) throw new EditedConflict(path);
@@ -108,7 +108,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     const expected = resources.flatMap((one) => (one === placed ? (content ?? []) : one.content));
     const after = parseResources(text);
     if (after.broken || canonicalJson(after.resources.map((one) => one.content)) !== canonicalJson(expected))
-      throw new Rejected(`${path} cannot be rewritten without changing more than requested; edit it by hand`);
+      throw new ResourceRejected(`${path} cannot be rewritten without changing more than requested; edit it by hand`);
     // The new file gets a new birth time, so the creation times of its resources are recorded first.
     for (const one of resources) await recordCreationTime(refOf(one), file.bornAt);
     await writeAtomically(full, text, { after: file.changedAt, replaces: before });

@@ -13,7 +13,7 @@ import {
   UPSTREAM,
 } from "./testing-example.ts";
 import { toResource } from "./to-resource/to-resource.ts";
-import { describeResourceViolation, translate } from "./translate.ts";
+import { describeResourceViolation, translateToEntities } from "./translate.ts";
 import type { CrossNamespaceReference, TranslateOptions } from "./translation.ts";
 
 const within = { namespace: "home" };
@@ -89,7 +89,7 @@ for (const [kind, spec, place, to] of cases) {
       asked.push(crossing);
       return true;
     });
-    const translated = translate(exampleResource(kind, spec, "away"), options);
+    const translated = translateToEntities(exampleResource(kind, spec, "away"), options);
     assert.deepEqual(
       translated.flatMap(({ violations }) => violations.map(describeResourceViolation)),
       [],
@@ -102,7 +102,7 @@ for (const [kind, spec, place, to] of cases) {
 
   test(`a cross-namespace reference (${kind} to ${to}) that is not allowed is an error, and its target is not looked up`, () => {
     const { options, looked } = asking((crossing) => crossing.to.kind !== to);
-    const translated = translate(exampleResource(kind, spec, "away"), options);
+    const translated = translateToEntities(exampleResource(kind, spec, "away"), options);
     const [fault, ...others] = translated.flatMap(({ violations }) => violations);
     assert.ok(fault);
     assert.deepEqual([others, fault.condition, fault.reason], [[], "ResolvedRefs", "RefNotPermitted"]);
@@ -126,13 +126,13 @@ test("a plugin with a reference that is not allowed has no entity, and its item 
     { ...within, kind: "Service", name: "users" },
     { kind: "Route", name: "own" },
   ];
-  const [plugin] = translate(exampleResource("Plugin", { plugin: "key-auth", targetRefs }, "away"), options);
+  const [plugin] = translateToEntities(exampleResource("Plugin", { plugin: "key-auth", targetRefs }, "away"), options);
   assert.deepEqual([plugin?.item.service, plugin?.item.route, plugin?.entity], [{}, {}, undefined]);
 });
 
 test("a reference to the resource's own namespace is not a cross-namespace reference", () => {
   const { options } = asking(() => false);
-  const [route] = translate(
+  const [route] = translateToEntities(
     exampleResource("Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }),
     options,
   );
@@ -143,7 +143,7 @@ test("a reference to the resource's own namespace is not a cross-namespace refer
 test("a key is valid for routes of its Consumer's namespace and of the namespaces that are open to that namespace; a key of a Consumer in the home namespace, for all routes", () => {
   const scopeOf = (namespace: string) => {
     const options = { ...home, namespacesOpenTo: (of: string) => (of === "away" ? ["bank", "shop"] : []) };
-    const [, key] = translate(exampleResource("Consumer", consumerWithKey("good"), namespace), options);
+    const [, key] = translateToEntities(exampleResource("Consumer", consumerWithKey("good"), namespace), options);
     return (key?.item._sluice as { namespaces?: readonly string[] } | undefined)?.namespaces;
   };
   assert.deepEqual(scopeOf("away"), ["away", "bank", "shop"]);
@@ -162,7 +162,7 @@ for (const [kind, spec, , to] of cases.filter(([, , , to]) => to !== "Secret" &&
   test(`writing a resource through its entity keeps a cross-namespace reference (${kind} to ${to})`, () => {
     const { options } = asking(() => true);
     const previous = exampleResource(kind, spec, "away");
-    const [translated] = translate(previous, { ...options, audience: "admin" });
+    const [translated] = translateToEntities(previous, { ...options, audience: "admin" });
     assert.ok(translated?.entity);
     const collection = translated.collection as "routes";
     const { value, violations } = toResource(collection, translated.entity as never, {
@@ -178,7 +178,7 @@ test("writing a Service through its entity keeps its backendRef to another names
   const { options } = asking(() => true);
   const spec = { backendRef: { ...within, name: "users", port: 4000 } };
   const previous = exampleResource("Service", spec, "away");
-  const [translated] = translate(previous, { ...options, audience: "admin" });
+  const [translated] = translateToEntities(previous, { ...options, audience: "admin" });
   const { value } = toResource("services", translated?.entity as never, {
     namespace: "home",
     locate: () => undefined,

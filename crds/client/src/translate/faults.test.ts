@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceKind } from "@sluice/model";
 import { consumerWithKey, exampleResource, options } from "./testing-example.ts";
-import { describeResourceViolation, translate } from "./translate.ts";
+import { describeResourceViolation, translateToEntities } from "./translate.ts";
 
 /** Faults: description, kind, spec, namespace, messages, reasons. */
 const faults: readonly (readonly [string, ResourceKind, object, string, readonly string[], readonly string[]])[] = [
@@ -263,7 +263,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
 ];
 for (const [name, kind, spec, namespace, sentences, reasons] of faults) {
   test(`the translation reports ${name}`, () => {
-    const items = translate(exampleResource(kind, spec, namespace), options);
+    const items = translateToEntities(exampleResource(kind, spec, namespace), options);
     const violations = items.flatMap((item) => item.violations);
     assert.deepEqual(violations.map(describeResourceViolation), sentences);
     assert.deepEqual(
@@ -287,7 +287,7 @@ const secretFaults = [
 ] as const;
 for (const [name, key, sentence] of secretFaults) {
   test(`the translation reports an unavailable key: ${sentence}`, () => {
-    const [, credential] = translate(exampleResource("Consumer", consumerWithKey(key, name)), options);
+    const [, credential] = translateToEntities(exampleResource("Consumer", consumerWithKey(key, name)), options);
     assert.deepEqual(credential?.violations.map(describeResourceViolation), [`spec.keyAuth[0].secretRef.${sentence}`]);
     assert.equal(credential?.violations[0]?.condition, "ResolvedRefs");
   });
@@ -302,7 +302,7 @@ const tlsFaults = [
 ] as const;
 for (const [name, sentence, reason] of tlsFaults) {
   test(`the translation reports an unavailable certificate: ${sentence}`, () => {
-    const [certificate] = translate(exampleResource("Certificate", { secretRef: { name } }), options);
+    const [certificate] = translateToEntities(exampleResource("Certificate", { secretRef: { name } }), options);
     assert.deepEqual(
       certificate?.violations.map((violation) => [describeResourceViolation(violation), violation.reason]),
       [[`spec.secretRef.name: ${sentence}`, reason]],
@@ -313,7 +313,10 @@ for (const [name, sentence, reason] of tlsFaults) {
 }
 
 test("the translation reports all errors of a certificate without revealing its content", () => {
-  const [certificate] = translate(exampleResource("Certificate", { secretRef: { name: "rubbish" } }), options);
+  const [certificate] = translateToEntities(
+    exampleResource("Certificate", { secretRef: { name: "rubbish" } }),
+    options,
+  );
   assert.deepEqual(certificate?.violations.map(describeResourceViolation), [
     "spec.secretRef.name: the entry tls.crt of the Secret rubbish: invalid certificate: expected certificates in PEM",
     "spec.secretRef.name: the entry tls.key of the Secret rubbish: invalid key: expected a private key in PEM, not encrypted",
@@ -337,8 +340,12 @@ test("an invalid spec, or a spec with invalid values for its members, causes vio
   for (const kind of ["Certificate", "Upstream", "Service", "Route", "Plugin", "Consumer"] as const) {
     for (const value of rubbish) {
       const spec = Object.fromEntries(members.map((member) => [member, value]));
-      assert.ok(translate(exampleResource(kind, spec), options).some(({ violations }) => violations.length > 0));
+      assert.ok(
+        translateToEntities(exampleResource(kind, spec), options).some(({ violations }) => violations.length > 0),
+      );
     }
-    assert.ok(translate(exampleResource(kind, "x" as never), options).some(({ violations }) => violations.length > 0));
+    assert.ok(
+      translateToEntities(exampleResource(kind, "x" as never), options).some(({ violations }) => violations.length > 0),
+    );
   }
 });

@@ -1,7 +1,7 @@
 /**
  * Which entity a resource represents. The identity depends on no other resource, so references can be resolved with it.
  */
-import { apiVersion, type Collection, DEFAULT_CLASS, deriveId, kinds, type ResourceKind } from "@sluice/model";
+import { apiVersion, type Collection, DEFAULT_CLASS, deriveId, kindFacts, type ResourceKind } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 
 export interface Identity {
@@ -17,7 +17,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The Sluice kind of a resource; undefined for other resources, core Services among them. */
 export function sluiceKindOf(resource: Pick<Resource, "apiVersion" | "kind">): ResourceKind | undefined {
-  return resource.apiVersion === apiVersion && Object.hasOwn(kinds, resource.kind)
+  return resource.apiVersion === apiVersion && Object.hasOwn(kindFacts, resource.kind)
     ? (resource.kind as ResourceKind)
     : undefined;
 }
@@ -47,7 +47,7 @@ const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = {
 export function identityOf(resource: Resource, homeNamespace: string): Identity {
   const kind = sluiceKindOf(resource);
   if (!kind) throw new TypeError(`${resource.apiVersion} ${resource.kind} is not a kind of Sluice`);
-  const { collection } = kinds[kind];
+  const { collection } = kindFacts[kind];
   const { spec = {} } = resource;
   const naming = namingMembers[kind];
   const key = text(spec.name) ?? (naming && text(spec[naming])) ?? qualifiedName(resource, homeNamespace);

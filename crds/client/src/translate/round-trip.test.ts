@@ -8,7 +8,7 @@ import { arbitraries } from "./testing-arbitraries.ts";
 import { AUTHORITY, CERTIFICATE, CONSUMER, GROUP, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
 import { certificateSecret } from "./tls-secrets.ts";
 import { type ResourceCollection, type ToResourceOptions, toResource } from "./to-resource/to-resource.ts";
-import { translate } from "./translate.ts";
+import { translateToEntities } from "./translate.ts";
 import type { TranslateOptions } from "./translation.ts";
 
 const filled = <Name extends Collection>(collection: Name): fc.Arbitrary<CheckedEntity<Name>> =>
@@ -66,7 +66,7 @@ for (const collection of [
   test(`${collection} are read from their resources as they were written, with their ids`, () => {
     fc.assert(
       fc.property(filled(collection), (entity) => {
-        const [back, ...more] = translate(stored(collection, entity as never), reading());
+        const [back, ...more] = translateToEntities(stored(collection, entity as never), reading());
         assert.deepEqual(back?.violations, []);
         assert.deepEqual(back?.entity, entity);
         assert.deepEqual(more, []);
@@ -81,7 +81,7 @@ for (const collection of [
         const previous = stored(collection, before as never);
         const resource = stored(collection, entity as never, { ...writing, previous });
         assert.equal(resource.metadata.name, previous.metadata.name);
-        assert.deepEqual(translate(resource, reading())[0]?.entity, entity);
+        assert.deepEqual(translateToEntities(resource, reading())[0]?.entity, entity);
       }),
       { numRuns: 40 },
     );
@@ -97,7 +97,7 @@ for (const collection of credentialCollections) {
         const made = credentialSecret(collection, entity, { namespace: "home" });
         const secretRefs = new Map(made && [[entity.id, made.secretRef]]);
         const resource = stored("consumers", value, { ...writing, children: { [collection]: [entity] }, secretRefs });
-        assert.deepEqual(translate(resource, reading(made ? [made.secret] : []))[1]?.entity, entity);
+        assert.deepEqual(translateToEntities(resource, reading(made ? [made.secret] : []))[1]?.entity, entity);
       }),
       { numRuns: 60 },
     );
@@ -112,7 +112,7 @@ test("targets are read from their upstream as they were written, with ids and ti
       (entity, given) => {
         const upstream = { ...entity, id: UPSTREAM };
         const resource = stored("upstreams", upstream, { ...writing, children: { targets: given } });
-        const read = (from: Resource) => translate(from, reading()).map((item) => item.entity);
+        const read = (from: Resource) => translateToEntities(from, reading()).map((item) => item.entity);
         assert.deepEqual(read(resource), [upstream, ...given]);
         const renamed = { ...upstream, name: "renamed" };
         assert.deepEqual(read(stored("upstreams", renamed, { ...writing, previous: resource })), [renamed, ...given]);
@@ -133,7 +133,7 @@ test("a certificate is read with its SNIs from its resource and its Secret, whic
         const certificate = { ...entity, id: CERTIFICATE };
         const { secret, secretRef } = certificateSecret(certificate, { namespace: "home" });
         const resource = stored("certificates", certificate, { ...writing, children: { snis }, secretRef });
-        const read = (from: Resource) => translate(from, reading([secret])).map((item) => item.entity);
+        const read = (from: Resource) => translateToEntities(from, reading([secret])).map((item) => item.entity);
         assert.deepEqual(read(resource), [certificate, ...snis]);
         assert.doesNotMatch(JSON.stringify(resource), /BEGIN/);
         const tagged = { ...certificate, tags: ["new"] };

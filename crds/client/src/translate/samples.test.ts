@@ -5,7 +5,7 @@ import { checkEntity, lookupHash, type ResourceKind } from "@sluice/model";
 import { parseAllDocuments } from "yaml";
 import type { Resource } from "../resource.ts";
 import { identityOf, sluiceKindOf } from "./identity.ts";
-import { describeResourceViolation, translate } from "./translate.ts";
+import { describeResourceViolation, translateToEntities } from "./translate.ts";
 import type { TranslateOptions } from "./translation.ts";
 
 const samples = new URL("../../../samples/", import.meta.url);
@@ -28,7 +28,7 @@ const options: TranslateOptions = {
   isReferenceAllowed: () => false,
   namespacesOpenTo: () => [],
 };
-const items = resources.filter(sluiceKindOf).flatMap((resource) => translate(resource, options));
+const items = resources.filter(sluiceKindOf).flatMap((resource) => translateToEntities(resource, options));
 const ofCollection = (collection: string) => items.filter((item) => item.collection === collection);
 
 test("the samples are valid", () => {

@@ -52,7 +52,7 @@ export function writeChildTimes(parent: ParentTimes, children: readonly ChildEnt
 }
 
 /** The object's own creationTimestamp, whatever its annotations say; undefined when it is missing. */
-export const bornAt = ({ creationTimestamp }: Metadata): number | undefined => unixTime(creationTimestamp);
+export const creationTimeOf = ({ creationTimestamp }: Metadata): number | undefined => unixTime(creationTimestamp);
 
 /** The time in `CREATED_AT`, or else the object's creationTimestamp; undefined when both are missing. */
 export const createdAt = ({ annotations, creationTimestamp }: Metadata): number | undefined =>

@@ -1,6 +1,6 @@
 /** Translation and validation combined: a resource's valid entities and its violations. */
 import { camelPath, checkWithHidden, type Entity, type Violation } from "@sluice/model";
-import { atSource } from "../derive/derived-resource.ts";
+import { locateAtSource } from "../derive/derived-resource.ts";
 import type { Resource } from "../resource.ts";
 import { toEntities } from "./to-entities/to-entities.ts";
 import type { Path, ResourceViolation, TranslatedEntity, TranslateOptions } from "./translation.ts";
@@ -11,13 +11,13 @@ export interface CheckedTranslation extends TranslatedEntity {
 }
 
 /** Like `toEntities`, with every item validated. Violations have paths in the resource. */
-export function translate(resource: Resource, options: TranslateOptions): readonly CheckedTranslation[] {
+export function translateToEntities(resource: Resource, options: TranslateOptions): readonly CheckedTranslation[] {
   return toEntities(resource, options).map((translated) => {
     const { collection, item, hiddenPaths: hidden = [] } = translated;
     const checked = checkWithHidden(collection, item, { hidden });
     const faults = (checked.violations ?? []).map((violation) => withoutSecret(violation, translated.secretPaths));
     const violations = [...translated.violations, ...resourceViolations(translated, faults)].map((violation) =>
-      atSource(resource, violation),
+      locateAtSource(resource, violation),
     );
     const isServed = violations.every(({ isPartial }) => isPartial);
     return { ...translated, violations, ...(isServed && checked.value && { entity: checked.value }) };

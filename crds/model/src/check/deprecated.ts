@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, memberSchemaOf, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { pluginNamed } from "../plugins/index.ts";
-import { validate } from "./validate.ts";
+import { validateValue } from "./validate.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
@@ -28,7 +28,7 @@ export function replaceDeprecated(schema: SchemaNode, given: Members): ReplacedM
     const value = given[name] ?? null;
     const current = valueAt(members, replacedBy) ?? null;
     const node = schemaNodeAt(schema, replacedBy);
-    const faults = value === null || node === undefined ? [] : validate(node, value);
+    const faults = value === null || node === undefined ? [] : validateValue(node, value);
     violations.push(...faults.map(({ path, message }) => ({ path: [name, ...path], message })));
     if (faults.length > 0) continue;
     if (current === null) members = withValue(members, replacedBy, value);

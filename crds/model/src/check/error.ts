@@ -2,13 +2,13 @@
 import type { Violation } from "@sluice/plugin-sdk";
 
 /** The shape of `fields`: it mirrors the value, with a message at each violation and null for valid list items. */
-export type Fields = string | null | readonly Fields[] | { readonly [name: string]: Fields };
+export type ViolationFields = string | null | readonly ViolationFields[] | { readonly [name: string]: ViolationFields };
 
 export interface SchemaViolation {
   readonly code: 2;
   readonly name: "schema violation";
   readonly message: string;
-  readonly fields: Fields;
+  readonly fields: ViolationFields;
 }
 
 /**
@@ -57,7 +57,7 @@ class Branch {
    * This branch as `fields`. A record's own messages are under `@entity` if its members have messages too. A list's own
    * messages are omitted if its items have messages.
    */
-  fields(isRoot = true): Fields {
+  fields(isRoot = true): ViolationFields {
     if (!isRoot && this.below.size + this.whole.length === 0) return this.own[0] ?? null;
     const indexes = [...this.below.keys()].filter((step) => typeof step === "number");
     if (indexes.length > 0) {
@@ -66,7 +66,10 @@ class Branch {
         (_, index) => this.below.get(index)?.fields(false) ?? null,
       );
     }
-    const members = [...this.below].map(([step, branch]): [string, Fields] => [String(step), branch.fields(false)]);
+    const members = [...this.below].map(([step, branch]): [string, ViolationFields] => [
+      String(step),
+      branch.fields(false),
+    ]);
     const whole = [...this.whole, ...this.own];
     return Object.fromEntries(whole.length === 0 ? members : [["@entity", whole], ...members]);
   }

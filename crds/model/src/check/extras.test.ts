@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { first } from "../../../../tools/programs/pairs.ts";
+import { firstPair } from "../../../../tools/programs/pairs.ts";
 import type { Collection } from "../entities/index.ts";
 import { checkEntity } from "./index.ts";
 
@@ -79,7 +79,11 @@ const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = 
     "_sluice.match.share.to: required field missing",
     "_sluice.match.share.from: value should be between 0 and 100",
   ],
-  ["certificates", { cert: first.cert, key: first.key, _sluice: { match: {} } }, "_sluice.match: unknown field"],
+  [
+    "certificates",
+    { cert: firstPair.cert, key: firstPair.key, _sluice: { match: {} } },
+    "_sluice.match: unknown field",
+  ],
 ];
 
 for (const [collection, raw, ...expected] of rows) {

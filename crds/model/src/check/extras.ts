@@ -25,10 +25,10 @@ import {
 import { MAX_TIMEOUT } from "../entities/common-members.ts";
 import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
 import { MAX_LISTENER_NAME } from "./listener.ts";
-import { validate } from "./validate.ts";
+import { validateValue } from "./validate.ts";
 
 /** The members allowed under an entity's `_sluice`, by collection; entities of other collections have none. */
-export interface Extras extends Readonly<Record<CredentialCollection, CredentialExtras>> {
+export interface AllowedExtras extends Readonly<Record<CredentialCollection, CredentialExtras>> {
   readonly certificates: CertificateExtras;
   readonly ca_certificates: CaCertificateExtras;
   readonly services: ServiceExtras;
@@ -192,7 +192,7 @@ export function checkExtras(collection: Collection, raw: unknown): CheckedExtras
   if (raw === undefined || raw === null) return { extras: undefined, violations: [] };
   const schema = schemas[collection];
   const extras = isRecord(raw) ? withoutUnset(raw) : raw;
-  const found = schema === undefined ? [{ path: [], message: "unknown field" }] : validate(schema, extras);
+  const found = schema === undefined ? [{ path: [], message: "unknown field" }] : validateValue(schema, extras);
   const violations = found.map((violation) => ({ ...violation, path: ["_sluice", ...violation.path] }));
   return { extras: violations.length > 0 ? undefined : (extras as CheckedExtras["extras"]), violations };
 }

@@ -7,11 +7,11 @@ import { type ConfigFacts, credentialFactsOf, pluginNamed } from "../plugins/ind
 import { parseVaultReference, vaultReferencesIn } from "../plugins/vault-references.ts";
 import { closedCredential, closedPlugin } from "./close-plugin.ts";
 import { configSizeMessage } from "./config-size.ts";
-import { type CheckedExtras, checkExtras, checkPriority, type Extras } from "./extras.ts";
+import { type AllowedExtras, type CheckedExtras, checkExtras, checkPriority } from "./extras.ts";
 import { fillDefaults } from "./fill-defaults.ts";
 import { pluginName } from "./rules/entities.ts";
 import { expandConfig, expandEntity } from "./shorthand.ts";
-import { validate } from "./validate.ts";
+import { validateValue } from "./validate.ts";
 
 export interface CheckOptions {
   /** Unix time in seconds for timestamps that are unset. Default 0, so that the same input gives the same entity. */
@@ -29,9 +29,9 @@ export interface CheckOptions {
   readonly closePlugins?: boolean;
 }
 
-/** An entity with defaults; an entity of a collection in `Extras` may have `_sluice`. */
+/** An entity with defaults; an entity of a collection in `AllowedExtras` may have `_sluice`. */
 export type CheckedEntity<Name extends Collection> = Entities[Name] &
-  (Name extends keyof Extras ? { readonly _sluice?: Extras[Name] } : unknown);
+  (Name extends keyof AllowedExtras ? { readonly _sluice?: AllowedExtras[Name] } : unknown);
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -70,7 +70,7 @@ export function checkEntity<Name extends Collection>(
     ...ours.violations,
     ...shorthand.violations,
     ...filled.unknown,
-    ...validate(schema, withId).filter((violation) => !isUnknownPlugin(violation, extras, entity)),
+    ...validateValue(schema, withId).filter((violation) => !isUnknownPlugin(violation, extras, entity)),
     ...(config?.violations ?? []),
     ...(isSecretLookup(collection) ? checkSecret(collection, { entity, extras }) : []),
     ...(collection === "routes" ? checkPriority(entity.hosts, extras) : []),
@@ -137,7 +137,7 @@ function checkByFacts(
  * path that ends in `@entity` may have several.
  */
 function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonly Violation[] {
-  const violations = [...validate(schema, value)];
+  const violations = [...validateValue(schema, value)];
   const reported = new Set(violations.map(({ path }) => JSON.stringify(path)));
   for (const violation of isRecord(value) ? runCheck(check, value) : []) {
     const place = JSON.stringify(violation.path);
@@ -228,7 +228,7 @@ function checkCredentialConfig({ plugin, key, config }: Members, { extras }: Plu
 /** Checks a key by the schema that the plugin declares for keys. The schema of the entity reports an empty key. */
 export function checkCredentialKey(plugin: unknown, key: string): readonly Violation[] {
   const schema = key === "" ? undefined : credentialFactsOf(plugin)?.key;
-  return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));
+  return schema === undefined ? [] : validateValue(schema, key).map(({ message }) => ({ path: ["key"], message }));
 }
 
 /** Whether the violation is to be ignored: a plugin marked as unavailable may be unknown, because it never runs. */

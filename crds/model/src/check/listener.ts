@@ -1,6 +1,6 @@
 /** Validates a listener of the document. */
 import { array, choice, integer, type SchemaNode, text, type Violation } from "@sluice/plugin-sdk";
-import { validate } from "./validate.ts";
+import { validateValue } from "./validate.ts";
 
 /** Characters: the names of a namespace, a Gateway or ListenerSet, and a listener, with a separator between them. */
 export const MAX_LISTENER_NAME = 1024;
@@ -43,4 +43,4 @@ const schema: SchemaNode = {
   },
 };
 
-export const checkListener = (raw: unknown): readonly Violation[] => validate(schema, raw);
+export const checkListener = (raw: unknown): readonly Violation[] => validateValue(schema, raw);

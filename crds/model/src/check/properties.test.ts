@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
-import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
 import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { pluginNames, registerPlugins } from "../plugins/index.ts";
@@ -61,13 +61,13 @@ const path = fc
 const host = name.map((label) => label.replaceAll(".", "")).filter((label) => /[a-z][a-z0-9-]*[a-z0-9]$/.test(label));
 const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 
-const alternative = fc.constantFrom({}, { cert_alt: elliptic.cert, key_alt: elliptic.key });
+const alternative = fc.constantFrom({}, { cert_alt: ellipticPair.cert, key_alt: ellipticPair.key });
 
 const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknown>> } = {
   certificates: fc
-    .tuple(fc.constantFrom(first, second), alternative, optional(fc.array(name, { maxLength: 5 })))
+    .tuple(fc.constantFrom(firstPair, secondPair), alternative, optional(fc.array(name, { maxLength: 5 })))
     .map(([main, other, tags]) => ({ ...main, ...other, tags })),
-  ca_certificates: fc.record({ cert: fc.constantFrom(first.cert, second.cert) }),
+  ca_certificates: fc.record({ cert: fc.constantFrom(firstPair.cert, secondPair.cert) }),
   snis: fc.record({ name: host, certificate: fc.constant({ id: UUID }) }),
   upstreams: fc.record({
     name: host,

@@ -3,12 +3,12 @@ import { createPublicKey } from "node:crypto";
 import { test } from "node:test";
 import { compileRegex } from "@sluice/plugin-sdk";
 import fc from "fast-check";
-import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
 import { textRules } from "./rules.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const CERTIFICATE = "invalid certificate: expected certificates in PEM";
-const publicKey = createPublicKey(first.key).export({ type: "spki", format: "pem" }).toString();
+const publicKey = createPublicKey(firstPair.key).export({ type: "spki", format: "pem" }).toString();
 const KEY = "invalid key: expected a private key in PEM, not encrypted";
 const targetName = (value: string) => `Invalid target ('${value}'); not a valid hostname or ip address`;
 const upstreamName = (value: string) => `Invalid name ('${value}'); must be a valid hostname`;
@@ -185,25 +185,25 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["a b", host("a b")],
   ],
   "certificate-chain": [
-    [first.cert, undefined],
-    [`${first.cert}\n${elliptic.cert}`, undefined],
-    [first.key, CERTIFICATE],
+    [firstPair.cert, undefined],
+    [`${firstPair.cert}\n${ellipticPair.cert}`, undefined],
+    [firstPair.key, CERTIFICATE],
     ["", CERTIFICATE],
-    [first.cert.replace("MII", "MIJ"), CERTIFICATE],
-    [`${first.cert}${second.cert.replace("MII", "MIJ")}`, CERTIFICATE],
+    [firstPair.cert.replace("MII", "MIJ"), CERTIFICATE],
+    [`${firstPair.cert}${secondPair.cert.replace("MII", "MIJ")}`, CERTIFICATE],
     ["-----BEGIN CERTIFICATE-----\n".repeat(10_000), CERTIFICATE],
   ],
   "private-key": [
-    [first.key, undefined],
-    [elliptic.key, undefined],
-    [first.cert, KEY],
+    [firstPair.key, undefined],
+    [ellipticPair.key, undefined],
+    [firstPair.cert, KEY],
     ["secret", KEY],
   ],
   "public-key": [
     [publicKey, undefined],
-    [first.cert, undefined],
+    [firstPair.cert, undefined],
     ["-----BEGIN PUBLIC KEY-----\nno key\n-----END PUBLIC KEY-----", "invalid key"],
-    [first.key, "invalid key"],
+    [firstPair.key, "invalid key"],
     ["secret", "invalid key"],
   ],
   "route-host": [

@@ -6,7 +6,7 @@ import { vaultKinds } from "../entities/vault.ts";
 import type { ConfigFacts } from "../plugins/index.ts";
 import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
 import { certificateDigest } from "./rules/certificates.ts";
-import { withPort } from "./rules/hosts.ts";
+import { hostWithPort } from "./rules/hosts.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,7 @@ type Members = Readonly<Record<string, unknown>>;
 export function expandEntity(collection: Collection, members: Members): ReplacedMembers {
   if (collection === "services") return expandUrl(members);
   if (collection === "targets" && typeof members.target === "string") {
-    return { members: { ...members, target: withPort(members.target) }, violations: [] };
+    return { members: { ...members, target: hostWithPort(members.target) }, violations: [] };
   }
   if (collection === "routes" && isGrpc(members.protocols)) {
     return { members: { ...members, strip_path: members.strip_path ?? false }, violations: [] };

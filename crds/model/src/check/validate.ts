@@ -7,7 +7,7 @@ import type { IntOrString } from "../resources/kind.ts";
 import { recordRules, textRules } from "./rules.ts";
 
 /** All violations of a value. A schema is compiled on first use. */
-export function validate(schema: SchemaNode, value: unknown): readonly Violation[] {
+export function validateValue(schema: SchemaNode, value: unknown): readonly Violation[] {
   const check = compiled(schema);
   if (check(value)) return [];
   return tellOnce((check.errors ?? []).map((error) => ({ error, path: pathOf(error, value) })));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
-import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
 import type { Collection } from "../entities/index.ts";
 import { checkEntity } from "./index.ts";
 
@@ -269,38 +269,42 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   // Certificates and SNIs
   ["ca_certificates", {}, `cert: ${MISSING}`],
   ["ca_certificates", { cert: "x" }, "cert: invalid certificate: expected certificates in PEM"],
-  ["ca_certificates", { cert: first.cert + second.cert }, "@entity: please submit only one certificate at a time"],
+  [
+    "ca_certificates",
+    { cert: firstPair.cert + secondPair.cert },
+    "@entity: please submit only one certificate at a time",
+  ],
   ...["X509 CERTIFICATE", "TRUSTED CERTIFICATE", "PRIVATE KEY"].flatMap((label) =>
     [
-      second.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`) + first.cert,
-      first.cert + second.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`),
+      secondPair.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`) + firstPair.cert,
+      firstPair.cert + secondPair.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`),
     ].map((cert): readonly [Collection, unknown, string] => ["ca_certificates", { cert }, `@entity: ${ONE_BLOCK}`]),
   ),
-  ["ca_certificates", { cert: `${first.cert}-----BEGIN CERTIFICATE-----\nMII` }, `@entity: ${ONE_BLOCK}`],
-  ["ca_certificates", { cert: `# our root\n${first.cert}` }],
+  ["ca_certificates", { cert: `${firstPair.cert}-----BEGIN CERTIFICATE-----\nMII` }, `@entity: ${ONE_BLOCK}`],
+  ["ca_certificates", { cert: `# our root\n${firstPair.cert}` }],
   [
     "ca_certificates",
     { cert: leaf.certificate },
     '@entity: certificate does not appear to be a CA because it is missing the "CA" basic constraint',
   ],
-  ["ca_certificates", { cert: first.cert, _sluice: { namespaces: [] } }, "_sluice.namespaces: unknown field"],
+  ["ca_certificates", { cert: firstPair.cert, _sluice: { namespaces: [] } }, "_sluice.namespaces: unknown field"],
   ["certificates", {}, `cert: ${MISSING}`, `key: ${MISSING}`],
-  ["certificates", { cert: first.cert, key: second.key }, "@entity: certificate does not match key"],
+  ["certificates", { cert: firstPair.cert, key: secondPair.key }, "@entity: certificate does not match key"],
   [
     "certificates",
     { cert: "x", key: "top secret" },
     "cert: invalid certificate: expected certificates in PEM",
     "key: invalid key: expected a private key in PEM, not encrypted",
   ],
-  ["certificates", { ...first, cert_alt: elliptic.cert }, `@entity: ${together("'cert_alt', 'key_alt'")}`],
+  ["certificates", { ...firstPair, cert_alt: ellipticPair.cert }, `@entity: ${together("'cert_alt', 'key_alt'")}`],
   [
     "certificates",
-    { ...first, cert_alt: elliptic.cert, key_alt: second.key },
+    { ...firstPair, cert_alt: ellipticPair.cert, key_alt: secondPair.key },
     "@entity: alternative certificate does not match key",
   ],
   [
     "certificates",
-    { ...first, cert_alt: second.cert, key_alt: second.key },
+    { ...firstPair, cert_alt: secondPair.cert, key_alt: secondPair.key },
     "@entity: certificate and alternative certificate need to have different type (e.g. RSA and ECDSA), the provided " +
       "certificates were both of the same type",
   ],

@@ -10,7 +10,7 @@ import {
   settingsMemberOf,
   shownDefault,
 } from "../settings/index.ts";
-import { closest } from "../suggest.ts";
+import { closestName } from "../suggest.ts";
 import {
   type CommandDefinition,
   flaggedSettings,
@@ -143,7 +143,7 @@ const choiceParser =
   (choices: readonly string[], synonyms: ReadonlyMap<string, string> = new Map()) =>
   (word: string): string => {
     if (choices.includes(word) || synonyms.has(word)) return word;
-    const found = closest(word, [...choices, ...synonyms.keys()]);
+    const found = closestName(word, [...choices, ...synonyms.keys()]);
     throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.${didYouMean(found)}`);
   };
 
@@ -194,7 +194,7 @@ function describe(declaration: Declaration): string {
 /** @throws CommanderError */
 function refuseSubcommand(command: Command, subcommands: readonly CommandDefinition[]): never {
   const [given = ""] = command.args;
-  const found = closest(
+  const found = closestName(
     given,
     subcommands.map(({ name }) => name),
   );

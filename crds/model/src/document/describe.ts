@@ -1,7 +1,7 @@
 /** Violations as messages for people, and as Kong's response to an invalid document. */
 
 import type { Violation } from "@sluice/plugin-sdk";
-import { type Fields, schemaViolation } from "../check/error.ts";
+import { schemaViolation, type ViolationFields } from "../check/error.ts";
 
 /**
  * One line such as `kong.yaml:12:5: services[0].routes[1].paths[0]: should start with: /`. Control characters are
@@ -44,7 +44,7 @@ export interface DeclarativeViolation {
   readonly code: 14;
   readonly name: "invalid declarative configuration";
   readonly message: string;
-  readonly fields: Fields;
+  readonly fields: ViolationFields;
 }
 
 /** Kong's body of a 400 for an invalid document. `fields` mirrors the document as written. */
@@ -55,7 +55,7 @@ export function declarativeViolation(violations: readonly Violation[]): Declarat
 }
 
 /** The fields as a table in Kong's format: no spaces, sorted members, and explicit indexes after the first gap. */
-function toLua(fields: Fields): string {
+function toLua(fields: ViolationFields): string {
   if (fields === null) return "nil";
   if (typeof fields === "string") return JSON.stringify(fields);
   if (isList(fields)) {
@@ -71,4 +71,4 @@ function toLua(fields: Fields): string {
   return `{${members.join(",")}}`;
 }
 
-const isList = (fields: Fields): fields is readonly Fields[] => Array.isArray(fields);
+const isList = (fields: ViolationFields): fields is readonly ViolationFields[] => Array.isArray(fields);

@@ -46,8 +46,8 @@ export function loadText(text: string, options: LoadOptions = {}): Checked<Loade
   if (read.violations !== undefined) return read;
   const { data, positionOf } = read.value;
   const checked = checkDocument(data, options);
-  if (checked.violations !== undefined) return { violations: locate(checked.violations, read.value) };
-  const warnings = locate([...read.value.warnings, ...checked.value.warnings], read.value);
+  if (checked.violations !== undefined) return { violations: addPositions(checked.violations, read.value) };
+  const warnings = addPositions([...read.value.warnings, ...checked.value.warnings], read.value);
   return { value: { ...checked.value, warnings, data: isRecord(data) ? data : {}, positionOf } };
 }
 
@@ -83,7 +83,7 @@ function messageOf({ path: [collection, , member], message }: Violation): string
 }
 
 /** Adds positions to violations, and sorts the violations by position. */
-export function locate(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
+export function addPositions(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
   return violations
     .map((violation) => ({ ...violation, position: violation.position ?? positionOf(violation.path) }))
     .sort((a, b) => a.position.line - b.position.line || a.position.column - b.position.column);

@@ -1,6 +1,6 @@
 /** A plugin: behaviour attached to a service, a route, a consumer, a consumer group, or to all requests. */
 import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
+import { created_at, idMember, tagsMember, updated_at } from "./common-members.ts";
 
 /** The protocols that Sluice proxies. A plugin acts on all of them by default. */
 export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
@@ -10,7 +10,7 @@ export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrou
 
 export const pluginEntitySchema = record(
   {
-    id: idFrom("instance_name, or from the content if that is unset"),
+    id: idMember("instance_name, or from the content if that is unset"),
     created_at,
     updated_at,
     name: text({
@@ -48,7 +48,7 @@ export const pluginEntitySchema = record(
       description: "If false, the plugin is ignored, and an instance with a wider scope may apply.",
       default: true,
     }),
-    tags,
+    tags: tagsMember,
   },
   {
     description: "Behaviour attached to a service, a route, a consumer, a consumer group, or to all requests.",

@@ -12,7 +12,7 @@ import {
   set,
   text,
 } from "@sluice/plugin-sdk";
-import { created_at, idFrom, name, tags, updated_at } from "./common-members.ts";
+import { created_at, idMember, nameMember, tagsMember, updated_at } from "./common-members.ts";
 
 const endpoints = (which: string) =>
   nullable(
@@ -32,10 +32,10 @@ export const routeProtocols = ["grpc", "grpcs", "http", "https", "tcp", "tls", "
 
 export const routeSchema = record(
   {
-    id: idFrom("the name, or from the content if there is none"),
+    id: idMember("the name, or from the content if there is none"),
     created_at,
     updated_at,
-    name: name("route"),
+    name: nameMember("route"),
     protocols: set(choice(routeProtocols, { description: "A protocol." }), {
       description: "The protocols that the route serves.",
       default: ["http", "https"],
@@ -113,7 +113,7 @@ export const routeSchema = record(
       description: "Accepted for compatibility with Kong, without effect: response bodies are always streamed.",
       default: true,
     }),
-    tags,
+    tags: tagsMember,
     service: reference("services", "The service that receives matching requests.", "restrict"),
   },
   { description: "A rule that matches requests and sends them to a service.", rule: "route" },

@@ -1,6 +1,6 @@
 /** A service: an upstream to which requests are forwarded. */
 import { array, boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, MAX_TIMEOUT, name, tags, updated_at } from "./common-members.ts";
+import { created_at, idMember, MAX_TIMEOUT, nameMember, tagsMember, updated_at } from "./common-members.ts";
 
 const timeout = (what: string) =>
   integer({ description: `Maximum milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
@@ -49,10 +49,10 @@ export type UpstreamHeader = Static<typeof upstreamHeader>;
 
 export const serviceSchema = record(
   {
-    id: idFrom("the name, or from the content if there is none"),
+    id: idMember("the name, or from the content if there is none"),
     created_at,
     updated_at,
-    name: name("service"),
+    name: nameMember("service"),
     retries: integer({
       description: "Number of further attempts if the connection to the upstream fails or times out.",
       default: 5,
@@ -80,7 +80,7 @@ export const serviceSchema = record(
     read_timeout: timeout(
       "between two reads from the upstream; for a WebSocket, maximum milliseconds without data in either direction",
     ),
-    tags,
+    tags: tagsMember,
     client_certificate: reference("certificates", "The client certificate for an https or grpcs upstream.", "restrict"),
     tls_verify: nullable(
       boolean({

@@ -1,12 +1,12 @@
 /** A target: one address of an upstream. */
 import { decimal, integer, owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { idFrom, tags } from "./common-members.ts";
+import { idMember, tagsMember } from "./common-members.ts";
 
 const time = (what: string) => decimal({ description: `When the target was ${what}, Unix time in seconds.` });
 
 export const targetSchema = record(
   {
-    id: idFrom("the upstream and the address"),
+    id: idMember("the upstream and the address"),
     created_at: time("created"),
     updated_at: time("last changed"),
     upstream: owner("upstreams", "The upstream that the target belongs to."),
@@ -21,7 +21,7 @@ export const targetSchema = record(
       minimum: 0,
       maximum: 65_535,
     }),
-    tags,
+    tags: tagsMember,
   },
   { description: "One address of an upstream." },
 );

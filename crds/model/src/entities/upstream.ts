@@ -1,6 +1,6 @@
 /** An upstream: several targets behind one host name, and how requests are balanced over them. */
 import { boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
+import { created_at, idMember, tagsMember, updated_at } from "./common-members.ts";
 import { healthchecksSchema } from "./healthchecks.ts";
 
 const algorithms = ["consistent-hashing", "least-connections", "round-robin", "latency"] as const;
@@ -13,7 +13,7 @@ const word = (description: string) => nullable(text({ description, minLength: 1,
 
 export const upstreamSchema = record(
   {
-    id: idFrom("the name"),
+    id: idMember("the name"),
     created_at,
     updated_at,
     name: text({
@@ -57,7 +57,7 @@ export const upstreamSchema = record(
       maximum: 65_536,
     }),
     healthchecks: healthchecksSchema,
-    tags,
+    tags: tagsMember,
     host_header: nullable(
       text({ description: "Value of the Host header for requests to the targets.", rule: "host-port", maxLength: 260 }),
     ),

@@ -1,13 +1,13 @@
 /** A vault: a prefix by which configs of plugins refer to environment variables of the nodes. */
 import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
+import { created_at, idMember, tagsMember, updated_at } from "./common-members.ts";
 
 /** The kinds of vaults that Sluice serves. As in Kong, a reference may also name a kind instead of a prefix. */
 export const vaultKinds: readonly string[] = ["env"];
 
 export const vaultSchema = record(
   {
-    id: idFrom("the prefix"),
+    id: idMember("the prefix"),
     created_at,
     updated_at,
     prefix: text({
@@ -35,7 +35,7 @@ export const vaultSchema = record(
         { description: "The configuration of the vault." },
       ),
     ),
-    tags,
+    tags: tagsMember,
   },
   { description: "A prefix by which configs of plugins refer to environment variables of the nodes." },
 );

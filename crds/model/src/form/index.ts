@@ -25,10 +25,10 @@ export function decodeForm(
     typeof body === "string" ? argumentsOf(body) : body.map((part) => ({ ...part, written: part.name }));
   const form = nestArguments(given);
   if (form.violations !== undefined) return form;
-  const entity = coerce(withShorthands(collection), form.value) as Readonly<Record<string, unknown>>;
+  const entity = coerceFormValue(withShorthands(collection), form.value) as Readonly<Record<string, unknown>>;
   if (!isRecord(entity.config)) return { value: entity };
   const config = configSchema(collection, { ...before, ...entity });
-  return { value: config === undefined ? entity : { ...entity, config: coerce(config, entity.config) } };
+  return { value: config === undefined ? entity : { ...entity, config: coerceFormValue(config, entity.config) } };
 }
 
 /**
@@ -67,7 +67,7 @@ const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
  * "5" -> 5, "true" and "false" -> booleans, "" -> null, a single string for a list -> a list of one. Values that do not
  * fit and unknown members stay unchanged, for validation to report.
  */
-export function coerce(schema: SchemaNode, value: unknown): unknown {
+export function coerceFormValue(schema: SchemaNode, value: unknown): unknown {
   if (value === "") return null;
   const values = valuesOf(schema);
   if (schema.type === "array") return coerceList(schema.items ?? {}, value);
@@ -77,7 +77,7 @@ export function coerce(schema: SchemaNode, value: unknown): unknown {
 }
 
 const coerceList = (items: SchemaNode, value: unknown): unknown =>
-  (Array.isArray(value) ? value : [value]).map((item) => coerce(items, item));
+  (Array.isArray(value) ? value : [value]).map((item) => coerceFormValue(items, item));
 
 function coerceText(type: SchemaNode["type"], text: string): unknown {
   if (type === "integer" || type === "number") return NUMBER.test(text) ? Number(text) : text;
@@ -89,6 +89,6 @@ const mapMembers = (value: Readonly<Record<string, unknown>>, schemaOf: (name: s
   Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
       const schema = schemaOf(name);
-      return [name, schema === undefined ? member : coerce(schema, member)];
+      return [name, schema === undefined ? member : coerceFormValue(schema, member)];
     }),
   );

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { kinds, parameterKinds } from "../resources/index.ts";
+import { kindFacts, parameterKinds } from "../resources/index.ts";
 import { crd } from "./crd.ts";
 import { crdChartFiles, crdFiles } from "./files.ts";
 
 type Plain = { readonly [member: string]: Plain };
 
-const service = crd("Service", kinds.Service) as Plain;
+const service = crd("Service", kindFacts.Service) as Plain;
 const schema = service.spec?.versions?.[0]?.schema?.openAPIV3Schema;
 
 test("a CRD has short names and a category", () => {
@@ -33,7 +33,7 @@ test("members have the model's descriptions and limits, and the description name
 });
 
 test("a list is atomic unless it is a map by a key, and a plugin's config keeps unknown members", () => {
-  const plugin = crd("Plugin", kinds.Plugin) as Plain;
+  const plugin = crd("Plugin", kindFacts.Plugin) as Plain;
   const members = plugin.spec?.versions?.[0]?.schema?.openAPIV3Schema?.properties?.spec?.properties;
   assert.equal(members?.tags?.["x-kubernetes-list-type"], "atomic");
   assert.equal(members?.targetRefs?.["x-kubernetes-list-type"], "map");
@@ -53,7 +53,7 @@ test("status is a subresource whose conditions are a map by type", () => {
 });
 
 test("the CRD of Plugin has a rule for each kind of target that some plugins refuse, and rules for targets that exclude each other", () => {
-  const rules = kinds.Plugin.spec.cel?.map(({ message }) => message);
+  const rules = kindFacts.Plugin.spec.cel?.map(({ message }) => message);
   const refusing =
     "acl, basic-auth, bot-detection, cors, forward-auth, hmac-auth, jwt, key-auth, ldap-auth, mtls-auth, openid-connect, session and standard-webhooks";
   assert.deepEqual(rules, [
@@ -81,7 +81,7 @@ function visit(node: Plain, path: string, look: (node: Plain, path: string) => v
   if (typeof node.additionalProperties === "object") visit(node.additionalProperties, `${path}{}`, look);
 }
 
-for (const [kind, facts] of Object.entries({ ...kinds, ...parameterKinds })) {
+for (const [kind, facts] of Object.entries({ ...kindFacts, ...parameterKinds })) {
   const root = (crd(kind, facts) as Plain).spec?.versions?.[0]?.schema?.openAPIV3Schema as Plain;
 
   test(`${kind}: every member has a type and a description, and only structural keywords`, () => {

@@ -1,12 +1,12 @@
 /** CustomResourceDefinitions from the table of kinds: structural schemas, rules, columns. */
 import { entities } from "../entities/index.ts";
-import { kinds, parameterKinds } from "../resources/index.ts";
+import { kindFacts, parameterKinds } from "../resources/index.ts";
 import {
-  category,
+  apiGroup,
   crdVersion,
-  group,
   type IntOrString,
   type KindFacts,
+  kubectlCategory,
   type ParameterKindFacts,
   pluralOf,
   type SpecNode,
@@ -16,17 +16,19 @@ type Plain = { readonly [member: string]: unknown };
 
 type CustomKindFacts = KindFacts | ParameterKindFacts;
 
-const nameOf = (facts: CustomKindFacts): string => `${pluralOf(facts)}.${group}`;
+const nameOf = (facts: CustomKindFacts): string => `${pluralOf(facts)}.${apiGroup}`;
 
 /** The names of the CRDs whose resources represent entities, such as `routes.sluice.dev`. */
-export const entityCrdNames: readonly string[] = Object.values(kinds).map(nameOf);
+export const entityCrdNames: readonly string[] = Object.values(kindFacts).map(nameOf);
 
 /** The names of all CRDs. */
 export const crdNames: readonly string[] = [...entityCrdNames, ...Object.values(parameterKinds).map(nameOf)];
 
 /** The CRDs of all kinds, by their names, as plain data. */
 export const crds = (): ReadonlyMap<string, Plain> =>
-  new Map(Object.entries({ ...kinds, ...parameterKinds }).map(([kind, facts]) => [nameOf(facts), crd(kind, facts)]));
+  new Map(
+    Object.entries({ ...kindFacts, ...parameterKinds }).map(([kind, facts]) => [nameOf(facts), crd(kind, facts)]),
+  );
 
 export function crd(kind: string, facts: CustomKindFacts): Plain {
   const entity = "collection" in facts ? entities[facts.collection] : undefined;
@@ -35,7 +37,7 @@ export function crd(kind: string, facts: CustomKindFacts): Plain {
     kind: "CustomResourceDefinition",
     metadata: { name: nameOf(facts) },
     spec: {
-      group,
+      group: apiGroup,
       scope: "Namespaced",
       names: {
         kind,
@@ -43,7 +45,7 @@ export function crd(kind: string, facts: CustomKindFacts): Plain {
         plural: pluralOf(facts),
         singular: kind.toLowerCase(),
         shortNames: [facts.shortName],
-        categories: [category],
+        categories: [kubectlCategory],
       },
       versions: [
         {
@@ -58,10 +60,10 @@ export function crd(kind: string, facts: CustomKindFacts): Plain {
               description: facts.spec.description,
               required: ["spec"],
               properties: {
-                apiVersion: { type: "string", description: `${group}/${crdVersion}` },
+                apiVersion: { type: "string", description: `${apiGroup}/${crdVersion}` },
                 kind: { type: "string", description: kind },
                 metadata: { type: "object" },
-                spec: structural({
+                spec: structuralSchema({
                   ...facts.spec,
                   ...(entity && { description: `Desired state of the ${entity.singular}.` }),
                 }),
@@ -80,7 +82,7 @@ export function crd(kind: string, facts: CustomKindFacts): Plain {
  * default changes no stored object; the description names them), `nullable` (unset members are absent), unique items
  * (the API server has no such check) and Sluice's own rules.
  */
-export function structural(node: SpecNode): Plain {
+export function structuralSchema(node: SpecNode): Plain {
   return {
     ...pick(node, scalarKeywords),
     ...(node.description !== undefined && { description: describe(node) }),
@@ -92,13 +94,13 @@ export function structural(node: SpecNode): Plain {
     ...(node.required && node.required.length > 0 && { required: node.required }),
     ...(node.properties && {
       properties: Object.fromEntries(
-        Object.entries(node.properties).map(([name, member]) => [name, structural(member)]),
+        Object.entries(node.properties).map(([name, member]) => [name, structuralSchema(member)]),
       ),
     }),
     ...(typeof node.additionalProperties === "object" && {
-      additionalProperties: structural(node.additionalProperties),
+      additionalProperties: structuralSchema(node.additionalProperties),
     }),
-    ...(node.items && { items: structural(node.items) }),
+    ...(node.items && { items: structuralSchema(node.items) }),
     ...(node.cel && node.cel.length > 0 && { "x-kubernetes-validations": node.cel }),
   };
 }

@@ -16,7 +16,7 @@ const yamlOptions: CreateNodeOptions & DocumentOptions & ToStringOptions = {
 };
 
 /** @param source The files from which the page is generated, for its header. */
-export const markdown = (path: string, content: string, source = "crds/model/src"): GeneratedFile => ({
+export const generatedPage = (path: string, content: string, source = "crds/model/src"): GeneratedFile => ({
   path,
   content: `<!-- ${noticeOf(source)} -->\n\n${content.trimEnd()}\n`,
 });

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { generate, staleFiles, writeGeneratedFiles } from "./generate.ts";
+import { generateModelFiles, staleFiles, writeGeneratedFiles } from "./generate.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-generate-"));
 after(() => rmSync(root, { recursive: true }));
-const files = generate();
+const files = generateModelFiles();
 
 test("generating twice gives the same files", () => {
-  assert.deepEqual(generate(), files);
+  assert.deepEqual(generateModelFiles(), files);
 });
 
 test("every generated file says that it is generated, and ends in one line break", () => {

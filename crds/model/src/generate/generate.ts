@@ -17,7 +17,7 @@ const generators: readonly (() => readonly GeneratedFile[])[] = [
 const generatedFolders = ["crds", "charts/sluice-crds/templates"];
 
 /** All files that are generated from the model, in a fixed order. */
-export const generate = (): readonly GeneratedFile[] => generators.flatMap((generator) => generator());
+export const generateModelFiles = (): readonly GeneratedFile[] => generators.flatMap((generator) => generator());
 
 export interface FileDifference {
   readonly path: string;

@@ -1,13 +1,13 @@
 /** The reference pages about entities and resources. */
 
 import { type Collection, collections, entities } from "../entities/index.ts";
-import { kinds, parameterKinds } from "../resources/index.ts";
+import { kindFacts, parameterKinds } from "../resources/index.ts";
 import { apiVersion, type KindFacts, type ParameterKindFacts, pluralOf, type SpecNode } from "../resources/kind.ts";
-import { type GeneratedFile, markdown } from "./files.ts";
+import { type GeneratedFile, generatedPage } from "./files.ts";
 import { memberTable } from "./tables.ts";
 
-export const entitiesPage = (): GeneratedFile => markdown("docs/reference/entities.md", entitiesText());
-export const resourcesPage = (): GeneratedFile => markdown("docs/reference/resources.md", resourcesText());
+export const entitiesPage = (): GeneratedFile => generatedPage("docs/reference/entities.md", entitiesText());
+export const resourcesPage = (): GeneratedFile => generatedPage("docs/reference/resources.md", resourcesText());
 
 const sections = (...texts: readonly string[]): string => texts.join("\n\n");
 
@@ -42,7 +42,7 @@ function resourcesText(): string {
       "lists the resources of all kinds. An unset field has the default of its [entity](entities.md). The " +
       "conditions in `status` are `Accepted`, `ResolvedRefs` and `Programmed`. GatewayParameters represents no entity " +
       "and has no status: the Gateways and GatewayClasses that name it report its problems.",
-    ...Object.entries({ ...kinds, ...parameterKinds }).map(([kind, facts]) => kindSection(kind, facts)),
+    ...Object.entries({ ...kindFacts, ...parameterKinds }).map(([kind, facts]) => kindSection(kind, facts)),
   );
 }
 

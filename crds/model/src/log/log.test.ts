@@ -15,7 +15,7 @@ function rig(context: TestContext) {
   const log = { level: "warn", info: (facts: object) => void lines.push(JSON.stringify(facts)) };
   const level = new TemporaryLogLevel(log);
   const followed: string[] = [];
-  level.follow((now) => followed.push(now));
+  level.onLevelChange((now) => followed.push(now));
   return { log, level, lines, followed };
 }
 

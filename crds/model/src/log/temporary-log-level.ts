@@ -53,7 +53,7 @@ export class TemporaryLogLevel {
   }
 
   /** @param onChange Called with the level after each change; a further call replaces the function. */
-  follow(onChange: (level: string) => void): void {
+  onLevelChange(onChange: (level: string) => void): void {
     this.#onChange = onChange;
   }
 

@@ -11,7 +11,7 @@
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 
 /** Stands for the node itself in a call. No Plugin has this id, because ids are UUIDs. */
-export const NODE = "node";
+export const NODE_ENDPOINT_ID = "node";
 
 /**
  * The paths of calls to the node. One worker of each node explains a request, because all workers serve the same

@@ -41,7 +41,7 @@ export const entityId = (description: string): SpecNode => ({
 });
 
 /** The schema of a record in a spec. */
-export const object = (
+export const specObject = (
   description: string,
   required: readonly string[],
   properties: Readonly<Record<string, SpecNode>>,
@@ -86,7 +86,7 @@ const namespaceOf = (what: string): SpecNode => ({
 });
 
 export const nameRef = (description: string, of: string): SpecNode =>
-  object(description, ["name"], {
+  specObject(description, ["name"], {
     name: { type: "string", description: `metadata.name of the ${of}.`, ...dnsSubdomain },
     namespace: namespaceOf(of),
   });
@@ -99,7 +99,7 @@ export interface BackendRef extends NameRef {
   readonly port: number;
 }
 
-export const backendRef: SpecNode = object(
+export const backendRef: SpecNode = specObject(
   "A core Service, by name and port. Requests are distributed among its endpoints.",
   ["name", "port"],
   {
@@ -114,7 +114,7 @@ export interface SecretRef extends NameRef {
 }
 
 export const secretRef = (what: string): SpecNode =>
-  object(`${what}, in a core Secret with the label ${CREDENTIAL_LABEL}.`, ["name", "key"], {
+  specObject(`${what}, in a core Secret with the label ${CREDENTIAL_LABEL}.`, ["name", "key"], {
     ...nameRef("", "Secret").properties,
     key: {
       type: "string",
@@ -137,7 +137,7 @@ export const configFrom: SpecNode = {
   description: "Fields of config whose values are read from Secrets, such as a password.",
   maxItems: 16,
   listMapKeys: ["path"],
-  items: object("One field of config.", ["path", "secretRef"], {
+  items: specObject("One field of config.", ["path", "secretRef"], {
     path: {
       type: "string",
       description: "Path of the field in config, with dots between levels, such as redis.password.",

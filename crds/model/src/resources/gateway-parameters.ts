@@ -3,7 +3,7 @@
  * (`spec.parametersRef`) names. It has no members for images, environment variables or volumes: the author of a Gateway
  * may choose how many nodes run and where, but not what they run.
  */
-import { object } from "./common-spec.ts";
+import { specObject } from "./common-spec.ts";
 import type { ParameterKindFacts, SpecNode } from "./kind.ts";
 
 /** The nodes that serve a Gateway: those of the release, or nodes of its own. */
@@ -84,9 +84,9 @@ const labelValue = (description: string): SpecNode => ({
 
 const open = (description: string): SpecNode => ({ type: "object", description, open: true });
 
-const deployment = object("The Deployment of the Gateway's own nodes. Only with nodes: Dedicated.", [], {
+const deployment = specObject("The Deployment of the Gateway's own nodes. Only with nodes: Dedicated.", [], {
   replicas: replicas("Number of nodes. Default: 2. Not with autoscaling."),
-  resources: object("Compute resources of the container. Default: those of the release's nodes.", [], {
+  resources: specObject("Compute resources of the container. Default: those of the release's nodes.", [], {
     limits: quantities("Maximum amounts, by the name of the resource."),
     requests: quantities("Requested amounts, by the name of the resource."),
   }),
@@ -101,7 +101,7 @@ const deployment = object("The Deployment of the Gateway's own nodes. Only with 
     type: "array",
     description: "Taints that the pods tolerate. Default: those that the release's nodes tolerate.",
     maxItems: 32,
-    items: object("A toleration, as in the spec of a pod.", [], {
+    items: specObject("A toleration, as in the spec of a pod.", [], {
       key: text("Key of the taint. If unset, all keys match, and the member operator must be Exists.", 317),
       operator: {
         type: "string",
@@ -120,7 +120,7 @@ const deployment = object("The Deployment of the Gateway's own nodes. Only with 
       },
     }),
   },
-  affinity: object("Scheduling constraints, as in the spec of a pod. Default: those of the release's nodes.", [], {
+  affinity: specObject("Scheduling constraints, as in the spec of a pod. Default: those of the release's nodes.", [], {
     nodeAffinity: open("Constraints on the cluster's nodes."),
     podAffinity: open("Pods next to which the pods run."),
     podAntiAffinity: open("Pods next to which the pods do not run."),
@@ -133,7 +133,7 @@ const deployment = object("The Deployment of the Gateway's own nodes. Only with 
 });
 
 const autoscaling: SpecNode = {
-  ...object(
+  ...specObject(
     "A HorizontalPodAutoscaler for the Gateway's own nodes. Only with nodes: Dedicated. It needs a metrics server.",
     ["maxReplicas"],
     {
@@ -157,7 +157,7 @@ const autoscaling: SpecNode = {
 };
 
 const service: SpecNode = {
-  ...object("The Service of the Gateway. Default: the settings of the operator.", [], {
+  ...specObject("The Service of the Gateway. Default: the settings of the operator.", [], {
     type: {
       type: "string",
       description: "Type of the Service.",
@@ -199,7 +199,7 @@ const members = {
   },
   deployment,
   autoscaling,
-  disruptionBudget: object(
+  disruptionBudget: specObject(
     "The PodDisruptionBudget of the Gateway's own nodes, which always exists. Only with nodes: Dedicated.",
     [],
     {
@@ -226,7 +226,7 @@ export const gatewayParametersKind: ParameterKindFacts = {
   plural: "gatewayparameters",
   shortName: "gwp",
   spec: {
-    ...object(
+    ...specObject(
       "How a Gateway is deployed. A Gateway names the resource in spec.infrastructure.parametersRef, in its own " +
         "namespace; a GatewayClass names it in spec.parametersRef. Members of the Gateway's resource replace those of " +
         "its class.",

@@ -27,7 +27,7 @@ export interface Specs {
 export type ResourceKind = keyof Specs;
 
 /** In an order in which each kind follows the kinds that it refers to. */
-export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
+export const kindFacts: Readonly<Record<ResourceKind, KindFacts>> = {
   Certificate: certificateKind,
   CACertificate: caCertificateKind,
   Upstream: upstreamKind,
@@ -39,7 +39,7 @@ export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
   Plugin: pluginKind,
 };
 
-export const resourceKinds = Object.keys(kinds) as readonly ResourceKind[];
+export const resourceKinds = Object.keys(kindFacts) as readonly ResourceKind[];
 
 export type ParameterKind = "GatewayParameters";
 

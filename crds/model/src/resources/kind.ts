@@ -4,11 +4,11 @@ import type { SchemaNode } from "@sluice/plugin-sdk";
 import { type Collection, entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
 
-export const group = "sluice.dev";
+export const apiGroup = "sluice.dev";
 export const crdVersion = "v1alpha1";
-export const apiVersion = `${group}/${crdVersion}`;
+export const apiVersion = `${apiGroup}/${crdVersion}`;
 /** The category of every kind: `kubectl get sluice` lists the resources of all kinds. */
-export const category = "sluice";
+export const kubectlCategory = "sluice";
 
 /** A CEL rule of a spec or of one of its members. The API server reports a violation at `fieldPath`. */
 export interface CelRule {

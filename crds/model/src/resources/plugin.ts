@@ -11,7 +11,7 @@ import {
   configFrom,
   type NameRef,
   nameRef,
-  object,
+  specObject,
   stateColumns,
 } from "./common-spec.ts";
 import { type CelRule, type Derived, type KindFacts, specOf } from "./kind.ts";
@@ -124,7 +124,7 @@ export const pluginKind: KindFacts = {
           "requests, which only Plugins in Sluice's home namespace may do.",
         maxItems: 3,
         listMapKeys: ["kind"],
-        items: object("A resource.", ["kind", "name"], {
+        items: specObject("A resource.", ["kind", "name"], {
           kind: { type: "string", description: "Kind of the resource.", enum: [...targetKinds, ...foreignKinds] },
           group: {
             type: "string",

@@ -9,9 +9,9 @@ import {
   type NameRef,
   namedEntity,
   nameRef,
-  object,
   type SecretRef,
   secretRef,
+  specObject,
   stateColumns,
 } from "./common-spec.ts";
 import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
@@ -29,7 +29,7 @@ const upstreamHeaders: SpecNode = {
   maxItems: 16,
   listMapKeys: ["name"],
   items: {
-    ...object("One header.", ["name"], {
+    ...specObject("One header.", ["name"], {
       name: { ...upstreamHeader.properties.name, pattern: "^[A-Za-z0-9_-]+$" },
       value: {
         ...upstreamHeader.properties.value,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { checkEntity } from "../check/index.ts";
 import { collections, entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
-import { kinds } from "./index.ts";
+import { kindFacts } from "./index.ts";
 import type { KindFacts, SpecNode } from "./kind.ts";
 import { camelPath, readSpec, writeSpec } from "./spelling.ts";
 
@@ -32,20 +32,20 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 
 /** The schemas of entities that are list entries in the spec of their parent. */
 const inside: Readonly<Record<string, SpecNode | undefined>> = {
-  keyauth_credentials: kinds.Consumer.spec.properties?.keyAuth?.items,
-  jwt_secrets: kinds.Consumer.spec.properties?.jwt?.items,
-  basicauth_credentials: kinds.Consumer.spec.properties?.basicAuth?.items,
-  hmacauth_credentials: kinds.Consumer.spec.properties?.hmacAuth?.items,
-  mtls_auth_credentials: kinds.Consumer.spec.properties?.mtlsAuth?.items,
-  acls: kinds.Consumer.spec.properties?.acls?.items,
-  consumer_group_consumers: kinds.Consumer.spec.properties?.consumerGroups?.items,
-  plugin_credentials: kinds.Consumer.spec.properties?.pluginCredentials?.items,
-  targets: kinds.Upstream.spec.properties?.targets?.items,
-  snis: kinds.Certificate.spec.properties?.snis?.items,
+  keyauth_credentials: kindFacts.Consumer.spec.properties?.keyAuth?.items,
+  jwt_secrets: kindFacts.Consumer.spec.properties?.jwt?.items,
+  basicauth_credentials: kindFacts.Consumer.spec.properties?.basicAuth?.items,
+  hmacauth_credentials: kindFacts.Consumer.spec.properties?.hmacAuth?.items,
+  mtls_auth_credentials: kindFacts.Consumer.spec.properties?.mtlsAuth?.items,
+  acls: kindFacts.Consumer.spec.properties?.acls?.items,
+  consumer_group_consumers: kindFacts.Consumer.spec.properties?.consumerGroups?.items,
+  plugin_credentials: kindFacts.Consumer.spec.properties?.pluginCredentials?.items,
+  targets: kindFacts.Upstream.spec.properties?.targets?.items,
+  snis: kindFacts.Certificate.spec.properties?.snis?.items,
 };
 
 const facts = (collection: string): KindFacts | undefined =>
-  Object.values(kinds).find((kind) => kind.collection === collection);
+  Object.values(kindFacts).find((kind) => kind.collection === collection);
 
 test("every member of every entity is in a spec, or on the list of exceptions", () => {
   for (const collection of collections) {
@@ -61,12 +61,12 @@ test("every member of every entity is in a spec, or on the list of exceptions", 
 
 test("the member stripPath of a Route's spec has the description of the entity's member strip_path", () => {
   assert.equal(
-    kinds.Route.spec.properties?.stripPath?.description,
+    kindFacts.Route.spec.properties?.stripPath?.description,
     entities.routes.schema.properties?.strip_path?.description,
   );
 });
 
-const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly unknown[]])[] = [
+const faults: readonly (readonly [string, keyof typeof kindFacts, unknown, readonly unknown[]])[] = [
   ["a spec that is not a record", "Route", ["x"], [[[], "expected a record"]]],
   ["an unknown member", "Route", { colour: 1 }, [[["colour"], "unknown field"]]],
   [
@@ -99,7 +99,7 @@ const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly 
 ];
 for (const [name, kind, spec, expected] of faults) {
   test(`reading a spec reports ${name}`, () => {
-    const { violations } = readSpec(kinds[kind].spec, spec);
+    const { violations } = readSpec(kindFacts[kind].spec, spec);
     assert.deepEqual(
       violations.map(({ path, message }) => [path, message]),
       expected,
@@ -108,7 +108,7 @@ for (const [name, kind, spec, expected] of faults) {
 }
 
 test("reading a spec separates the entity's members from the spec's own members, and keeps names of headers", () => {
-  const { members, own, violations } = readSpec(kinds.Route.spec, {
+  const { members, own, violations } = readSpec(kindFacts.Route.spec, {
     id: null,
     stripPath: false,
     headers: { "X-strip_path": ["a"] },
@@ -121,8 +121,8 @@ test("reading a spec separates the entity's members from the spec's own members,
 
 test("a written spec has no unset members, and has a member with its default value only if the previous spec has it", () => {
   const entity = { retries: 5, port: 80, path: null, host: "x", read_timeout: 7, tags: ["a"] };
-  assert.deepEqual(writeSpec(kinds.Service.spec, entity), { host: "x", readTimeout: 7, tags: ["a"] });
-  assert.deepEqual(writeSpec(kinds.Service.spec, entity, { retries: 3, path: "/x" }), {
+  assert.deepEqual(writeSpec(kindFacts.Service.spec, entity), { host: "x", readTimeout: 7, tags: ["a"] });
+  assert.deepEqual(writeSpec(kindFacts.Service.spec, entity, { retries: 3, path: "/x" }), {
     host: "x",
     readTimeout: 7,
     tags: ["a"],
@@ -135,11 +135,11 @@ test("a spec spells members of an upstream's health checks in camelCase, and omi
     name: "u",
     healthchecks: { active: { http_path: "/up", headers: { x_y: ["a"] }, unhealthy: { tcp_failures: 3 } } },
   });
-  const spec = writeSpec(kinds.Upstream.spec, { ...value });
+  const spec = writeSpec(kindFacts.Upstream.spec, { ...value });
   assert.deepEqual(spec, {
     healthchecks: { active: { httpPath: "/up", headers: { x_y: ["a"] }, unhealthy: { tcpFailures: 3 } } },
   });
-  const { members } = readSpec(kinds.Upstream.spec, spec);
+  const { members } = readSpec(kindFacts.Upstream.spec, spec);
   assert.deepEqual(checkEntity("upstreams", { ...members, name: "u" }).value, value);
 });
 
@@ -162,5 +162,5 @@ for (const [collection, path, expected] of paths) {
 
 test("duplicate tags of an entry are not a violation, because validation of the entity removes them", () => {
   const spec = { secretRef: { name: "pair" }, snis: [{ name: "a.example", tags: ["blue", "blue"] }] };
-  assert.deepEqual(readSpec(kinds.Certificate.spec, spec).violations, []);
+  assert.deepEqual(readSpec(kindFacts.Certificate.spec, spec).violations, []);
 });

@@ -1,7 +1,7 @@
 /** Converts members of specs to members of entities and back, driven by the schemas. */
 
 import { isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
-import { validate } from "../check/validate.ts";
+import { validateValue } from "../check/validate.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { toCamel, toSnake } from "../names.ts";
 import { withoutDefaults } from "../schema/without-defaults.ts";
@@ -37,7 +37,7 @@ export function readSpec(node: SpecNode, value: unknown): SpecMembers {
       if (member.own && node.required?.includes(name))
         violations.push({ path: [name], message: "required field missing" });
     } else if (member.own) {
-      const faults = validate(member, given);
+      const faults = validateValue(member, given);
       violations.push(...faults.map(({ path, message }) => ({ path: [name, ...path], message })));
       if (faults.length === 0) own.push([name, given]);
     } else members.push([toSnake(name), respell(member, given, toSnake)]);

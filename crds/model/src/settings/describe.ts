@@ -1,6 +1,6 @@
 /** Settings as the reference pages, `--help` and `sluice settings` show them. */
 import { type Address, type Declaration, type Declarations, hostAndPort } from "./declaration.ts";
-import { settingKindOf, UNITS } from "./setting-kinds.ts";
+import { settingKindOf, UNIT_MILLISECONDS } from "./setting-kinds.ts";
 import { flagOf, negativeFlagOf, settingsMemberOf } from "./setting-names.ts";
 
 /** A Markdown table of the settings, for the reference pages. */
@@ -43,6 +43,7 @@ export function shownValue({ kind, secret }: Declaration, value: unknown): strin
 }
 
 function shownDuration(milliseconds: number): string {
-  const unit = ["h", "m", "s"].find((name) => milliseconds > 0 && milliseconds % (UNITS[name] ?? 1) === 0) ?? "ms";
-  return `${milliseconds / (UNITS[unit] ?? 1)}${unit}`;
+  const unit =
+    ["h", "m", "s"].find((name) => milliseconds > 0 && milliseconds % (UNIT_MILLISECONDS[name] ?? 1) === 0) ?? "ms";
+  return `${milliseconds / (UNIT_MILLISECONDS[unit] ?? 1)}${unit}`;
 }

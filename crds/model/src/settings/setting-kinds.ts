@@ -79,11 +79,11 @@ function parseFlag(text: string): boolean | undefined {
 }
 
 /** Milliseconds per unit. */
-export const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+export const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 function parseDuration(text: string): number | undefined {
   const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text) ?? [];
-  const factor = UNITS[unit];
+  const factor = UNIT_MILLISECONDS[unit];
   return amount === undefined || factor === undefined ? undefined : Math.round(Number(amount) * factor);
 }
 

@@ -3,17 +3,17 @@ import { isDeepStrictEqual } from "node:util";
 import { type Change, type DocumentListener, endpointSections, perEndpointSection } from "../document.ts";
 import { type Collection, collections, entityNameOf, type PerCollection, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { BucketMap, byHash, byId } from "./bucket-map.ts";
+import { BucketMap, hashOfId, hashOfText } from "./bucket-map.ts";
 import { combineChange } from "./combine-change.ts";
 import { type EndpointList, noChangedLists } from "./constraints/endpoints.ts";
 import { scanEntities } from "./entity-index.ts";
 import type { HashTree } from "./hash-tree.ts";
-import { makeSnapshot, register, type SnapshotMaps } from "./make-snapshot.ts";
+import { makeSnapshot, type SnapshotMaps, snapshotFromMaps } from "./make-snapshot.ts";
 import { freezeDeep, type StoredEntity } from "./stored-entity.ts";
 
 /**
- * Applies a change of checked entities, such as the result of `changeBetween` from another thread or process. Nothing is
- * checked, so the cost is proportional to the change and no memory is needed for checking.
+ * Applies a change of checked entities, such as the result of `changeBetween` from another thread or process. Nothing
+ * is checked, so the cost is proportional to the change and no memory is needed for checking.
  *
  * @param hash The hash of the resulting snapshot, or the tree of its hashes if further edits will follow. Absent: it is
  * computed. With a hash, no digest is computed.
@@ -22,13 +22,13 @@ export function adoptChange(previous: Snapshot, change: Change, hash?: string | 
   const maps = perCollection((collection) => {
     const removed = change.remove[collection] ?? [];
     const put = (change.put[collection] ?? []) as readonly StoredEntity[];
-    return BucketMap.of<StoredEntity>(previous[collection], byId).with([
+    return BucketMap.of<StoredEntity>(previous[collection], hashOfId).with([
       ...removed.map((id) => [id, undefined] as const),
       ...put.map((entity) => [entity.id, freezeDeep(entity)] as const),
     ]);
   });
   const addresses = perEndpointSection((section) =>
-    BucketMap.of<EndpointList>(previous[section], byId).with([
+    BucketMap.of<EndpointList>(previous[section], hashOfId).with([
       ...(change.remove[endpointSections[section]] ?? []).map((id) => [id, undefined] as const),
       ...Object.entries<EndpointList | null>(change[section] ?? {}).map(
         ([id, list]) => [id, freezeDeep(list) ?? undefined] as const,
@@ -36,7 +36,7 @@ export function adoptChange(previous: Snapshot, change: Change, hash?: string | 
     ]),
   );
   const before: Readonly<Record<string, unknown>> = { ...previous };
-  const listeners = BucketMap.of<DocumentListener>(previous.listeners, byHash).with(
+  const listeners = BucketMap.of<DocumentListener>(previous.listeners, hashOfText).with(
     Object.entries(change.listeners ?? {}).map(
       ([name, listener]) => [name, freezeDeep(listener) ?? undefined] as const,
     ),
@@ -44,7 +44,7 @@ export function adoptChange(previous: Snapshot, change: Change, hash?: string | 
   const made = { ...maps, ...addresses, listeners } as unknown as SnapshotMaps;
   if (Object.entries(made).every(([section, map]) => map === before[section])) return previous;
   if (hash === undefined) return makeSnapshot(previous, made);
-  return typeof hash === "string" ? Object.freeze({ hash, ...made }) : register(made, hash);
+  return typeof hash === "string" ? Object.freeze({ hash, ...made }) : snapshotFromMaps(made, hash);
 }
 
 export interface CheckedEdit {

@@ -20,11 +20,11 @@ const hexDigit = (text: string, at: number): number => {
 };
 
 /** For lower-case UUIDs: their first three hex digits. A map with this hash iterates in the order of its keys. */
-export const byId: KeyHash = (id) =>
+export const hashOfId: KeyHash = (id) =>
   ((hexDigit(id, 0) << 8) | (hexDigit(id, 1) << 4) | hexDigit(id, 2)) & ((1 << MANY) - 1);
 
 /** For any strings (FNV-1a). A map with this hash iterates in an arbitrary order. */
-export const byHash: KeyHash = (text) => {
+export const hashOfText: KeyHash = (text) => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return (hash ^ (hash >>> 12) ^ (hash >>> 24)) & ((1 << MANY) - 1);
@@ -83,7 +83,7 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     }
     if (touched.size === 0) return this;
     const buckets = this.buckets.slice();
-    const isOrdered = this.keyHash === byId;
+    const isOrdered = this.keyHash === hashOfId;
     for (const [at, draft] of touched) buckets[at] = isOrdered && grown.has(at) ? inOrder(draft) : draft;
     const next = new BucketMap(this.keyHash, buckets, size);
     const hasOutgrown = size > LARGE && buckets.length < noneOfMany.length;
@@ -106,8 +106,8 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     for (const entry of bucket) {
       const hash = this.keyHash(entry[0]);
       if (hash === place) found.push(entry);
-      // With `byId`, a bucket is in the order of its keys, and so of their hashes.
-      else if (hash > place && this.keyHash === byId) break;
+      // With `hashOfId`, a bucket is in the order of its keys, and so of their hashes.
+      else if (hash > place && this.keyHash === hashOfId) break;
     }
     return found;
   }

@@ -10,7 +10,7 @@ import {
 import { type Collection, collections } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { bucketDifferences } from "./bucket-map.ts";
-import { compact, digestOf, type Section } from "./compact.ts";
+import { compactValue, digestOf, type Section } from "./compact.ts";
 
 /** The minimal change from one snapshot to the other, in the order of ids. */
 export function changeBetween(previous: Snapshot, next: Snapshot): Change {
@@ -43,7 +43,10 @@ export const compactChange = (change: Change): Change => ({
   put: lists((collection) => compactAll(collection, change.put[collection] ?? [])),
 });
 
-/** The flat document of a snapshot, with compact entities and sorted listeners. Credentials have the hashes that the snapshot stores. */
+/**
+ * The flat document of a snapshot, with compact entities and sorted listeners. Credentials have the hashes that the
+ * snapshot stores.
+ */
 export function snapshotToDocument(snapshot: Snapshot): Document {
   const flat = lists((collection) => compactAll(collection, snapshot[collection].values()));
   const addresses = filledSections(perEndpointSection((section) => [...snapshot[section]]));
@@ -62,7 +65,7 @@ const filledSections = (sections: PerEndpointSection<readonly (readonly [string,
   );
 
 const compactAll = (collection: Collection, entities: Iterable<unknown>): readonly object[] =>
-  Array.from(entities, (entity) => compact(collection, entity as object));
+  Array.from(entities, (entity) => compactValue(collection, entity as object));
 
 /** The items of each collection, by its name; empty collections are left out. */
 function lists<Item>(

@@ -3,7 +3,7 @@
 import type { Violation } from "@sluice/plugin-sdk";
 import { type DocumentListener, endpointSections, perEndpointSection } from "../document.ts";
 import { perCollection } from "../entities/index.ts";
-import { BucketMap, byHash, byId, type KeyHash } from "./bucket-map.ts";
+import { BucketMap, hashOfId, hashOfText, type KeyHash } from "./bucket-map.ts";
 import { digestOf } from "./compact.ts";
 import type { EndpointList } from "./constraints/endpoints.ts";
 import {
@@ -69,7 +69,7 @@ function step(
 function changed<Value>(
   held: ReadonlyMap<string, Value>,
   changes: readonly (readonly [string, Value | undefined])[],
-  keyHash: KeyHash = byId,
+  keyHash: KeyHash = hashOfId,
 ): ReadonlyMap<string, Value> {
   const before = BucketMap.of(held, keyHash);
   const after = before.with(changes);
@@ -98,5 +98,5 @@ function stepListeners(held: ReadonlyMap<string, DocumentListener>, listeners: C
     const before = held.get(name);
     return [name, listener === null ? undefined : isSame(before, listener) ? before : listener] as const;
   });
-  return changed(held, changes, byHash);
+  return changed(held, changes, hashOfText);
 }

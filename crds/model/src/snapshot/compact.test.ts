@@ -5,7 +5,7 @@ import { fillDefaults } from "../check/fill-defaults.ts";
 import { checkEntity } from "../check/index.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { entitySchemaOf, pluginNamed } from "../plugins/index.ts";
-import { compact, digestOf } from "./compact.ts";
+import { compactValue, digestOf } from "./compact.ts";
 
 const id = (number: number): string => `00000000-0000-4000-8000-${number.toString().padStart(12, "0")}`;
 
@@ -60,11 +60,11 @@ describe("new members that are unset change neither the value that a newer opera
       assert.ok(schema);
       const { value: entity, violations } = checkEntity(collection, examples[collection]);
       assert.ok(entity, JSON.stringify(violations));
-      const [pushed, digest] = [compact(collection, entity), digestOf(collection, entity)];
+      const [pushed, digest] = [compactValue(collection, entity), digestOf(collection, entity)];
       withLaterMembers(schema, () => {
         const newer = fillDefaults(entitySchemaOf(collection, entity), entity).value as object;
         assert.match(JSON.stringify(newer), /later_section/);
-        assert.deepEqual(compact(collection, newer), pushed);
+        assert.deepEqual(compactValue(collection, newer), pushed);
         assert.equal(digestOf(collection, newer), digest);
       });
       // An older node restores the entity from the pushed value.
@@ -75,7 +75,7 @@ describe("new members that are unset change neither the value that a newer opera
 test("new members that are set are pushed", () => {
   const { value: entity } = checkEntity("routes", examples.routes);
   withLaterMembers(entities.routes.schema, () => {
-    const pushed = compact("routes", { ...entity, later_switch: false });
+    const pushed = compactValue("routes", { ...entity, later_switch: false });
     assert.equal(Object(pushed).later_switch, false);
   });
 });

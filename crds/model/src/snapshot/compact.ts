@@ -16,7 +16,7 @@ export type Section = Collection | EndpointSection | "listeners";
 export const isEntitySection = (section: Section): section is Collection => Object.hasOwn(entities, section);
 
 /** A value of a section in its compact form, from which `checkEntity` restores an entity. */
-export const compact = (section: Section, value: object): object =>
+export const compactValue = (section: Section, value: object): object =>
   isEntitySection(section) ? withoutDefaults(entitySchemaOf(section, value), given(section, value)) : value;
 
 /** The value without a credential's `unavailable`: this process added it, and all nodes must compute the same hash. */
@@ -42,7 +42,7 @@ export function adoptDigest(stored: object, pushed: object): void {
 export function digestOf(section: Section, value: object): string {
   let digest = digests.get(value);
   if (digest === undefined) {
-    digest = hash("sha256", canonicalJson(compact(section, value)));
+    digest = hash("sha256", canonicalJson(compactValue(section, value)));
     digests.set(value, digest);
   }
   return digest;

@@ -4,7 +4,7 @@
  */
 import type { Collection } from "../entities/index.ts";
 import { references } from "../entities/index.ts";
-import { BucketMap, bucketDifferences, byHash, type Difference } from "./bucket-map.ts";
+import { BucketMap, bucketDifferences, type Difference, hashOfText } from "./bucket-map.ts";
 import { uniqueClaims } from "./constraints/unique-claims.ts";
 import type { SnapshotMaps } from "./make-snapshot.ts";
 import { referencedId, type StoredEntity } from "./stored-entity.ts";
@@ -28,7 +28,7 @@ export const claimIndexKey = (index: number, value: string): string => `${index}
 
 export const referenceIndexKey = (member: string, id: string): string => `${member} ${id}`;
 
-const empty: StoredIndex = { holders: new BucketMap(byHash), referrers: new BucketMap(byHash) };
+const empty: StoredIndex = { holders: new BucketMap(hashOfText), referrers: new BucketMap(hashOfText) };
 
 /** The index of each collection, by the collection's map, which is immutable. */
 const known = new WeakMap<ReadonlyMap<string, object>, StoredIndex>();

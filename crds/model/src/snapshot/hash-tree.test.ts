@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { byId } from "./bucket-map.ts";
+import { hashOfId } from "./bucket-map.ts";
 import { differingBuckets, emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
 type Leaf = readonly [section: "services" | "routes", id: string, number: number];
@@ -13,10 +13,10 @@ const leaves: readonly Leaf[] = Array.from({ length: 1000 }, (_, number) => [
 
 /** Updates the buckets of the changed leaves. Their new content is the leaves of `all` in these buckets. */
 function update(tree: HashTree, all: readonly Leaf[], changed: readonly Leaf[] = all): HashTree {
-  const touched = changed.map(([section, id]) => ({ section, bucket: byId(id) }));
+  const touched = changed.map(([section, id]) => ({ section, bucket: hashOfId(id) }));
   return updateHashTree(tree, touched, ({ section, bucket }) =>
     all
-      .filter(([inSection, id]) => inSection === section && byId(id) === bucket)
+      .filter(([inSection, id]) => inSection === section && hashOfId(id) === bucket)
       .map(([, id, number]) => `${id} ${number}`)
       .sort(),
   );
@@ -30,7 +30,7 @@ test("a change rehashes only the buckets that it touches", () => {
   const after = update(before, [leaf, ...others], [leaf]);
   const pages = after.filter((page, index) => page !== before[index]);
   assert.equal(pages.length, 1);
-  assert.deepEqual([...differingBuckets(before, after)], [byId(id)]);
+  assert.deepEqual([...differingBuckets(before, after)], [hashOfId(id)]);
   assert.notEqual(hashOfTree(after), hashOfTree(before));
 });
 

@@ -2,7 +2,7 @@
 import { type EndpointSection, endpointSections, perEndpointSection } from "../document.ts";
 import { collections, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { BucketMap, bucketDifferences, byHash, byId, type Difference, type KeyHash } from "./bucket-map.ts";
+import { BucketMap, bucketDifferences, type Difference, hashOfId, hashOfText, type KeyHash } from "./bucket-map.ts";
 import { digestOf, type Section } from "./compact.ts";
 import { emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
@@ -15,16 +15,16 @@ const sections: readonly Section[] = [
 ];
 
 /** The keys of listeners are names; all other keys are ids. */
-const keyHashOf = (section: Section): KeyHash => (section === "listeners" ? byHash : byId);
+const keyHashOf = (section: Section): KeyHash => (section === "listeners" ? hashOfText : hashOfId);
 
 /** The hash trees of snapshots, kept outside the snapshots, so that these have no internal members. */
 const trees = new WeakMap<Snapshot, HashTree>();
 
-export const emptySnapshot: Snapshot = register(
+export const emptySnapshot: Snapshot = snapshotFromMaps(
   {
-    ...perCollection(() => new BucketMap<never>(byId)),
-    ...perEndpointSection(() => new BucketMap<never>(byId)),
-    listeners: new BucketMap<never>(byHash),
+    ...perCollection(() => new BucketMap<never>(hashOfId)),
+    ...perEndpointSection(() => new BucketMap<never>(hashOfId)),
+    listeners: new BucketMap<never>(hashOfText),
   },
   emptyHashTree,
 );
@@ -49,11 +49,11 @@ export function makeSnapshot(
   maps: SnapshotMaps,
   differing: readonly SectionDifferences[] = sectionDifferences(previous, maps),
 ): Snapshot {
-  return differing.length === 0 ? previous : register(maps, treeAfter(hashTreeOf(previous), differing, maps));
+  return differing.length === 0 ? previous : snapshotFromMaps(maps, treeAfter(hashTreeOf(previous), differing, maps));
 }
 
 /** Makes the snapshot of these maps from a tree that was already computed. */
-export function register(maps: SnapshotMaps, tree: HashTree): Snapshot {
+export function snapshotFromMaps(maps: SnapshotMaps, tree: HashTree): Snapshot {
   const snapshot = Object.freeze({ hash: hashOfTree(tree), ...maps });
   trees.set(snapshot, tree);
   return snapshot;

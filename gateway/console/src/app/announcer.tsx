@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 
 let speak: (message: string) => void = () => {};
 
-export const announce = (message: string): void => speak(message);
+export const announceToReader = (message: string): void => speak(message);
 
 /** The live region. It exists once, from the start: screen readers ignore regions that are added with their text. */
 export function Announcer() {

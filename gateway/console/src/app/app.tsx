@@ -2,9 +2,9 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, failureText, keepToken, onUnauthorized, signedInToken } from "../api/client.ts";
 import { Notice } from "../parts/notice.tsx";
-import { Announcer, announce } from "./announcer.tsx";
+import { Announcer, announceToReader } from "./announcer.tsx";
 import { Link, usePlace } from "./navigation.tsx";
-import { sectionAt, sections, shownPage } from "./pages.tsx";
+import { consoleSections, sectionAt, shownPage } from "./pages.tsx";
 import { type ConsoleSession, ConsoleSessionContext, loadSession } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 
@@ -72,7 +72,7 @@ function Frame({ session, onSignOut }: FrameProps) {
     // As after a page load, the next Tab begins at the top of the new page.
     main.current?.focus();
     scrollTo(0, 0);
-    announce(title);
+    announceToReader(title);
   }, [address, title]);
   const current = sectionAt(place);
 
@@ -88,7 +88,7 @@ function Frame({ session, onSignOut }: FrameProps) {
         </Link>
         <nav aria-label="Pages">
           <ul>
-            {sections.map((section) => (
+            {consoleSections.map((section) => (
               <li key={section.title}>
                 <Link to={section.at} current={section === current}>
                   {section.title}

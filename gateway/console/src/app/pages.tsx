@@ -25,7 +25,7 @@ interface ConsoleSection {
   readonly page: (place: ConsoleLocation) => ShownPage | undefined;
 }
 
-export const sections: readonly ConsoleSection[] = [
+export const consoleSections: readonly ConsoleSection[] = [
   { title: "Overview", at: [], page: () => ({ title: "Overview", page: <OverviewPage /> }) },
   {
     title: "Explain",
@@ -46,10 +46,10 @@ export const sections: readonly ConsoleSection[] = [
 
 /** The section with the longest address that the place begins with. Only the first page has an empty address. */
 export function sectionAt({ segments }: ConsoleLocation): ConsoleSection | undefined {
-  if (segments.length === 0) return sections[0];
+  if (segments.length === 0) return consoleSections[0];
   const isBelow = ({ at }: ConsoleSection) =>
     at.length > 0 && at.every((segment, index) => segments[index] === segment);
-  return sections.filter(isBelow).toSorted((one, other) => other.at.length - one.at.length)[0];
+  return consoleSections.filter(isBelow).toSorted((one, other) => other.at.length - one.at.length)[0];
 }
 
 export const shownPage = (place: ConsoleLocation): ShownPage =>

@@ -1,6 +1,6 @@
 /** A text that the user copies. */
 import { useState } from "preact/hooks";
-import { announce } from "../app/announcer.tsx";
+import { announceToReader } from "../app/announcer.tsx";
 
 interface CopyFieldProps {
   readonly id: string;
@@ -14,9 +14,9 @@ export function CopyField({ id, label, value }: CopyFieldProps) {
     try {
       await navigator.clipboard.writeText(value);
       setCopied(value);
-      announce("Copied.");
+      announceToReader("Copied.");
     } catch {
-      announce("The browser does not allow copying here: select the text instead.");
+      announceToReader("The browser does not allow copying here: select the text instead.");
     }
   }
   return (

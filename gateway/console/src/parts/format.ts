@@ -34,7 +34,7 @@ export function formatValue(value: unknown): string {
   return members.length === 1 && members[0]?.[0] === "id" ? String(members[0][1]) : JSON.stringify(value);
 }
 
-export const plural = (count: number, one: string, many = `${one}s`): string =>
+export const countWithNoun = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 /** A time in milliseconds as a date and a time of day, in UTC. */

@@ -57,14 +57,14 @@ export type ListedChange = {
   };
 }[keyof ChangeSummary];
 
-export const changesIn = ({ created, changed, deleted }: ChangeSummary): readonly ListedChange[] => [
+export const listedChanges = ({ created, changed, deleted }: ChangeSummary): readonly ListedChange[] => [
   ...created.map((entity) => ({ change: "created" as const, entity })),
   ...changed.map((entity) => ({ change: "changed" as const, entity })),
   ...deleted.map((entity) => ({ change: "deleted" as const, entity })),
 ];
 
 /** Tones of changes in lists. */
-export const toneOfChange: Readonly<Record<keyof ChangeSummary, string>> = {
+export const changeTones: Readonly<Record<keyof ChangeSummary, string>> = {
   created: "good",
   changed: "warning",
   deleted: "bad",

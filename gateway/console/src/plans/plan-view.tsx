@@ -1,18 +1,18 @@
 /** Changes, planned or made, member by member. For a plan, also the requests that would be answered differently. */
 import { useState } from "preact/hooks";
-import { formatValue, plural } from "../parts/format.ts";
+import { countWithNoun, formatValue } from "../parts/format.ts";
 import { TableHead } from "../parts/table-head.tsx";
 import {
   type ChangedRequestBody,
   type ChangeSummary,
-  changesIn,
+  changeTones,
   differencesOf,
   hasChanges,
   type ListedChange,
+  listedChanges,
   type PlanBody,
   plannedEntityText,
   plannedRequestText,
-  toneOfChange,
 } from "./change-plan.ts";
 
 /** Entities, and changed requests, that are listed at first: a rollback may have thousands. */
@@ -45,14 +45,14 @@ interface ChangedEntitiesProps {
 
 function ChangedEntities({ changes, verbs }: ChangedEntitiesProps) {
   const [listed, setListed] = useState(LISTED);
-  const all = changesIn(changes);
+  const all = listedChanges(changes);
   const more = all.length - listed;
   return (
     <>
       {all.slice(0, listed).map((one) => (
         <section key={`${one.change} ${one.entity.id}`}>
           <h3>
-            <span class={`state ${toneOfChange[one.change]}`}>{verbs[one.change]}</span> {plannedEntityText(one.entity)}
+            <span class={`state ${changeTones[one.change]}`}>{verbs[one.change]}</span> {plannedEntityText(one.entity)}
           </h3>
           <ChangeDetails {...one} />
         </section>
@@ -62,7 +62,7 @@ function ChangedEntities({ changes, verbs }: ChangedEntitiesProps) {
           <button type="button" onClick={() => setListed(listed + LISTED)}>
             Show more
           </button>{" "}
-          <span class="hint">{plural(more, "more entity", "more entities")}</span>
+          <span class="hint">{countWithNoun(more, "more entity", "more entities")}</span>
         </p>
       )}
     </>
@@ -133,7 +133,7 @@ function ChangedRequests({ requests: { sampled, changed, incomplete } }: Changed
       <p class="hint">
         {sampled === 0
           ? "No sample request could be made from the routes."
-          : `None of ${plural(sampled, "sample request")} would be routed or answered differently.`}
+          : `None of ${countWithNoun(sampled, "sample request")} would be routed or answered differently.`}
       </p>
     );
   }
@@ -177,7 +177,7 @@ function ChangedRequest(changed: ChangedRequestBody) {
           {at === 0 && (
             <th scope="rowgroup" rowSpan={differences.length} class="mono">
               {plannedRequestText(request)}
-              {similar > 0 && <span class="hint"> and {plural(similar, "similar request")}</span>}
+              {similar > 0 && <span class="hint"> and {countWithNoun(similar, "similar request")}</span>}
             </th>
           )}
           <td>{about}</td>

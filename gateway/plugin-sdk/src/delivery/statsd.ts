@@ -1,6 +1,6 @@
 /** Metrics in the text format of StatsD, for the plugins statsd and datadog. */
 import { isRecord } from "../schema/node.ts";
-import { conditional, type RecordMembers } from "../schema/rules.ts";
+import { conditionalViolations, type RecordMembers } from "../schema/rules.ts";
 import type { Violation } from "../violation.ts";
 
 /** The types of metrics and their codes. */
@@ -24,7 +24,7 @@ const lacksRate = ({ stat_type: type, sample_rate: rate }: RecordMembers): boole
 export const checkSampleRates = (metrics: unknown): readonly Violation[] =>
   (Array.isArray(metrics) ? metrics : []).flatMap((metric, at) =>
     isRecord(metric) && lacksRate(metric)
-      ? conditional("stat_type", ["sample_rate"], "required field missing").map(({ path, message }) => ({
+      ? conditionalViolations("stat_type", ["sample_rate"], "required field missing").map(({ path, message }) => ({
           path: ["metrics", at, ...path],
           message,
         }))

@@ -8,7 +8,7 @@ export type RecordMembers = Readonly<Record<string, unknown>>;
 export type RecordRule = (members: RecordMembers) => readonly Violation[];
 
 /** A violation of the record as a whole. */
-export const ofWhole = (message: string): Violation => ({ path: ["@entity"], message });
+export const recordViolation = (message: string): Violation => ({ path: ["@entity"], message });
 
 /** Kong's definition: unset, "", [] and {} are empty. */
 export const isEmptyValue = (value: unknown): boolean =>
@@ -18,17 +18,21 @@ export const isEmptyValue = (value: unknown): boolean =>
   (typeof value === "object" && Object.keys(value).length === 0);
 
 /** `'a', 'b'` as in Kong's messages. */
-export const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
+export const quotedList = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
 
 /** A violation unless at least one of the members is non-empty. Its message has `prefix` before each name. */
 export function atLeastOneOf(members: RecordMembers, names: readonly string[], prefix = ""): readonly Violation[] {
   if (names.some((name) => !isEmptyValue(members[name]))) return [];
-  const list = quoted(names.map((name) => prefix + name));
-  return [ofWhole(`at least one of these fields must be non-empty: ${list}`)];
+  const list = quotedList(names.map((name) => prefix + name));
+  return [recordViolation(`at least one of these fields must be non-empty: ${list}`)];
 }
 
 /** Kong's two violations for the member at `path`, which the value of the member `given` forbids or requires. */
-export const conditional = (given: string, path: Violation["path"], message: string): readonly Violation[] => [
+export const conditionalViolations = (
+  given: string,
+  path: Violation["path"],
+  message: string,
+): readonly Violation[] => [
   { path, message },
-  ofWhole(`failed conditional validation given value of field '${given}'`),
+  recordViolation(`failed conditional validation given value of field '${given}'`),
 ];

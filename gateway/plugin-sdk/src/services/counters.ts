@@ -47,7 +47,7 @@ export interface Counter {
   readonly limit: number;
 }
 
-export interface Taken {
+export interface CounterResult {
   readonly admitted: boolean;
   /** The counters' values after the call, in the given order; unchanged if the request was not admitted. */
   readonly counts: readonly number[];
@@ -79,7 +79,7 @@ export interface Bucket {
   readonly burst: number;
 }
 
-export interface Filled {
+export interface BucketResult {
   readonly admitted: boolean;
   /**
    * The levels after the call in requests, in the given order; they have a fraction. If the request was not admitted,
@@ -95,13 +95,13 @@ export interface Counters {
    * callers, exactly `limit` requests are admitted, unless `sync_rate` lets nodes count separately. If the counters are
    * not in this process, the result is a promise, which rejects when they cannot be reached.
    */
-  take(counters: readonly Counter[], options: CounterOptions): Taken | Promise<Taken>;
+  incrementBelowLimit(counters: readonly Counter[], options: CounterOptions): CounterResult | Promise<CounterResult>;
   /**
    * Adds an amount (a whole number of at least 0) to every counter, whatever its limit, and returns the counters'
    * values. With 0, the values are read, and no counter is created. Atomic for each counter. With policy redis every
    * call counts in Redis, whatever the `sync_rate`.
    */
-  add(
+  addAmount(
     counters: readonly Counter[],
     amount: number,
     options: CounterOptions,
@@ -113,9 +113,9 @@ export interface Counters {
    *
    * @param now Unix milliseconds
    */
-  fill(buckets: readonly Bucket[], now: number, options: CounterOptions): Filled | Promise<Filled>;
+  fillBuckets(buckets: readonly Bucket[], now: number, options: CounterOptions): BucketResult | Promise<BucketResult>;
   /** The levels of the buckets, in requests. Changes nothing. */
-  levels(
+  bucketLevels(
     buckets: readonly Bucket[],
     now: number,
     options: CounterOptions,
@@ -125,7 +125,7 @@ export interface Counters {
 }
 
 /** Counters without buckets, such as those in the database. */
-export type WindowCounters = Pick<Counters, "take" | "add" | "close">;
+export type WindowCounters = Pick<Counters, "incrementBelowLimit" | "addAmount" | "close">;
 
 /**
  * The part of a counter's name that derives from the plugin's scope. The plugin's id is not used, so that a plugin that

@@ -4,7 +4,7 @@ import type { Exchange } from "../exchange/exchange.ts";
 import { lowerCase } from "../exchange/header-name.ts";
 import type { KongCheck } from "../plugin.ts";
 import { choice, nullable, text } from "../schema/member.ts";
-import { conditional, isEmptyValue, type RecordMembers } from "../schema/rules.ts";
+import { conditionalViolations, isEmptyValue, type RecordMembers } from "../schema/rules.ts";
 import { counterScope } from "../services/counters.ts";
 import type { PluginScope } from "../services/instance.ts";
 import type { Violation } from "../violation.ts";
@@ -50,7 +50,7 @@ export const scopeNameMember = () =>
 export function limitByViolations(config: RecordMembers): readonly Violation[] {
   const needed = config.limit_by === "header" ? "header_name" : config.limit_by === "path" ? "path" : null;
   if (needed === null || !isEmptyValue(config[needed])) return [];
-  return conditional("config.limit_by", [needed], "required field missing");
+  return conditionalViolations("config.limit_by", [needed], "required field missing");
 }
 
 const requiredBy = (value: LimitBy, member: string): KongCheck => ({

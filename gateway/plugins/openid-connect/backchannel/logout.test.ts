@@ -17,7 +17,7 @@ import {
   type StubProvider,
 } from "../../../../test/plugins/stub-openid-provider.ts";
 import { type Instance, instanceFor } from "../testing.ts";
-import { answerTokens, type Begun, begin, beginAgain, config, cookiesOf, returnToGateway } from "../testing-login.ts";
+import { answerTokens, begin, beginAgain, config, cookiesOf, returnToGateway } from "../testing-login.ts";
 
 const PATH = "/oidc/logout";
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
@@ -53,7 +53,7 @@ async function report(instance: Instance, token: string) {
 }
 
 /** Completes a login with these claims in the ID token; returns the Cookie header of its session. */
-async function logIn(login: Begun, claims: object, members: object = {}): Promise<string> {
+async function logIn(login: Awaited<ReturnType<typeof begin>>, claims: object, members: object = {}): Promise<string> {
   answerTokens(login, { claims }, members);
   const { exchange, answer } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
   assert.equal(answer, undefined);
@@ -228,7 +228,7 @@ describe("a logout token of the provider", () => {
     const start = NOW - (NOW % 3600);
     const count = (from: number) => {
       const window = { windowStart: from * 1000, expires: (from + 3600) * 1000 };
-      counters.take([{ name: "limit", scope: "limit", period: "hour", limit: 1, ...window }]);
+      counters.incrementBelowLimit([{ name: "limit", scope: "limit", period: "hour", limit: 1, ...window }]);
     };
     count(start);
     const { provider, instance } = await withSession(test, {}, counters);
@@ -372,7 +372,9 @@ describe("a session that a logout at the provider can end", () => {
         // Other plugins use the same counters, and drop expired ones when they count.
         const windowStart = (NOW + day * DAY) * 1000;
         const expires = windowStart + DAY * 1000;
-        counters.take([{ name: "other", scope: "other", period: "day", windowStart, expires, limit: 1 }]);
+        counters.incrementBelowLimit([
+          { name: "other", scope: "other", period: "day", windowStart, expires, limit: 1 },
+        ]);
         assert.deepEqual([await isAccepted(instance, cookie), await isAccepted(instance, other)], [false, true]);
       }
     });
@@ -387,7 +389,7 @@ describe("a session that a logout at the provider can end", () => {
     }
     assert.ok(counters.size >= 200, `${counters.size} counters`);
     const windowStart = (NOW + MONTH + 8 * DAY) * 1000;
-    counters.take([
+    counters.incrementBelowLimit([
       { name: "later", scope: "later", period: "day", windowStart, expires: windowStart + DAY * 1000, limit: 1 },
     ]);
     assert.equal(counters.size, 1);

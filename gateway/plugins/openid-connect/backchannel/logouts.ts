@@ -124,7 +124,7 @@ export class Logouts {
       this.#tokenCounter(nameOf("token", iss, jti), iat),
       ...names.map((name) => this.#counter(name, start)),
     ];
-    const { admitted } = await this.#reached(() => this.#counters.take(counters, this.#options));
+    const { admitted } = await this.#reached(() => this.#counters.incrementBelowLimit(counters, this.#options));
     return admitted;
   }
 
@@ -166,7 +166,7 @@ export class Logouts {
   }
 
   #add(counters: readonly Counter[], amount: number): Promise<readonly number[]> {
-    return this.#reached(() => this.#counters.add(counters, amount, this.#options));
+    return this.#reached(() => this.#counters.addAmount(counters, amount, this.#options));
   }
 
   async #reached<Value>(use: () => Value | Promise<Value>): Promise<Value> {

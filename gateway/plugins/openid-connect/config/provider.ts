@@ -1,6 +1,6 @@
 /** Members of the config of openid-connect: the provider, and how the gateway is registered with it as a client. */
 import { array, boolean, choice, decimal, nullable, text } from "@sluice/plugin-sdk";
-import { MAX_URL, singleValue, url } from "./vocabulary.ts";
+import { MAX_URL, singleValue, urlMember } from "./vocabulary.ts";
 
 const MAX_SECONDS = 31_536_000;
 
@@ -42,10 +42,14 @@ export const providerMembers = {
     minimum: 0,
     maximum: 3600,
   }),
-  authorization_endpoint: url("URL of the provider's login page. Default: the one that the discovery document names."),
-  token_endpoint: url("URL at which tokens are requested. Default: the one that the discovery document names."),
-  introspection_endpoint: url("URL of token introspection. Default: the one that the discovery document names."),
-  end_session_endpoint: url("URL to which a logout redirects. Default: the one that the discovery document names."),
+  authorization_endpoint: urlMember(
+    "URL of the provider's login page. Default: the one that the discovery document names.",
+  ),
+  token_endpoint: urlMember("URL at which tokens are requested. Default: the one that the discovery document names."),
+  introspection_endpoint: urlMember("URL of token introspection. Default: the one that the discovery document names."),
+  end_session_endpoint: urlMember(
+    "URL to which a logout redirects. Default: the one that the discovery document names.",
+  ),
   client_id: singleValue("The id of the gateway as a client of the provider.", { maxLength: 512, referenceable: true }),
   client_secret: singleValue("The client's secret.", { maxLength: 1024, secret: true, referenceable: true }),
   client_auth: nullable(

@@ -1,6 +1,6 @@
 /** Members of the config of openid-connect: how tokens are found, checked and mapped. */
 import { array, boolean, choice, decimal, nullable, set, text } from "@sluice/plugin-sdk";
-import { claimPath, optionalClaimPath, optionalNames, requirement } from "./vocabulary.ts";
+import { claimPath, optionalClaimPath, optionalNames, requirementMember } from "./vocabulary.ts";
 
 const MAX_SECONDS = 31_536_000;
 
@@ -58,13 +58,13 @@ export const tokenMembers = {
   cache_ttl_max: seconds("Maximum seconds for which an answer is kept. Default: no maximum."),
   cache_ttl_neg: seconds("Seconds for which the answer that a token is not active is kept. Default: it is not kept."),
   audience_claim: claimPath("The claim with the audience.", ["aud"]),
-  audience_required: requirement("Audiences", "audience_claim"),
+  audience_required: requirementMember("Audiences", "audience_claim"),
   scopes_claim: claimPath("The claim with the scopes.", ["scope"]),
-  scopes_required: requirement("Scopes", "scopes_claim"),
+  scopes_required: requirementMember("Scopes", "scopes_claim"),
   groups_claim: claimPath("The claim with the groups.", ["groups"]),
-  groups_required: requirement("Groups", "groups_claim"),
+  groups_required: requirementMember("Groups", "groups_claim"),
   roles_claim: claimPath("The claim with the roles.", ["roles"]),
-  roles_required: requirement("Roles", "roles_claim"),
+  roles_required: requirementMember("Roles", "roles_claim"),
   consumer_claim: optionalClaimPath(
     "The claim that names the consumer. Default: requests have no consumer, only a credential.",
   ),

@@ -3,7 +3,7 @@ import { array, nullable, text } from "@sluice/plugin-sdk";
 
 export const MAX_URL = 2048;
 
-export const url = (description: string) => nullable(text({ description, maxLength: MAX_URL }));
+export const urlMember = (description: string) => nullable(text({ description, maxLength: MAX_URL }));
 
 const PATH_NOTE = "Several names are the path to a claim in nested objects.";
 
@@ -31,7 +31,7 @@ export const optionalClaimPath = (description: string) =>
   );
 
 /** A list of which a token needs at least one item. If the item has several words, the token needs all of them. */
-export const requirement = (subject: string, claim: string) =>
+export const requirementMember = (subject: string, claim: string) =>
   nullable(
     array(text({ description: "One or several words, separated by spaces.", maxLength: 1024 }), {
       description:

@@ -1,7 +1,7 @@
 /** Keywords that apply schemas to a value, its members or its items. */
 import { compileRegex, isRecord } from "@sluice/plugin-sdk";
 import type { SchemaObject } from "./keywords.ts";
-import { type Evaluated, regexSteps, type Validation, type ValueTest } from "./validation.ts";
+import { type EvaluatedItems, regexSteps, type Validation, type ValueTest } from "./validation.ts";
 
 /** Makes the test of a subschema. */
 interface Compiler {
@@ -32,7 +32,7 @@ function combinations(known: SchemaObject, compiler: Compiler): ValueTest | null
   const not = testOf(known.not, compiler);
   if (all.length === 0 && any === null && one === null && not === null) return null;
   /** The number of tests that the value passes. All of them run, because each may add members to `evaluated`. */
-  const matches = (tests: readonly ValueTest[], value: unknown, run: Validation, evaluated: Evaluated | null) =>
+  const matches = (tests: readonly ValueTest[], value: unknown, run: Validation, evaluated: EvaluatedItems | null) =>
     tests.filter((test) => run.trial(() => test(value, run, evaluated))).length;
   return (value, run, evaluated) => {
     if (!all.every((test) => test(value, run, evaluated))) return false;
@@ -75,7 +75,7 @@ function onObjects(known: SchemaObject, compiler: Compiler): ValueTest | null {
   const byName = new Map(properties);
 
   /** Tests one member. It is an additional one if neither `properties` nor `patternProperties` has a schema for it. */
-  function member(name: string, value: unknown, run: Validation, evaluated: Evaluated | null): boolean {
+  function member(name: string, value: unknown, run: Validation, evaluated: EvaluatedItems | null): boolean {
     if (names !== null && !run.below(name, name, names)) return false;
     const own = byName.get(name);
     run.spend(patterns.length * regexSteps(name));

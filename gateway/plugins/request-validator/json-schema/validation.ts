@@ -1,14 +1,14 @@
 /** One validation of a value: the current place in the value, the first error, and limits of the cost. */
 
 /** Names of members or indexes of items that a schema has tested: `unevaluated…` keywords do not test them again. */
-export type Evaluated = Set<string | number>;
+export type EvaluatedItems = Set<string | number>;
 
 /**
  * Returns whether a value is valid.
  *
  * @param evaluated Gets the names and indexes that the schema has tested; null: the caller does not need them
  */
-export type ValueTest = (value: unknown, run: Validation, evaluated: Evaluated | null) => boolean;
+export type ValueTest = (value: unknown, run: Validation, evaluated: EvaluatedItems | null) => boolean;
 
 /** Thrown when a validation exceeds its limits. */
 export class TooComplexError extends Error {

@@ -10,7 +10,7 @@ import { dereference, type SchemaDraft, validate } from "@cfworker/json-schema";
 import { type Checked, compileRegex, isRecord } from "@sluice/plugin-sdk";
 import { applicators } from "./applicators.ts";
 import { type Draft, keywordsOf, type SchemaObject, schemaFaults } from "./keywords.ts";
-import { type Evaluated, regexSteps, TooComplexError, Validation, type ValueTest } from "./validation.ts";
+import { type EvaluatedItems, regexSteps, TooComplexError, Validation, type ValueTest } from "./validation.ts";
 
 /** The first error of a value: its place as a JSON pointer ("" for the value itself), and its description. */
 export interface SchemaError {
@@ -79,7 +79,7 @@ export class SchemaCompiler {
     const collects = known.unevaluatedItems !== undefined || known.unevaluatedProperties !== undefined;
     return (value, run, evaluated) =>
       run.nested(() => {
-        const seen: Evaluated | null = collects || evaluated !== null ? new Set() : null;
+        const seen: EvaluatedItems | null = collects || evaluated !== null ? new Set() : null;
         for (const test of tests) if (!test(value, run, seen)) return false;
         if (evaluated !== null && seen !== null) for (const each of seen) evaluated.add(each);
         return true;

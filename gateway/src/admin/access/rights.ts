@@ -15,7 +15,7 @@ import {
   type PerCollection,
   references,
 } from "@sluice/model";
-import { type AdminEndpoint, endpoints } from "../entities/endpoints.ts";
+import { type AdminEndpoint, adminEndpoints } from "../entities/endpoints.ts";
 import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
 import { probePaths } from "./browser-guard.ts";
 
@@ -86,7 +86,7 @@ const unrestrictedUrls: ReadonlySet<string> = new Set([
   ...unsupportedRoutes.map(({ url }) => url),
 ]);
 
-const byUrl = new Map<string, AdminEndpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
+const byUrl = new Map<string, AdminEndpoint>(adminEndpoints.map((endpoint) => [endpoint.url, endpoint]));
 
 /** @param url The matched route, such as `/services/:entity`; empty when no route matches. */
 export function requiredRights(method: string, url: string, home: string): readonly ResourceAttributes[] {

@@ -5,7 +5,7 @@
  * earlier ones. The response lists the entities created, changed and deleted; with `?dry_run=1` nothing is written.
  */
 
-import { type AdminEndpoint, endpoints } from "../entities/endpoints.ts";
+import { type AdminEndpoint, adminEndpoints } from "../entities/endpoints.ts";
 import { type AdminRoute, type EntityRouteOptions, type Method, writeHandlersOf } from "../entities/routes.ts";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeJson, type RawMembers } from "../http/decode-body.ts";
@@ -126,7 +126,7 @@ function itemsOf({ writes }: RawMembers): readonly BatchItem[] {
   return items;
 }
 
-const patterns = endpoints.map((endpoint) => ({ endpoint, steps: endpoint.url.split("/").slice(1) }));
+const patterns = adminEndpoints.map((endpoint) => ({ endpoint, steps: endpoint.url.split("/").slice(1) }));
 
 /** The endpoint of a path, with the path's decoded parameters. Undefined: no such path, or invalid percent-encoding. */
 function matchEndpoint(path: string): { endpoint: AdminEndpoint; params: Record<string, string> } | undefined {

@@ -3,10 +3,10 @@ import {
   type Collection,
   collections,
   entities,
-  type Fields,
   nestedLists,
   schemaViolation,
   type Violation,
+  type ViolationFields,
 } from "@sluice/model";
 
 export interface EntityErrors {
@@ -25,7 +25,7 @@ export type EntityError =
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface Flattened {
+export interface FlatErrors {
   readonly flattened_errors: readonly EntityErrors[];
   readonly rest: readonly Violation[];
 }
@@ -37,7 +37,7 @@ interface Found {
 }
 
 /** `rest` has the violations that belong to no entity. @param data The document as written. */
-export function flattenErrors(data: unknown, violations: readonly Violation[]): Flattened {
+export function flattenErrors(data: unknown, violations: readonly Violation[]): FlatErrors {
   const found = new Map<string, Found>();
   const rest: Violation[] = [];
   for (const violation of violations) {
@@ -102,11 +102,11 @@ function toEntityErrors({ collection, entity, violations }: Found): EntityErrors
 }
 
 /** The errors in a tree of fields at the path `at`. Indexes count from 1, as in Lua. */
-function errorsIn(fields: Fields, at: string): readonly EntityError[] {
+function errorsIn(fields: ViolationFields, at: string): readonly EntityError[] {
   if (fields === null) return [];
   if (typeof fields === "string") return [at === "" ? ofEntity(fields) : { type: "field", field: at, message: fields }];
-  const steps: readonly (readonly [string, Fields])[] = Array.isArray(fields)
-    ? fields.map((one: Fields, index): [string, Fields] => [String(index + 1), one])
+  const steps: readonly (readonly [string, ViolationFields])[] = Array.isArray(fields)
+    ? fields.map((one: ViolationFields, index): [string, ViolationFields] => [String(index + 1), one])
     : Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
   return steps.flatMap(([step, below]) => {
     if (step === "@entity") return (Array.isArray(below) ? below : [below]).map((message) => ofEntity(String(message)));

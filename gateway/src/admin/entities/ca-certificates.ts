@@ -1,6 +1,6 @@
 /** As in Kong, expired CA certificates are refused, and CA certificates in use are not removed. */
 import { type Collection, expiredMessage } from "@sluice/model";
-import { ofWhole } from "@sluice/plugin-sdk";
+import { recordViolation } from "@sluice/plugin-sdk";
 import { readPages } from "../../stores/read-all.ts";
 import { invalidEntity, referencedByOthers } from "../http/errors.ts";
 import type { EntityOperations, EntityReader } from "../requests.ts";
@@ -8,7 +8,7 @@ import type { EntityOperations, EntityReader } from "../requests.ts";
 export const caCertificates = (derived: EntityOperations): Partial<EntityOperations> => ({
   prepare(raw) {
     const expired = typeof raw.cert === "string" ? expiredMessage(raw.cert, new Date()) : undefined;
-    if (expired !== undefined) throw invalidEntity([ofWhole(expired)]);
+    if (expired !== undefined) throw invalidEntity([recordViolation(expired)]);
     return raw;
   },
 

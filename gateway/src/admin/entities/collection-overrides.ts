@@ -22,7 +22,7 @@ import type { EntityOperations, PrepareOptions } from "../requests.ts";
 import { caCertificates } from "./ca-certificates.ts";
 import { certificates } from "./certificates.ts";
 import { consumerGroupConsumers, consumerGroups } from "./consumer-groups.ts";
-import { presentAll } from "./operations.ts";
+import { presentEntities } from "./operations.ts";
 import { resolveUrl } from "./resolve-url.ts";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -109,7 +109,7 @@ const consumers = (derived: EntityOperations): Partial<EntityOperations> => ({
     if (value === null) return derived.list(call);
     if (value === "" || unstorableReason(value) !== undefined) throw badRequest("custom_id must be an unempty string");
     const found = await call.store.find("consumers", { member: "custom_id", value });
-    const data = await presentAll(derived, found ? [found] : [], call.store);
+    const data = await presentEntities(derived, found ? [found] : [], call.store);
     return { status: 200, body: { data, next: null } };
   },
 });

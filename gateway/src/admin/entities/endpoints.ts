@@ -40,7 +40,7 @@ function segmentOf(child: Collection, parent: string): string {
   return entities[child].credential?.segments.nested ?? child;
 }
 
-export const endpoints: readonly AdminEndpoint[] = collections.flatMap((collection): readonly AdminEndpoint[] => {
+export const adminEndpoints: readonly AdminEndpoint[] = collections.flatMap((collection): readonly AdminEndpoint[] => {
   const top = `/${entities[collection].credential?.segments.top ?? collection}`;
   const nested = nestedLists[collection].flatMap(({ child, member }): readonly AdminEndpoint[] => {
     const url = `${top}/:entity/${segmentOf(child, member)}`;

@@ -38,7 +38,7 @@ export async function listEntities(operations: EntityOperations, call: EntityReq
     ...(parent && { where: parent }),
     ...(tags && { tags }),
   });
-  const data = await presentAll(operations, entities, store);
+  const data = await presentEntities(operations, entities, store);
   const last: Entity | undefined = entities.at(-1);
   if (!more || !last) return { status: 200, body: { data, next: null } };
   const offset = writeOffset(last.id);
@@ -50,7 +50,7 @@ export async function listEntities(operations: EntityOperations, call: EntityReq
 const argument = (name: string, value: string | null): readonly string[] =>
   value === null ? [] : [`${name}=${encodeURIComponent(value)}`];
 
-export const presentAll = (
+export const presentEntities = (
   operations: EntityOperations,
   entities: readonly Entity[],
   store: EntityReader,

@@ -14,7 +14,7 @@ import type {
 } from "../requests.ts";
 import { performWrites } from "../writes/perform-writes.ts";
 import { collectionOverrides } from "./collection-overrides.ts";
-import { type AdminEndpoint, endpoints } from "./endpoints.ts";
+import { type AdminEndpoint, adminEndpoints } from "./endpoints.ts";
 import { deriveOperations } from "./operations.ts";
 
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -50,7 +50,7 @@ export type EntityRouteOptions = Pick<AdminContext, "store" | "warnings" | "plan
 
 /** The URLs of all collections. */
 export const entityRoutes = (options: EntityRouteOptions): readonly AdminRoute[] =>
-  endpoints.map((endpoint) => {
+  adminEndpoints.map((endpoint) => {
     const { store } = options;
     const read = readHandlerOf(endpoint);
     const writes = Object.entries(writeHandlersOf(endpoint)).map(([method, write]) => [

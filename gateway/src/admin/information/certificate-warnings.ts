@@ -4,7 +4,7 @@ import {
   type CertificateDetails,
   certificateDetails,
   coverageFault,
-  firstNames,
+  listFirstNames,
   validityFault,
 } from "@sluice/model";
 import { readCollection } from "../../stores/read-all.ts";
@@ -97,7 +97,7 @@ function validityWarnings(
   if (fault === null || names.length === 0) return [];
   return [
     {
-      subject: `certificate ${details.subject} (SNI ${firstNames(names.toSorted(), MAX_NAMES)})`,
+      subject: `certificate ${details.subject} (SNI ${listFirstNames(names.toSorted(), MAX_NAMES)})`,
       message: fault,
       remedy: "Upload the renewed certificate and its key.",
       entity: { collection: "certificates", id },

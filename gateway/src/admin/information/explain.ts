@@ -1,11 +1,11 @@
 /** `POST /explain`: how the nodes would route and answer a request, and why. No upstream gets the request. */
-import { type Explanation, firstNames, NODE, nodePaths, readExplainRequest } from "@sluice/model";
+import { type Explanation, listFirstNames, NODE_ENDPOINT_ID, nodePaths, readExplainRequest } from "@sluice/model";
 import { type Store, type StoreProblem, StoreUnavailable } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { HttpError, invalidEntity } from "../http/errors.ts";
-import { noAnswer } from "./nodes/ask-every-node.ts";
+import { noAnswerError } from "./nodes/ask-every-node.ts";
 
 type ExplainContext = Pick<AdminContext, "fleet" | "store">;
 
@@ -18,12 +18,12 @@ export const explainRoutes = ({ fleet, store }: ExplainContext): readonly AdminR
         if (violations) throw invalidEntity(violations);
         // As GET, which ends with the first node that answers: all nodes serve the same configuration.
         const request = { method: "GET", path: [nodePaths.explain], query: {}, body: value } as const;
-        const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE, request });
+        const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE_ENDPOINT_ID, request });
         const responses = answered.flatMap(({ response }) => response ?? []);
         const [first] = responses.toSorted((one, other) => one.status - other.status);
         if (first?.status === 200) return { status: 200, body: await withStoreFacts(first.body as Explanation, store) };
         if (first !== undefined) return { status: first.status, body: first.body };
-        if (answered.length === 0 || unanswered.length > 0) throw noAnswer(unanswered);
+        if (answered.length === 0 || unanswered.length > 0) throw noAnswerError(unanswered);
         throw new HttpError(503, { message: "the nodes cannot explain requests: upgrade them" });
       },
     },
@@ -65,5 +65,5 @@ function unreadCredentials(problems: readonly StoreProblem[]): readonly string[]
   if (consumers.length === 0) return [];
   const what =
     consumers.length === 1 ? "1 consumer has a credential" : `${consumers.length} consumers have credentials`;
-  return [`${what} that cannot be read: ${firstNames(consumers, MAX_NAMED)}`];
+  return [`${what} that cannot be read: ${listFirstNames(consumers, MAX_NAMED)}`];
 }

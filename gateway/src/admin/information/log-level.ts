@@ -8,7 +8,7 @@ import {
   type LogLevelReport,
   logLevels,
   MAX_LOG_LEVEL_SECONDS,
-  NODE,
+  NODE_ENDPOINT_ID,
   readLogLevelChange,
 } from "@sluice/model";
 import type { AdminContext } from "../context.ts";
@@ -75,7 +75,7 @@ function changeOf({ params, query }: AdminRequest): LogLevelChange {
 async function levelsOfNodes(fleet: Parts["fleet"], change?: LogLevelChange): Promise<Record<string, string>> {
   // Not as GET, which ends with the first node that answers.
   const request = { method: "PUT", path: [LOG_LEVEL_PATH], query: {}, ...(change && { body: change }) } as const;
-  const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE, request });
+  const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE_ENDPOINT_ID, request });
   const missing = [
     ...unanswered.map(({ node, reason }) => `${node} (${reason})`),
     ...answered

@@ -21,7 +21,7 @@ import { compile } from "../../compile/compile.ts";
 import type { PluginTools, Runtime } from "../../compile/runtime.ts";
 import { type ExplainTools, explainResult } from "../../explain/explain.ts";
 import { defaultProxySettings } from "../../proxy/settings.ts";
-import { version } from "../../settings/version.ts";
+import { sluiceVersion } from "../../settings/version.ts";
 import type { EntityLists } from "../../stores/read-all.ts";
 import { type AnswerDifference, answerDifferences, type ExplainedIn } from "./answer-differences.ts";
 import { identityIn, type SampleIdentity } from "./sample-identity.ts";
@@ -84,7 +84,7 @@ export async function plannedRuntimes(options: PlannedRuntimesOptions): Promise<
     async explain(request, identity) {
       const identityBy = (plugin: SnapshotPlugin) => identity && identityIn(runtime.snapshot, plugin, identity);
       const assumptions: ExplainTools["assumptions"] = { identityBy, whyUnknown };
-      const settings = { ...defaultProxySettings, version };
+      const settings = { ...defaultProxySettings, version: sluiceVersion };
       const explainTools = { ...tools, runtime, settings, reasonToRefuse, reachesGrpc: true, assumptions };
       return { runtime, result: await explainResult(request, explainTools) };
     },

@@ -32,4 +32,4 @@ export const byConnections = ({ member, weight }: WeightedTarget): number => mem
 export const byLatency =
   (now: () => number) =>
   ({ member, weight }: WeightedTarget): number =>
-    (member.latency.at(now()) * (member.inFlight + 1)) / weight;
+    (member.latency.valueAt(now()) * (member.inFlight + 1)) / weight;

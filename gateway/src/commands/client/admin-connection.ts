@@ -4,7 +4,7 @@ import type { ForwardedPort } from "@sluice/crds";
 import { Agent, request } from "undici";
 import { type ClientSettings, clientSettings } from "../../settings/commands/client.ts";
 import { tokenFileOf } from "../admin-token.ts";
-import { type CommandCall, CommandError, Misused } from "../command.ts";
+import { type CommandCall, CommandError, UsageError } from "../command.ts";
 
 export type ClientCall = CommandCall<ClientSettings>;
 
@@ -18,7 +18,7 @@ export interface AdminConnection {
   /** The response to a POST request with a JSON body. @throws CommandError for a status outside 200 to 299. */
   post<Body>(path: string, body: object): Promise<Body>;
   /** As `post`, for writes and their plans. */
-  write<Body>(path: string, body: object, options?: AdminWriteOptions): Promise<Written<Body>>;
+  write<Body>(path: string, body: object, options?: AdminWriteOptions): Promise<WrittenResponse<Body>>;
   /** The error for a response that is not usable. */
   refusal(message: string): CommandError;
   close(): Promise<void>;
@@ -29,7 +29,7 @@ export interface AdminWriteOptions {
   readonly etag?: string | undefined;
 }
 
-export interface Written<Body> {
+export interface WrittenResponse<Body> {
   readonly body: Body;
   readonly etag: string | undefined;
   /** Sentences about addresses that nodes refuse, and about nodes that do not serve the write. */
@@ -76,7 +76,7 @@ async function connectAdmin({ settings, loadedSettings, given: { options } }: Cl
       return typeof file === "string" ? readOptionFile(file) : undefined;
     }),
   );
-  if ((cert === undefined) !== (key === undefined)) throw new Misused("--cert needs --key, and --key needs --cert");
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert needs --key, and --key needs --cert");
   const dispatcher = new Agent({
     connect: { ...(ca && { ca }), ...(cert && { cert, key }), rejectUnauthorized: options.insecure !== true },
   });
@@ -116,7 +116,11 @@ async function connectAdmin({ settings, loadedSettings, given: { options } }: Cl
     }
   }
 
-  async function write<Body>(path: string, given: object, options: AdminWriteOptions = {}): Promise<Written<Body>> {
+  async function write<Body>(
+    path: string,
+    given: object,
+    options: AdminWriteOptions = {},
+  ): Promise<WrittenResponse<Body>> {
     const { status, headers: received, body } = await sendJson("POST", path, { body: given, ...options });
     if (status < 200 || status > 299) throw refused({ url, status, body });
     return { body: body as Body, etag: [received.etag].flat()[0], warnings: warningsOf(received) };

@@ -2,7 +2,7 @@
 import type { ChangePlan } from "../../admin/plan/plan.ts";
 import { isConfirmed } from "../ask.ts";
 import { CommandError } from "../command.ts";
-import { type ClientCall, RefusedByAdminApi, type Written } from "./admin-connection.ts";
+import { type ClientCall, RefusedByAdminApi, type WrittenResponse } from "./admin-connection.ts";
 import { doneText, hasNoChanges, planText } from "./plan-text.ts";
 
 const PRECONDITION_FAILED = 412;
@@ -12,13 +12,13 @@ interface PlannedChange {
   /** Asked before the write, unless the user gives --yes; null: the user has already agreed to the plan. */
   readonly question: string | null;
   /** Writes the changes if the configuration is still that of the plan. */
-  readonly write: () => Promise<Written<ChangePlan>>;
+  readonly write: () => Promise<WrittenResponse<ChangePlan>>;
   /** Precedes the counts of the changes, such as `applied`. */
   readonly done: string;
 }
 
 /** Resolves to the exit code. @throws CommandError if the configuration has changed since the plan was made. */
-export async function carryOut(
+export async function carryOutChanges(
   { given, print, progress, log }: ClientCall,
   { plan, question, write, done }: PlannedChange,
 ): Promise<number> {

@@ -4,7 +4,7 @@ import type { CertificateDetailsBody } from "../../admin/information/certificate
 import { clientSettings } from "../../settings/commands/client.ts";
 import type { EntityOrigin } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
-import { formatData, formatTable, styled } from "../terminal/output.ts";
+import { formatData, formatTable, styledText } from "../terminal/output.ts";
 import { type AdminConnection, type ClientCall, withAdmin } from "./admin-connection.ts";
 import {
   type EntityMembers,
@@ -164,7 +164,7 @@ async function readDescription(admin: AdminConnection, collection: Collection, n
 function descriptionText(collection: Collection, description: Description): string {
   const { label, origin, references, entity, plugins, certificate, targets } = description;
   return [
-    `${styled("bold", label)}\n`,
+    `${styledText("bold", label)}\n`,
     [
       `Id:          ${entity.id}\n`,
       `Written in:  ${originText(origin)}\n`,
@@ -172,11 +172,11 @@ function descriptionText(collection: Collection, description: Description): stri
       ...references.map((reference) => `Refers to:   ${reference}\n`),
     ].join(""),
     origin?.in === "resource" && conditionsText(origin),
-    `${styled("bold", "Fields:")}\n${formatData("yaml", shownMembers(entity)).replace(/^/gm, "  ").trimEnd()}\n`,
+    `${styledText("bold", "Fields:")}\n${formatData("yaml", shownMembers(entity)).replace(/^/gm, "  ").trimEnd()}\n`,
     certificate && certificateText(certificate),
     collection === "upstreams" && targetsText(targets ?? [], entity),
     plugins.length > 0 &&
-      `${styled("bold", "Plugins in scope:")}\n${formatTable([
+      `${styledText("bold", "Plugins in scope:")}\n${formatTable([
         ["NAME", "SCOPE", "STATE", "ID"],
         ...plugins.map(({ name, scope, state, id }) => [name, scope, state, id]),
       ])}`,
@@ -209,14 +209,15 @@ function timesOf({ created_at: created, updated_at: updated }: EntityMembers): r
 
 function certificateText({ data, faults }: CertificateDetailsBody): string {
   const texts = data.map(
-    (details) => `${styled("bold", "Certificate:")}\n${formatData("yaml", details).replace(/^/gm, "  ").trimEnd()}\n`,
+    (details) =>
+      `${styledText("bold", "Certificate:")}\n${formatData("yaml", details).replace(/^/gm, "  ").trimEnd()}\n`,
   );
-  return [...texts, ...faults.map((fault) => styled("yellow", `The certificate ${fault}\n`))].join("");
+  return [...texts, ...faults.map((fault) => styledText("yellow", `The certificate ${fault}\n`))].join("");
 }
 
 function conditionsText({ conditions }: Extract<EntityOrigin, { readonly in: "resource" }>): string {
   const rows = conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
-  return `${styled("bold", "Conditions:")}\n${formatTable([["TYPE", "STATUS", "REASON", "MESSAGE"], ...rows])}`;
+  return `${styledText("bold", "Conditions:")}\n${formatTable([["TYPE", "STATUS", "REASON", "MESSAGE"], ...rows])}`;
 }
 
 const healthWords: Readonly<Record<string, string>> = {
@@ -234,7 +235,7 @@ function targetsText(targets: readonly DescribedTarget[], upstream: EntityMember
     healthWords[health] ?? "unknown",
     refusal === null ? (failure ?? "") : `refused: ${refusal}`,
   ]);
-  const text = `${styled("bold", "Targets:")}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`;
+  const text = `${styledText("bold", "Targets:")}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`;
   const fails = targets.some(({ failure }) => failure !== null);
   return fails && !countsFailures(upstream) ? `${text}${PASSIVE_OFF}\n` : text;
 }

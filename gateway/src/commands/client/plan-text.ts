@@ -1,12 +1,12 @@
 /** A plan as text for people. */
 import type { ChangePlan, PlanSummary } from "../../admin/plan/plan.ts";
-import { styled } from "../terminal/output.ts";
+import { styledText } from "../terminal/output.ts";
 
 export function planText(plan: ChangePlan): string {
   const { created, changed, deleted, requests } = plan;
   const counts = `${created.length} to create, ${changed.length} to change, ${deleted.length} to delete`;
   const changes = differenceText(plan);
-  return [changes, `${styled("bold", `Plan: ${counts}.`)}\n`, requests && requestsText(requests)]
+  return [changes, `${styledText("bold", `Plan: ${counts}.`)}\n`, requests && requestsText(requests)]
     .filter(Boolean)
     .join("\n");
 }
@@ -15,19 +15,19 @@ export function planText(plan: ChangePlan): string {
 export function differenceText({ created, changed, deleted }: PlanSummary): string {
   const lines = [
     ...created.flatMap((entity) => [
-      styled("green", `+ ${labelOfChange(entity)}`),
-      ...Object.entries(entity.members).map(([member, value]) => styled("green", `+   ${member}: ${shown(value)}`)),
+      styledText("green", `+ ${labelOfChange(entity)}`),
+      ...Object.entries(entity.members).map(([member, value]) => styledText("green", `+   ${member}: ${shown(value)}`)),
     ]),
     ...changed.flatMap((entity) => [
-      styled("yellow", `~ ${labelOfChange(entity)}`),
+      styledText("yellow", `~ ${labelOfChange(entity)}`),
       ...entity.members.flatMap(({ member, before, after }) => [
-        styled("red", `-   ${member}: ${shown(before)}`),
-        styled("green", `+   ${member}: ${shown(after)}`),
+        styledText("red", `-   ${member}: ${shown(before)}`),
+        styledText("green", `+   ${member}: ${shown(after)}`),
       ]),
     ]),
     ...deleted.flatMap((entity) => [
-      styled("red", `- ${labelOfChange(entity)}`),
-      ...entity.along.map((one) => styled("red", `-   and with it ${labelOfChange(one)}`)),
+      styledText("red", `- ${labelOfChange(entity)}`),
+      ...entity.along.map((one) => styledText("red", `-   and with it ${labelOfChange(one)}`)),
     ]),
   ];
   return lines.map((line) => `${line}\n`).join("");
@@ -66,7 +66,7 @@ function requestsText({ sampled, changed, incomplete }: PlannedRequests): string
   if (changed.length === 0) return `No request of ${sampled} samples would be routed or answered differently.\n${more}`;
   const sections = Object.entries(titles).flatMap(([kind, title]) => {
     const own = changed.filter((one) => one.kind === kind);
-    return own.length === 0 ? [] : [`${styled("bold", title)}\n${own.map(requestText).join("")}`];
+    return own.length === 0 ? [] : [`${styledText("bold", title)}\n${own.map(requestText).join("")}`];
   });
   return sections.join("\n") + more;
 }
@@ -80,7 +80,7 @@ function requestText({ kind, request, before, after, differences, similar }: Pla
     `  ${method} ${scheme}://${host}${path}${credentials}${others}`,
     ...[...route, ...differences].map(
       ({ about, before: was, after: will }) =>
-        `    ${about}: ${styled("red", valueText(was))} -> ${styled("green", valueText(will))}`,
+        `    ${about}: ${styledText("red", valueText(was))} -> ${styledText("green", valueText(will))}`,
     ),
   ]
     .map((line) => `${line}\n`)

@@ -1,10 +1,10 @@
 /** `sluice plan`, `diff` and `apply`: compare the configuration with a file or folder, or change it to match. */
 import { type ClientFileSettings, clientFileSettings } from "../../settings/commands/client.ts";
-import { type CommandCall, defineCommand, Misused } from "../command.ts";
+import { type CommandCall, defineCommand, UsageError } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";
 import { formatData } from "../terminal/output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
-import { carryOut } from "./carry-out.ts";
+import { carryOutChanges } from "./carry-out.ts";
 import { differenceText, hasNoChanges, planText } from "./plan-text.ts";
 import { applyPlanned, type PlannedDocument, planDocument, readPlanned } from "./planned-document.ts";
 
@@ -58,12 +58,13 @@ export const applyCommand = defineCommand({
   async run(call) {
     const { positionals, options } = call.given;
     const [saved] = positionals;
-    if ((saved === undefined) === (options.file === undefined)) throw new Misused("name a saved PLAN, or give --file");
+    if ((saved === undefined) === (options.file === undefined))
+      throw new UsageError("name a saved PLAN, or give --file");
     if (saved !== undefined && options.prune === true)
-      throw new Misused("--prune cannot be combined with a saved plan: give it to sluice plan");
+      throw new UsageError("--prune cannot be combined with a saved plan: give it to sluice plan");
     return withAdmin(call, async (admin) => {
       const planned = saved === undefined ? await planFile(admin, call) : await readPlanned(saved);
-      return carryOut(call, {
+      return carryOutChanges(call, {
         plan: planned.plan,
         // The caller has already seen a saved plan.
         question: saved === undefined ? "Apply this plan?" : null,

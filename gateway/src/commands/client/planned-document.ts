@@ -8,7 +8,7 @@ import { declarativeText } from "../../stores/file/export.ts";
 import { CommandError } from "../command.ts";
 import { readFolder } from "../config/resource-folder.ts";
 import { readDeclarative } from "../config/subcommand.ts";
-import type { AdminConnection, Written } from "./admin-connection.ts";
+import type { AdminConnection, WrittenResponse } from "./admin-connection.ts";
 
 /** The content of a file that `sluice plan --out` saves. */
 export interface PlannedDocument {
@@ -60,7 +60,7 @@ export const applyPlanned = (
   admin: AdminConnection,
   { config, keep, plan }: PlannedDocument,
   force: boolean,
-): Promise<Written<ChangePlan>> =>
+): Promise<WrittenResponse<ChangePlan>> =>
   admin.write<ChangePlan>(`/config/apply?plan_id=${plan.plan_id}${keepOption(keep)}${force ? "&force=1" : ""}`, {
     config,
   });

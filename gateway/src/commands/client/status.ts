@@ -5,7 +5,7 @@ import type { NodeProblem } from "../../admin/information/nodes/node-problems.ts
 import { clientSettings } from "../../settings/commands/client.ts";
 import type { StoreProblem } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
-import { formatData, formatTable, styled } from "../terminal/output.ts";
+import { formatData, formatTable, styledText } from "../terminal/output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
 import { type StatusWarning, targetWarnings } from "./status-warnings.ts";
 
@@ -94,8 +94,8 @@ function statusText(report: StatusReport): string {
     `Store:     ${store}`,
     `Version:   ${version}`,
     ...(revision === undefined ? [] : [`Revision:  ${revision}`]),
-    ...unread.map((part) => styled("red", `Not read:  ${part}`)),
-    ...(fleet.reachable ? [] : [styled("red", "The state of the nodes is not known to the admin API.")]),
+    ...unread.map((part) => styledText("red", `Not read:  ${part}`)),
+    ...(fleet.reachable ? [] : [styledText("red", "The state of the nodes is not known to the admin API.")]),
   ];
   // Without Gateways that have nodes of their own, the column would repeat one word.
   const hasFleets = new Set(nodes.map((node) => node.fleet)).size > 1;
@@ -113,13 +113,13 @@ function statusText(report: StatusReport): string {
   const more = total > problems.length ? [`${total - problems.length} further problems are not shown\n`] : [];
   const problemTexts = [...nodes.flatMap(nodeProblemText), ...problems.map(problemText), ...more];
   const problemsText = isHealthy(report)
-    ? `${styled("green", "The configuration is served as written.")}\n`
-    : `${styled("red", "Not served as written:")}\n${problemTexts.join("") || "The state of the nodes or of the store is not known.\n"}`;
+    ? `${styledText("green", "The configuration is served as written.")}\n`
+    : `${styledText("red", "Not served as written:")}\n${problemTexts.join("") || "The state of the nodes or of the store is not known.\n"}`;
   const warningsText =
     warnings.length === 0
       ? []
       : [
-          `${styled("yellow", "Needs attention:")}\n${warnings.map(({ subject, message }) => `The ${subject} ${message}.\n`).join("")}`,
+          `${styledText("yellow", "Needs attention:")}\n${warnings.map(({ subject, message }) => `The ${subject} ${message}.\n`).join("")}`,
         ];
   return [`${facts.join("\n")}\n`, nodesText, problemsText, ...warningsText].join("\n");
 }
@@ -136,7 +136,7 @@ function problemText({ resource, place, condition, reason, message, remedy }: Re
 
 function described(subject: string, message: string, remedy: string | undefined): string {
   const lines = [message, ...(remedy === undefined ? [] : [remedy])];
-  return `${styled("bold", subject)}\n${lines.map((line) => `  ${escapeControlCharacters(line)}\n`).join("")}`;
+  return `${styledText("bold", subject)}\n${lines.map((line) => `  ${escapeControlCharacters(line)}\n`).join("")}`;
 }
 
 function stateOf({ address, trouble }: NodeReportRow, { silent = [], lagging = [] }: FleetReport): string {

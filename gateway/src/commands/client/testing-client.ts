@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
-import { CommandError, Misused } from "../command.ts";
+import { CommandError, UsageError } from "../command.ts";
 import { startCommand } from "../start.ts";
 import { noProgress } from "../terminal/progress.ts";
 import { runCommandLine } from "../testing-command.ts";
@@ -18,8 +18,8 @@ export interface ClientRig {
   readonly file: string;
   readonly proxyUrl: string;
   /**
-   * Runs a command line. Resolves to the exit code and to the output or, after an error, its message. In the words, PROXY
-   * and ADMIN stand for the URLs of the proxy and of the admin API.
+   * Runs a command line. Resolves to the exit code and to the output or, after an error, its message. In the words,
+   * PROXY and ADMIN stand for the URLs of the proxy and of the admin API.
    */
   run(words: readonly string[], env?: Readonly<Record<string, string>>): Promise<[number, string]>;
   close(): Promise<void>;
@@ -68,7 +68,7 @@ export async function startClientRig(configuration: string): Promise<ClientRig> 
         const { code, printed } = await runCommandLine(args, named);
         return [code, plain(printed)];
       } catch (error) {
-        if (error instanceof Misused) return [2, error.message];
+        if (error instanceof UsageError) return [2, error.message];
         if (error instanceof CommandError)
           return [error.exitCode ?? 1, plain([error.message, ...error.faults].join("\n"))];
         throw error;

@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { deriveId, loadText, lookupHash, registerPlugins } from "@sluice/model";
 import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
-import { CommandError, Misused } from "../command.ts";
+import { CommandError, UsageError } from "../command.ts";
 import { runCommandLine } from "../testing-command.ts";
 
 registerPlugins([deviceTokenFacts]);
@@ -41,7 +41,7 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
         shown.push(...progress);
         return plain(printed);
       } catch (error) {
-        if (error instanceof Misused) return plain(`invalid: ${error.message}`);
+        if (error instanceof UsageError) return plain(`invalid: ${error.message}`);
         if (error instanceof CommandError) return plain(["refused:", error.message, ...error.faults].join("\n"));
         throw error;
       }

@@ -3,15 +3,15 @@ import { stat } from "node:fs/promises";
 import { describeViolation, entityNameOf, type Violation } from "@sluice/model";
 import { declarativeText } from "../../stores/file/export.ts";
 import { type EntityLists, entitiesOf } from "../../stores/read-all.ts";
-import { CommandError, Misused } from "../command.ts";
+import { CommandError, UsageError } from "../command.ts";
 import { readFolder, writeFolder } from "./resource-folder.ts";
 import { type ConfigCall, type ConfigSubcommand, readDeclarative, writeNew } from "./subcommand.ts";
 import { type EntityFaults, toResources } from "./to-resources.ts";
 
-export const convert: ConfigSubcommand = async (call) => {
+export const convertConfig: ConfigSubcommand = async (call) => {
   const [from = ""] = call.given.positionals;
   const { to, out } = call.given.options;
-  if (out === "") throw new Misused("--out must name a file or folder");
+  if (out === "") throw new UsageError("--out must name a file or folder");
   await (to === "declarative" ? toDeclarative : toCustomResources)(
     from,
     typeof out === "string" ? out : undefined,

@@ -8,7 +8,7 @@ import {
   resourceViolations,
   sluiceKindOf,
   type TranslateOptions,
-  translate,
+  translateToEntities,
 } from "@sluice/crds";
 import { type Collection, checkDocument, collections, type Entity } from "@sluice/model";
 import type { EntityLists } from "../../stores/read-all.ts";
@@ -51,7 +51,9 @@ export function fromResources(
     namespacesOpenTo: () => [],
   };
 
-  const translated = ours.flatMap((resource) => translate(resource, options).map((item) => ({ resource, item })));
+  const translated = ours.flatMap((resource) =>
+    translateToEntities(resource, options).map((item) => ({ resource, item })),
+  );
   const faults = translated.flatMap(({ resource, item: { violations } }) =>
     violations.map(({ path, message }) => ({ resource, path, message })),
   );

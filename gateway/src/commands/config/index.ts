@@ -30,5 +30,5 @@ export const configCommands = {
   import: commandOf(importFile),
   export: commandOf(exportFile),
   // Loaded on demand: custom resources need the Kubernetes client, which is slow to load.
-  convert: commandOf(async (call) => (await import("./convert.ts")).convert(call)),
+  convert: commandOf(async (call) => (await import("./convert.ts")).convertConfig(call)),
 };

@@ -17,7 +17,7 @@ import {
   credentialCollections,
   type Entities,
   type Entity,
-  kinds,
+  kindFacts,
   type ResourceKind,
   readSpec,
   referencedId,
@@ -57,7 +57,7 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
       ...(ofClass && { class: ofClass }),
       ...own,
     });
-    const violations = made.violations ?? readSpec(kinds[kind].spec, made.value.spec).violations;
+    const violations = made.violations ?? readSpec(kindFacts[kind].spec, made.value.spec).violations;
     if (violations.length > 0 || !made.value) {
       faults.push({ collection, entity, violations });
       return;

@@ -58,7 +58,7 @@ const printVersion: SluiceCommand = {
   summary: "prints the version",
   examples: [{ line: "sluice version", effect: "the version of this command, as `sluice --version` prints it" }],
   async load() {
-    const { version } = await import("../../settings/version.ts");
+    const { sluiceVersion: version } = await import("../../settings/version.ts");
     return defineCommand({
       settings: {},
       ends: true,

@@ -6,12 +6,12 @@ import { migrateSettings } from "../../settings/commands/config.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { declarativeText } from "../../stores/file/export.ts";
 import { entitiesOf } from "../../stores/read-all.ts";
-import { CommandError, defineCommand, Misused } from "../command.ts";
+import { CommandError, defineCommand, UsageError } from "../command.ts";
 import { writeNew } from "../config/subcommand.ts";
 import type { Progress } from "../terminal/progress.ts";
 import { unavailableIn, withUnknownNames } from "./closed-plugins.ts";
 import { readAdminApi } from "./read-admin.ts";
-import { describeInAdminApi, describeInFile, migrationReport, type Reported } from "./report.ts";
+import { describeInAdminApi, describeInFile, migrationReport, type ReportedPart } from "./report.ts";
 
 /** The exit code if Sluice cannot serve a part of the configuration. */
 export const NOT_ALL_SERVED = 3;
@@ -22,10 +22,10 @@ export const migrateCommand = defineCommand({
   async run({ given: { positionals, options }, settings, print, progress }) {
     const [file] = positionals;
     const { admin, header, write, format = "resources" } = options;
-    if ((file === undefined) === (admin === undefined)) throw new Misused("name a FILE, or give --admin URL");
-    if (header !== undefined && admin === undefined) throw new Misused("--header needs --admin");
-    if (write === "") throw new Misused("--write must name a folder or file");
-    if (options.format !== undefined && write === undefined) throw new Misused("--format needs --write");
+    if ((file === undefined) === (admin === undefined)) throw new UsageError("name a FILE, or give --admin URL");
+    if (header !== undefined && admin === undefined) throw new UsageError("--header needs --admin");
+    if (write === "") throw new UsageError("--write must name a folder or file");
+    if (options.format !== undefined && write === undefined) throw new UsageError("--format needs --write");
     await registerConfiguredPlugins(settings, "schema");
     const part = file === undefined ? await partOfAdminApi(String(admin), header, progress) : await partOfFile(file);
     print(migrationReport(file ?? String(admin), part));
@@ -50,17 +50,17 @@ export const migrateCommand = defineCommand({
   },
 });
 
-async function partOfFile(file: string): Promise<Reported> {
+async function partOfFile(file: string): Promise<ReportedPart> {
   const { value, violations = [] } = servablePartOfText(await readFile(file, "utf8"), file);
   if (!value) throw new CommandError(`${file} cannot be read:`, violations.map(describeViolation));
   return { ...value, describe: describeInFile };
 }
 
-async function partOfAdminApi(admin: string, header: GivenOption, progress: Progress): Promise<Reported> {
+async function partOfAdminApi(admin: string, header: GivenOption, progress: Progress): Promise<ReportedPart> {
   const url = URL.parse(admin);
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new Misused("--admin must be an http or https URL");
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new UsageError("--admin must be an http or https URL");
   const [, name, value = ""] = /^([\w-]+): *(.+)$/.exec(String(header ?? "")) ?? [];
-  if (header !== undefined && name === undefined) throw new Misused("--header must have the form 'NAME: VALUE'");
+  if (header !== undefined && name === undefined) throw new UsageError("--header must have the form 'NAME: VALUE'");
   const headers = name === undefined ? {} : { [name]: value };
   const data = await readAdminApi({ url, headers, onPage: (path) => progress.show(`reading ${path}`) });
   return { ...servablePart(data), describe: describeInAdminApi(data) };

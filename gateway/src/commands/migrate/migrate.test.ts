@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { loadText } from "@sluice/model";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { startFileRig } from "../../admin/testing-file.ts";
-import { CommandError, Misused } from "../command.ts";
+import { CommandError, UsageError } from "../command.ts";
 import { runCommandLine } from "../testing-command.ts";
 import { describeInAdminApi } from "./report.ts";
 
@@ -28,7 +28,7 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
         const { code, printed } = await runCommandLine(["migrate", ...args]);
         return [code, plain(printed)];
       } catch (error) {
-        if (error instanceof Misused) return ["misused", error.message];
+        if (error instanceof UsageError) return ["misused", error.message];
         if (error instanceof CommandError) return ["failed", plain([error.message, ...error.faults].join("\n"))];
         throw error;
       }

@@ -10,11 +10,11 @@ import {
 import { otherRoutes } from "./other-routes.ts";
 
 /** The part of a Kong configuration that can be served, with a function that describes its violations. */
-export interface Reported extends ServablePart {
+export interface ReportedPart extends ServablePart {
   readonly describe: (violation: Violation) => string;
 }
 
-export function migrationReport(name: string, part: Reported): string {
+export function migrationReport(name: string, part: ReportedPart): string {
   const { given, unserved } = part;
   const served = Object.values(part.served).reduce((sum, count) => sum + count, 0);
   const consequenceOf = consequencesIn(part);
@@ -33,20 +33,20 @@ export function migrationReport(name: string, part: Reported): string {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const servedItems = ({ document }: Reported, collection: (typeof collections)[number]): readonly Members[] =>
+const servedItems = ({ document }: ReportedPart, collection: (typeof collections)[number]): readonly Members[] =>
   ((document[collection] ?? []) as readonly Members[]).filter(
     ({ _sluice }) => Object(_sluice).unavailable === undefined,
   );
 
 /** The number of served plugins by name. */
-const pluginCounts = (part: Reported): readonly (readonly [name: string, count: number])[] =>
+const pluginCounts = (part: ReportedPart): readonly (readonly [name: string, count: number])[] =>
   [...Map.groupBy(servedItems(part, "plugins"), ({ name }) => String(name))]
     .map(([name, items]) => [name, items.length] as const)
     .sort(([one], [other]) => (one < other ? -1 : 1));
 
 const differenceOf = (plugin: string): string | undefined => kongPlugins.get(plugin)?.differs;
 
-function equalLines(part: Reported): readonly string[] {
+function equalLines(part: ReportedPart): readonly string[] {
   const counts = collections.flatMap((collection) => {
     const count = collection === "plugins" ? 0 : part.served[collection];
     return count === 0 ? [] : [`${collection}: ${count}`];
@@ -57,7 +57,7 @@ function equalLines(part: Reported): readonly string[] {
   return [...counts, ...equal];
 }
 
-function differingLines(part: Reported): readonly string[] {
+function differingLines(part: ReportedPart): readonly string[] {
   const plugins = pluginCounts(part).flatMap(([name, count]) => {
     const difference = differenceOf(name);
     return difference === undefined ? [] : [`plugin ${name}: ${count}: ${difference}`];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
-import { tool } from "../../../../tools/programs/tool.ts";
+import { obtainTool } from "../../../../tools/programs/tool.ts";
 import { runCommandLine } from "../testing-command.ts";
 
 const rows: readonly (readonly [line: string, ...candidates: readonly string[]])[] = [
@@ -35,7 +35,7 @@ async function runShell(context: TestContext, shell: "bash" | "zsh" | "fish", pr
   const { printed } = await runCommandLine(["completion", shell]);
   writeFileSync(script, printed);
   writeFileSync(join(folder.path, "program"), program.replaceAll("SCRIPT", script));
-  const path = shell === "bash" ? "bash" : await tool(shell);
+  const path = shell === "bash" ? "bash" : await obtainTool(shell);
   const env = { PATH: process.env.PATH, HOME: folder.path, TERM: "dumb", LC_ALL: "C.UTF-8" };
   const options = shell === "fish" ? ["--no-config"] : shell === "zsh" ? ["-f"] : ["--norc"];
   const { stdout } = await promisify(execFile)(path, [...options, join(folder.path, "program")], {

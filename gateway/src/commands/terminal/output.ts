@@ -9,7 +9,7 @@ const coloured = (): boolean => process.stdout.isTTY === true && !process.env.NO
 type Style = "bold" | "dim" | "green" | "red" | "yellow";
 
 /** The text with a style, on a terminal. */
-export const styled = (style: Style, text: string): string =>
+export const styledText = (style: Style, text: string): string =>
   coloured() ? styleText(style, text, { validateStream: false }) : text;
 
 /** Rows of text in aligned columns. The first row is the header. */
@@ -21,7 +21,7 @@ export function formatTable([header = [], ...given]: readonly (readonly string[]
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join("  ")
       .trimEnd();
-  return `${[styled("bold", line(header)), ...rows.map(line)].join("\n")}\n`;
+  return `${[styledText("bold", line(header)), ...rows.map(line)].join("\n")}\n`;
 }
 
 /** A value as YAML or JSON, for programs. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { progressFor, redraw } from "./progress.ts";
+import { progressFor, redrawnText } from "./progress.ts";
 
 test("a text replaces the lines that were drawn before", () => {
-  assert.equal(redraw("", "a\n"), "\r\u001b[J\u001b[?7la\n\u001b[?7h");
-  assert.equal(redraw("a\nb\n", "c\n"), "\u001b[2F\u001b[J\u001b[?7lc\n\u001b[?7h");
+  assert.equal(redrawnText("", "a\n"), "\r\u001b[J\u001b[?7la\n\u001b[?7h");
+  assert.equal(redrawnText("a\nb\n", "c\n"), "\u001b[2F\u001b[J\u001b[?7lc\n\u001b[?7h");
 });
 
 /** A terminal, or another stream, with what was written to it. */
@@ -22,12 +22,12 @@ test("progress is redrawn with its seconds, and removed before other output", (c
   const progress = progressFor(terminal, forPeople);
   progress.show("planning");
   context.mock.timers.tick(250);
-  assert.equal(drawn.at(-1), redraw("", "planning (0 s)"));
+  assert.equal(drawn.at(-1), redrawnText("", "planning (0 s)"));
   progress.show("writing");
   context.mock.timers.tick(1000);
-  assert.equal(drawn.at(-1), redraw("", "writing (1 s)"));
+  assert.equal(drawn.at(-1), redrawnText("", "writing (1 s)"));
   progress.clear();
-  assert.equal(drawn.at(-1), redraw("", ""));
+  assert.equal(drawn.at(-1), redrawnText("", ""));
   const count = drawn.length;
   context.mock.timers.tick(1000);
   assert.equal(drawn.length, count);

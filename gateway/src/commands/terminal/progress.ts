@@ -39,7 +39,7 @@ function progressLine(terminal: Pick<WriteStream, "write">): Progress {
   let isDrawn = false;
   const draw = () => {
     const seconds = Math.floor((Date.now() - started) / 1000);
-    terminal.write(redraw("", `${text} (${seconds} s)`));
+    terminal.write(redrawnText("", `${text} (${seconds} s)`));
     isDrawn = true;
   };
   return {
@@ -52,17 +52,17 @@ function progressLine(terminal: Pick<WriteStream, "write">): Progress {
     clear() {
       clearInterval(timer);
       timer = undefined;
-      if (isDrawn) terminal.write(redraw("", ""));
+      if (isDrawn) terminal.write(redrawnText("", ""));
       isDrawn = false;
     },
   };
 }
 
 /**
- * Replaces a text that was drawn before, with control sequences (ECMA-48). Long lines are not wrapped, so that the number
- * of lines is known. What the terminal showed before the command stays.
+ * Replaces a text that was drawn before, with control sequences (ECMA-48). Long lines are not wrapped, so that the
+ * number of lines is known. What the terminal showed before the command stays.
  */
-export function redraw(drawn: string, text: string): string {
+export function redrawnText(drawn: string, text: string): string {
   const lines = drawn.split("\n").length - 1;
   const back = lines === 0 ? "\r" : `\u001b[${lines}F`;
   return `${back}\u001b[J\u001b[?7l${text}\u001b[?7h`;

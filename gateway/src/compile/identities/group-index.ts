@@ -2,7 +2,7 @@
  * An index of items by key; the items with the same key are a group. The index is immutable: `with` returns a changed
  * index, which shares all unaffected groups with the index before the change.
  */
-import { BucketMap, byHash, type Difference } from "@sluice/model/serving";
+import { BucketMap, type Difference, hashOfText } from "@sluice/model/serving";
 import { insertSorted } from "../router/radix.ts";
 
 interface Member {
@@ -16,7 +16,7 @@ export class GroupIndex<Item extends Member> {
   readonly #map: BucketMap<readonly Item[]>;
 
   /** @param keyOf Returns the key of an item, always the same for an item; undefined: the item is in no group. */
-  constructor(keyOf: (item: Item) => string | undefined, map: BucketMap<readonly Item[]> = new BucketMap(byHash)) {
+  constructor(keyOf: (item: Item) => string | undefined, map: BucketMap<readonly Item[]> = new BucketMap(hashOfText)) {
     this.#keyOf = keyOf;
     this.#map = map;
   }

@@ -2,13 +2,13 @@
 import {
   BucketMap,
   bucketDifferences,
-  byId,
   type Consumer,
   type CredentialCollection,
   credentialCollections,
   emptySnapshot,
   entities,
   hasExpired,
+  hashOfId,
   isSecretLookup,
   lookupHash,
   type Snapshot,
@@ -36,9 +36,9 @@ interface Indexes {
  */
 function emptyIndex(collection: CredentialCollection): GroupIndex<SnapshotCredential> {
   const lookup = entities[collection].credential?.lookup ?? null;
-  if (lookup === null) return new GroupIndex(({ consumer }) => consumer.id, new BucketMap(byId));
+  if (lookup === null) return new GroupIndex(({ consumer }) => consumer.id, new BucketMap(hashOfId));
   // Hashes are hex, so their first digits distribute well.
-  if (isSecretLookup(collection)) return new GroupIndex(({ _sluice }) => _sluice?.key_hash, new BucketMap(byId));
+  if (isSecretLookup(collection)) return new GroupIndex(({ _sluice }) => _sluice?.key_hash, new BucketMap(hashOfId));
   return new GroupIndex((credential) => String(credential[lookup as keyof SnapshotCredential]));
 }
 

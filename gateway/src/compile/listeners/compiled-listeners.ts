@@ -1,15 +1,16 @@
 /**
- * The listeners of the document in their compiled form: a router for each listener, its certificates, and its routes for
- * connections that are not HTTP. Routes without listeners are not here, but in the router of the node's own listeners.
+ * The listeners of the document in their compiled form: a router for each listener, its certificates, and its routes
+ * for connections that are not HTTP. Routes without listeners are not here, but in the router of the node's own
+ * listeners.
  */
 import {
   BucketMap,
-  byHash,
   certificateDetails,
   coverageFault,
   type Difference,
   type DocumentListener,
   emptySnapshot,
+  hashOfText,
   type Snapshot,
   type SnapshotCertificate,
   type SnapshotRoute,
@@ -43,7 +44,7 @@ export class CompiledListeners implements ListenerIndex {
   }
 
   static readonly empty = new CompiledListeners(emptySnapshot, emptyListenerTable, {
-    routers: new BucketMap(byHash),
+    routers: new BucketMap(hashOfText),
     streams: StreamRoutes.empty,
   });
 

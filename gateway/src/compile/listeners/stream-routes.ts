@@ -1,6 +1,6 @@
 /** The routes of the document's listeners for connections that are not HTTP: by listener, protocol and server name. */
 import type { DocumentListener } from "@sluice/model";
-import { BucketMap, byHash, type Difference, type SnapshotRoute } from "@sluice/model/serving";
+import { BucketMap, type Difference, hashOfText, type SnapshotRoute } from "@sluice/model/serving";
 
 /** The key of routes without hosts. */
 const ANY = "*";
@@ -13,7 +13,7 @@ export class StreamRoutes {
     this.#routes = routes;
   }
 
-  static readonly empty = new StreamRoutes(new BucketMap(byHash));
+  static readonly empty = new StreamRoutes(new BucketMap(hashOfText));
 
   /** Returns the same object if no such route changes. */
   with(routes: readonly Difference<SnapshotRoute>[]): StreamRoutes {

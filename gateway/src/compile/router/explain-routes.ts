@@ -1,5 +1,5 @@
 /** Explains a lookup of the router: which routes were candidates for a request, and why the others do not match. */
-import { firstNames, type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
+import { listFirstNames, type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
 import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
 import { conditionHolds, type ValueCondition } from "./conditions.ts";
 import { visitHostKeys } from "./host-pattern.ts";
@@ -185,5 +185,5 @@ const named = (what: string, value: string | null): string => `the ${what} ${sho
 function oneOf(values: Iterable<string>): string {
   const all = [...values].map(short);
   if (all.length === 1) return all[0] ?? "";
-  return `one of ${firstNames(all, MAX_VALUES)}`;
+  return `one of ${listFirstNames(all, MAX_VALUES)}`;
 }

@@ -1,7 +1,7 @@
 /**
- * An immutable radix tree over strings: `insertItem` and `removeItem` return a new root, which shares unchanged nodes with the
- * previous tree. The previous tree stays as it was. Only nodes that were created with the same `EditToken` are changed
- * in place, so that building a large tree copies nothing.
+ * An immutable radix tree over strings: `insertItem` and `removeItem` return a new root, which shares unchanged nodes
+ * with the previous tree. The previous tree stays as it was. Only nodes that were created with the same `EditToken` are
+ * changed in place, so that building a large tree copies nothing.
  */
 
 /** The right to change nodes in place: held only while a new tree is built. */

@@ -6,7 +6,7 @@
  * tree. Only other regular expressions and routes without a path are tried one by one. A new version of the router
  * shares the tables and tree nodes that a change does not affect.
  */
-import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model/serving";
+import { BucketMap, hashOfId, hashOfText, type SnapshotRoute } from "@sluice/model/serving";
 import type { ExplainedRoutes, RoutableRequest } from "../runtime.ts";
 import { type ExplainEntriesOptions, explainEntries } from "./explain-routes.ts";
 import { type HostKinds, parseHostPattern, visitHostKeys } from "./host-pattern.ts";
@@ -51,8 +51,8 @@ export class Router {
   }
 
   static readonly empty = new Router({
-    tables: new BucketMap(byHash),
-    entries: new BucketMap(byId),
+    tables: new BucketMap(hashOfText),
+    entries: new BucketMap(hashOfId),
     counts: { ports: 0, wildcards: 0 },
   });
 

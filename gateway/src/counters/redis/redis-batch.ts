@@ -1,19 +1,22 @@
 /**
- * Combines the calls of `take` in one turn of the event loop that use the same Redis into one script: one round trip
- * and one command for many calls. ioredis' pipelines need a command and a promise per call, and the next pipeline waits
- * for the response to the previous one.
+ * Combines the calls of `incrementBelowLimit` in one turn of the event loop that use the same Redis into one script:
+ * one round trip and one command for many calls. ioredis' pipelines need a command and a promise per call, and the next
+ * pipeline waits for the response to the previous one.
  */
 
-import type { Counter, Taken } from "@sluice/plugin-sdk";
+import type { Counter, CounterResult } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
-import { counterKey, isOfSeveralSlots, lifetime, runScript, takeScript } from "./redis-scripts.ts";
+import { counterKey, counterLifetime, isOfSeveralSlots, runScript, takeScript } from "./redis-scripts.ts";
 
-/** Maximum number of `take` calls per script. Redis is blocked while it runs a script: about a microsecond per call. */
+/**
+ * Maximum number of `incrementBelowLimit` calls per script. Redis is blocked while it runs a script: about a
+ * microsecond per call.
+ */
 const MOST = 500;
 
 interface Waiting {
   readonly counters: readonly Counter[];
-  readonly resolve: (taken: Taken) => void;
+  readonly resolve: (taken: CounterResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -29,7 +32,7 @@ export class RedisBatch {
     this.#now = now;
   }
 
-  take(counters: readonly Counter[]): Promise<Taken> {
+  take(counters: readonly Counter[]): Promise<CounterResult> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length === MOST) this.#leave();
       // Runs after all input of this turn has been read.
@@ -54,7 +57,7 @@ export class RedisBatch {
       values.push(counters.length);
       for (const counter of counters) {
         keys.push(counterKey(counter));
-        values.push(counter.limit, lifetime(counter, now));
+        values.push(counter.limit, counterLifetime(counter, now));
       }
     }
     try {

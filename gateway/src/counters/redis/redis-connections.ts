@@ -52,7 +52,9 @@ export class RedisConnections {
   readonly #messages: { readonly lost: string; readonly back: string };
   readonly #now: () => number;
   readonly #connections = new Map<string, Connection>();
-  /** Caches the key of each config object, because computing the key takes as long as a call of `take`. */
+  /**
+   * Caches the key of each config object, because computing the key takes as long as a call of `incrementBelowLimit`.
+   */
   readonly #keys = new WeakMap<RedisConfig, string>();
   #closed = false;
 
@@ -76,7 +78,10 @@ export class RedisConnections {
     return (await this.#connection(config)).client;
   }
 
-  /** The batch that combines the `take` calls of one turn of the event loop for the Redis server of this config. */
+  /**
+   * The batch that combines the `incrementBelowLimit` calls of one turn of the event loop for the Redis server of this
+   * config.
+   */
   async batch(config: RedisConfig): Promise<RedisBatch> {
     return (await this.#connection(config)).batch;
   }
@@ -170,8 +175,8 @@ function connectorOf(library: Library, open: () => Socket) {
 }
 
 /**
- * Without `replyMapping`, so that the client has the type `Redis`: for any other type, the type checker would compare all
- * commands of both types, which takes it a tenth of its time.
+ * Without `replyMapping`, so that the client has the type `Redis`: for any other type, the type checker would compare
+ * all commands of both types, which takes it a tenth of its time.
  */
 export function redisOptions(config: RedisConfig): Omit<RedisOptions, "replyMapping"> {
   const { timeout, username, password, database } = config;
@@ -184,7 +189,7 @@ export function redisOptions(config: RedisConfig): Omit<RedisOptions, "replyMapp
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),
     lazyConnect: true,
     // All commands of a turn of the event loop are sent together, except scripts: RedisBatch itself combines the calls
-    // of `take`.
+    // of `incrementBelowLimit`.
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ["evalsha", "eval"],
     // A command that is sent twice would count twice, and a request must not wait for a lost server.

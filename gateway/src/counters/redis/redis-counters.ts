@@ -1,14 +1,14 @@
 /**
- * Counters in Redis, shared by all nodes. With `sync_rate: -1` every call of `take` runs in Redis (redis-batch.ts), so
- * limits are exact over all nodes while Redis responds. With any other sync_rate, each worker counts requests in memory
- * and adds the counts to Redis once per `sync_rate` seconds (redis-synced-counters.ts). `add` always counts in Redis;
- * with the amount 0 it returns the values in memory if there are any.
+ * Counters in Redis, shared by all nodes. With `sync_rate: -1` every call of `incrementBelowLimit` runs in Redis
+ * (redis-batch.ts), so limits are exact over all nodes while Redis responds. With any other sync_rate, each worker
+ * counts requests in memory and adds the counts to Redis once per `sync_rate` seconds (redis-synced-counters.ts).
+ * `addAmount` always counts in Redis; with the amount 0 it returns the values in memory if there are any.
  */
-import type { Bucket, Counter, CounterOptions, Counters, Filled, Taken, Warn } from "@sluice/plugin-sdk";
+import type { Bucket, BucketResult, Counter, CounterOptions, CounterResult, Counters, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../../outbound/connect.ts";
 import { filledResult, levelOf, UNITS_PER_REQUEST, unitsAt } from "../bucket-levels.ts";
 import { RedisConnections } from "./redis-connections.ts";
-import { addScript, bucketKey, counterKey, fillScript, lifetime, runScript } from "./redis-scripts.ts";
+import { addScript, bucketKey, counterKey, counterLifetime, fillScript, runScript } from "./redis-scripts.ts";
 import { SyncedCounters } from "./redis-synced-counters.ts";
 
 export interface RedisCountersOptions {
@@ -37,12 +37,12 @@ export class RedisCounters implements Counters {
     return this.#connections.size;
   }
 
-  async take(counters: readonly Counter[], config: CounterOptions): Promise<Taken> {
+  async incrementBelowLimit(counters: readonly Counter[], config: CounterOptions): Promise<CounterResult> {
     if (config.sync_rate !== EVERY_REQUEST) return this.#syncedFor(config).take(counters);
     return (await this.#connections.batch(config.redis)).take(counters);
   }
 
-  async add(counters: readonly Counter[], amount: number, config: CounterOptions): Promise<readonly number[]> {
+  async addAmount(counters: readonly Counter[], amount: number, config: CounterOptions): Promise<readonly number[]> {
     const isSynced = config.sync_rate !== EVERY_REQUEST;
     const known = amount === 0 && isSynced ? this.#synced.get(syncedKey(config))?.known(counters) : undefined;
     if (known !== undefined) return known;
@@ -50,11 +50,11 @@ export class RedisCounters implements Counters {
     const keys = counters.map(counterKey);
     if (amount === 0) return (await client.mget(keys)).map(Number);
     const now = this.#now();
-    const values = counters.flatMap((counter) => [amount, lifetime(counter, now)]);
+    const values = counters.flatMap((counter) => [amount, counterLifetime(counter, now)]);
     return (await runScript(client, addScript, { keys, values })) as readonly number[];
   }
 
-  async fill(buckets: readonly Bucket[], now: number, config: CounterOptions): Promise<Filled> {
+  async fillBuckets(buckets: readonly Bucket[], now: number, config: CounterOptions): Promise<BucketResult> {
     const client = await this.#connections.client(config.redis);
     const values = buckets.flatMap(({ interval, burst }) => [unitsAt(now, interval), burst, interval]);
     const reply = await runScript(client, fillScript, { keys: buckets.map(bucketKey), values });
@@ -62,7 +62,7 @@ export class RedisCounters implements Counters {
     return filledResult(admitted === 1, levels);
   }
 
-  async levels(buckets: readonly Bucket[], now: number, config: CounterOptions): Promise<readonly number[]> {
+  async bucketLevels(buckets: readonly Bucket[], now: number, config: CounterOptions): Promise<readonly number[]> {
     const client = await this.#connections.client(config.redis);
     const emptyAt = await client.mget(buckets.map(bucketKey));
     return buckets.map((bucket, at) => {

@@ -17,7 +17,7 @@ export const counterKey = ({ name, period, windowStart }: Counter): string =>
 export const bucketKey = ({ name, period, interval }: Bucket): string =>
   `sluice:{${name}}:bucket:${period}:${interval}`;
 
-export const lifetime = ({ expires }: Counter, now: number): number => Math.max(0, expires - now) + SKEW;
+export const counterLifetime = ({ expires }: Counter, now: number): number => Math.max(0, expires - now) + SKEW;
 
 export interface Script {
   readonly source: string;
@@ -27,9 +27,9 @@ export interface Script {
 const script = (source: string): Script => ({ source, sha1: hash("sha1", source) });
 
 /**
- * Runs several calls of `take` in order. KEYS: the counters of all calls. ARGV: for each call its number of counters,
- * and for each counter the limit and its lifetime in milliseconds. Returns for each call 1 if its counters were
- * incremented, 0 if one was at its limit, followed by the counters' values.
+ * Runs several calls of `incrementBelowLimit` in order. KEYS: the counters of all calls. ARGV: for each call its number
+ * of counters, and for each counter the limit and its lifetime in milliseconds. Returns for each call 1 if its counters
+ * were incremented, 0 if one was at its limit, followed by the counters' values.
  */
 export const takeScript = script(`
 local answer, key, arg = {}, 0, 1

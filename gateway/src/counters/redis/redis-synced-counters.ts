@@ -4,10 +4,10 @@
  * that other workers and nodes have admitted since the last exchange.
  */
 
-import type { Counter, Taken } from "@sluice/plugin-sdk";
+import type { Counter, CounterResult } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
 import { BoundedGroups, CounterGroup } from "../counter-groups.ts";
-import { addScript, counterKey, isOfSeveralSlots, lifetime, runScript } from "./redis-scripts.ts";
+import { addScript, counterKey, counterLifetime, isOfSeveralSlots, runScript } from "./redis-scripts.ts";
 
 export interface SyncedCountersOptions {
   readonly client: () => Promise<Redis>;
@@ -16,7 +16,8 @@ export interface SyncedCountersOptions {
   readonly now: () => number;
   /**
    * Maximum number of counters in memory; default 100,000. When it is reached, a new counter replaces the oldest
-   * counter of the plugin instance with the most counters. If that instance itself needs a new counter, `take` rejects.
+   * counter of the plugin instance with the most counters. If that instance itself needs a new counter,
+   * `incrementBelowLimit` rejects.
    */
   readonly capacity?: number;
 }
@@ -55,7 +56,7 @@ export class SyncedCounters {
     this.#all = new BoundedGroups(capacity);
   }
 
-  async take(counters: readonly Counter[]): Promise<Taken> {
+  async take(counters: readonly Counter[]): Promise<CounterResult> {
     const entries = this.#found(counters) ?? (await this.#load(counters));
     // Synchronous from here on: no other call can interfere.
     const admitted = counters.every(({ limit }, index) => countOf(entries[index]) < limit);
@@ -136,7 +137,8 @@ export class SyncedCounters {
     for (const group of this.#groups.values()) {
       for (const entry of group.values()) {
         if (entry.added > 0 && entry.counter.expires > now) changed.push(entry);
-        // Expired, or not incremented since the last exchange: the next call of `take` reads the counter from Redis.
+        // Expired, or not incremented since the last exchange: the next call of `incrementBelowLimit` reads the counter
+        // from Redis.
         else this.#forget(entry);
       }
     }
@@ -151,7 +153,7 @@ export class SyncedCounters {
     const client = await this.#client();
     const added = entries.map((entry) => entry.added);
     const keys = entries.map(({ counter }) => counterKey(counter));
-    const values = entries.flatMap(({ counter }, at) => [added[at] ?? 0, lifetime(counter, now)]);
+    const values = entries.flatMap(({ counter }, at) => [added[at] ?? 0, counterLifetime(counter, now)]);
     try {
       const counts = (await runScript(client, addScript, { keys, values })) as readonly number[];
       for (const [at, entry] of entries.entries()) {

@@ -162,7 +162,7 @@ export class DebugTimings {
 }
 
 /** Headers of the response to a request that matched no route, as a flat list. */
-export function unroutedHeaders(
+export function unroutedDebugHeaders(
   request: ReceivedRequest,
   { id, started }: { readonly id: string; readonly started: number },
 ): readonly string[] {

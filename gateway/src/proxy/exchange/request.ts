@@ -3,7 +3,7 @@
 import type { ClientConnection, ExchangeRequest } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import { attributed } from "../../plugin-services/running-plugin.ts";
+import { attributeToPlugin } from "../../plugin-services/running-plugin.ts";
 import type { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
 import { parseRequestTarget, type RequestTarget } from "./request-target.ts";
@@ -110,7 +110,7 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
   }
 
   async body(limit: number): Promise<Buffer | null> {
-    return this.head.body === null ? Buffer.alloc(0) : attributed(this.head.body.read(limit));
+    return this.head.body === null ? Buffer.alloc(0) : attributeToPlugin(this.head.body.read(limit));
   }
 }
 

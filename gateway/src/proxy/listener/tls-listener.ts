@@ -23,7 +23,9 @@ import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 export interface TlsStreamHandler {
   /** Whether TLS ends at the gateway. */
   readonly isTerminated: boolean;
-  /** Takes the connection over: with the bytes of the ClientHello, or after the handshake if TLS ends at the gateway. */
+  /**
+   * Takes the connection over: with the bytes of the ClientHello, or after the handshake if TLS ends at the gateway.
+   */
   serve(socket: Socket): void;
 }
 
@@ -146,8 +148,8 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       socket.once("error", ignore);
       socket.once("secure", () => {
         end();
-        // After a HelloRetryRequest (TLS 1.3), OpenSSL reads the name from the second ClientHello. The certificate and the
-        // request for the client's certificate were selected by the name in the first one: the route must be, too.
+        // After a HelloRetryRequest (TLS 1.3), OpenSSL reads the name from the second ClientHello. The certificate and
+        // the request for the client's certificate were selected by the name in the first one: the route must be, too.
         if (socket.getProtocol() === "TLSv1.3" && !isSameName(serverNameOf(socket), serverName)) {
           raw.destroy();
           return;

@@ -1,10 +1,10 @@
 /**
  * Remembers recent requests that the gateway refused, that services failed, or whose response was slow, with the
- * reason. Requests are grouped by kind, status, route and plugin, and only the newest of each group are kept: a flood of
- * one kind of refusal does not displace the others.
+ * reason. Requests are grouped by kind, status, route and plugin, and only the newest of each group are kept: a flood
+ * of one kind of refusal does not displace the others.
  */
 import type { RecentRequest, RecentRequestFilter } from "@sluice/model";
-import { idAndNameOf, isNamed } from "../../exchange/entity-name.ts";
+import { idAndNameOf, matchesIdOrName } from "../../exchange/entity-name.ts";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
@@ -74,10 +74,10 @@ export class RecentRequestLog implements RequestObserver {
         (request) =>
           (kind === null || request.kind === kind) &&
           (status === null || request.status === status) &&
-          isNamed(request.route, route) &&
-          isNamed(request.service, service) &&
-          isNamed(request.consumer, consumer) &&
-          isNamed(request.plugin, plugin),
+          matchesIdOrName(request.route, route) &&
+          matchesIdOrName(request.service, service) &&
+          matchesIdOrName(request.consumer, consumer) &&
+          matchesIdOrName(request.plugin, plugin),
       )
       .sort(newestFirst)
       .slice(0, size);

@@ -3,7 +3,7 @@
  * read returns the records since the previous read. Without a watcher, a request costs one comparison.
  */
 import type { RequestWatch, WatchedRequest, WatchedRequests } from "@sluice/model";
-import { isNamed } from "../../exchange/entity-name.ts";
+import { matchesIdOrName } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
 import { boundedHost, exchangeRecord, refusalRecord, withoutQuery } from "./request-records.ts";
@@ -35,9 +35,9 @@ export class RequestTaps implements RequestObserver {
     for (const tap of this.#openTaps(ended)) {
       const { watch } = tap;
       const isWatched =
-        isNamed(route, watch.route) &&
-        isNamed(service, watch.service) &&
-        isNamed(consumer, watch.consumer) &&
+        matchesIdOrName(route, watch.route) &&
+        matchesIdOrName(service, watch.service) &&
+        matchesIdOrName(consumer, watch.consumer) &&
         hasStatus(status, watch.status) &&
         ended - started >= watch.min_latency;
       if (isWatched)

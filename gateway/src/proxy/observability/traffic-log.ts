@@ -1,7 +1,7 @@
 /**
  * Counts the requests of each route, consumer and operation in intervals of ten seconds, and remembers when each route,
- * consumer and credential was last used, to the minute. A route is used by every request that matches it; a consumer and
- * a credential are used when a plugin authenticates a request with them.
+ * consumer and credential was last used, to the minute. A route is used by every request that matches it; a consumer
+ * and a credential are used when a plugin authenticates a request with them.
  */
 import type { EntityName, LastUses, OperationTraffic, Traffic, TrafficCounts, UsedCollection } from "@sluice/model";
 import type { OperationRecorder, RecordedOperation } from "@sluice/plugin-sdk";

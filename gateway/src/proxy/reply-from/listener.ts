@@ -16,9 +16,9 @@ import { countConnections } from "../observability/connection-counts.ts";
 import type { OpenResult } from "../pipeline.ts";
 import { clientSockets, type ProxySettings } from "../settings.ts";
 import { headOf, SocketTraffic } from "./head.ts";
-import { linger, rejectHead, writeOwn, writeRejection } from "./node-response.ts";
+import { lingerUntilRead, rejectHead, writeGatewayResponse, writeRejection } from "./node-response.ts";
 import { PortConnections } from "./port-connections.ts";
-import { type Answered, ReplyFromExchange, type ReplyFromExchangeContext } from "./reply-from-exchange.ts";
+import { type ReplyFromCallback, ReplyFromExchange, type ReplyFromExchangeContext } from "./reply-from-exchange.ts";
 import { UndiciPools } from "./undici-pools.ts";
 import { serveUpgrade, type UpgradeContext, wantsWebSocket } from "./upgrade.ts";
 
@@ -79,7 +79,7 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
     disableRequestLogging: true,
     // The types require undici's overloads; reply-from calls only this signature.
     undici: {
-      request: ((options: { readonly headers: Marked }, answered: Answered) =>
+      request: ((options: { readonly headers: Marked }, answered: ReplyFromCallback) =>
         options.headers[DELIVERY]?.start(answered)) as never,
     },
   });
@@ -119,11 +119,11 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
     if (last) distrusted.add(reply.request.raw.socket);
     reply.hijack();
     reply.raw.once("close", () => {
-      linger(reply.request.raw, lingering);
+      lingerUntilRead(reply.request.raw, lingering);
       traffic.end();
       context.ended();
     });
-    writeOwn(reply.raw, refusal, last || isDraining(reply.request.raw.socket));
+    writeGatewayResponse(reply.raw, refusal, last || isDraining(reply.request.raw.socket));
   }
 
   await app.ready();

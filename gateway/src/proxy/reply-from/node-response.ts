@@ -26,7 +26,7 @@ export function writeHead(raw: ServerResponse, { status, statusText, headers, la
 
 const PRINTABLE = /^[\t\x20-\x7e]+$/;
 
-export function writeOwn(raw: ServerResponse, response: GatewayResponse, last: boolean): void {
+export function writeGatewayResponse(raw: ServerResponse, response: GatewayResponse, last: boolean): void {
   writeHead(raw, { status: response.status, statusText: "", headers: response.headers, last });
   raw.end(response.body);
 }
@@ -37,7 +37,7 @@ export function writeOwn(raw: ServerResponse, response: GatewayResponse, last: b
  *
  * @param lingering Contains the request until it has been read or its connection has closed
  */
-export function linger(incoming: IncomingMessage, lingering: Set<IncomingMessage>): void {
+export function lingerUntilRead(incoming: IncomingMessage, lingering: Set<IncomingMessage>): void {
   if (incoming.complete || incoming.destroyed) return;
   const timer = setTimeout(() => incoming.socket.destroy(), LINGER).unref();
   lingering.add(incoming);

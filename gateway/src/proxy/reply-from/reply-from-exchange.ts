@@ -15,7 +15,7 @@ import type { ByteView } from "../sockets/byte-view.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { ConnectionActivity, StreamMinRateTimer } from "../timers/stream-min-rate-timer.ts";
 import type { SocketTraffic } from "./head.ts";
-import { linger, writeHead, writeOwn } from "./node-response.ts";
+import { lingerUntilRead, writeGatewayResponse, writeHead } from "./node-response.ts";
 import { UndiciCall, type UndiciCallListener, type UndiciResponse } from "./undici-call.ts";
 import type { UndiciPools } from "./undici-pools.ts";
 
@@ -36,7 +36,7 @@ export interface ReplyFromExchangeContext extends EngineExchangeContext {
 }
 
 /** reply-from's callback for a request. */
-export type Answered = (
+export type ReplyFromCallback = (
   error: Error | null,
   response?: { readonly statusCode: number; readonly headers: object; readonly body: ReplyFromExchange },
 ) => void;
@@ -58,7 +58,7 @@ export class ReplyFromExchange
   readonly #reply: FastifyReply;
   readonly #raw: ServerResponse;
   readonly #send: (reply: FastifyReply) => void;
-  #answered: Answered | null = null;
+  #answered: ReplyFromCallback | null = null;
   #response: UndiciResponse | null = null;
   #isLast = false;
   /** Set once the client has left data unread. */
@@ -116,7 +116,7 @@ export class ReplyFromExchange
   }
 
   /** Called by reply-from to request the response. */
-  start(answered: Answered): void {
+  start(answered: ReplyFromCallback): void {
     this.#answered = answered;
     this.call?.start();
   }
@@ -220,7 +220,7 @@ export class ReplyFromExchange
   protected override writeOwn(response: GatewayResponse): void {
     this.#reply.hijack();
     const headers = this.context.pipeline.ownHeaders(this.exchange, response);
-    writeOwn(this.#raw, { ...response, headers }, this.#isLast || this.#isDraining);
+    writeGatewayResponse(this.#raw, { ...response, headers }, this.#isLast || this.#isDraining);
     this.exchange.body?.drop();
   }
 
@@ -238,7 +238,7 @@ export class ReplyFromExchange
 
   #close(): void {
     this.#taking?.leave();
-    linger(this.#incoming, this.context.lingering);
+    lingerUntilRead(this.#incoming, this.context.lingering);
     if (this.#raw.writableFinished) this.finish();
     else this.abort();
     this.#traffic.end();

@@ -1,7 +1,7 @@
 /** The phase `response` of one plugin: what the plugin sees of the held response, and for how long it may be held. */
 import type { DirectResponse, HeldResponse, PluginPhases } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import { attributed } from "../../plugin-services/running-plugin.ts";
+import { attributeToPlugin } from "../../plugin-services/running-plugin.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { headerText, type ResponseHead } from "../headers/raw-headers.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
@@ -63,7 +63,7 @@ export async function runResponsePhase(
       // The timeouts of the upstream apply while the plugin waits for the body.
       timer.stop();
       try {
-        return await attributed(read(limit));
+        return await attributeToPlugin(read(limit));
       } finally {
         if (!isOver) timer.start(allowed);
       }

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { attachReadBuffer } from "./accepted-socket.ts";
-import { sharedSlab, WORTHWHILE } from "./slab.ts";
+import { MIN_SLAB_BYTES, sharedSlab } from "./slab.ts";
 
 /** Returns both ends of a connection. */
 async function connected(context: TestContext): Promise<{ readonly far: Socket; readonly near: Socket }> {
@@ -93,7 +93,7 @@ test("a socket in the middle of a long body reads into its own slab", async (con
   inlet.read = ({ bytes, length }) => {
     inlet.isLong = true;
     buffers.add(bytes);
-    if (bytes !== sharedSlab.bytes && length >= WORTHWHILE) long.resolve();
+    if (bytes !== sharedSlab.bytes && length >= MIN_SLAB_BYTES) long.resolve();
   };
   far.write(Buffer.alloc(8 * 1024 * 1024));
   await long.promise;

@@ -5,7 +5,7 @@
  * references to the memory.
  */
 import type { Writable } from "node:stream";
-import { type Slab, sharedSlab, takeSlab, WORTHWHILE } from "./slab.ts";
+import { MIN_SLAB_BYTES, type Slab, sharedSlab, takeSlab } from "./slab.ts";
 
 export class ByteView {
   /** The memory that was read into; the view is its part from `start` to `end`. */
@@ -60,7 +60,7 @@ export class ByteView {
       slab.hold();
       return new HeldBytes(piece, slab);
     }
-    if (piece.length < WORTHWHILE) return new HeldBytes(Buffer.from(piece), null);
+    if (piece.length < MIN_SLAB_BYTES) return new HeldBytes(Buffer.from(piece), null);
     const own = takeSlab();
     return new HeldBytes(own.bytes.subarray(0, piece.copy(own.bytes)), own);
   }

@@ -5,7 +5,7 @@
  */
 import type { OnReadOpts } from "node:net";
 import { ByteView } from "./byte-view.ts";
-import { SLAB_SIZE, sharedSlab, TLS_SLAB_SIZE, takeSlab, WORTHWHILE } from "./slab.ts";
+import { MIN_SLAB_BYTES, SLAB_SIZE, sharedSlab, TLS_SLAB_SIZE, takeSlab } from "./slab.ts";
 
 export class ReadBuffer {
   /** For `net.connect` and `tls.connect`. */
@@ -25,7 +25,7 @@ export class ReadBuffer {
 
   constructor({ isTls }: { readonly isTls: boolean }) {
     this.#size = isTls ? TLS_SLAB_SIZE : SLAB_SIZE;
-    this.longRead = isTls ? TLS_SLAB_SIZE / 2 : WORTHWHILE;
+    this.longRead = isTls ? TLS_SLAB_SIZE / 2 : MIN_SLAB_BYTES;
     this.onread = {
       buffer: () => this.#next().bytes,
       callback: (size) => {

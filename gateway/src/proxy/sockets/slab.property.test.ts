@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { ByteView } from "./byte-view.ts";
-import { SLAB_SIZE, type Slab, TLS_SLAB_SIZE, takeSlab, WORTHWHILE } from "./slab.ts";
+import { MIN_SLAB_BYTES, SLAB_SIZE, type Slab, TLS_SLAB_SIZE, takeSlab } from "./slab.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** More slabs than the pool keeps. */
@@ -45,7 +45,7 @@ after(() => new Promise((resolve) => server.close(resolve)));
 
 test("a socket releases each slab once, even when it is destroyed in the middle of a transfer", async () => {
   const piece = fc.record({
-    size: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: WORTHWHILE, max: 131_072 })),
+    size: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: MIN_SLAB_BYTES, max: 131_072 })),
     isTls: fc.boolean(),
     flushes: fc.boolean(),
     text: fc.boolean(),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ByteView } from "./byte-view.ts";
 import { ReadBuffer } from "./read-buffer.ts";
-import { pooledBytes, SLAB_SIZE, type Slab, sharedSlab, TLS_SLAB_SIZE, takeSlab, WORTHWHILE } from "./slab.ts";
+import { MIN_SLAB_BYTES, pooledBytes, SLAB_SIZE, type Slab, sharedSlab, TLS_SLAB_SIZE, takeSlab } from "./slab.ts";
 
 test("takeSlab gives released memory to the next caller, and never memory that is held", () => {
   const slab = takeSlab();
@@ -52,12 +52,12 @@ test("a read buffer reads into the shared slab unless much data is expected, and
   };
   assert.equal(read(100), sharedSlab.bytes);
   inlet.isLong = true;
-  const own = read(WORTHWHILE);
+  const own = read(MIN_SLAB_BYTES);
   assert.notEqual(own, sharedSlab.bytes);
-  assert.equal(read(WORTHWHILE), own);
+  assert.equal(read(MIN_SLAB_BYTES), own);
   view.hold();
   assert.equal(view.bytes, own);
-  const second = read(WORTHWHILE);
+  const second = read(MIN_SLAB_BYTES);
   assert.notEqual(second, own);
   inlet.isLong = false;
   assert.equal(read(100), sharedSlab.bytes);

@@ -11,7 +11,7 @@ export const SLAB_SIZE = 131_072;
 /** Bytes of a slab for TLS, which passes on one record at a time. */
 export const TLS_SLAB_SIZE = 16_384;
 /** Minimum bytes that justify a slab: small pieces would pin too much memory while they wait for a client. */
-export const WORTHWHILE = 32_768;
+export const MIN_SLAB_BYTES = 32_768;
 /** Maximum bytes of free slabs of one size. */
 const MOST_FREE = 4_194_304;
 

@@ -5,7 +5,7 @@ import { databaseSettings } from "../database.ts";
 import { fileSettings } from "../file.ts";
 import { pluginSettings } from "../plugins.ts";
 import { revisionSettings } from "../revisions.ts";
-import { allowedUpstreams, compat, logLevel } from "./gateway.ts";
+import { allowedUpstreams, compatSetting, logLevel } from "./gateway.ts";
 
 export const adminSettings = defineSettings({
   listen: {
@@ -91,7 +91,7 @@ export const adminSettings = defineSettings({
   },
   plugins: pluginSettings,
   allowedUpstreams,
-  compat,
+  compat: compatSetting,
   logLevel,
   logFormat,
 });

@@ -13,7 +13,7 @@ export const logLevel = {
   description: "Minimum level of log lines.",
 } as const;
 
-export const compat = {
+export const compatSetting = {
   variable: "SLUICE_COMPAT",
   kind: "choice",
   words: ["sluice", "kong"],
@@ -327,7 +327,7 @@ export const gatewaySettings = defineSettings({
       "connections are closed. The same applies to worker threads that are replaced when plugins are loaded again. " +
       "Configure the supervisor to kill the process some seconds after this time.",
   },
-  compat,
+  compat: compatSetting,
   logLevel,
   logFormat,
 });

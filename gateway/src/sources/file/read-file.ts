@@ -3,7 +3,6 @@
  * can send to another.
  */
 import {
-  byId,
   type Change,
   type ChangedItems,
   type Checked,
@@ -13,6 +12,7 @@ import {
   type EndpointLists,
   type EndpointSection,
   type HashTree,
+  hashOfId,
   hashTreeOf,
   type LoadedItems,
   type LoadedText,
@@ -65,7 +65,7 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
   const hashes = hashTreeOf(snapshot);
   const places = before && differingBuckets(hashes, before);
   const entriesAt = <Value>(map: ReadonlyMap<string, Value>) =>
-    [...map].filter(([id]) => places?.has(byId(id)) ?? true);
+    [...map].filter(([id]) => places?.has(hashOfId(id)) ?? true);
   const put = Object.fromEntries(
     collections.map((name) => [name, entriesAt<object>(snapshot[name]).map(([, entity]) => entity)]),
   ) as Change["put"];

@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   adoptEdit,
-  byId,
   type Change,
   type ChangedItems,
   type Collection,
@@ -11,6 +10,7 @@ import {
   type EndpointSection,
   endpointSections,
   entityNameOf,
+  hashOfId,
   type LoadedItems,
   perEndpointSection,
   type Snapshot,
@@ -93,7 +93,7 @@ function removals(snapshot: Snapshot, gone: LoadedItems, put: LoadedItems): Reco
  * so that the node keeps their compiled form.
  */
 export function changeFromReading(previous: Snapshot, { put, addresses, places }: FileReading): Change {
-  const isInReading = (id: string): boolean => places?.has(byId(id)) ?? true;
+  const isInReading = (id: string): boolean => places?.has(hashOfId(id)) ?? true;
   const gone = (held: ReadonlyMap<string, unknown>, stays: ReadonlySet<string>): readonly string[] =>
     [...held.keys()].filter((id) => isInReading(id) && !stays.has(id));
   const entities = collections.map((name) => {

@@ -10,7 +10,7 @@ export interface RevisionWait {
    */
   awaitRevision(revision: number, timeout: number): Promise<WaitResponse | null>;
   /** Reports the revision that a node of this process serves, without the delay of a notification. */
-  served(node: string, revision: number): void;
+  reportServed(node: string, revision: number): void;
   /** Ends all waits: they resolve to null. */
   close(): void;
 }
@@ -112,7 +112,7 @@ export function createRevisionWait(database: Database): RevisionWait {
         if (nodes) settleWaiters();
         else void queryNodes();
       }),
-    served(id, revision) {
+    reportServed(id, revision) {
       own.set(id, revision);
       acknowledge(id, revision);
     },

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { type Address, SettingsError } from "@sluice/model/serving";
 import { describeDatabaseError } from "../../database/describe-error.ts";
 import { type Database, DatabaseFault, DatabaseUnreachable } from "../../database/driver.ts";
-import { bootstrap } from "../../database/migrate.ts";
+import { bootstrapTables } from "../../database/migrate.ts";
 import { type RegisteredNode, readNewestRevision, readNodes } from "../../database/nodes.ts";
 import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { StartSettings } from "../../settings/commands/start.ts";
@@ -64,7 +64,7 @@ export async function shareDatabase(settings: SharedDatabaseSettings, log: Sourc
     fleet: fleetOf(database),
     query: database.query,
     source: ({ status, askPlugin }) =>
-      createDatabaseSource({ database, log, place: () => placeOf(status()), askPlugin, onServed: wait.served }),
+      createDatabaseSource({ database, log, place: () => placeOf(status()), askPlugin, onServed: wait.reportServed }),
     async close() {
       clearInterval(timer);
       wait.close();
@@ -75,7 +75,7 @@ export async function shareDatabase(settings: SharedDatabaseSettings, log: Sourc
 
 /** Does nothing if the database has tables. */
 async function createTables(database: Database, log: SourceLog): Promise<void> {
-  const { ran } = await bootstrap(database).catch((error: unknown) => {
+  const { ran } = await bootstrapTables(database).catch((error: unknown) => {
     throw error instanceof DatabaseUnreachable || error instanceof DatabaseFault
       ? new SettingsError(error.message)
       : error;

@@ -47,7 +47,7 @@ export function listStatement(collection: Collection, { size, after, where, tags
 }
 
 export function findStatement(collection: Collection, by: Lookup): Statement | null {
-  const found = lookUp(collection, by);
+  const found = columnLookupOf(collection, by);
   if (found === null) return null;
   const alive = collection === "keyauth_credentials" ? ` and ${ALIVE}` : "";
   const within = found.within ? ` and "${found.within.column}" = $2::uuid` : "";
@@ -65,7 +65,7 @@ export interface ColumnLookup {
 }
 
 /** The columns and values by which the entity is found; null when no entity can match. */
-export function lookUp(collection: Collection, by: Lookup): ColumnLookup | null {
+export function columnLookupOf(collection: Collection, by: Lookup): ColumnLookup | null {
   if ("id" in by) return isUuid(by.id) ? { column: "id", value: by.id } : null;
   const column = columnOf(collection, by.member);
   if (column === undefined || !isStorable(by.value)) return null;

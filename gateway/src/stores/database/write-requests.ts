@@ -4,7 +4,7 @@ import type { DatabaseConnection } from "../../database/driver.ts";
 import { type EntityRow, entityOfRow, rowOf } from "../../database/rows.ts";
 import { etagOf } from "../etag.ts";
 import type { Write } from "../store.ts";
-import { findStatement, isUuid, lookUp } from "./statements.ts";
+import { columnLookupOf, findStatement, isUuid } from "./statements.ts";
 
 /** Maximum writes per statement, so that it completes within the timeout. */
 const MOST = 500;
@@ -95,7 +95,7 @@ async function rowBy(connection: DatabaseConnection, write: Write): Promise<Enti
 }
 
 function target({ collection, by }: { readonly collection: Collection; readonly by: Removal["by"] }): object {
-  const found = lookUp(collection, by);
+  const found = columnLookupOf(collection, by);
   if (!found) return {};
   const { column, value, within } = found;
   if (column === "id") return { id: value };

@@ -1,7 +1,7 @@
 /** Applies writes to the content of a file, for readers and for nodes. Pure. */
 import { applyChange, type Checked, type Entity, perCollection, type Snapshot } from "@sluice/model";
 import type { Effect, Write, WriteOutcome } from "../store.ts";
-import { type PlacedEntity, type Tables, write } from "../tables/index.ts";
+import { applyWrite, type PlacedEntity, type Tables } from "../tables/index.ts";
 import { type FileTree, nodeKey } from "./tree.ts";
 
 /** The content of a file: its tree, its tables of entities, and the snapshot for nodes. */
@@ -16,7 +16,7 @@ export function applyWrites({ tree, ...before }: FileState, batches: readonly (r
   const outcomes: WriteOutcome[] = [];
   let { tables, snapshot } = before;
   for (const writes of batches) {
-    const written = write(tables, writes);
+    const written = applyWrite(tables, writes);
     if (written.fault) {
       outcomes.push(written);
       continue;

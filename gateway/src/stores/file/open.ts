@@ -7,7 +7,7 @@ import { hostAndPort, SettingsError } from "@sluice/model/serving";
 import { acquireFileLock } from "../../database/file-lock.ts";
 import { type FileSettings, fileSettings as names } from "../../settings/file.ts";
 import type { RevisionSettings } from "../../settings/revisions.ts";
-import { version } from "../../settings/version.ts";
+import { sluiceVersion } from "../../settings/version.ts";
 import { createFileSource, type FileSource } from "../../sources/file/file-source.ts";
 import { createIntake } from "../../sources/intake.ts";
 import type { NodeStatusSource, SourceLog } from "../../sources/source.ts";
@@ -63,7 +63,7 @@ export async function openFile(
   log: SourceLog,
 ): Promise<OpenedStore> {
   const shared = await shareFile(settings, log);
-  const intake = createIntake({ node: randomUUID(), version, serve() {} });
+  const intake = createIntake({ node: randomUUID(), version: sluiceVersion, serve() {} });
   const source = shared.source(null);
   try {
     await source.start(intake);

@@ -1,12 +1,12 @@
 /** Overlapping writes, in a simulated cluster with slow calls and watches. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Rejected, type Resource } from "@sluice/crds";
+import { type Resource, ResourceRejected } from "@sluice/crds";
 import { type Collection, checkEntity, collections, type Entities, type Entity } from "@sluice/model";
 import fc from "fast-check";
 import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import type { Write, WriteOutcome } from "../store.ts";
-import { createTables, listFromTables, type Tables, write } from "../tables/index.ts";
+import { applyWrite, createTables, listFromTables, type Tables } from "../tables/index.ts";
 import { createResourceStore, type ResourceStore } from "./index.ts";
 import { createTestingCluster, type TestingClusterOptions } from "./testing-cluster.ts";
 
@@ -65,7 +65,7 @@ test("a write waits for the writes that it depends on, and uses their results", 
   const refuse = { yes: false };
   const { store, stop } = await scene({
     before: ({ name }) => {
-      if (refuse.yes && name.startsWith("first")) throw new Rejected("no");
+      if (refuse.yes && name.startsWith("first")) throw new ResourceRejected("no");
     },
   });
   const both = () =>
@@ -130,7 +130,7 @@ const one: fc.Arbitrary<Write> = fc.oneof(
 function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted: string): boolean {
   if (taken.length === 0) return JSON.stringify(contentOf(from)) === wanted;
   return taken.some((writes, index) => {
-    const after = write(from, writes);
+    const after = applyWrite(from, writes);
     return !after.fault && isReachable(taken.toSpliced(index, 1), after.tables, wanted);
   });
 }
@@ -163,7 +163,7 @@ test("concurrent writes have the result of some sequential order, and no name is
         const outcomes: WriteOutcome[] = await Promise.all(
           asked.map(async (writes, index) => (stores[index % processes] as ResourceStore).write(writes)),
         );
-        for (const store of stores) await store.settled();
+        for (const store of stores) await store.whenSettled();
         // A store of another process reads the actual resources, independently of the writers' state.
         const fresh = createResourceStore({
           client: cluster.client(),

@@ -64,7 +64,7 @@ interface PendingWrite {
 
 export interface ResourceStore extends Store {
   /** Resolves when the cleanup after the last write has finished or failed. */
-  settled(): Promise<void>;
+  whenSettled(): Promise<void>;
 }
 
 export function createResourceStore(options: ResourceStoreOptions): ResourceStore {
@@ -264,7 +264,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       return resourceProblems(await view(), (resource) => live.classOf(resource) === options.class);
     },
     origin: async (collection, id) => resourceOrigin((await view()).held(collection, id)),
-    settled: line.empty,
+    whenSettled: line.empty,
   };
 }
 

@@ -37,7 +37,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
     store,
     fleet: fleetOf(operator),
     async close() {
-      await store.settled();
+      await store.whenSettled();
       closing.abort();
       await Promise.all([client.close(), revisions.close()]);
     },

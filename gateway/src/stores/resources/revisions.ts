@@ -12,7 +12,7 @@ import {
   type RevisionSummary,
   refKey,
 } from "@sluice/crds";
-import { BucketMap, byHash, canonicalJson, type Entity, type ResourceKind, resourceKinds } from "@sluice/model";
+import { BucketMap, canonicalJson, type Entity, hashOfText, type ResourceKind, resourceKinds } from "@sluice/model";
 import {
   type EntityChange,
   MAX_READ_CHANGES,
@@ -138,7 +138,7 @@ function withResources(resources: Resources, changes: readonly ChangedContent[])
     ...Object.fromEntries(
       resourceKinds.map((kind) => [
         kind,
-        BucketMap.of(resources[kind], byHash).with(
+        BucketMap.of(resources[kind], hashOfText).with(
           (byKind.get(kind) ?? []).map(({ namespace, name, content }) => [
             namespacedName(namespace, name),
             content ?? undefined,

@@ -2,4 +2,4 @@
 export { claimKey, claimOf, entityClaimKeys, faultyClaimKeys } from "./claims.ts";
 export { findInTables, listFromTables } from "./read.ts";
 export { createTables, MapDraft, type PlacedEntity, type Tables, TablesDraft } from "./tables.ts";
-export { type TableWriteResult, write } from "./write.ts";
+export { applyWrite, type TableWriteResult } from "./write.ts";

@@ -4,13 +4,13 @@ import { type Collection, checkEntity, type Entities, type Entity } from "@sluic
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import {
+  applyWrite,
   createTables,
   faultyClaimKeys,
   findInTables,
   listFromTables,
   type PlacedEntity,
   type Tables,
-  write,
 } from "./index.ts";
 
 function made<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
@@ -37,12 +37,12 @@ const create = (collection: Collection, entity: Entity): Write => ({ op: "create
 const remove = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });
 
 function after(tables: Tables, ...writes: readonly Write[]): { tables: Tables; effects: readonly Effect[] } {
-  const { tables: next, effects, fault } = { effects: [], ...write(tables, writes) };
+  const { tables: next, effects, fault } = { effects: [], ...applyWrite(tables, writes) };
   assert.ok(next, JSON.stringify(fault));
   return { tables: next, effects };
 }
 function refusal(tables: Tables, ...writes: readonly Write[]): { fault: WriteFault; index: number } {
-  const { fault, index } = { index: -1, ...write(tables, writes) };
+  const { fault, index } = { index: -1, ...applyWrite(tables, writes) };
   assert.ok(fault, "the writes should have been refused");
   return { fault, index };
 }
@@ -206,8 +206,8 @@ test("an expired key is removed only when its id or its value is used again", ()
   const again = credential(bob, "secret");
   for (const entity of [again, { ...credential(bob, "other"), id: key.id }]) {
     const writes = [create("keyauth_credentials", entity)];
-    assert.ok(write(tables, writes, { now: 10_999 }).fault);
-    const written = write(tables, writes, { now: 11_000 });
+    assert.ok(applyWrite(tables, writes, { now: 10_999 }).fault);
+    const written = applyWrite(tables, writes, { now: 11_000 });
     if (written.fault) throw new Error(JSON.stringify(written.fault));
     const along = placed("keyauth_credentials", key);
     assert.deepEqual(written.effects, [{ collection: "keyauth_credentials", before: null, after: entity, along }]);

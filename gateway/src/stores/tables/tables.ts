@@ -1,9 +1,9 @@
 /** Entities in memory, indexed for every lookup. Pure: a write returns new tables. */
 import {
   BucketMap,
-  byHash,
   type Collection,
   type Entity,
+  hashOfText,
   perCollection,
   referencedId,
   references,
@@ -33,10 +33,10 @@ export const referenceKey = (collection: Collection, { member, id }: { member: s
   `${collection} ${member} ${id}`;
 
 const none: Tables = {
-  rows: perCollection(() => new BucketMap<Entity>(byHash)),
-  claims: new BucketMap(byHash),
-  ids: new BucketMap(byHash),
-  faulty: new BucketMap(byHash),
+  rows: perCollection(() => new BucketMap<Entity>(hashOfText)),
+  claims: new BucketMap(hashOfText),
+  ids: new BucketMap(hashOfText),
+  faulty: new BucketMap(hashOfText),
 };
 
 /**
@@ -49,9 +49,9 @@ export function createTables(
   entities: Iterable<PlacedEntity>,
   faulty: ReadonlyMap<string, PlacedEntity> = new Map(),
 ): Tables {
-  const draft = new TablesDraft({ ...none, faulty: BucketMap.of(faulty, byHash) });
+  const draft = new TablesDraft({ ...none, faulty: BucketMap.of(faulty, hashOfText) });
   for (const placed of entities) if (!draft.get(placed.collection, placed.entity.id)) draft.put(placed);
-  return draft.finish();
+  return draft.toTables();
 }
 
 /** Collects changes to a map before they are applied. */
@@ -72,7 +72,7 @@ export class MapDraft<Value> {
     this.#changes.set(key, value);
   }
 
-  finish(): BucketMap<Value> {
+  toMap(): BucketMap<Value> {
     return this.#changes.size === 0 ? this.#before : this.#before.with(this.#changes);
   }
 }
@@ -116,17 +116,17 @@ export class TablesDraft {
     for (const key of listKeys(placed)) this.#movedOf(key).set(entity.id, false);
   }
 
-  finish(): Tables {
+  toTables(): Tables {
     for (const key of this.#moved.keys()) {
       const ids = this.#idsOf(key);
       this.#ids.set(key, ids.length > 0 ? ids : undefined);
     }
     this.#moved.clear();
     return {
-      rows: perCollection((collection) => this.#rows[collection].finish()),
-      claims: this.claims.finish(),
-      ids: this.#ids.finish(),
-      faulty: this.faulty.finish(),
+      rows: perCollection((collection) => this.#rows[collection].toMap()),
+      claims: this.claims.toMap(),
+      ids: this.#ids.toMap(),
+      faulty: this.faulty.toMap(),
     };
   }
 

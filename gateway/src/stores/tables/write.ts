@@ -17,7 +17,7 @@ export type TableWriteResult =
  * @param now Milliseconds; keys that have expired at that time do not conflict and are removed. Default: the current
  * time.
  */
-export function write(
+export function applyWrite(
   before: Tables,
   writes: readonly Write[],
   { now = Date.now() }: { readonly now?: number } = {},
@@ -31,7 +31,7 @@ export function write(
     const { effect } = done;
     effects.push(expired.length > 0 ? { ...effect, along: [...expired, ...effect.along] } : effect);
   }
-  return { tables: draft.finish(), effects };
+  return { tables: draft.toTables(), effects };
 }
 
 type Step =

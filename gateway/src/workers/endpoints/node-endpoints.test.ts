@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import {
   type DebugTokenGrant,
   type LastUses,
-  NODE,
+  NODE_ENDPOINT_ID,
   nodePaths,
   type RecentRequest,
   readRecentRequestFilter,
@@ -64,7 +64,7 @@ for (const engine of ["http1", "reply-from"] as const)
       return response;
     };
     const ask = async (path: string, body: unknown) => {
-      const response = await rig.worker.askPlugin(NODE, { method: "POST", path: [path], query: {}, body });
+      const response = await rig.worker.askPlugin(NODE_ENDPOINT_ID, { method: "POST", path: [path], query: {}, body });
       assert.ok(response && response.status < 300, JSON.stringify(response));
       return response.body;
     };

@@ -1,6 +1,6 @@
 /** Messages between the control thread and a worker thread. All of them are plain data. */
 import type { Change } from "@sluice/model";
-import type { Counters, EndpointRequest, EndpointResponse, Taken } from "@sluice/plugin-sdk";
+import type { CounterResult, Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../../balance/balancer.ts";
 import type { MetricsPart } from "../../metrics/slices.ts";
 import type { CloseOptions } from "../../proxy/engine.ts";
@@ -63,6 +63,8 @@ export type WorkerFunctions = {
 export type ControlFunctions = {
   readonly reportHealth: (news: HealthUpdate) => void;
   /** Counters of `policy: cluster`: only the control thread has the database. */
-  readonly take: (...given: Parameters<Counters["take"]>) => Taken | Promise<Taken>;
-  readonly add: (...given: Parameters<Counters["add"]>) => ReturnType<Counters["add"]>;
+  readonly incrementBelowLimit: (
+    ...given: Parameters<Counters["incrementBelowLimit"]>
+  ) => CounterResult | Promise<CounterResult>;
+  readonly addAmount: (...given: Parameters<Counters["addAmount"]>) => ReturnType<Counters["addAmount"]>;
 };

@@ -1,11 +1,11 @@
 import type { Connections } from "../../metrics/metrics.ts";
-import { type MetricsPart, partsOf, Sum } from "../../metrics/slices.ts";
+import { MetricSum, type MetricsPart, metricsPartsOf } from "../../metrics/slices.ts";
 import type { WorkerReport } from "../workers.ts";
 
 /** Totals of threads that have ended, from their last reports: totals of a node must never decrease. */
 export class RetiredThreads {
   connections: Connections = addConnections([]);
-  readonly #sum = new Sum();
+  readonly #sum = new MetricSum();
 
   add(report: WorkerReport | null, parts: readonly MetricsPart[]): void {
     for (const part of parts) this.#sum.add(part);
@@ -17,7 +17,7 @@ export class RetiredThreads {
   }
 
   parts(): AsyncIterable<MetricsPart> {
-    return partsOf(this.#sum.tables);
+    return metricsPartsOf(this.#sum.tables);
   }
 }
 

@@ -12,7 +12,9 @@ import type { WorkerPool } from "./worker-pool.ts";
 const many = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, at) => make(at));
 
-/** A pool serves requests with these plugins. The test sends the responses of the upstream, except those to `/probe`. */
+/**
+ * A pool serves requests with these plugins. The test sends the responses of the upstream, except those to `/probe`.
+ */
 async function serveHeldRequests(
   context: TestContext,
   pool: WorkerPool,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { MessageChannel } from "node:worker_threads";
-import { inTime, ThreadCalls } from "./thread-calls.ts";
+import { answerInTime, ThreadCalls } from "./thread-calls.ts";
 
 type Theirs = {
   readonly double: (value: number) => number;
@@ -66,8 +66,8 @@ test("the end of the other thread rejects the pending calls with the reason for 
 
 test("inTime waits for an answer until the timeout, and no longer", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
-  const late = inTime(new Promise(() => undefined), 1000);
-  const answered = inTime(Promise.resolve("in time"), 1000);
+  const late = answerInTime(new Promise(() => undefined), 1000);
+  const answered = answerInTime(Promise.resolve("in time"), 1000);
   let isOver = false;
   void late.then(() => {
     isOver = true;

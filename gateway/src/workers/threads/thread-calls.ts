@@ -82,7 +82,7 @@ export class ThreadCalls<Theirs extends Functions> {
 }
 
 /** Resolves to the answer; to undefined when it takes longer than `timeout` milliseconds, or is an error. */
-export async function inTime<Result>(answer: Promise<Result>, timeout: number): Promise<Result | undefined> {
+export async function answerInTime<Result>(answer: Promise<Result>, timeout: number): Promise<Result | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), timeout);
   try {

@@ -266,12 +266,12 @@ test("with policy cluster every worker uses the counters of the control thread, 
   let isBroken = false;
   const { pool } = await startTestPool(context, {
     clusterCounters: {
-      async take(counters) {
+      async incrementBelowLimit(counters) {
         if (isBroken) throw new Error("the database cannot be reached");
         asked.push(...counters);
         return { admitted: asked.length <= 5, counts: counters.map(() => asked.length) };
       },
-      add: async () => [],
+      addAmount: async () => [],
       close: async () => undefined,
     },
   });

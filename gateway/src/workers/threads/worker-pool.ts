@@ -4,7 +4,14 @@
  * and keeps the health of targets. A worker reports the health signals that it observes to the control thread, which
  * sends health changes to all workers.
  */
-import { changeBetween, emptySnapshot, NODE, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
+import {
+  changeBetween,
+  emptySnapshot,
+  NODE_ENDPOINT_ID,
+  pluginNames,
+  SettingsError,
+  type Snapshot,
+} from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../../balance/balancer.ts";
 import { HEALTHY } from "../../balance/health.ts";
@@ -187,7 +194,7 @@ class ThreadPool implements WorkerPool {
       },
     });
     const error = await this.#serveEverywhere(snapshot);
-    if (error === null) return this.#listenerPorts.follow(snapshot.listeners);
+    if (error === null) return this.#listenerPorts.openListeners(snapshot.listeners);
     this.#wanted = before;
     this.#balancers = balancers;
     await this.#serveEverywhere(before);
@@ -214,7 +221,7 @@ class ThreadPool implements WorkerPool {
   }
 
   async askPlugin(pluginId: string, request: EndpointRequest): Promise<readonly EndpointResponse[]> {
-    if (pluginId === NODE && isAnsweredByOne(request)) return this.#askAny(request);
+    if (pluginId === NODE_ENDPOINT_ID && isAnsweredByOne(request)) return this.#askAny(request);
     const responses = await Promise.all(this.threads().map((thread) => thread.askPlugin(pluginId, request)));
     return responses.filter((response) => response !== null);
   }
@@ -225,7 +232,7 @@ class ThreadPool implements WorkerPool {
    */
   async #askAny(request: EndpointRequest): Promise<readonly EndpointResponse[]> {
     for (const thread of this.#listening()) {
-      const response = await thread.askPlugin(NODE, request);
+      const response = await thread.askPlugin(NODE_ENDPOINT_ID, request);
       return response === null ? [] : [response];
     }
     return [{ status: 503, body: { message: "no worker is running" } }];

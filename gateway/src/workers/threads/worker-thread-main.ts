@@ -7,7 +7,7 @@ import { createCounters } from "../../counters/create-counters.ts";
 import { SharedCounters } from "../../counters/shared-counters.ts";
 import { createMetrics } from "../../metrics/metrics.ts";
 import { createRuntimeMetrics } from "../../metrics/runtime-metrics.ts";
-import { type MetricsPart, partsOf } from "../../metrics/slices.ts";
+import { type MetricsPart, metricsPartsOf } from "../../metrics/slices.ts";
 import { connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
 import { createCaches } from "../../plugin-caches/create-caches.ts";
@@ -41,8 +41,8 @@ const counters = createCounters({
   }),
   ...(start.hasClusterCounters && {
     cluster: {
-      take: (...given) => control.call("take", ...given),
-      add: (...given) => control.call("add", ...given),
+      incrementBelowLimit: (...given) => control.call("incrementBelowLimit", ...given),
+      addAmount: (...given) => control.call("addAmount", ...given),
       close: async () => undefined,
     },
   }),
@@ -52,14 +52,14 @@ let snapshot = adoptChange(emptySnapshot, start.document.change, start.document.
 // The thread keeps its initial data until it ends. Without this deletion, replaced entities would never be freed.
 Reflect.deleteProperty(start, "document");
 
-let parts = partsOf([]);
+let parts = metricsPartsOf([]);
 
 /**
  * Returns the next part of the counts; null after the last part. The counts include no metrics of the node as a whole,
  * such as the size of its process, which the control thread reports.
  */
 async function nextPart(isFirst: boolean): Promise<MetricsPart | null> {
-  if (isFirst) parts = partsOf(metrics.counted);
+  if (isFirst) parts = metricsPartsOf(metrics.counted);
   return (await parts.next()).value ?? null;
 }
 
@@ -85,7 +85,7 @@ function functionsOf(worker: RunningWorker): WorkerFunctions {
       return {
         connections: proxy.connections(),
         heap: { total, used, clients: proxy.memory() },
-        refused: guard.refused(),
+        refused: guard.refusedDestinations(),
       };
     },
     askPlugin: worker.askPlugin,

@@ -16,7 +16,7 @@ import type {
   WorkerFunctions,
   WorkerThreadData,
 } from "./messages.ts";
-import { inTime, ThreadCalls } from "./thread-calls.ts";
+import { answerInTime, ThreadCalls } from "./thread-calls.ts";
 
 export interface WorkerThreadOptions {
   readonly start: WorkerThreadData;
@@ -68,13 +68,13 @@ export class WorkerThread {
     this.#calls = new ThreadCalls(this.#worker);
     const functions: ControlFunctions = {
       reportHealth: onHealthUpdate,
-      take(...given) {
+      incrementBelowLimit(...given) {
         if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
-        return clusterCounters.take(...given);
+        return clusterCounters.incrementBelowLimit(...given);
       },
-      add(...given) {
+      addAmount(...given) {
         if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
-        return clusterCounters.add(...given);
+        return clusterCounters.addAmount(...given);
       },
     };
     this.#calls.listen(functions);
@@ -138,13 +138,13 @@ export class WorkerThread {
    * does not answer in time, or has ended.
    */
   async askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null> {
-    const response = await inTime(this.#calls.call("askPlugin", pluginId, request), ENDPOINT_TIMEOUT);
+    const response = await answerInTime(this.#calls.call("askPlugin", pluginId, request), ENDPOINT_TIMEOUT);
     return response === undefined ? { status: 503, body: { message: "a worker did not answer in time" } } : response;
   }
 
   /** Resolves when `report` is fresh, or when the thread does not answer in time. */
   async refreshReport(): Promise<void> {
-    this.report = (await inTime(this.#calls.call("report"), REPORT_TIMEOUT)) ?? this.report;
+    this.report = (await answerInTime(this.#calls.call("report"), REPORT_TIMEOUT)) ?? this.report;
   }
 
   /** Resolves when `parts` and `runtime` are fresh, or when the thread does not answer in time. */
@@ -158,23 +158,23 @@ export class WorkerThread {
   async #readMetrics(): Promise<void> {
     const parts: MetricsPart[] = [];
     for (;;) {
-      const part = await inTime(this.#calls.call("nextPart", parts.length === 0), REPORT_TIMEOUT);
+      const part = await answerInTime(this.#calls.call("nextPart", parts.length === 0), REPORT_TIMEOUT);
       if (part === undefined) return;
       if (part === null) break;
       parts.push(part);
     }
     this.parts = parts;
-    this.runtime = (await inTime(this.#calls.call("runtimeMetrics"), REPORT_TIMEOUT)) ?? this.runtime;
+    this.runtime = (await answerInTime(this.#calls.call("runtimeMetrics"), REPORT_TIMEOUT)) ?? this.runtime;
   }
 
   /** Resolves when the thread accepts no more connections, or does not answer in time. */
   async stopAccepting(): Promise<void> {
-    await inTime(this.#calls.call("stopAccepting"), REPORT_TIMEOUT);
+    await answerInTime(this.#calls.call("stopAccepting"), REPORT_TIMEOUT);
   }
 
   /** Drains the worker, and then terminates the thread: soon after the deadline at the latest. */
   async close({ deadline, keepIdle = false }: CloseOptions & { readonly deadline: number }): Promise<void> {
-    await inTime(this.#calls.call("close", { deadline, keepIdle }), deadline + CLOSE_TIMEOUT);
+    await answerInTime(this.#calls.call("close", { deadline, keepIdle }), deadline + CLOSE_TIMEOUT);
     await this.terminate();
   }
 

@@ -1,11 +1,11 @@
 /**
- * Which BackendTLSPolicy applies to each port of a core Service. Of several policies for one target, the oldest applies;
- * a policy that names the port takes precedence over one that names only the Service.
+ * Which BackendTLSPolicy applies to each port of a core Service. Of several policies for one target, the oldest
+ * applies; a policy that names the port takes precedence over one that names only the Service.
  */
 import {
   type BackendTlsFacts,
   type BackendTlsTarget,
-  byAge,
+  compareByAge,
   type DerivedBackendTls,
   deriveBackendTls,
   invalidBackendTls,
@@ -92,7 +92,7 @@ export function createBackendTlsPolicies({ clusterState, onChange, ...reading }:
     [...(byService.get(service) ?? [])]
       .flatMap((key) => entries.get(key) ?? [])
       .filter(({ targets }) => targets.some((one) => isNamed(service, one) && one.sectionName === sectionName))
-      .sort((one, other) => byAge(one.policy, other.policy))[0];
+      .sort((one, other) => compareByAge(one.policy, other.policy))[0];
 
   return {
     observe({ kind, key }: ChangedResource): void {

@@ -9,7 +9,7 @@ import {
   isOwnGateway,
   resourceKey,
 } from "@sluice/crds";
-import { BucketMap, byHash, type DocumentListener } from "@sluice/model";
+import { BucketMap, type DocumentListener, hashOfText } from "@sluice/model";
 import type { ClusterState } from "../../watch/cluster-state.ts";
 import { createNamedObjects, type NamedObjectRef, type NamedObjectsOptions } from "../../watch/named-objects.ts";
 import { type DerivedChanges, recordReplacement } from "../deriver.ts";
@@ -47,7 +47,7 @@ export function createDerivedGateways(options: DerivedGatewaysOptions): DerivedG
   const gateways = new Map<string, DerivedGateway>();
   const listenerSets = new Map<string, DerivedListenerSet>();
   const overlaps = createListenerOverlaps();
-  let listeners = new BucketMap<DocumentListener>(byHash);
+  let listeners = new BucketMap<DocumentListener>(hashOfText);
   /** Gateways whose ports or addresses may have changed. */
   let movedGateways = new Set<string>();
 

@@ -11,8 +11,10 @@ import {
   isOwnGatewayClass,
   type ListenerOwnerKind,
   namespacedName,
+  ownerOfListener,
   parametersOfClass,
   parseRefKey,
+  Relation,
   type Resource,
   type ResourceClient,
   type RouteKind,
@@ -24,7 +26,6 @@ import type { Logger } from "pino";
 import type { WatchedKind } from "../../watch/cluster-state.ts";
 import type { ChangedResource, WatchStage } from "../../watch/watch-stage.ts";
 import type { DerivedChanges, Deriver } from "../deriver.ts";
-import { createAttachedRoutes } from "./attached-routes.ts";
 import { createBackendTlsPolicies } from "./backend-tls-policies.ts";
 import { createDerivedGateways } from "./derived-gateways.ts";
 import { backendTlsKey, createDerivedRoutes } from "./derived-routes.ts";
@@ -164,5 +165,23 @@ export function createGatewayDeriver(options: GatewayDeriverOptions): GatewayDer
         ],
       };
     },
+  };
+}
+
+/** Counts the routes that have attached to each listener. */
+function createAttachedRoutes() {
+  /** Routes, and the listeners (names in the document) to which they have attached. */
+  const attached = new Relation<string, string>();
+
+  return {
+    /**
+     * Replaces the listeners of a route. Returns the Gateways and ListenerSets whose listeners have other numbers of
+     * routes than before, by their `refKey`.
+     */
+    set(route: string, listeners: ReadonlySet<string>): ReadonlySet<string> {
+      const before = attached.set(route, listeners);
+      return new Set([...before.symmetricDifference(listeners)].map(ownerOfListener));
+    },
+    countOf: (listener: string): number => attached.leftsOf(listener).size,
   };
 }

@@ -1,26 +1,26 @@
 /** Listeners of different Gateways that exclude each other, because they share a port of the nodes. */
 import { isDeepStrictEqual } from "node:util";
 import {
-  type Aged,
-  byAge,
+  type AgedObject,
+  type ConditionFinding,
+  compareByAge,
   type DerivedGateway,
-  type Finding,
   type GatewayListener,
   ownersOfListener,
   type Resource,
-  succeeds,
+  trueFinding,
 } from "@sluice/crds";
 import type { DocumentListener } from "@sluice/model";
 
 /** The Gateway or the ListenerSet that has a listener. */
-type ClaimOwner = Aged & Pick<Resource, "kind">;
+type ClaimOwner = AgedObject & Pick<Resource, "kind">;
 
 interface Claim {
   readonly owner: ClaimOwner;
   readonly listener: DocumentListener;
 }
 
-type Overlaps = ReadonlyMap<string, Finding>;
+type Overlaps = ReadonlyMap<string, ConditionFinding>;
 
 export function createListenerOverlaps() {
   /** By the port of the nodes; the claims of the oldest owner first. */
@@ -47,7 +47,7 @@ export function createListenerOverlaps() {
 
   return {
     /** The condition Conflicted of a listener that has to give way; undefined: it has not. */
-    overlapOf: ({ port, name }: DocumentListener): Finding | undefined => findings.get(port)?.get(name),
+    overlapOf: ({ port, name }: DocumentListener): ConditionFinding | undefined => findings.get(port)?.get(name),
 
     /** Replaces the listeners that a Gateway (`namespace/name`) and its ListenerSets want to have served. */
     set(key: string, derived: DerivedGateway | undefined): void {
@@ -80,14 +80,14 @@ export function createListenerOverlaps() {
 }
 
 /**
- * Of the listeners of one port that exclude each other, the one of the oldest Gateway or ListenerSet is served: one that
- * is added never takes the requests of another. A listener that is not served excludes no others.
+ * Of the listeners of one port that exclude each other, the one of the oldest Gateway or ListenerSet is served: one
+ * that is added never takes the requests of another. A listener that is not served excludes no others.
  *
  * @param claims Those of the oldest owner first.
  * @returns the conflicts, by the name in the document.
  */
 function overlapsOf(claims: readonly Claim[]): Overlaps {
-  const overlaps = new Map<string, Finding>();
+  const overlaps = new Map<string, ConditionFinding>();
   const served = new Map<string, DocumentListener>();
   const [oldest, ...others] = claims;
   if (!oldest) return overlaps;
@@ -99,10 +99,10 @@ function overlapsOf(claims: readonly Claim[]): Overlaps {
     const same = served.get(hostname);
     if ((listener.protocol === "http") !== (protocol === "http")) {
       const message = `${first} uses port ${port} ${protocol === "http" ? "with the protocol HTTP" : "with TLS"}`;
-      overlaps.set(name, succeeds("ProtocolConflict", `${message}: use the same protocol, or another port`));
+      overlaps.set(name, trueFinding("ProtocolConflict", `${message}: use the same protocol, or another port`));
     } else if (same) {
       const message = `${describe(same)} has the same port and hostname`;
-      overlaps.set(name, succeeds("HostnameConflict", `${message}: use another port or hostname`));
+      overlaps.set(name, trueFinding("HostnameConflict", `${message}: use another port or hostname`));
     } else served.set(hostname, listener);
   }
   return overlaps;
@@ -124,7 +124,7 @@ function claimOwner({ kind, metadata: { name, namespace, creationTimestamp } }: 
 
 /** A Gateway and a ListenerSet may have the same age and name. */
 const byPrecedence = (one: ClaimOwner, other: ClaimOwner): number =>
-  byAge(one, other) || one.kind.localeCompare(other.kind);
+  compareByAge(one, other) || one.kind.localeCompare(other.kind);
 
 /** A ListenerSet is not named, because it may be one of another team. */
 function describe({ name }: DocumentListener): string {

@@ -3,7 +3,14 @@
  * (Gateway API, GRPCRoute `spec.hostnames`).
  */
 import { isDeepStrictEqual } from "node:util";
-import { type AttachedListener, byAge, type DerivedRoute, MultiMap, Relation, type Resource } from "@sluice/crds";
+import {
+  type AttachedListener,
+  compareByAge,
+  type DerivedRoute,
+  MultiMap,
+  Relation,
+  type Resource,
+} from "@sluice/crds";
 
 /** A route that attaches to a listener. */
 interface RouteClaim extends Pick<AttachedListener, "hosts"> {
@@ -70,7 +77,7 @@ class ListenerRoutes {
   /** Returns false if nothing has changed on which a decision depends. */
   put(key: string, claim: RouteClaim): boolean {
     const known = this.#claims.get(key);
-    const isSame = known && byAge(known.route, claim.route) === 0 && isDeepStrictEqual(known.hosts, claim.hosts);
+    const isSame = known && compareByAge(known.route, claim.route) === 0 && isDeepStrictEqual(known.hosts, claim.hosts);
     if (known && !isSame) this.remove(key);
     this.#claims.set(key, claim);
     if (isSame) return false;
@@ -150,7 +157,7 @@ class ListenerRoutes {
 function refusedOf(claims: readonly (readonly [string, RouteClaim])[]): ReadonlyMap<string, string> {
   const refused = new Map<string, string>();
   const accepted = new Map<string, HostSet>();
-  for (const [key, { route, hosts }] of claims.toSorted(([, one], [, other]) => byAge(one.route, other.route))) {
+  for (const [key, { route, hosts }] of claims.toSorted(([, one], [, other]) => compareByAge(one.route, other.route))) {
     const [other] = accepted
       .entries()
       .filter(([kind, of]) => kind !== route.kind && hosts.some((host) => of.overlaps(host)));

@@ -1,6 +1,6 @@
 /** The Certificates for `spec.tls` of Ingresses: one for each Secret, with the hosts of all Ingresses that name it. */
 import {
-  byAge,
+  compareByAge,
   DERIVED_TLS,
   deriveCertificate,
   namespacedName,
@@ -19,7 +19,7 @@ export function createDerivedCertificates(className: string) {
 
   /** The Ingresses that name the Secret, the oldest first. */
   const usersOf = (secret: string): readonly Resource[] =>
-    [...secrets.leftsOf(secret)].flatMap((key) => ingresses.get(key) ?? []).sort(byAge);
+    [...secrets.leftsOf(secret)].flatMap((key) => ingresses.get(key) ?? []).sort(compareByAge);
 
   return {
     /** Called when an Ingress has changed; undefined: it is gone, or of another class. */

@@ -1,6 +1,6 @@
 /** The hosts of all Ingresses, as far as the meaning of one Ingress depends on the others. */
 import {
-  byAge,
+  compareByAge,
   ingressAliasesOf,
   ingressHostsOf,
   isCanary,
@@ -40,7 +40,7 @@ export function createHostIndex() {
 
   /** These Ingresses, the oldest first. */
   const byAgeOf = (keys: ReadonlySet<string>): readonly Resource[] =>
-    [...keys].flatMap((key) => ingresses.get(key) ?? []).sort(byAge);
+    [...keys].flatMap((key) => ingresses.get(key) ?? []).sort(compareByAge);
 
   function updateRules(key: string, ingress: Resource | undefined, hosts: ReadonlySet<Host>): void {
     const isPrimary = ingress !== undefined && !isCanary(ingress);

@@ -3,8 +3,8 @@ import type { Problem } from "../../status/conditions.ts";
 import type { ResourceTranslation } from "../translate-resource.ts";
 import type { Owner } from "../translation.ts";
 
-export const NOT_SERVED = "the resource is not served";
-export const THE_REST = "the rest of the resource is served";
+export const RESOURCE_NOT_SERVED = "the resource is not served";
+export const REST_IS_SERVED = "the rest of the resource is served";
 
 /** The outcome for a resource that is replaced by a stand-in that answers 503. */
 export const closedOutcome = ({ kind }: Pick<Owner, "kind">): string =>
@@ -23,8 +23,8 @@ export function servedOutcome(
   fate: ServingState,
 ): string | undefined {
   if (fate.isClosed) return closedOutcome(owner);
-  if (!fate.isServed) return NOT_SERVED;
-  return entities[0]?.violations.every(({ isPartial }) => isPartial) ? THE_REST : undefined;
+  if (!fate.isServed) return RESOURCE_NOT_SERVED;
+  return entities[0]?.violations.every(({ isPartial }) => isPartial) ? REST_IS_SERVED : undefined;
 }
 
 /** The problems, with the outcome added to the first one. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testClusterState } from "../testing-cluster-state.ts";
 import { createResourceTranslations, type EntityTranslation } from "../translate-resource.ts";
-import type { Item, Owner } from "../translation.ts";
-import { createStandIns, reasonFor } from "./unavailable-entities.ts";
+import type { Owner, TranslationItem } from "../translation.ts";
+import { createStandIns, unavailableReasonFor } from "./unavailable-entities.ts";
 
 const owner: Owner = { kind: "Plugin", namespace: "default", name: "mine" };
 const never = () => false;
@@ -22,8 +22,10 @@ function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"):
   assert.ok(piece);
   return piece;
 }
-const plugin = (piece: EntityTranslation, isTaken: (id: string) => boolean = never): Item["entity"] | undefined =>
-  createStandIns().plugin(piece, { owner, reason: "why", isTaken });
+const plugin = (
+  piece: EntityTranslation,
+  isTaken: (id: string) => boolean = never,
+): TranslationItem["entity"] | undefined => createStandIns().plugin(piece, { owner, reason: "why", isTaken });
 
 const service = [{ kind: "Service", name: "users" }];
 /** Faulty plugins, their namespace, and the members that define the stand-in's scope; null: there is no stand-in. */
@@ -124,7 +126,7 @@ test("a route with an unknown member answers 503; a route with an invalid path i
 });
 
 test("a reason names the resource and its first three violations, within the model's length limit", () => {
-  assert.equal(reasonFor(owner, ["a", "b", "c", "d"]), "Plugin default/mine: a; b; c");
-  const long = reasonFor(owner, [`${"x".repeat(972)}😀${"y".repeat(2000)}`]);
+  assert.equal(unavailableReasonFor(owner, ["a", "b", "c", "d"]), "Plugin default/mine: a; b; c");
+  const long = unavailableReasonFor(owner, [`${"x".repeat(972)}😀${"y".repeat(2000)}`]);
   assert.ok(long.length <= 1024 && long.isWellFormed() && long.endsWith("…"));
 });

@@ -5,16 +5,16 @@
  */
 import type { CheckedTranslation } from "@sluice/crds";
 import { checkEntity, deriveId, mayProtect, pluginNamed, refusedTargets } from "@sluice/model";
-import type { Item, Owner } from "../translation.ts";
+import type { Owner, TranslationItem } from "../translation.ts";
 
-type Entity = Item["entity"];
+type Entity = TranslationItem["entity"];
 type Entry = Pick<CheckedTranslation, "item" | "violations">;
 
 /** The model allows 1024 characters; a shortened reason is better than an unprotected route. */
 const MAX_REASON = 1000;
 
 /** Why the requests of a resource are answered with 503, for the nodes' logs: its first three problems. */
-export function reasonFor({ kind, namespace, name }: Owner, messages: readonly string[]): string {
+export function unavailableReasonFor({ kind, namespace, name }: Owner, messages: readonly string[]): string {
   const reason = `${kind} ${namespace}/${name}: ${messages.slice(0, 3).join("; ")}`;
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON).toWellFormed()}…` : reason;
 }

@@ -1,6 +1,6 @@
 /** CA certificates, and the services that use them. */
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
-import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import type { AdminRow, AdminTable } from "../row.ts";
 
@@ -12,7 +12,7 @@ const { certificate: leaf } = await authority.issue({ name: "leaf", usage: "serv
 
 const faults: readonly (readonly [does: string, json: object, message: string])[] = [
   ["without a certificate", {}, "cert: required field missing"],
-  ["of two certificates", { cert: first.cert + second.cert }, "please submit only one certificate at a time"],
+  ["of two certificates", { cert: firstPair.cert + secondPair.cert }, "please submit only one certificate at a time"],
   [
     "that is no CA",
     { cert: leaf },
@@ -46,15 +46,15 @@ export const caCertificateTable: AdminTable = {
     {
       does: "is created with its computed digest, whatever digest the request contains",
       ask: "POST /ca_certificates",
-      json: { id: one, cert: first.cert, cert_digest: "ignored", tags: ["blue"] },
+      json: { id: one, cert: firstPair.cert, cert_digest: "ignored", tags: ["blue"] },
       status: 201,
-      has: { id: one, cert: first.cert, cert_digest: digest, tags: ["blue"] },
+      has: { id: one, cert: firstPair.cert, cert_digest: digest, tags: ["blue"] },
     },
     { does: "is listed by its tag", ask: "GET /ca_certificates?tags=blue", status: 200, has: { data: [{ id: one }] } },
     {
       does: "is refused if the same certificate exists already",
       ask: "POST /ca_certificates",
-      json: { cert: first.cert },
+      json: { cert: firstPair.cert },
       status: 409,
       body: {
         code: 5,
@@ -67,15 +67,15 @@ export const caCertificateTable: AdminTable = {
     {
       does: "is created by PUT",
       ask: `PUT /ca_certificates/${two}`,
-      json: { cert: second.cert },
+      json: { cert: secondPair.cert },
       status: 200,
-      has: { id: two, cert: second.cert, tags: null },
+      has: { id: two, cert: secondPair.cert, tags: null },
     },
     ...refused(`PATCH /ca_certificates/${two}`),
     {
       does: "gets another certificate and its digest by PATCH",
       ask: `PATCH /ca_certificates/${two}`,
-      json: { cert: elliptic.cert },
+      json: { cert: ellipticPair.cert },
       status: 200,
       has: { id: two, cert_digest: "5002c3dc22d1bab7ee43bf382de99536391fec1eaad285e143aa53faa3bcd74f" },
     },
@@ -136,7 +136,7 @@ export const caCertificateTable: AdminTable = {
     {
       does: "with an unknown member is refused by the validation of the schema",
       ask: "POST /schemas/ca_certificates/validate",
-      json: first,
+      json: firstPair,
       status: 400,
     },
     {

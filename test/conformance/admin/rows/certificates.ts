@@ -1,5 +1,5 @@
 /** Certificates with their server names. */
-import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import type { AdminTable } from "../row.ts";
 
@@ -13,7 +13,14 @@ export const certificatesTable: AdminTable = {
       does: "shows its server names",
       ask: `GET /certificates/${ids.certificate}`,
       status: 200,
-      has: { id: ids.certificate, snis: ["base.example"], cert: first.cert, cert_alt: null, key_alt: null, tags: null },
+      has: {
+        id: ids.certificate,
+        snis: ["base.example"],
+        cert: firstPair.cert,
+        cert_alt: null,
+        key_alt: null,
+        tags: null,
+      },
     },
     {
       does: "is found by a server name",
@@ -43,7 +50,7 @@ export const certificatesTable: AdminTable = {
     {
       does: "is created with its server names, which are shown sorted",
       ask: "POST /certificates",
-      json: { id: free, ...second, snis: ["z.example", "*.a.example"] },
+      json: { id: free, ...secondPair, snis: ["z.example", "*.a.example"] },
       status: 201,
       has: { id: free, snis: ["*.a.example", "z.example"] },
     },
@@ -59,7 +66,7 @@ export const certificatesTable: AdminTable = {
       status: 200,
       has: { id: free },
     },
-    { does: "needs no server names", ask: "POST /certificates", json: elliptic, status: 201, has: { snis: [] } },
+    { does: "needs no server names", ask: "POST /certificates", json: ellipticPair, status: 201, has: { snis: [] } },
     {
       does: "keeps its server names when a PATCH names none",
       ask: "PATCH /certificates/z.example",
@@ -102,7 +109,7 @@ export const certificatesTable: AdminTable = {
     {
       does: "refuses another certificate's server name in a POST too",
       ask: "POST /certificates",
-      json: { ...first, snis: ["fresh.example", "base.example"] },
+      json: { ...firstPair, snis: ["fresh.example", "base.example"] },
       status: 400,
       has: { code: 2 },
     },
@@ -144,35 +151,35 @@ export const certificatesTable: AdminTable = {
     {
       does: "has no server names after a PUT that names none",
       ask: `PUT /certificates/${free}`,
-      json: second,
+      json: secondPair,
       status: 200,
       has: { id: free, snis: [], tags: null },
     },
     {
       does: "is created with the server name in the URL",
       ask: "PUT /certificates/url.example",
-      json: { ...elliptic, snis: ["more.example"] },
+      json: { ...ellipticPair, snis: ["more.example"] },
       status: 200,
       has: { snis: ["more.example", "url.example"] },
     },
     {
       does: "is created with the server name in the URL even if the body repeats it",
       ask: "PUT /certificates/again.example",
-      json: { ...elliptic, snis: ["again.example"] },
+      json: { ...ellipticPair, snis: ["again.example"] },
       status: 200,
       has: { snis: ["again.example"] },
     },
     {
       does: "can be replaced under a server name in the URL",
       ask: "PUT /certificates/url.example",
-      json: second,
+      json: secondPair,
       status: 200,
-      has: { cert: second.cert, snis: ["url.example"] },
+      has: { cert: secondPair.cert, snis: ["url.example"] },
     },
     {
       does: "refuses a key that does not match, and does not show the key in the error",
       ask: "POST /certificates",
-      json: { cert: first.cert, key: second.key },
+      json: { cert: firstPair.cert, key: secondPair.key },
       status: 400,
       body: {
         code: 2,
@@ -184,7 +191,7 @@ export const certificatesTable: AdminTable = {
     {
       does: "refuses an invalid key, and does not show the key in the error",
       ask: "POST /certificates",
-      json: { cert: first.cert, key: "my-secret" },
+      json: { cert: firstPair.cert, key: "my-secret" },
       status: 400,
       body: {
         code: 2,
@@ -196,16 +203,16 @@ export const certificatesTable: AdminTable = {
     {
       does: "requires both the certificate and the key of a second pair",
       ask: "PATCH /certificates/base.example",
-      json: { cert_alt: elliptic.cert },
+      json: { cert_alt: ellipticPair.cert },
       status: 400,
       has: { fields: { "@entity": ["all or none of these fields must be set: 'cert_alt', 'key_alt'"] } },
     },
     {
       does: "accepts a second certificate whose key is of another type",
       ask: "PATCH /certificates/base.example",
-      json: { cert_alt: elliptic.cert, key_alt: elliptic.key },
+      json: { cert_alt: ellipticPair.cert, key_alt: ellipticPair.key },
       status: 200,
-      has: { cert_alt: elliptic.cert, snis: ["base.example"] },
+      has: { cert_alt: ellipticPair.cert, snis: ["base.example"] },
     },
     {
       does: "has a list of its server names",

@@ -1,5 +1,5 @@
 /** Form bodies, urlencoded and multipart, and how their texts are converted to values. */
-import { elliptic } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import { multipart } from "../multipart.ts";
 import type { AdminTable } from "../row.ts";
@@ -69,12 +69,12 @@ export const formsTable: AdminTable = {
       does: "accepts a file's content as a value",
       ask: "POST /certificates",
       ...multipart([
-        { name: "cert", value: elliptic.cert, file: "cert.pem" },
-        { name: "key", value: elliptic.key, file: "key.pem" },
+        { name: "cert", value: ellipticPair.cert, file: "cert.pem" },
+        { name: "key", value: ellipticPair.key, file: "key.pem" },
         { name: "snis", value: "file.example" },
       ]),
       status: 201,
-      has: { cert: elliptic.cert, snis: ["file.example"] },
+      has: { cert: ellipticPair.cert, snis: ["file.example"] },
     },
     {
       does: "of type multipart is refused without a boundary",

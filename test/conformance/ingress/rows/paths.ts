@@ -1,4 +1,6 @@
-/** Paths of hosts without regular expressions (Kubernetes, "Ingress path types"; ingress-nginx, template nginx.tmpl). */
+/**
+ * Paths of hosts without regular expressions (Kubernetes, "Ingress path types"; ingress-nginx, template nginx.tmpl).
+ */
 import type { IngressRow } from "../row.ts";
 
 const normalized = "forwards the normalized path, without empty elements and dot segments";

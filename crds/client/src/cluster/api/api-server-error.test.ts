@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Conflict, Rejected } from "../../resource.ts";
+import { Conflict, ResourceRejected } from "../../resource.ts";
 import { ownedConditions } from "../owned-conditions.ts";
 import { ApiServerError, writeErrorOf } from "./api-server-error.ts";
 
@@ -29,7 +29,8 @@ test("writeErrorOf distinguishes conflicts, rejections and other errors of a wri
   ];
   for (const [fault, expect, meaning] of table) {
     const refusal = writeErrorOf(fault, expect);
-    const found = refusal instanceof Conflict ? refusal.reason : refusal instanceof Rejected ? "rejected" : "nothing";
+    const found =
+      refusal instanceof Conflict ? refusal.reason : refusal instanceof ResourceRejected ? "rejected" : "nothing";
     assert.equal(found, meaning, `${fault.code} ${fault.message}`);
     assert.equal(refusal instanceof Error && refusal.message, fault.message);
     if (found === "nothing") assert.equal(refusal, fault);

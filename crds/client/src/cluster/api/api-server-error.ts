@@ -1,5 +1,5 @@
 /** Error responses of the API server, and their meaning for writers. */
-import { Conflict, Rejected } from "../../resource.ts";
+import { Conflict, ResourceRejected } from "../../resource.ts";
 
 /** The parts of metav1.Status that are read. */
 export interface ApiStatus {
@@ -70,7 +70,7 @@ export function writeErrorOf(error: unknown, expect: "absent" | object | undefin
     return new Conflict("changed", error.message);
   // The API server's response to an apply with a member that is not in the schema (seen on 1.36).
   const isUntyped = error.code === 500 && error.message.startsWith("failed to create typed patch object");
-  return isUntyped || rejections.has(error.code) ? new Rejected(error.message) : error;
+  return isUntyped || rejections.has(error.code) ? new ResourceRejected(error.message) : error;
 }
 
 const rejections: ReadonlySet<number> = new Set([400, 403, 404, 405, 413, 422]);

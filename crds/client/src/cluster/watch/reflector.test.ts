@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Resource, UnknownKind } from "../../resource.ts";
 import { ApiServerError } from "../api/api-server-error.ts";
 import { LIST_PATIENCE } from "./reflector.ts";
-import { createFake, type Fake } from "./testing-lister-watcher.ts";
+import { createFake, type FakeApiServer } from "./testing-lister-watcher.ts";
 
 const gone = () => new ApiServerError(410, { code: 410, reason: "Expired", message: "too old resource version" });
 const resource = (name: string, resourceVersion: string): Resource => ({
@@ -14,7 +14,7 @@ const resource = (name: string, resourceVersion: string): Resource => ({
 const minutes = (count: number) => count * 60_000;
 
 /** Runs a reflector on a fake API server during the function; then ends it, and asserts that it leaves nothing open. */
-async function reflecting(run: (fake: Fake) => Promise<void>): Promise<void> {
+async function reflecting(run: (fake: FakeApiServer) => Promise<void>): Promise<void> {
   const fake = createFake();
   try {
     await run(fake);
@@ -356,9 +356,9 @@ test("the reflector continues when the observer throws, and logs the error", () 
 
 test("the reflector leaves no timer or request when it is aborted while it opens a watch, waits or lists", async () => {
   for (const prepare of [
-    (fake: Fake) => fake.hangWatches(),
-    (fake: Fake) => fake.failLists(new Error("refused"), 9),
-    (fake: Fake) => fake.hangLists(),
+    (fake: FakeApiServer) => fake.hangWatches(),
+    (fake: FakeApiServer) => fake.failLists(new Error("refused"), 9),
+    (fake: FakeApiServer) => fake.hangLists(),
   ]) {
     await reflecting(async (fake) => {
       prepare(fake);

@@ -3,7 +3,7 @@ import type { Resource } from "../../resource.ts";
 import { ApiServerError } from "../api/api-server-error.ts";
 import { type Clock, type ListerWatcher, runReflector, silenceLimit, type WatchEvent } from "./reflector.ts";
 
-export interface Fake {
+export interface FakeApiServer {
   /** `list`, `list <token>`, `watch <version>` in order. */
   readonly calls: readonly string[];
   readonly reported: readonly string[];
@@ -51,7 +51,7 @@ const item = (name: string): Resource => ({
   metadata: { name, namespace: "default" },
 });
 
-export function createFake(): Fake {
+export function createFake(): FakeApiServer {
   const calls: string[] = [];
   const reported: string[] = [];
   const reportedFailures: (string | null)[] = [];
@@ -161,7 +161,7 @@ export function createFake(): Fake {
     await settle();
   };
 
-  const fake: Fake = {
+  const fake: FakeApiServer = {
     calls,
     reported,
     reportedFailures,

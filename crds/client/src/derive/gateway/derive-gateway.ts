@@ -4,9 +4,9 @@
  */
 import { namespacedName } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
-import { byAge } from "../../translate/incremental/age-order.ts";
+import { compareByAge } from "../../translate/incremental/age-order.ts";
 import { type BackendCertificate, backendCertificateOf } from "./backends/backend-certificate.ts";
-import { type Finding, fails, gatewaySpecOf, listenerSetSpecOf, succeeds } from "./gateway-api.ts";
+import { type ConditionFinding, falseFinding, gatewaySpecOf, listenerSetSpecOf, trueFinding } from "./gateway-api.ts";
 import {
   type ClientValidationLookups,
   clientValidationOf,
@@ -41,7 +41,7 @@ export interface DeriveGatewayOptions
 
 export interface DerivedGateway {
   readonly gateway: Resource;
-  readonly accepted: Finding;
+  readonly accepted: ConditionFinding;
   /**
    * The parameters that apply: while those of the Gateway or of its class are invalid, the last valid ones. Undefined:
    * they are invalid, and no valid ones are known since the start of the operator.
@@ -80,7 +80,7 @@ export function deriveGateway(gateway: Resource, lookups: DeriveGatewayOptions):
     parameters,
     listeners,
     listenerSets: options.listenerSets
-      .toSorted(byAge)
+      .toSorted(compareByAge)
       .map((listenerSet) =>
         deriveListenerSet({ gateway, listenerSet, isGatewayAccepted, conflictOf: nextConflict }, options),
       ),
@@ -105,7 +105,7 @@ export function parentOfListenerSet(listenerSet: Resource): string | undefined {
 /** Where a Gateway is served. */
 interface Placement extends Pick<DerivedGateway, "parameters"> {
   /** Why the parameters are refused; undefined: they are valid. */
-  readonly fault: Finding | undefined;
+  readonly fault: ConditionFinding | undefined;
   /** Undefined: the Gateway is not served. */
   readonly fleets: readonly string[] | undefined;
 }
@@ -120,17 +120,21 @@ function placementOf(gateway: Resource, lookups: DeriveGatewayOptions): Placemen
     return { parameters: resolved.value, fleets: lookups.fleetsOf(resolved.value), fault: undefined };
   const { lastParameters: parameters } = lookups;
   const fleets = lookups.fleetsOf(parameters);
-  if (fleets.length === 0) return { parameters, fleets: undefined, fault: fails(INVALID, resolved.fault) };
-  return { parameters, fleets, fault: fails(INVALID, `${resolved.fault}. The Gateway is still served as before`) };
+  if (fleets.length === 0) return { parameters, fleets: undefined, fault: falseFinding(INVALID, resolved.fault) };
+  return {
+    parameters,
+    fleets,
+    fault: falseFinding(INVALID, `${resolved.fault}. The Gateway is still served as before`),
+  };
 }
 
 const INVALID = "InvalidParameters";
 
-function addressFault(gateway: Resource): Finding | undefined {
+function addressFault(gateway: Resource): ConditionFinding | undefined {
   const { addresses = [] } = gatewaySpecOf(gateway);
   const unknown = addresses.find(({ type = "IPAddress" }) => type !== "IPAddress" && type !== "Hostname");
   if (unknown)
-    return fails(
+    return falseFinding(
       "UnsupportedAddress",
       `spec.addresses: the type ${unknown.type} is not supported: use IPAddress or Hostname`,
     );
@@ -138,9 +142,9 @@ function addressFault(gateway: Resource): Finding | undefined {
 }
 
 /** The condition Accepted of a Gateway that is not refused as a whole. */
-function gatewayFinding(listeners: readonly GatewayListener[]): Finding {
+function gatewayFinding(listeners: readonly GatewayListener[]): ConditionFinding {
   const faulty = listeners.filter(({ accepted, conflicted }) => accepted.status === "False" || isConflict(conflicted));
-  if (faulty.length === 0) return succeeds("Accepted");
+  if (faulty.length === 0) return trueFinding("Accepted");
   const message = `refused: ${faulty.map(({ listener }) => listener.name).join(", ")}; see the status of the listeners`;
   return { status: faulty.length < listeners.length ? "True" : "False", reason: "ListenersNotValid", message };
 }

@@ -161,11 +161,15 @@ export const listenerSetSpecOf = ({ spec }: Resource): ListenerSetSpec => (spec 
 export const routeSpecOf = ({ spec }: Resource): GatewayRouteSpec => (spec ?? {}) as GatewayRouteSpec;
 
 /** The status, the reason and the message of a condition. */
-export interface Finding {
+export interface ConditionFinding {
   readonly status: "True" | "False";
   readonly reason: string;
   readonly message: string;
 }
 
-export const succeeds = (reason: string, message = ""): Finding => ({ status: "True", reason, message });
-export const fails = (reason: string, message: string): Finding => ({ status: "False", reason, message });
+export const trueFinding = (reason: string, message = ""): ConditionFinding => ({ status: "True", reason, message });
+export const falseFinding = (reason: string, message: string): ConditionFinding => ({
+  status: "False",
+  reason,
+  message,
+});

@@ -3,7 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 import { gatewayController, validityFault } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
-import { type Finding, fails, GATEWAY_API, type ParentReference, requestedAddresses, succeeds } from "./gateway-api.ts";
+import {
+  type ConditionFinding,
+  falseFinding,
+  GATEWAY_API,
+  type ParentReference,
+  requestedAddresses,
+  trueFinding,
+} from "./gateway-api.ts";
 import { isInsecure } from "./listeners/client-validation.ts";
 import type { DerivedListenerSet } from "./listeners/derive-listener-set.ts";
 import type { GatewayListener } from "./listeners/derive-listeners.ts";
@@ -31,7 +38,11 @@ interface ListenerProgress {
   readonly now: number;
 }
 
-export const conditionOf = ({ metadata }: Resource, type: string, { status, reason, message }: Finding): Condition => ({
+export const conditionOf = (
+  { metadata }: Resource,
+  type: string,
+  { status, reason, message }: ConditionFinding,
+): Condition => ({
   type,
   status,
   reason,
@@ -58,7 +69,7 @@ export function gatewayStatus(derived: DerivedGateway, progress: GatewayProgress
   };
 }
 
-const INSECURE = succeeds(
+const INSECURE = trueFinding(
   "ConfigurationChanged",
   "spec.tls.frontend admits clients without a valid certificate (AllowInsecureFallback)",
 );
@@ -74,13 +85,14 @@ export function listenerSetStatus({ listenerSet, accepted, listeners }: DerivedL
     listeners: listenerStatuses(listenerSet, listeners, progress),
   };
 
-  function listenerSetProgrammed(): Finding {
+  function listenerSetProgrammed(): ConditionFinding {
     const { status, reason, message } = accepted;
-    if (status === "False") return fails(reason === "ParentNotAccepted" ? "ParentNotProgrammed" : reason, message);
+    if (status === "False")
+      return falseFinding(reason === "ParentNotAccepted" ? "ParentNotProgrammed" : reason, message);
     if (pending) return pending;
     if (progress.addresses.length === 0)
-      return fails("ParentNotProgrammed", "the Gateway has no address yet; see its status");
-    return succeeds("Programmed");
+      return falseFinding("ParentNotProgrammed", "the Gateway has no address yet; see its status");
+    return trueFinding("Programmed");
   }
 }
 
@@ -98,22 +110,23 @@ const listenerStatuses = (owner: Resource, listeners: readonly GatewayListener[]
     ],
   }));
 
-const PENDING = fails("Pending", "not every node serves this version yet");
+const PENDING = falseFinding("Pending", "not every node serves this version yet");
 
 function listenerProgrammed(
   { id, accepted, conflicted, resolvedRefs, certificates, isUsable, served }: GatewayListener,
   { isProgrammed, failedListeners, now }: ListenerProgress,
-): Finding {
+): ConditionFinding {
   if (!isUsable) {
     const refusal = [accepted, resolvedRefs].find(({ status }) => status === "False");
     // A listener of a ListenerSet is not accepted because of a conflict, and keeps its reason.
     const reason = accepted.reason === conflicted.reason ? conflicted.reason : "Invalid";
-    return fails(reason, refusal?.message ?? conflicted.message);
+    return falseFinding(reason, refusal?.message ?? conflicted.message);
   }
-  if (!served) return fails("Pending", "no port of the nodes is allotted yet");
+  if (!served) return falseFinding("Pending", "no port of the nodes is allotted yet");
   const failure = failedListeners.get(id);
-  if (failure !== undefined) return fails("Pending", `the port ${served.port} is not open on all nodes: ${failure}`);
-  return isProgrammed(id) ? succeeds("Programmed", certificateProblems(certificates, now)) : PENDING;
+  if (failure !== undefined)
+    return falseFinding("Pending", `the port ${served.port} is not open on all nodes: ${failure}`);
+  return isProgrammed(id) ? trueFinding("Programmed", certificateProblems(certificates, now)) : PENDING;
 }
 
 /** The certificates that clients refuse now or soon: the listener is served all the same, because some do not check. */
@@ -126,20 +139,23 @@ const certificateProblems = (certificates: readonly ListenerCertificate[], now: 
     .join("; ");
 
 function gatewayProgrammed(
-  accepted: Finding,
-  listeners: readonly Finding[],
+  accepted: ConditionFinding,
+  listeners: readonly ConditionFinding[],
   { addresses, missing }: { readonly addresses: GatewayProgress["addresses"]; readonly missing: readonly string[] },
-): Finding {
-  if (accepted.status === "False") return fails("Invalid", accepted.message);
+): ConditionFinding {
+  if (accepted.status === "False") return falseFinding("Invalid", accepted.message);
   const valid = listeners.filter(({ reason }) => reason !== "Invalid");
-  if (valid.length === 0) return fails("Invalid", "no listener can be served; see the status of the listeners");
+  if (valid.length === 0) return falseFinding("Invalid", "no listener can be served; see the status of the listeners");
   const pending = valid.find(({ status }) => status === "False");
   if (pending) return pending;
   if (missing.length > 0)
-    return fails("AddressNotUsable", `the Gateway does not have the address ${missing.join(", ")} of spec.addresses`);
+    return falseFinding(
+      "AddressNotUsable",
+      `the Gateway does not have the address ${missing.join(", ")} of spec.addresses`,
+    );
   if (addresses.length === 0)
-    return fails("AddressNotAssigned", "the Service of the Gateway has no address yet; see its status");
-  return succeeds("Programmed");
+    return falseFinding("AddressNotAssigned", "the Service of the Gateway has no address yet; see its status");
+  return trueFinding("Programmed");
 }
 
 /** The features of the conformance tests that are served, sorted. */
@@ -193,7 +209,7 @@ export const gatewayClassStatus = (gatewayClass: Resource, fault: string | undef
     conditionOf(
       gatewayClass,
       "Accepted",
-      fault === undefined ? succeeds("Accepted") : fails("InvalidParameters", fault),
+      fault === undefined ? trueFinding("Accepted") : falseFinding("InvalidParameters", fault),
     ),
   ],
   supportedFeatures: supportedFeatures.map((name) => ({ name })),
@@ -214,7 +230,7 @@ export interface RouteStatusFacts {
   /** The class of the installation. */
   readonly class: string;
   /** The problems of the resources that are derived from the route. */
-  readonly problems: readonly (Pick<Finding, "reason" | "message"> & { readonly condition: string })[];
+  readonly problems: readonly (Pick<ConditionFinding, "reason" | "message"> & { readonly condition: string })[];
 }
 
 /** The entries of other controllers stay as they are. */
@@ -223,9 +239,9 @@ export function routeStatus(
   current: Resource,
   { class: className, problems }: RouteStatusFacts,
 ) {
-  const withProblems = (type: "Accepted" | "ResolvedRefs", derived: Finding): Condition => {
+  const withProblems = (type: "Accepted" | "ResolvedRefs", derived: ConditionFinding): Condition => {
     const found = problems.find((one) => one.condition === type);
-    const finding = derived.status === "True" && found ? fails(found.reason, found.message) : derived;
+    const finding = derived.status === "True" && found ? falseFinding(found.reason, found.message) : derived;
     return conditionOf(route, type, finding);
   };
   const controllerName = gatewayController(className);

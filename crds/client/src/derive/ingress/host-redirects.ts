@@ -1,6 +1,6 @@
 /** Redirects of a whole host: the annotations `app-root` and `from-to-www-redirect`. */
 import type { PluginEffect } from "./annotations/effects.ts";
-import { EXACT } from "./ingress-path.ts";
+import { EXACT_PATH_PRIORITY } from "./ingress-path.ts";
 import { wwwCounterpart } from "./ingress-spec.ts";
 
 /** A route that answers with a redirect. */
@@ -18,7 +18,7 @@ export const appRootRoute = (host: string, appRoot: string): RedirectRoute => ({
   host,
   part: "app-root",
   paths: ["~/$"],
-  priority: 2 * EXACT,
+  priority: 2 * EXACT_PATH_PRIORITY,
   redirect: { plugin: "redirect", config: { status_code: 302, location: appRoot }, annotation: "app-root" },
 });
 

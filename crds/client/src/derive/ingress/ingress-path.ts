@@ -10,10 +10,10 @@ export interface PathMatch extends DerivedPaths {
 }
 
 /** Exact paths come before all prefixes. */
-export const EXACT = 2 ** 20;
+export const EXACT_PATH_PRIORITY = 2 ** 20;
 /** The priorities of two paths are this far apart, so that routes of one path can differ in priority. */
 const PRIORITIES_PER_PATH = 2 ** 8;
-const MAX_LENGTH = EXACT / PRIORITIES_PER_PATH - 1;
+const MAX_LENGTH = EXACT_PATH_PRIORITY / PRIORITIES_PER_PATH - 1;
 
 /**
  * The paths of a host on which an Ingress uses regular expressions: each path is one. It ignores case, and
@@ -53,6 +53,6 @@ const ofLength = ({ length }: string): number => Math.min(length, MAX_LENGTH) * 
 export function matchOf({ path: given, pathType }: Pick<IngressPath, "path" | "pathType">): PathMatch {
   const derived = pathType === "Exact" ? exactPaths(given) : prefixPaths(given);
   const { path } = derived;
-  if (pathType === "Exact") return { ...derived, priority: EXACT + ofLength(path) };
+  if (pathType === "Exact") return { ...derived, priority: EXACT_PATH_PRIORITY + ofLength(path) };
   return { ...derived, priority: ofLength(path.endsWith("/") ? path : `${path}/`) };
 }

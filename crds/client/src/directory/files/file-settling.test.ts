@@ -8,7 +8,7 @@ import { waitFor } from "../../../../../tools/process/index.ts";
 import type { Kind, ResourceClient } from "../../resource.ts";
 import { createDirectoryClient } from "../client.ts";
 import { writeAtomically } from "./atomic.ts";
-import { SETTLE } from "./file-settling.ts";
+import { SETTLE_MILLISECONDS } from "./file-settling.ts";
 
 interface Bench {
   readonly directory: string;
@@ -184,8 +184,8 @@ test("a change by Sluice itself takes effect at once, even if it removes protect
   }, LONG_WAIT));
 
 /**
- * Writes files, with a new number in each attempt, until an attempt takes less than half of `SETTLE`: in a slower
- * attempt, a file might settle before the last write.
+ * Writes files, with a new number in each attempt, until an attempt takes less than half of `SETTLE_MILLISECONDS`: in a
+ * slower attempt, a file might settle before the last write.
  *
  * @param writes Resolves to a function that waits until the files have been read.
  * @returns The number of the last attempt.
@@ -194,11 +194,11 @@ async function writeTogether(writes: (number: number) => Promise<() => Promise<u
   for (let number = 0; number < 20; number++) {
     const began = performance.now();
     const isRead = await writes(number);
-    const isFast = performance.now() - began < SETTLE / 2;
+    const isFast = performance.now() - began < SETTLE_MILLISECONDS / 2;
     await isRead();
     if (isFast) return number;
   }
-  return assert.fail(`no attempt wrote its files within ${SETTLE / 2} ms`);
+  return assert.fail(`no attempt wrote its files within ${SETTLE_MILLISECONDS / 2} ms`);
 }
 
 test("a new file that is written in parts is not read before it has settled", () =>

@@ -24,7 +24,7 @@ export interface FileSettlingOptions<Value> {
 }
 
 /** Milliseconds for which the file must be unchanged and no other file may change. */
-export const SETTLE = 150;
+export const SETTLE_MILLISECONDS = 150;
 /** Milliseconds after which changes of other files are ignored. */
 const MAX_SETTLE = 1000;
 
@@ -58,7 +58,7 @@ export function createFileSettling<Value>({
     const known = seen.get(path);
     if (known?.stamp === stamp) return known;
     const since = performance.now();
-    if (age < SETTLE) changedAt = since;
+    if (age < SETTLE_MILLISECONDS) changedAt = since;
     const now: ObservedChange = { stamp, since, isReported: false };
     seen.set(path, now);
     return now;
@@ -80,9 +80,9 @@ export function createFileSettling<Value>({
       const current = observe(file, age);
       const clock = performance.now();
       const rested = Math.max(age, clock - current.since);
-      const quiet = rested >= MAX_SETTLE || clock - changedAt >= SETTLE;
-      if (rested < SETTLE || !quiet) {
-        onWait(path, SETTLE);
+      const quiet = rested >= MAX_SETTLE || clock - changedAt >= SETTLE_MILLISECONDS;
+      if (rested < SETTLE_MILLISECONDS || !quiet) {
+        onWait(path, SETTLE_MILLISECONDS);
         return undefined;
       }
       const now = parse();

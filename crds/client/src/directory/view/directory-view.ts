@@ -1,6 +1,6 @@
 /** All resources of a directory at one moment, from its files and status records. Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { BucketMap, byHash } from "@sluice/model";
+import { BucketMap, hashOfText } from "@sluice/model";
 import { formatMetaTime } from "../../conditions.ts";
 import { refKey } from "../../keys.ts";
 import { isSluiceKind } from "../../kinds.ts";
@@ -53,7 +53,7 @@ export function refOf(placed: ParsedResource): Ref {
 const keyOf = (placed: ParsedResource): string => refKey(refOf(placed));
 
 /** Compares by path and by the position in the file. */
-export const byPlace = (one: Definition, other: Definition): number =>
+export const compareByPosition = (one: Definition, other: Definition): number =>
   one.source.path === other.source.path
     ? one.placed.document - other.placed.document
     : one.source.path < other.source.path
@@ -68,7 +68,7 @@ export class DirectoryIndex {
   readonly #sources = new Map<string, SourceFile>();
   /** By `refKey`; of several definitions of one resource, the first is used. */
   readonly #definitions = new Map<string, readonly Definition[]>();
-  #view: DirectoryView = { entries: new BucketMap(byHash), problems: [] };
+  #view: DirectoryView = { entries: new BucketMap(hashOfText), problems: [] };
 
   paths(): Iterable<string> {
     return this.#sources.keys();
@@ -118,7 +118,7 @@ export class DirectoryIndex {
     return (source?.file.value.resources ?? []).map((placed, index) => {
       const key = keyOf(placed);
       const definition: Definition = { placed, source: source as SourceFile, record: source?.records[index] };
-      this.#definitions.set(key, [...(this.#definitions.get(key) ?? []), definition].sort(byPlace));
+      this.#definitions.set(key, [...(this.#definitions.get(key) ?? []), definition].sort(compareByPosition));
       return key;
     });
   }

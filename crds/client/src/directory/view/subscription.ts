@@ -3,7 +3,7 @@ import { bucketDifferences } from "@sluice/model";
 import type { Log } from "../../log.ts";
 import { createNotifier } from "../../notifier.ts";
 import type { Kind, Observer, Resource } from "../../resource.ts";
-import { byPlace, type DirectoryView, type ViewEntry } from "./directory-view.ts";
+import { compareByPosition, type DirectoryView, type ViewEntry } from "./directory-view.ts";
 
 export interface Selection {
   readonly kind: Kind;
@@ -12,9 +12,9 @@ export interface Selection {
 }
 
 /** The selected resources, in the order of their positions in the files. */
-export function select(view: DirectoryView, selection: Selection): readonly Resource[] {
+export function selectResources(view: DirectoryView, selection: Selection): readonly Resource[] {
   const selected = [...view.entries.values()].filter((held) => isSelected(held, selection));
-  return selected.sort(byPlace).map(({ resource }) => resource);
+  return selected.sort(compareByPosition).map(({ resource }) => resource);
 }
 
 function isSelected({ kind: of, resource }: ViewEntry, { kind, namespace, matches }: Selection): boolean {
@@ -45,7 +45,7 @@ export function createSubscription(options: {
       shown = view;
       lost = undefined;
       if (!before) {
-        tell(() => observer.replaced(select(view, selection)));
+        tell(() => observer.replaced(selectResources(view, selection)));
         return;
       }
       for (const difference of bucketDifferences(before.entries, view.entries)) {

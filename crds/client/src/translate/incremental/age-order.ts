@@ -2,7 +2,7 @@
 import type { Metadata, Resource } from "../../resource.ts";
 
 /** The members that decide the order. */
-export interface Aged {
+export interface AgedObject {
   readonly metadata: Pick<Metadata, "name" | "namespace" | "creationTimestamp">;
 }
 
@@ -10,7 +10,7 @@ export interface Aged {
  * Sorts older resources first. Resources of the same second are sorted by namespace and name, so that every replica
  * agrees.
  */
-export function byAge({ metadata: one }: Aged, { metadata: other }: Aged): number {
+export function compareByAge({ metadata: one }: AgedObject, { metadata: other }: AgedObject): number {
   return (
     compare(one.creationTimestamp ?? "", other.creationTimestamp ?? "") ||
     compare(one.namespace, other.namespace) ||
@@ -36,7 +36,7 @@ export function createAgeOrder(
       const known = new Set(order);
       for (const [key, resource] of resources) if (!known.has(key)) add(key, resource);
     }
-    entries.sort((one, other) => byAge(one.resource, other.resource));
+    entries.sort((one, other) => compareByAge(one.resource, other.resource));
     order = entries.map(({ key }) => key);
     return entries.map(({ resource }) => resource).filter(isMeant);
   };

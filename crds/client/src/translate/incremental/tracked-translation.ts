@@ -1,7 +1,7 @@
 /** A translation that records its lookups, so that callers can cache it until the result of one of them changes. */
 import { refKey } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
-import { type CheckedTranslation, translate } from "../translate.ts";
+import { type CheckedTranslation, translateToEntities } from "../translate.ts";
 import type { CrossNamespaceReference, TranslateOptions } from "../translation.ts";
 
 export type TranslationLookups = Pick<TranslateOptions, "resolve" | "read" | "isReferenceAllowed" | "namespacesOpenTo">;
@@ -36,7 +36,7 @@ export function translateTracked(
     dependencies.add(key);
     return answer;
   };
-  const translated = translate(resource, {
+  const translated = translateToEntities(resource, {
     ...options,
     resolve: (kind, namespace, name) => record(refKey({ kind, namespace, name }), resolving(kind, namespace, name)),
     read: (kind, namespace, name) => record(refKey({ kind, namespace, name }), reading(kind, namespace, name)),

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { derivedIdOf, deriveId } from "@sluice/model";
 import { createdSeconds, exampleResource, options } from "../testing-example.ts";
 import { CHILD_TIMES } from "../timestamps.ts";
-import { describeResourceViolation, translate } from "../translate.ts";
+import { describeResourceViolation, translateToEntities } from "../translate.ts";
 
 const targets = [{ target: "10.0.0.1", weight: 5 }, { target: "http://x" }, "x", { target: "b:80", id: "1" }, {}];
 
 test("a target's id is derived from its upstream and its address, to which the default port is added if it has none", () => {
-  const [upstream, first, second] = translate(
+  const [upstream, first, second] = translateToEntities(
     exampleResource("Upstream", { name: "u", targets: [{ target: "10.0.0.1" }, { target: "b:80" }] }),
     options,
   );
@@ -28,7 +28,7 @@ test("a target's id is derived from its upstream and its address, to which the d
 });
 
 test("an invalid target does not affect its upstream or the other targets", () => {
-  const [upstream, ...rest] = translate(exampleResource("Upstream", { name: "u", targets }), options);
+  const [upstream, ...rest] = translateToEntities(exampleResource("Upstream", { name: "u", targets }), options);
   assert.ok(upstream?.entity);
   assert.deepEqual(
     rest.map(({ entity }) => entity !== undefined),
@@ -47,7 +47,7 @@ test("an invalid target does not affect its upstream or the other targets", () =
 
 test("invalid SNIs do not affect their certificate or its valid SNI", () => {
   const snis = [{ name: "a.example" }, { name: "a.*.example" }, { name: "b.example", colour: 1 }];
-  const [certificate, ...rest] = translate(
+  const [certificate, ...rest] = translateToEntities(
     exampleResource("Certificate", { secretRef: { name: "tls" }, snis }),
     options,
   );
@@ -60,7 +60,7 @@ test("invalid SNIs do not affect their certificate or its valid SNI", () => {
 });
 
 test("an invalid list of targets is an error of the upstream", () => {
-  const items = translate(exampleResource("Upstream", { name: "u", targets: "x" }), options);
+  const items = translateToEntities(exampleResource("Upstream", { name: "u", targets: "x" }), options);
   assert.deepEqual(
     items.map(({ violations }) => violations.map(describeResourceViolation)),
     [["spec.targets: expected an array"]],
@@ -72,7 +72,7 @@ test("a target has the times of its upstream, unless the annotation child-times 
   const timesWith = (annotation: string) => {
     const plain = exampleResource("Upstream", { name: "u", targets: [{ target: "a:1" }] });
     const annotated = { ...plain, metadata: { ...plain.metadata, annotations: { [CHILD_TIMES]: annotation } } };
-    const [, target] = translate(annotated, options);
+    const [, target] = translateToEntities(annotated, options);
     assert.ok(target?.entity);
     return [target.item.created_at, target.item.updated_at];
   };

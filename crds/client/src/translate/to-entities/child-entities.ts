@@ -11,14 +11,14 @@ import {
   entities,
   entityNameOf,
   entitySecrets,
+  hostWithPort,
   isSecretLookup,
-  kinds,
+  kindFacts,
   lookupHash,
   type NameRef,
   readSpec,
   type SecretRef,
   uuidV5,
-  withPort,
 } from "@sluice/model";
 import { type ChildList, childLists, type EntryReference } from "../kind-tables.ts";
 import { referencePart } from "../resolve-reference.ts";
@@ -54,7 +54,7 @@ function entitiesOf(
   const { kind, id: parentId } = input.identity;
   const given = input.resource.spec?.[list];
   if (!Array.isArray(given)) return [];
-  const node = kinds[kind].spec.properties?.[list]?.items ?? {};
+  const node = kindFacts[kind].spec.properties?.[list]?.items ?? {};
   return given.map((value: unknown, index) => {
     const path = ["spec", list, index];
     const { members, own, violations } = readSpec(node, value);
@@ -81,7 +81,7 @@ function derivedChildId({ collection, parentId, index, members, own }: Entry): s
   switch (collection) {
     case "targets":
       return typeof target === "string"
-        ? derivedIdOf("targets", { upstream: { id: parentId }, target: withPort(target) })
+        ? derivedIdOf("targets", { upstream: { id: parentId }, target: hostWithPort(target) })
         : uuidV5(parentId, `targets/${index}`);
     case "snis":
       return deriveId("snis", typeof name === "string" ? name : `${parentId}/${index}`);

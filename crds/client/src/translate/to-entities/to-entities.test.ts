@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, lookupHash, type ResourceKind, registerPlugins } from "@sluice/model";
 import { deviceTokenFacts } from "../../../../../test/plugins/device-token.ts";
-import { elliptic, first } from "../../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstPair } from "../../../../../tools/programs/pairs.ts";
 import {
   CERTIFICATE,
   CONSUMER,
@@ -13,7 +13,7 @@ import {
   ROUTE,
   SERVICE,
 } from "../testing-example.ts";
-import { describeResourceViolation, translate } from "../translate.ts";
+import { describeResourceViolation, translateToEntities } from "../translate.ts";
 import { toEntities } from "./to-entities.ts";
 
 registerPlugins([deviceTokenFacts]);
@@ -119,8 +119,12 @@ const translations: readonly (readonly [ResourceKind, object, object])[] = [
       tags: ["a"],
     },
   ],
-  ["Certificate", { secretRef: { name: "tls" }, tags: ["a"] }, { ...first, cert_alt: null, tags: ["a"] }],
-  ["Certificate", { secretRef: { name: "both" } }, { ...first, cert_alt: elliptic.cert, key_alt: elliptic.key }],
+  ["Certificate", { secretRef: { name: "tls" }, tags: ["a"] }, { ...firstPair, cert_alt: null, tags: ["a"] }],
+  [
+    "Certificate",
+    { secretRef: { name: "both" } },
+    { ...firstPair, cert_alt: ellipticPair.cert, key_alt: ellipticPair.key },
+  ],
   [
     "Upstream",
     {
@@ -150,7 +154,7 @@ const translations: readonly (readonly [ResourceKind, object, object])[] = [
 ];
 for (const [kind, spec, expected] of translations) {
   test(`a spec of kind ${kind} with ${Object.keys(spec).join(", ") || "no members"} is translated to the entity's members`, () => {
-    const [item] = translate(exampleResource(kind, spec), options);
+    const [item] = translateToEntities(exampleResource(kind, spec), options);
     assert.deepEqual(item?.violations, []);
     const entity = item?.entity as unknown as Readonly<Record<string, unknown>>;
     for (const [name, value] of Object.entries(expected)) assert.deepEqual(entity[name], value, name);
@@ -160,7 +164,10 @@ for (const [kind, spec, expected] of translations) {
 }
 
 test("a Service with a backendRef names the core Service whose EndpointSlices it uses", () => {
-  const [item] = translate(exampleResource("Service", { backendRef: { name: "users", port: 4000 } }), options);
+  const [item] = translateToEntities(
+    exampleResource("Service", { backendRef: { name: "users", port: 4000 } }),
+    options,
+  );
   assert.deepEqual(item?.backends, [{ namespace: "home", name: "users", port: 4000 }]);
 });
 
@@ -171,7 +178,7 @@ test("an Upstream has its usable core Services with their weights, and a missing
     { name: "users", port: 1 },
     { namespace: "away", name: "users", port: 4000 },
   ];
-  const [item] = translate(exampleResource("Upstream", { name: "u.internal", backendRefs }), options);
+  const [item] = translateToEntities(exampleResource("Upstream", { name: "u.internal", backendRefs }), options);
   assert.deepEqual(item?.backends, [{ namespace: "home", name: "users", port: 4000, weight: 90 }]);
   assert.equal(item.entity?.id, item.item.id);
   assert.deepEqual(item.violations.map(describeResourceViolation), [
@@ -180,9 +187,12 @@ test("an Upstream has its usable core Services with their weights, and a missing
     "spec.backendRefs[3]: the namespace away does not allow a Upstream of the namespace home to refer to its core " +
       "Service users: create a ReferenceGrant there (gateway.networking.k8s.io/v1beta1, whose CRD has to be installed)",
   ]);
-  const [other] = translate(exampleResource("Upstream", { backendRefs: [{ name: "users", port: 4000 }] }), options);
+  const [other] = translateToEntities(
+    exampleResource("Upstream", { backendRefs: [{ name: "users", port: 4000 }] }),
+    options,
+  );
   assert.equal(other?.backends?.[0]?.weight, 100);
-  const [without] = translate(exampleResource("Upstream", { targets: [{ target: "a" }] }), options);
+  const [without] = translateToEntities(exampleResource("Upstream", { targets: [{ target: "a" }] }), options);
   assert.equal(without?.backends, undefined);
 });
 
@@ -196,7 +206,7 @@ test("the admin API sees no core Services of an Upstream, and a declarative file
     ],
   };
   const targetsFor = (audience: "admin" | "file") =>
-    translate(exampleResource("Upstream", spec), { ...options, audience }).flatMap(
+    translateToEntities(exampleResource("Upstream", spec), { ...options, audience }).flatMap(
       ({ item, entity, collection, backends }) => {
         assert.deepEqual([entity === undefined, backends], [false, undefined]);
         return collection === "targets" ? [`${item.target} ${item.weight}`] : [];
@@ -213,7 +223,7 @@ test("for nodes, a config includes members from Secrets, and the translation rec
     config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },
     configFrom: [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }],
   };
-  const [forNodes] = translate(exampleResource("Plugin", spec), options);
+  const [forNodes] = translateToEntities(exampleResource("Plugin", spec), options);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.config, {
     minute: 5,
@@ -221,7 +231,7 @@ test("for nodes, a config includes members from Secrets, and the translation rec
     redis: { host: "redis.example", password: "demo-key" },
   });
   assert.deepEqual(forNodes?.secretPaths, [["config", "redis", "password"]]);
-  const [forAdmin] = translate(exampleResource("Plugin", spec), { ...options, audience: "admin" });
+  const [forAdmin] = translateToEntities(exampleResource("Plugin", spec), { ...options, audience: "admin" });
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
@@ -233,13 +243,13 @@ test("for the admin API, a config that needs a member from a Secret is valid, an
     configFrom: [{ path: "session_secret", secretRef: { name: "keys", key: "good" } }],
   };
   const forAdmin = { ...options, audience: "admin" } as const;
-  const [translated] = translate(exampleResource("Plugin", spec), forAdmin);
+  const [translated] = translateToEntities(exampleResource("Plugin", spec), forAdmin);
   assert.deepEqual(translated?.violations, []);
   assert.partialDeepStrictEqual(translated?.entity, { config: { ...config, session_secret: null } });
-  const [without] = translate(exampleResource("Plugin", { ...spec, configFrom: [] }), forAdmin);
+  const [without] = translateToEntities(exampleResource("Plugin", { ...spec, configFrom: [] }), forAdmin);
   assert.match(String(without?.violations[0]?.message), /^required by session/);
   const wrong = { ...spec, config: { ...config, leeway: -1 } };
-  assert.equal(translate(exampleResource("Plugin", wrong), forAdmin)[0]?.entity, undefined);
+  assert.equal(translateToEntities(exampleResource("Plugin", wrong), forAdmin)[0]?.entity, undefined);
 });
 
 test("for nodes, headers include values from Secrets, and their paths are recorded; for the admin API, such headers are omitted", () => {
@@ -250,19 +260,19 @@ test("for nodes, headers include values from Secrets, and their paths are record
       { name: "X-Zone", value: "blue" },
     ],
   };
-  const [forNodes] = translate(exampleResource("Service", spec), options);
+  const [forNodes] = translateToEntities(exampleResource("Service", spec), options);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.upstream_headers, [
     { name: "X-Secret", value: "demo-key" },
     { name: "X-Zone", value: "blue" },
   ]);
   assert.deepEqual(forNodes?.secretPaths, [["upstream_headers", 0, "value"]]);
-  const [forAdmin] = translate(exampleResource("Service", spec), { ...options, audience: "admin" });
+  const [forAdmin] = translateToEntities(exampleResource("Service", spec), { ...options, audience: "admin" });
   assert.deepEqual(forAdmin?.item.upstream_headers, [{ name: "X-Zone", value: "blue" }]);
 });
 
 test("nodes get the hash of a key, bound to the consumer's namespace, and never the key itself", () => {
-  const translated = translate(exampleResource("Consumer", consumerWithKey("good"), "team"), options);
+  const translated = translateToEntities(exampleResource("Consumer", consumerWithKey("good"), "team"), options);
   const consumer = { id: deriveId("consumers", "demo") };
   assert.deepEqual(translated[1]?.item, {
     id: deriveId("keyauth_credentials", `${consumer.id}/keys/good`),
@@ -281,15 +291,15 @@ test("the key and a part of the config of a plugin's credential are read from Se
   });
   const configFrom = [{ path: "pin", secretRef: { name: "keys", key: "written" } }];
   const spec = credential({ config: { model: "locked" }, configFrom });
-  const [, forNodes] = translate(exampleResource("Consumer", spec), options);
+  const [, forNodes] = translateToEntities(exampleResource("Consumer", spec), options);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.config, { model: "locked", pin: "from-a-file" });
   assert.deepEqual(forNodes?.item._sluice, { key_hash: lookupHash("demo-key", "device-token") });
-  const [, forAdmin] = translate(exampleResource("Consumer", spec), { ...options, audience: "admin" });
+  const [, forAdmin] = translateToEntities(exampleResource("Consumer", spec), { ...options, audience: "admin" });
   assert.deepEqual(forAdmin?.violations, []);
   assert.partialDeepStrictEqual(forAdmin?.entity, { key: "demo-key", config: { model: "locked", pin: null } });
   const model = [{ path: "model", secretRef: { name: "keys", key: "long" } }];
-  const [, refused] = translate(exampleResource("Consumer", credential({ configFrom: model })), {
+  const [, refused] = translateToEntities(exampleResource("Consumer", credential({ configFrom: model })), {
     ...options,
     read: (...place) => {
       const secret = options.read(...place);
@@ -303,19 +313,25 @@ test("the key and a part of the config of a plugin's credential are read from Se
 });
 
 test("the keys of a consumer in the home namespace are valid in all namespaces", () => {
-  const [, key] = translate(exampleResource("Consumer", consumerWithKey("written")), options);
+  const [, key] = translateToEntities(exampleResource("Consumer", consumerWithKey("written")), options);
   assert.deepEqual(key?.item._sluice, { key_hash: lookupHash("from-a-file") });
 });
 
 test("the translation for the admin API contains the key in clear text and no internal members", () => {
-  const [, key] = translate(exampleResource("Consumer", consumerWithKey("good")), { ...options, audience: "admin" });
+  const [, key] = translateToEntities(exampleResource("Consumer", consumerWithKey("good")), {
+    ...options,
+    audience: "admin",
+  });
   assert.equal(key?.item.key, "demo-key");
   assert.equal(key?.item._sluice, undefined);
 });
 
 test("an invalid key does not affect its consumer or the other keys", () => {
   const keys = [{ secretRef: { name: "keys" } }, { secretRef: { name: "keys", key: "good" }, ttl: 60 }, "x"];
-  const [consumer, ...rest] = translate(exampleResource("Consumer", { username: "demo", keyAuth: keys }), options);
+  const [consumer, ...rest] = translateToEntities(
+    exampleResource("Consumer", { username: "demo", keyAuth: keys }),
+    options,
+  );
   assert.ok(consumer?.entity);
   assert.deepEqual(
     rest.map(({ entity }) => entity !== undefined),
@@ -355,7 +371,7 @@ test("derived routes and certificates have the members of _sluice that their sou
   const spec = { secretRef: { name: "tls" } };
   const certificate = { ...exampleResource("Certificate", spec), derived: { extras: { listeners }, sourcePaths: {} } };
   const extrasFor = (audience: "nodes" | "admin") =>
-    [route, certificate].map((derived) => translate(derived, { ...options, audience })[0]?.item._sluice);
+    [route, certificate].map((derived) => translateToEntities(derived, { ...options, audience })[0]?.item._sluice);
   assert.deepEqual(extrasFor("nodes"), [{ namespace: "home", ...extras }, { listeners }]);
   assert.deepEqual(extrasFor("admin"), [undefined, undefined]);
 });

@@ -1,11 +1,11 @@
 /** Translates a custom resource to its entities. Pure: other resources are looked up through the options. */
-import { type CertificateSpec, kinds, type NameRef, type ResourceKind, readSpec } from "@sluice/model";
+import { type CertificateSpec, kindFacts, type NameRef, type ResourceKind, readSpec } from "@sluice/model";
 import type { DerivedResource } from "../../derive/derived-resource.ts";
 import type { Resource } from "../../resource.ts";
 import { identityOf, qualifiedName } from "../identity.ts";
 import { childLists, namedKinds, referenceLists, singleReferences } from "../kind-tables.ts";
 import { referencePart } from "../resolve-reference.ts";
-import { bornAt, createdAt, updatedAt } from "../timestamps.ts";
+import { createdAt, creationTimeOf, updatedAt } from "../timestamps.ts";
 import { readCertificate } from "../tls-secrets.ts";
 import type { TranslatedEntity, TranslateOptions } from "../translation.ts";
 import { childEntities } from "./child-entities.ts";
@@ -38,11 +38,11 @@ export function toEntities(resource: Resource, lookups: TranslateOptions): reado
   const options = checkedReferences ? withCheckedReferences(lookups, checkedReferences) : lookups;
   const identity = identityOf(resource, options.homeNamespace);
   const { kind, collection, id } = identity;
-  const { violations, ...read } = readSpec(kinds[kind].spec, resource.spec ?? {});
+  const { violations, ...read } = readSpec(kindFacts[kind].spec, resource.spec ?? {});
   const { metadata } = resource;
   // Among routes that match the same requests, the older takes precedence. For nodes, only the creationTimestamp
   // decides the age.
-  const created_at = (options.audience === "nodes" ? bornAt(metadata) : undefined) ?? createdAt(metadata);
+  const created_at = (options.audience === "nodes" ? creationTimeOf(metadata) : undefined) ?? createdAt(metadata);
   const input: TranslatorInput = {
     ...read,
     resource,

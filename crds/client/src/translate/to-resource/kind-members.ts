@@ -10,7 +10,7 @@ import {
   configFactsOf,
   type Entities,
   type Entity,
-  kinds,
+  kindFacts,
   type ResourceKind,
   type SecretRef,
   type UpstreamHeader,
@@ -101,7 +101,7 @@ export function writeChild(
   before: unknown,
   secretRef: SecretRef | undefined = Object(before).secretRef,
 ): CredentialEntry {
-  const node = kinds[kind].spec.properties?.[list]?.items ?? {};
+  const node = kindFacts[kind].spec.properties?.[list]?.items ?? {};
   const collection = childLists[kind].find((one) => one.list === list)?.collection;
   const config = collection === "plugin_credentials" ? configMembers(collection, child, Object(before)) : {};
   return { id: child.id, ...writeSpec(node, { ...child }, before), ...config, ...(secretRef && { secretRef }) };

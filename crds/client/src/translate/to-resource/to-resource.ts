@@ -11,7 +11,7 @@ import {
   entities,
   entityNameOf,
   entitySecrets,
-  kinds,
+  kindFacts,
   type NameRef,
   type ResourceKind,
   resourceKinds,
@@ -44,7 +44,7 @@ export interface ToResourceOptions extends WriteReferencesOptions {
 type Members = Readonly<Record<string, unknown>>;
 
 export const kindOfCollection = (collection: ResourceCollection): ResourceKind =>
-  resourceKinds.find((kind) => kinds[kind].collection === collection) as ResourceKind;
+  resourceKinds.find((kind) => kindFacts[kind].collection === collection) as ResourceKind;
 
 /**
  * The full resource to apply, without status, uid and resourceVersion. It has `spec.id`, so that the entity keeps its
@@ -65,7 +65,7 @@ export function toResource<Name extends ResourceCollection>(
   if (references.violations.length > 0) return { violations: references.violations };
 
   const members: Members = { ...entity };
-  const written = { ...writeSpec(kinds[kind].spec, members, before), ...algorithmMember(collection, members) };
+  const written = { ...writeSpec(kindFacts[kind].spec, members, before), ...algorithmMember(collection, members) };
   const resourceClass = previous ? before.class : options.class;
   const children = writeChildren(kind, {
     children: options.children ?? {},
@@ -181,7 +181,7 @@ const nameMember = (kind: ResourceKind, entity: Members): Members =>
 
 /** The name of a new resource, derived from the entity's name, or from the entity's id if it has no name. */
 function nameFor(kind: ResourceKind, entity: Members, id: string): string {
-  const { collection } = kinds[kind];
+  const { collection } = kindFacts[kind];
   const given = entityNameOf(collection, entity);
   if (given !== undefined) return resourceName(given);
   return resourceName(id, kind === "Plugin" && typeof entity.name === "string" ? entity.name : kind);

@@ -1,6 +1,6 @@
 /** Rules for certificates and their keys. */
 import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:crypto";
-import { isEmptyValue, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
+import { isEmptyValue, type RecordMembers, type RecordRule, recordViolation } from "@sluice/plugin-sdk";
 import { certificateBlocksIn } from "../../certificate-details.ts";
 import type { TextRule } from "./rule.ts";
 
@@ -32,14 +32,14 @@ function pairOf(members: RecordMembers, suffix: "" | "_alt") {
 
 export const certificateRule: RecordRule = (members) => {
   if (isEmptyValue(members.cert_alt) !== isEmptyValue(members.key_alt)) {
-    return [ofWhole("all or none of these fields must be set: 'cert_alt', 'key_alt'")];
+    return [recordViolation("all or none of these fields must be set: 'cert_alt', 'key_alt'")];
   }
   const [main, alternative] = [pairOf(members, ""), pairOf(members, "_alt")];
-  if (main?.fits === false) return [ofWhole("certificate does not match key")];
-  if (alternative?.fits === false) return [ofWhole("alternative certificate does not match key")];
+  if (main?.fits === false) return [recordViolation("certificate does not match key")];
+  if (alternative?.fits === false) return [recordViolation("alternative certificate does not match key")];
   return main && alternative && main.type === alternative.type
     ? [
-        ofWhole(
+        recordViolation(
           "certificate and alternative certificate need to have different type (e.g. RSA and ECDSA), the provided " +
             "certificates were both of the same type",
         ),
@@ -54,12 +54,12 @@ export const certificateRule: RecordRule = (members) => {
  */
 export const caCertificateRule: RecordRule = ({ cert }) => {
   if (typeof cert !== "string") return [];
-  if (certificateBlocksIn(cert).length > 1) return [ofWhole("please submit only one certificate at a time")];
+  if (certificateBlocksIn(cert).length > 1) return [recordViolation("please submit only one certificate at a time")];
   // OpenSSL also reads blocks such as X509 CERTIFICATE, so it could trust a certificate that is not checked here.
   if (cert.split("-----BEGIN").length > 2)
-    return [ofWhole("expected one block that begins with -----BEGIN CERTIFICATE-----, and no others")];
+    return [recordViolation("expected one block that begins with -----BEGIN CERTIFICATE-----, and no others")];
   return leafOf(cert)?.ca === false
-    ? [ofWhole('certificate does not appear to be a CA because it is missing the "CA" basic constraint')]
+    ? [recordViolation('certificate does not appear to be a CA because it is missing the "CA" basic constraint')]
     : [];
 };
 

@@ -1,6 +1,6 @@
 /** Rules of credentials. */
 import { createPublicKey } from "node:crypto";
-import { conditional, type RecordRule } from "@sluice/plugin-sdk";
+import { conditionalViolations, type RecordRule } from "@sluice/plugin-sdk";
 import type { TextRule } from "./rule.ts";
 
 /**
@@ -26,5 +26,5 @@ export const jwtSecretRule: RecordRule = (members) => {
   const { algorithm } = members;
   if (typeof algorithm !== "string") return [];
   const member = algorithm.startsWith("HS") ? "secret" : "rsa_public_key";
-  return members[member] === null ? conditional("algorithm", [member], "required field missing") : [];
+  return members[member] === null ? conditionalViolations("algorithm", [member], "required field missing") : [];
 };

@@ -1,6 +1,6 @@
 /** Rules for combinations of members: of services, consumers and plugins, and of routes' sources and destinations. */
 
-import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type Violation } from "@sluice/plugin-sdk";
+import { atLeastOneOf, conditionalViolations, isEmptyValue, type RecordRule, type Violation } from "@sluice/plugin-sdk";
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
 import { CONSUMER_OR_GROUP, pluginNamed, pluginNames, refusedTargets } from "../../plugins/index.ts";
 import { insteadOfPlugin } from "../../plugins/kong-plugins.ts";
@@ -29,11 +29,11 @@ const protocolFaults: RecordRule = (members) => {
   const secure = protocol === "https" || protocol === "grpcs";
   const isGrpc = protocol === "grpc" || protocol === "grpcs";
   const ofTls = TLS_MEMBERS.flatMap((name) =>
-    secure || members[name] === null ? [] : conditional("protocol", [name], "value must be null"),
+    secure || members[name] === null ? [] : conditionalViolations("protocol", [name], "value must be null"),
   );
   // A gRPC call's path names its method, so no prefix is allowed.
   return isGrpc && members.path !== null
-    ? [...conditional("protocol", ["path"], "value must be null"), ...ofTls]
+    ? [...conditionalViolations("protocol", ["path"], "value must be null"), ...ofTls]
     : ofTls;
 };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withPort } from "./hosts.ts";
+import { hostWithPort } from "./hosts.ts";
 
 const ports = [
   ["users", "users:8000"],
@@ -13,6 +13,6 @@ const ports = [
 ] as const;
 for (const [value, expected] of ports) {
   test(`withPort turns '${value}' into '${expected}'`, () => {
-    assert.equal(withPort(value), expected);
+    assert.equal(hostWithPort(value), expected);
   });
 }

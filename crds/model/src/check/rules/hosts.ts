@@ -41,7 +41,7 @@ const sniName: TextRule = (value) => {
 };
 
 /** Appends the port to a host without one, and adds IPv6 brackets if needed. Invalid values are returned unchanged. */
-export function withPort(value: string, port = 8000): string {
+export function hostWithPort(value: string, port = 8000): string {
   const parsed = parseHost(value);
   if (parsed === undefined || parsed.port !== undefined) return value;
   return isIP(value) === 6 ? `[${value}]:${port}` : `${value}:${port}`;

@@ -25,14 +25,14 @@ function prefix(value: string): string | undefined {
 const LITERAL = /^(?:[A-Za-z0-9/_~%,;=@:!&'-]|\\[.+*?()|{}$^[\]-]){0,1000}\$?$/;
 
 /** Requires a regular expression for RE2. The message has the reason: RE2 rejects some patterns that PCRE accepts. */
-export const regex: TextRule = (source) => {
+export const regexRule: TextRule = (source) => {
   if (LITERAL.test(source)) return undefined;
   const fault = compileRegex(source).violations?.[0];
   return fault && `not a valid regex: ${source} (${fault.message})`;
 };
 
 export const pathRules = {
-  regex,
+  regex: regexRule,
   path: (value) => {
     if (!value.startsWith("/")) return "should start with: /";
     if (value.includes("//")) return "must not have empty segments";
@@ -45,7 +45,7 @@ export const pathRules = {
   "route-path": (value) => {
     if (!/^~?\//.test(value)) return "should start with: / (fixed path) or ~/ (regex path)";
     if (value.includes("//")) return "must not have empty segments";
-    return value.startsWith("~") ? regex(value.slice(1)) : prefix(value);
+    return value.startsWith("~") ? regexRule(value.slice(1)) : prefix(value);
   },
   /** An origin, or a regular expression for origins; `*` matches all. */
   origin: (value) => {

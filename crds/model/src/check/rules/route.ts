@@ -1,7 +1,14 @@
 /** Rules for combinations of a route's members, including its protocols. */
-import { isEmptyValue, ofWhole, quoted, type RecordMembers, type RecordRule, type Violation } from "@sluice/plugin-sdk";
+import {
+  isEmptyValue,
+  quotedList,
+  type RecordMembers,
+  type RecordRule,
+  recordViolation,
+  type Violation,
+} from "@sluice/plugin-sdk";
 import { refuseL4 } from "./entities.ts";
-import { regex } from "./paths.ts";
+import { regexRule } from "./paths.ts";
 
 const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
 
@@ -49,7 +56,7 @@ function oneFamily(protocols: readonly unknown[]): readonly Violation[] {
   const familyOf = (protocol: unknown) => FAMILIES.find((family) => family.some((member) => member === protocol));
   const families = new Set(protocols.map(familyOf).filter((family) => family !== undefined));
   if (families.size < 2) return [];
-  const list = [...families].map((family) => `(${quoted(family)})`).join(", ");
+  const list = [...families].map((family) => `(${quotedList(family)})`).join(", ");
   return [{ path: ["protocols"], message: `these sets are mutually exclusive: ${list}` }];
 }
 
@@ -75,7 +82,7 @@ function matchable(
   const secure = protocols.find((protocol) => protocol === "https" || protocol === "grpcs");
   const names = secure === undefined ? plain : [...plain, "snis"];
   if (names.some((name) => !isEmptyValue(members[name]))) return [];
-  return [ofWhole(`must set one of ${quoted(names)} when 'protocols' is '${secure ?? protocols[0]}'`)];
+  return [recordViolation(`must set one of ${quotedList(names)} when 'protocols' is '${secure ?? protocols[0]}'`)];
 }
 
 function serverNames(members: RecordMembers, protocols: readonly unknown[]): readonly Violation[] {
@@ -83,13 +90,13 @@ function serverNames(members: RecordMembers, protocols: readonly unknown[]): rea
     return [];
   return [
     { path: ["snis"], message: "length must be 0" },
-    ofWhole("'snis' can only be set when 'protocols' is 'grpcs', 'https', 'tls' or 'tls_passthrough'"),
+    recordViolation("'snis' can only be set when 'protocols' is 'grpcs', 'https', 'tls' or 'tls_passthrough'"),
   ];
 }
 
 /** Checks the value of a condition (`_sluice.match`) if it is a regular expression. */
 export const valueMatchRule: RecordRule = ({ type, value }) => {
-  const message = type === "regex" && typeof value === "string" ? regex(value) : undefined;
+  const message = type === "regex" && typeof value === "string" ? regexRule(value) : undefined;
   return message === undefined ? [] : [{ path: ["value"], message }];
 };
 
@@ -99,7 +106,7 @@ function headerPatterns(headers: unknown): readonly Violation[] {
   return Object.entries(headers).flatMap(([name, values]) => {
     const [only, second] = Array.isArray(values) ? values : [];
     if (typeof only !== "string" || second !== undefined || !only.startsWith("~*")) return [];
-    const message = regex(only.slice(2));
+    const message = regexRule(only.slice(2));
     return message === undefined ? [] : [{ path: ["headers", name, 0], message }];
   });
 }

@@ -1,5 +1,5 @@
 /** Rules for combinations of an upstream's members. */
-import { conditional, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
+import { conditionalViolations, type RecordMembers, type RecordRule, recordViolation } from "@sluice/plugin-sdk";
 
 /** Hash sources that hash_on and hash_fallback may both have, but with different headers, arguments or captures. */
 const detailed = ["header", "query_arg", "uri_capture"] as const;
@@ -24,17 +24,19 @@ export const upstreamRule: RecordRule = (members) => [
 
 function missingDetail(members: RecordMembers, place: string) {
   const wanted = detail(place, members[place]);
-  return wanted === undefined || members[wanted] !== null ? [] : conditional(place, [wanted], "required field missing");
+  return wanted === undefined || members[wanted] !== null
+    ? []
+    : conditionalViolations(place, [wanted], "required field missing");
 }
 
 function unsuitableFallback({ hash_on, hash_fallback }: RecordMembers) {
   const allowed = fallbacks(hash_on);
   if (typeof hash_fallback !== "string" || !every.includes(hash_fallback) || allowed.includes(hash_fallback)) return [];
-  return conditional("hash_on", ["hash_fallback"], `expected one of: ${allowed.join(", ")}`);
+  return conditionalViolations("hash_on", ["hash_fallback"], `expected one of: ${allowed.join(", ")}`);
 }
 
 function sameDetail(members: RecordMembers, source: string) {
   const [one, other] = [`hash_on_${source}`, `hash_fallback_${source}`];
   const clash = typeof members[one] === "string" && members[one] === members[other];
-  return clash ? [ofWhole(`values of these fields must be distinct: '${one}', '${other}'`)] : [];
+  return clash ? [recordViolation(`values of these fields must be distinct: '${one}', '${other}'`)] : [];
 }

@@ -9,7 +9,7 @@ import type { Document } from "../../document.ts";
 import { collections, type PerCollection, perCollection } from "../../entities/index.ts";
 import { flattenDocument } from "../flatten/flatten.ts";
 import { GROUP_PLUGINS } from "../flatten/top-level.ts";
-import { locate } from "../load.ts";
+import { addPositions } from "../load.ts";
 import { readYaml } from "../parse/yaml.ts";
 import { type DocumentItem, Reduction, type Unserved } from "./reduction.ts";
 
@@ -39,13 +39,16 @@ export function servablePartOfText(text: string, file: string): Checked<Servable
   const { data, warnings } = read.value;
   if (!isRecord(data) || data._format_version === undefined) {
     const message = "expected a document: a record with _format_version";
-    return { violations: locate([{ path: [], message }], read.value) };
+    return { violations: addPositions([{ path: [], message }], read.value) };
   }
   const part = servablePart(data);
-  const place = (one: Unserved) => ({ ...one, violation: locate([one.violation], read.value)[0] ?? one.violation });
+  const place = (one: Unserved) => ({
+    ...one,
+    violation: addPositions([one.violation], read.value)[0] ?? one.violation,
+  });
   const lineOf = ({ violation: { position } }: Unserved) => position?.line ?? 0;
   const unserved = part.unserved.map(place).sort((one, other) => lineOf(one) - lineOf(other));
-  return { value: { ...part, data, unserved, warnings: locate([...warnings, ...part.warnings], read.value) } };
+  return { value: { ...part, data, unserved, warnings: addPositions([...warnings, ...part.warnings], read.value) } };
 }
 
 /**

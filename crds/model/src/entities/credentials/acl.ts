@@ -1,6 +1,6 @@
 /** Memberships of consumers in groups; the plugin acl allows or denies groups. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../common-members.ts";
+import { created_at, tagsMember } from "../common-members.ts";
 
 export const aclSchema = record(
   {
@@ -13,7 +13,7 @@ export const aclSchema = record(
     created_at,
     consumer: owner("consumers", "The consumer that belongs to the group."),
     group: text({ description: "The name of the group.", maxLength: 512 }),
-    tags,
+    tags: tagsMember,
   },
   { description: "The membership of a consumer in a group of the plugin acl." },
 );

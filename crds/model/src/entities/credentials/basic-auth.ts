@@ -1,7 +1,7 @@
 /** Credentials of basic-auth: user names and passwords of consumers. */
 import { hash } from "node:crypto";
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../common-members.ts";
+import { created_at, tagsMember } from "../common-members.ts";
 
 export const basicAuthSchema = record(
   {
@@ -21,7 +21,7 @@ export const basicAuthSchema = record(
       maxLength: 1024,
       secret: true,
     }),
-    tags,
+    tags: tagsMember,
   },
   { description: "A consumer's user name and password." },
 );

@@ -1,6 +1,6 @@
 /** The memberships of consumers in consumer groups, to which plugins can be attached. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../common-members.ts";
+import { created_at, tagsMember } from "../common-members.ts";
 
 export const consumerGroupConsumerSchema = record(
   {
@@ -11,7 +11,7 @@ export const consumerGroupConsumerSchema = record(
     created_at,
     consumer: owner("consumers", "The consumer that belongs to the group."),
     consumer_group: owner("consumer_groups", "The group that the consumer belongs to."),
-    tags,
+    tags: tagsMember,
   },
   { description: "The membership of a consumer in a consumer group." },
 );

@@ -1,6 +1,6 @@
 /** Credentials of hmac-auth: the secrets with which consumers sign requests. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../common-members.ts";
+import { created_at, tagsMember } from "../common-members.ts";
 
 export const hmacAuthSchema = record(
   {
@@ -20,7 +20,7 @@ export const hmacAuthSchema = record(
       maxLength: 4096,
       secret: true,
     }),
-    tags,
+    tags: tagsMember,
   },
   { description: "A secret with which a consumer signs requests." },
 );

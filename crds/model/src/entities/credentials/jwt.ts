@@ -1,6 +1,6 @@
 /** Credentials of jwt: the keys by which the tokens of consumers are verified. */
 import { choice, nullable, owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../common-members.ts";
+import { created_at, tagsMember } from "../common-members.ts";
 
 export const jwtAlgorithms = [
   "HS256",
@@ -49,7 +49,7 @@ export const jwtSchema = record(
       }),
     ),
     algorithm: choice(jwtAlgorithms, { description: "The algorithm of the tokens.", default: "HS256" }),
-    tags,
+    tags: tagsMember,
   },
   { description: "A key by which a consumer's JSON Web Tokens are verified.", rule: "jwt-secret" },
 );

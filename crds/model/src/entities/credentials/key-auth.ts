@@ -1,6 +1,6 @@
 /** Credentials of key-auth: the secret keys of consumers. */
 import { integer, nullable, owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../common-members.ts";
+import { created_at, tagsMember } from "../common-members.ts";
 
 export const keyAuthSchema = record(
   {
@@ -20,7 +20,7 @@ export const keyAuthSchema = record(
         secret: true,
       }),
     ),
-    tags,
+    tags: tagsMember,
     ttl: nullable(integer({ description: "Lifetime of the key in seconds.", minimum: 0, maximum: 100_000_000 })),
   },
   { description: "A secret key of a consumer." },

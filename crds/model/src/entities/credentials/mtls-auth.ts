@@ -1,6 +1,6 @@
 /** Credentials of mtls-auth: the subject names that assign clients' certificates to consumers. */
 import { owner, record, reference, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../common-members.ts";
+import { created_at, tagsMember } from "../common-members.ts";
 
 export const mtlsAuthSchema = record(
   {
@@ -21,7 +21,7 @@ export const mtlsAuthSchema = record(
       "ca_certificates",
       "The certificate's chain must contain this CA certificate. If unset, any CA of the plugin suffices.",
     ),
-    tags,
+    tags: tagsMember,
   },
   { description: "A subject name that assigns clients' certificates to a consumer." },
 );

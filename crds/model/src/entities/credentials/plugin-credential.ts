@@ -1,6 +1,6 @@
 /** Credentials of plugins that do not come with Sluice: each plugin declares the members of its own credentials. */
 import { nullable, owner, record, type Static, text, typedSchema } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../common-members.ts";
+import { created_at, tagsMember } from "../common-members.ts";
 
 export const pluginCredentialSchema = record(
   {
@@ -28,7 +28,7 @@ export const pluginCredentialSchema = record(
       description: "Further fields of the credential, which the plugin declares.",
       default: {},
     }),
-    tags,
+    tags: tagsMember,
   },
   { description: "A consumer's credential for a plugin that you have written." },
 );

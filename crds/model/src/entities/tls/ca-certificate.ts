@@ -1,11 +1,11 @@
 /** The certificate of an authority that signs the certificates of upstreams or clients. */
 import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "../common-members.ts";
+import { created_at, idMember, tagsMember, updated_at } from "../common-members.ts";
 import { MAX_PEM } from "./certificate.ts";
 
 export const caCertificateSchema = record(
   {
-    id: idFrom("the certificate"),
+    id: idMember("the certificate"),
     created_at,
     updated_at,
     cert: text({
@@ -19,7 +19,7 @@ export const caCertificateSchema = record(
         maxLength: 64,
       }),
     ),
-    tags,
+    tags: tagsMember,
   },
   {
     description: "The certificate of an authority (CA) that signs the certificates of upstreams or clients.",

@@ -1,6 +1,6 @@
 /** A certificate with its private key, for TLS with clients and with upstreams. */
 import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "../common-members.ts";
+import { created_at, idMember, tagsMember, updated_at } from "../common-members.ts";
 
 /** Characters; enough for a chain of a dozen certificates. */
 export const MAX_PEM = 65_536;
@@ -11,7 +11,7 @@ const privateKey = (description: string) =>
 
 export const certificateSchema = record(
   {
-    id: idFrom("the content"),
+    id: idMember("the content"),
     created_at,
     updated_at,
     cert: chain("The certificate in PEM, followed by its intermediate certificates."),
@@ -20,7 +20,7 @@ export const certificateSchema = record(
       chain("A second certificate in PEM with a different type of key, such as ECDSA in addition to RSA."),
     ),
     key_alt: nullable(privateKey("The private key of the second certificate in PEM.")),
-    tags,
+    tags: tagsMember,
   },
   { description: "A certificate and its private key.", rule: "certificate" },
 );

@@ -1,10 +1,10 @@
 /** An SNI: the certificate to present to clients that request a server name. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "../common-members.ts";
+import { created_at, idMember, tagsMember, updated_at } from "../common-members.ts";
 
 export const sniSchema = record(
   {
-    id: idFrom("the name"),
+    id: idMember("the name"),
     created_at,
     updated_at,
     name: text({
@@ -13,7 +13,7 @@ export const sniSchema = record(
       maxLength: 255,
     }),
     certificate: owner("certificates", "The certificate that is presented for the name."),
-    tags,
+    tags: tagsMember,
   },
   { description: "A server name and the certificate that is presented for it." },
 );

@@ -22,8 +22,8 @@ export async function loadPlugins(
 ): Promise<Checked<readonly LoadedPlugin[]>> {
   if (entries.length === 0) return { value: [] };
   // Imported on demand: a process without such plugins does not need the code of the checks.
-  const { load } = await import("./load.ts");
-  const loaded = await load(entries, options);
+  const { loadExternalPlugins } = await import("./load.ts");
+  const loaded = await loadExternalPlugins(entries, options);
   if (loaded.violations) return loaded;
   registerPlugins(loaded.value.map(({ facts }) => facts));
   schemas = loaded.value.map(({ files }) => files.schema);
@@ -49,8 +49,8 @@ export async function reloadPlugins(
   entries: readonly string[],
   options: LoadPluginsOptions,
 ): Promise<Checked<ReloadedPlugins>> {
-  const { load } = await import("./load.ts");
-  const { value: loaded, violations } = await load(entries, options, ++generation);
+  const { loadExternalPlugins } = await import("./load.ts");
+  const { value: loaded, violations } = await loadExternalPlugins(entries, options, ++generation);
   if (violations) return { violations };
   const register = () => {
     const [factsBefore, schemasBefore] = [replaceRegistered(loaded.map(({ facts }) => facts)), schemas];

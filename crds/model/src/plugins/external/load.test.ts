@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { sdkVersion } from "@sluice/plugin-sdk";
 import { temporaryFolder } from "../../../../../tools/process/index.ts";
-import { load } from "./load.ts";
+import { loadExternalPlugins } from "./load.ts";
 import { rangeContains } from "./version-range.ts";
 
 const folder = temporaryFolder("plugins");
@@ -67,7 +67,7 @@ describe("load", () => {
     ],
   ] as const)
     test(`imports ${what}, which gets the SDK of this process`, async () => {
-      const { value, violations } = await load([entry], { part: "code", from: written(files) });
+      const { value, violations } = await loadExternalPlugins([entry], { part: "code", from: written(files) });
       assert.equal(violations, undefined);
       assert.deepEqual(
         value?.map(({ facts: { name, schema } }) => [name, schema.properties.word?.default]),
@@ -77,14 +77,17 @@ describe("load", () => {
 
   test("does not import the module with the phases when only the facts are needed", async () => {
     const from = written({ ...plugin, "my/index.ts": "throw new Error('imported');" });
-    assert.equal((await load(["./my"], { part: "schema", from })).value?.length, 1);
-    assert.match((await load(["./my"], { part: "code", from })).violations?.[0]?.message ?? "", /imported/);
+    assert.equal((await loadExternalPlugins(["./my"], { part: "schema", from })).value?.length, 1);
+    assert.match(
+      (await loadExternalPlugins(["./my"], { part: "code", from })).violations?.[0]?.message ?? "",
+      /imported/,
+    );
   });
 });
 
 test("a module whose import does not end is reported with the entry of the setting", async () => {
   const from = written({ ...plugin, "my/index.ts": "await new Promise(() => {});" });
-  const { violations } = await load(["./my"], { part: "code", from, importTimeout: 50 });
+  const { violations } = await loadExternalPlugins(["./my"], { part: "code", from, importTimeout: 50 });
   assert.match(
     violations?.[0]?.message ?? "",
     /^\.\/my: .*\/my\/index\.ts cannot be imported: Error: it was not imported within 0\.05 s: look for a top-level await /,
@@ -331,7 +334,7 @@ describe("load refuses, and its message names the entry, the file and what to ch
   for (const [what, files, entries, messages] of refused)
     test(what, async () => {
       const from = written(files);
-      const { violations = [] } = await load([entries].flat(), { part: "code", from });
+      const { violations = [] } = await loadExternalPlugins([entries].flat(), { part: "code", from });
       const reported = violations.map(({ message }) => message.replaceAll(from, "FROM"));
       assert.equal(reported.length, messages.length, reported.join("\n"));
       for (const [at, message] of messages.entries()) assert.match(reported[at] ?? "", message);

@@ -26,7 +26,7 @@ const KONG_BUNDLE = "bundled";
 const ENABLED = "the plugins that come with Sluice are always enabled: remove this entry";
 
 /** Returns all plugins, or the violations of all entries. The path of a violation is the index of its entry. */
-export async function load(
+export async function loadExternalPlugins(
   entries: readonly string[],
   { part, from, importTimeout }: LoadPluginsOptions,
   generation = 0,

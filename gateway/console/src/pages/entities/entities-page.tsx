@@ -6,7 +6,7 @@ import { useLoaded } from "../../api/use-loaded.ts";
 import { goTo, Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
 import { FilterSelect, FilterText } from "../../parts/filters.tsx";
-import { plural } from "../../parts/format.ts";
+import { countWithNoun } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
 import { columnTitle, memberText, referencedPage, useNames } from "./entity-names.ts";
@@ -108,8 +108,8 @@ function EntityListing({ view, query }: EntitiesPageProps) {
         {isLoading
           ? `Loading… ${count > 0 ? count.toLocaleString("en") : ""}`
           : rows.length === entities.length
-            ? plural(rows.length, view.singular)
-            : `${rows.length.toLocaleString("en")} of ${plural(entities.length, view.singular)}`}
+            ? countWithNoun(rows.length, view.singular)
+            : `${rows.length.toLocaleString("en")} of ${countWithNoun(entities.length, view.singular)}`}
       </p>
       <SortableTable
         caption={view.title}

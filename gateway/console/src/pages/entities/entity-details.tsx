@@ -4,7 +4,7 @@ import { encodedPath, requestJson } from "../../api/client.ts";
 import { type ChildView, type CollectionView, entityTitle, namingOf } from "../../api/collections.ts";
 import type { EntityRecord } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
-import { announce } from "../../app/announcer.tsx";
+import { announceToReader } from "../../app/announcer.tsx";
 import { goTo, Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
 import type { FormDraft } from "../../forms/draft-changes.ts";
@@ -247,7 +247,7 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
                 confirm="Delete"
                 cancel="Keep it"
                 onDone={() => {
-                  announce(`${title} is deleted.`);
+                  announceToReader(`${title} is deleted.`);
                   goTo(back);
                 }}
               />

@@ -1,7 +1,7 @@
 /** The form of one entity: edit, plan, save. Every field comes from the schema. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, failureText } from "../../api/client.ts";
-import { announce } from "../../app/announcer.tsx";
+import { announceToReader } from "../../app/announcer.tsx";
 import { changedMembers, type FormDraft, otherErrors } from "../../forms/draft-changes.ts";
 import type { NamedField } from "../../forms/schema-fields.ts";
 import { MemberFields } from "../../forms/value-field.tsx";
@@ -55,7 +55,7 @@ export function EntityForm({ fields, before, prefilled, always, write, disabled,
   const submit = (event: Event) => {
     event.preventDefault();
     if (isBusy) return;
-    if (!isChanged) return announce("Nothing has changed.");
+    if (!isChanged) return announceToReader("Nothing has changed.");
     void attempt(async () => setPlanned(await planWrite({ ...write, json })));
   };
   const save = (confirmed: PlannedWrite) =>

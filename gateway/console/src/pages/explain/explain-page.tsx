@@ -2,7 +2,7 @@
 import type { Explanation } from "@sluice/model";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, failureText, requestJson } from "../../api/client.ts";
-import { announce } from "../../app/announcer.tsx";
+import { announceToReader } from "../../app/announcer.tsx";
 import { MethodSelect } from "../../parts/method-select.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { headersFromText, verdictOf } from "./explained.ts";
@@ -46,7 +46,7 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
       };
       const { body: answer } = await requestJson<Explanation>("explain", { method: "POST", json });
       setExplained(answer);
-      announce(verdictOf(answer).sentence);
+      announceToReader(verdictOf(answer).sentence);
     } catch (error) {
       setExplained(undefined);
       if (error instanceof ApiError && error.body.fields) setFields(Object(error.body.fields));

@@ -2,7 +2,7 @@
 import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model";
 import type { ComponentChildren, RefObject } from "preact";
 import { Link } from "../../app/navigation.tsx";
-import { plural } from "../../parts/format.ts";
+import { countWithNoun } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { ScrollArea } from "../../parts/scroll-area.tsx";
 import { TableHead } from "../../parts/table-head.tsx";
@@ -72,7 +72,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
             </ol>
             {idle.length > 0 && (
               <details>
-                <summary>{plural(idle.length, "plugin")} without effect</summary>
+                <summary>{countWithNoun(idle.length, "plugin")} without effect</summary>
                 <ol class="chain">
                   {idle.map((plugin) => (
                     <PluginItem key={plugin.id} plugin={plugin} />
@@ -232,7 +232,7 @@ function Candidates({ explanation: { candidates, other_candidates } }: { readonl
       {rest.length > 0 && (
         <details>
           <summary>
-            {plural(rest.length, "other candidate")}
+            {countWithNoun(rest.length, "other candidate")}
             {more}
           </summary>
           <CandidateTable label="Other candidate routes" candidates={rest} />

@@ -4,10 +4,10 @@ import { namingOf } from "../../api/collections.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { FilterSelect, FilterText } from "../../parts/filters.tsx";
-import { formatTime, plural } from "../../parts/format.ts";
+import { countWithNoun, formatTime } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
-import { toneOfChange } from "../../plans/change-plan.ts";
+import { changeTones } from "../../plans/change-plan.ts";
 import {
   type AuditEntry,
   auditEntries,
@@ -87,7 +87,9 @@ export function AuditList({ revisions }: { readonly revisions: readonly Revision
       </div>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       <p class="hint" role="status">
-        {isLoading ? "Loading…" : `${plural(rows.length, "change")} in ${plural(shown.length, "revision")}`}
+        {isLoading
+          ? "Loading…"
+          : `${countWithNoun(rows.length, "change")} in ${countWithNoun(shown.length, "revision")}`}
       </p>
       <SortableTable
         caption="Changes"
@@ -101,7 +103,7 @@ export function AuditList({ revisions }: { readonly revisions: readonly Revision
           <button type="button" onClick={() => setCount(count + REVISIONS_AT_ONCE)}>
             Show earlier changes
           </button>
-          <span class="hint">{plural(wanted.length - shown.length, "earlier revision")}</span>
+          <span class="hint">{countWithNoun(wanted.length - shown.length, "earlier revision")}</span>
         </p>
       )}
     </>
@@ -117,7 +119,7 @@ const columns: readonly TableColumn<AuditEntry>[] = [
   { title: "Author", cell: ({ revision }) => revision.author, sortBy: ({ revision }) => revision.author },
   {
     title: "Change",
-    cell: ({ change }) => <span class={`state ${change === "not kept" ? "" : toneOfChange[change]}`}>{change}</span>,
+    cell: ({ change }) => <span class={`state ${change === "not kept" ? "" : changeTones[change]}`}>{change}</span>,
     sortBy: ({ change }) => change,
   },
   {

@@ -1,7 +1,7 @@
 /** The revisions, and the choice of two that are compared. */
 import { useMemo, useState } from "preact/hooks";
 import { goTo, Link } from "../../app/navigation.tsx";
-import { formatTime, plural } from "../../parts/format.ts";
+import { countWithNoun, formatTime } from "../../parts/format.ts";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
 import { countsText, type RevisionRecord } from "./revision-records.ts";
 
@@ -37,7 +37,7 @@ export function RevisionList({ revisions }: { readonly revisions: readonly Revis
     <form onSubmit={compare}>
       <div class="toolbar">
         <p class="hint grow" role="status">
-          {plural(revisions.length, "revision")}. To compare two, choose them in the columns From and To.
+          {countWithNoun(revisions.length, "revision")}. To compare two, choose them in the columns From and To.
         </p>
         <button type="submit" disabled={from === undefined || to === undefined || from === to}>
           Compare

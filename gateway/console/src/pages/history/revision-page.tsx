@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { encodedPath, read } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
-import { announce } from "../../app/announcer.tsx";
+import { announceToReader } from "../../app/announcer.tsx";
 import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
 import { formatTime } from "../../parts/format.ts";
@@ -57,7 +57,7 @@ export function SingleRevisionPage({ number }: { readonly number: string }) {
                   cancel="Keep the present state"
                   onDone={(result) => {
                     setRestored(result);
-                    announce(`The state of revision ${number} is restored.`);
+                    announceToReader(`The state of revision ${number} is restored.`);
                     scrollTo(0, 0);
                   }}
                 />

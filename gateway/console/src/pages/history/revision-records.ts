@@ -1,7 +1,7 @@
 /** The revisions of the store, as `GET /revisions` returns them. */
 import { encodedPath, read } from "../../api/client.ts";
 import { viewOfCollection } from "../../api/collections.ts";
-import { type ChangeSummary, changesIn, type ListedChange, plannedEntityText } from "../../plans/change-plan.ts";
+import { type ChangeSummary, type ListedChange, listedChanges, plannedEntityText } from "../../plans/change-plan.ts";
 
 export interface RevisionRecord {
   readonly number: number;
@@ -56,7 +56,7 @@ export function auditEntries(revisions: readonly RevisionDetails[]): readonly Au
       entries.push({ key: `${number}`, revision, change: "not kept", collection: "", id: "", entity: "", members });
       continue;
     }
-    for (const one of changesIn(content)) {
+    for (const one of listedChanges(content)) {
       const { change, entity } = one;
       const { collection, id } = entity;
       if (!isGone.has(id)) isGone.set(id, change === "deleted");

@@ -1,9 +1,11 @@
-/** The picture of one service: its routes on the left, its targets on the right, and lines as thick as their traffic. */
+/**
+ * The picture of one service: its routes on the left, its targets on the right, and lines as thick as their traffic.
+ */
 import type { ComponentChildren } from "preact";
 import { Link } from "../../app/navigation.tsx";
 import type { TrafficMemory, TrafficRates } from "../../metrics/traffic-memory.ts";
 import { formatRate } from "../../parts/format.ts";
-import { type DrawnGroup, MOST, ROW, type TopologyRoute } from "./topology-model.ts";
+import { type DrawnGroup, MAX_DRAWN_ROUTES, ROW_HEIGHT, type TopologyRoute } from "./topology-model.ts";
 import { MAX_TARGETS, type TopologyTarget } from "./use-targets.ts";
 
 interface GroupPictureProps {
@@ -36,7 +38,7 @@ export function GroupPicture({ drawn, targets, position, memory, isNarrow, onMor
         ))}
         {hidden > 0 && (
           <li class="card more">
-            {routes.length < MOST ? (
+            {routes.length < MAX_DRAWN_ROUTES ? (
               <button type="button" onClick={onMore}>
                 {hidden.toLocaleString("en")} more<span class="sr-only"> routes of {group.name}</span>
               </button>
@@ -118,14 +120,17 @@ interface ColumnProps {
 
 /** Cards below each other, in the middle of the group's height. */
 const Column = ({ rows, height, isNarrow, kind, children }: ColumnProps) => (
-  <ul class={`column ${kind}`} style={isNarrow ? {} : { paddingTop: `${(height - Math.max(1, rows) * ROW) / 2}px` }}>
+  <ul
+    class={`column ${kind}`}
+    style={isNarrow ? {} : { paddingTop: `${(height - Math.max(1, rows) * ROW_HEIGHT) / 2}px` }}
+  >
     {children}
   </ul>
 );
 
 /** The middles of a column's cards. */
 const centers = (rows: number, height: number): readonly number[] =>
-  Array.from({ length: rows }, (_, index) => (height - rows * ROW) / 2 + (index + 0.5) * ROW);
+  Array.from({ length: rows }, (_, index) => (height - rows * ROW_HEIGHT) / 2 + (index + 0.5) * ROW_HEIGHT);
 
 const RouteCard = ({ route, rates }: { readonly route: TopologyRoute; readonly rates: TrafficRates | undefined }) => (
   <li class="card route">

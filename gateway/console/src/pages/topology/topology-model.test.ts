@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FEW, filterGroups, groupByService, layoutGroups, visibleGroups } from "./topology-model.ts";
+import { filterGroups, groupByService, INITIAL_ROUTES, layoutGroups, visibleGroups } from "./topology-model.ts";
 
 const service = (id: string, host = "10.0.0.1") => ({
   id,
@@ -73,7 +73,7 @@ test("of 10,000 routes only the groups in view are drawn, and each with few rout
   const routes = Array.from({ length: 10_000 }, (_, index) => route(`r${index}`, `s${index % 1000}`));
   const many = groupByService({ services, routes, upstreams: [] });
   const drawn = layoutGroups(many, { expanded: new Set(), targetsOf: () => 1, isNarrow: false });
-  assert.ok(drawn.every((one) => one.routes.length === FEW && one.hidden === 10 - FEW));
+  assert.ok(drawn.every((one) => one.routes.length === INITIAL_ROUTES && one.hidden === 10 - INITIAL_ROUTES));
   const middle = drawn[500] ?? assert.fail();
   const visible = visibleGroups(drawn, middle.top, middle.top + 1000);
   assert.ok(visible.includes(middle) && visible.length < 6, `${visible.length} groups are drawn`);

@@ -100,14 +100,14 @@ export function filterGroups(groups: readonly TopologyGroup[], text: string): re
   });
 }
 
-export const ROW = 46;
-export const GAP = 14;
+export const ROW_HEIGHT = 46;
+export const GROUP_GAP = 14;
 
 /** Number of routes that are drawn for a group before the user asks for more. */
-export const FEW = 6;
+export const INITIAL_ROUTES = 6;
 
 /** Maximum number of routes that are drawn for a group: a search finds the others. */
-export const MOST = 200;
+export const MAX_DRAWN_ROUTES = 200;
 
 export interface DrawnGroup {
   readonly group: TopologyGroup;
@@ -134,13 +134,13 @@ export function layoutGroups(
 ): readonly DrawnGroup[] {
   let top = 0;
   return groups.map((group) => {
-    const routes = group.routes.slice(0, expanded.has(group.id) ? MOST : FEW);
+    const routes = group.routes.slice(0, expanded.has(group.id) ? MAX_DRAWN_ROUTES : INITIAL_ROUTES);
     const hidden = group.routes.length - routes.length;
     const left = routes.length + (hidden > 0 ? 1 : 0);
     const right = targetsOf(group);
     const rows = isNarrow ? left + right + 1 : Math.max(left, right, 1);
-    const drawn = { group, routes, hidden, top, height: rows * ROW };
-    top += drawn.height + GAP;
+    const drawn = { group, routes, hidden, top, height: rows * ROW_HEIGHT };
+    top += drawn.height + GROUP_GAP;
     return drawn;
   });
 }

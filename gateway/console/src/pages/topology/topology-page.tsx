@@ -1,16 +1,18 @@
-/** From routes to services to targets, as a picture. Only the part in view is drawn, so 10,000 routes scroll smoothly. */
+/**
+ * From routes to services to targets, as a picture. Only the part in view is drawn, so 10,000 routes scroll smoothly.
+ */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { loadEntities, MAX_ENTITIES } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
 import { FilterSelect, FilterText } from "../../parts/filters.tsx";
-import { plural } from "../../parts/format.ts";
+import { countWithNoun } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { ScrollArea } from "../../parts/scroll-area.tsx";
 import { GroupPicture } from "./group-picture.tsx";
 import {
   filterGroups,
-  GAP,
+  GROUP_GAP,
   groupByService,
   layoutGroups,
   type TopologyGroup,
@@ -105,9 +107,9 @@ export function TopologyPage({ query }: { readonly query: URLSearchParams }) {
       )}
       <p class="hint" role="status">
         {data
-          ? `${plural(groups.length, "service")}, ${plural(shownRoutes, "route")}`
+          ? `${countWithNoun(groups.length, "service")}, ${countWithNoun(shownRoutes, "route")}`
           : failure === undefined
-            ? `Loading… ${count > 0 ? plural(count, "route") : ""}`
+            ? `Loading… ${count > 0 ? countWithNoun(count, "route") : ""}`
             : ""}
       </p>
       <div class="topology-heads" aria-hidden="true">
@@ -116,7 +118,7 @@ export function TopologyPage({ query }: { readonly query: URLSearchParams }) {
         <span>Targets</span>
       </div>
       <ScrollArea class="topology" area={scroller} label="Routes, services and targets">
-        <ul style={{ height: `${end ? end.top + end.height + GAP : 0}px` }}>
+        <ul style={{ height: `${end ? end.top + end.height + GROUP_GAP : 0}px` }}>
           {visible.map((one) => (
             <GroupPicture
               key={one.group.id}

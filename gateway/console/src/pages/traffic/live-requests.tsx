@@ -1,6 +1,6 @@
 /** The requests of all nodes as they end, while the user watches them. */
 import { useId, useState } from "preact/hooks";
-import { announce } from "../../app/announcer.tsx";
+import { announceToReader } from "../../app/announcer.tsx";
 import { Link } from "../../app/navigation.tsx";
 import { FilterSelect, FilterText } from "../../parts/filters.tsx";
 import { formatDuration } from "../../parts/format.ts";
@@ -30,7 +30,7 @@ export function LiveRequests() {
   function toggle(event: Event): void {
     event.preventDefault();
     setWatching(!isWatching);
-    announce(isWatching ? "The list has stopped." : "The list shows new requests.");
+    announceToReader(isWatching ? "The list has stopped." : "The list shows new requests.");
   }
 
   return (

@@ -1,5 +1,5 @@
 /** Asks every node for facts that only the node itself knows. */
-import { NODE } from "@sluice/model";
+import { NODE_ENDPOINT_ID } from "@sluice/model";
 import type { AdminContext } from "../../context.ts";
 import { HttpError, noNodeKnown } from "../../http/errors.ts";
 
@@ -17,7 +17,7 @@ export async function askEveryNode<Body>(
 ): Promise<NodeAnswers<Body>> {
   // As POST, because a GET ends with the first node that answers.
   const request = { method: "POST", path: [path], query: {}, body } as const;
-  const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE, request });
+  const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE_ENDPOINT_ID, request });
   const failed = answered.flatMap(({ node, response }) => {
     if (response === null) return [{ node, reason: "it has no such endpoint: upgrade it" }];
     return response.status < 400 ? [] : [{ node, reason: messageOf(response.body) ?? `status ${response.status}` }];
@@ -28,7 +28,7 @@ export async function askEveryNode<Body>(
     ),
     unanswered: [...unanswered, ...failed],
   };
-  if (answers.answered.length === 0) throw noAnswer(answers.unanswered);
+  if (answers.answered.length === 0) throw noAnswerError(answers.unanswered);
   return answers;
 }
 
@@ -37,7 +37,7 @@ const messageOf = (body: unknown): string | undefined => {
   return typeof message === "string" ? message : undefined;
 };
 
-export function noAnswer(unanswered: NodeAnswers<unknown>["unanswered"]): HttpError {
+export function noAnswerError(unanswered: NodeAnswers<unknown>["unanswered"]): HttpError {
   if (unanswered.length === 0) return noNodeKnown();
   const nodes = unanswered.map(({ node, reason }) => `${node} (${reason})`).join(", ");
   return new HttpError(503, { message: `no node has answered: ${nodes}` });

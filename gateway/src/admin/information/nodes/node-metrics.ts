@@ -1,6 +1,6 @@
 /** GET /metrics of the admin listener: the metrics of all nodes added up. */
-import { DATA_LINES, readData } from "../../../metrics/data-lines.ts";
-import { type MetricsPart, Sum, TEXT_FORMAT, textOf } from "../../../metrics/slices.ts";
+import { DATA_LINES, metricsFromJsonLines } from "../../../metrics/data-lines.ts";
+import { MetricSum, type MetricsPart, metricsText, TEXT_FORMAT } from "../../../metrics/slices.ts";
 import { ReadTable } from "../../../metrics/table.ts";
 import type { Fleet, FleetNode } from "../../../stores/store.ts";
 
@@ -22,7 +22,7 @@ async function scrape({ status }: FleetNode): Promise<readonly MetricsPart[] | n
       signal: AbortSignal.timeout(NODE_TIMEOUT),
     });
     if (!response.ok || response.body === null) return null;
-    return await Array.fromAsync(readData(response.body));
+    return await Array.fromAsync(metricsFromJsonLines(response.body));
   } catch {
     // The gauge sluice_node_scraped reports the missing response.
     return null;
@@ -39,7 +39,7 @@ export async function nodesMetrics(fleet: Fleet) {
   const included = new ReadTable(nodeScraped, () =>
     nodes.map(({ address }, index) => [[address], Number(scraped[index] !== null)]),
   );
-  const sum = new Sum();
+  const sum = new MetricSum();
   for (const parts of scraped) await sum.addAll(parts ?? []);
-  return { contentType: TEXT_FORMAT, text: textOf([...sum.tables, included]) };
+  return { contentType: TEXT_FORMAT, text: metricsText([...sum.tables, included]) };
 }

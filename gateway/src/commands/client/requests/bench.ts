@@ -2,7 +2,7 @@
 import { type Dispatcher, Pool } from "undici";
 import { isLoopbackHost } from "../../../admin/access/browser-guard.ts";
 import { defineCommand } from "../../command.ts";
-import { formatData, formatTable, styled } from "../../terminal/output.ts";
+import { formatData, formatTable, styledText } from "../../terminal/output.ts";
 import { failureOf, givenProxyRequest, type ProxyRequest } from "./given-proxy-request.ts";
 import { givenNumber } from "./given-request.ts";
 import { generateLoad, LoadCounts, type LoadEnd, type LoadResponse } from "./load.ts";
@@ -156,10 +156,10 @@ function measuredText(measured: Measured): string {
     ([name, duration]) => `${name} ${duration === null ? "-" : `${duration.toFixed(2)} ms`}`,
   );
   const facts = [
-    `Responses:  ${responses} in ${seconds} s, ${styled("bold", `${perSecond}/s`)}`,
+    `Responses:  ${responses} in ${seconds} s, ${styledText("bold", `${perSecond}/s`)}`,
     `Latency:    ${durations.join(", ")}`,
     `Refused:    ${refused ?? "unknown: the responses do not name the gateway"}`,
-    ...(unsent === 0 ? [] : [styled("yellow", `Not sent:   ${unsent}`)]),
+    ...(unsent === 0 ? [] : [styledText("yellow", `Not sent:   ${unsent}`)]),
   ];
   const rows = [
     ...Object.entries(statuses).map(([status, count]) => [status, String(count)]),

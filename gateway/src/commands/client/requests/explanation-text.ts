@@ -1,7 +1,7 @@
 /** An explanation of a request as text for people. */
 import { STATUS_CODES } from "node:http";
 import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model/serving";
-import { formatTable, styled } from "../../terminal/output.ts";
+import { formatTable, styledText } from "../../terminal/output.ts";
 
 interface TextOptions {
   /** Whether all candidates are listed, including those that do not match. */
@@ -23,15 +23,16 @@ export function explanationText(explanation: Explanation, { all }: TextOptions):
   ].filter(Boolean);
   const sections = [
     `${verdictOf(explanation)}\n`,
-    warnings.map((warning) => styled("yellow", `Warning: ${warning}\n`)).join(""),
+    warnings.map((warning) => styledText("yellow", `Warning: ${warning}\n`)).join(""),
     `${facts.join("\n")}\n`,
     candidatesText(explanation, all),
     pluginsText(explanation.plugins),
     countersText(explanation),
     upstream && upstreamText(upstream),
     response && responseText(response),
-    log.length > 0 && `${styled("bold", "Log lines of the gateway:")}\n${log.map((line) => `  ${line}\n`).join("")}`,
-    unknown !== null && `${styled("bold", "The explanation ends here:")}\n  ${unknown}\n`,
+    log.length > 0 &&
+      `${styledText("bold", "Log lines of the gateway:")}\n${log.map((line) => `  ${line}\n`).join("")}`,
+    unknown !== null && `${styledText("bold", "The explanation ends here:")}\n  ${unknown}\n`,
   ];
   return sections.filter(Boolean).join("\n");
 }
@@ -51,15 +52,15 @@ function handshakeText({ server_name, sni, certificate }: NonNullable<Explanatio
 
 /** The outcome of the request, as one sentence. */
 function verdictOf({ route, upstream, response, unknown, plugins, log }: Explanation): string {
-  if (unknown !== null) return styled("yellow", `The result is unknown: ${unknown}`);
+  if (unknown !== null) return styledText("yellow", `The result is unknown: ${unknown}`);
   if (response) {
     const status = `${response.status} ${STATUS_CODES[response.status] ?? ""}`.trim();
     const by = plugins.find(({ result }) => result === "answered" || result === "failed");
     const [line = null] = log;
     const cause = route === null ? "no route matches" : by ? answerOf(by) : line;
-    return styled("red", `The gateway answers ${status}${cause === null ? "" : `: ${cause}`}`);
+    return styledText("red", `The gateway answers ${status}${cause === null ? "" : `: ${cause}`}`);
   }
-  return styled("green", `The request is forwarded${upstream ? ` to ${upstream.url}` : ""}`);
+  return styledText("green", `The request is forwarded${upstream ? ` to ${upstream.url}` : ""}`);
 }
 
 const answerOf = (plugin: ExplainedPlugin): string =>
@@ -79,7 +80,7 @@ function candidatesText({ candidates, other_candidates: others }: Explanation, a
       ? ""
       : `${rest} further ${rest === 1 ? "route does" : "routes do"} not match (--size NUMBER lists them)\n`;
   const title = matching.length > 0 ? "Routes, in order of precedence:" : "Routes, the nearest first:";
-  return `${styled("bold", title)}\n${formatTable([["RESULT", "ROUTE", "PATH", "REASON"], ...rows])}${more}`;
+  return `${styledText("bold", title)}\n${formatTable([["RESULT", "ROUTE", "PATH", "REASON"], ...rows])}${more}`;
 }
 
 function pluginsText(plugins: readonly ExplainedPlugin[]): string | false {
@@ -91,7 +92,7 @@ function pluginsText(plugins: readonly ExplainedPlugin[]): string | false {
     scopeOf(plugin),
     plugin.reason ?? "",
   ]);
-  return `${styled("bold", "Plugins, in the order in which they run:")}\n${formatTable([["RESULT", "PLUGIN", "NAME", "SCOPE", "REASON"], ...rows])}`;
+  return `${styledText("bold", "Plugins, in the order in which they run:")}\n${formatTable([["RESULT", "PLUGIN", "NAME", "SCOPE", "REASON"], ...rows])}`;
 }
 
 const scopeOf = ({ scope }: ExplainedPlugin): string =>
@@ -103,7 +104,7 @@ function countersText({ counters, plugins }: Explanation): string | false {
   if (counters.length === 0) return false;
   const named = (id: string) => nameOf(plugins.find((plugin) => plugin.id === id) ?? { id, name: null });
   const rows = counters.map(({ plugin, period, count, limit }) => [named(plugin), period, `${count} of ${limit}`]);
-  return `${styled("bold", "Counters:")}\n${formatTable([["PLUGIN", "PERIOD", "COUNT"], ...rows])}`;
+  return `${styledText("bold", "Counters:")}\n${formatTable([["PLUGIN", "PERIOD", "COUNT"], ...rows])}`;
 }
 
 function upstreamText({
@@ -122,13 +123,13 @@ function upstreamText({
   ]);
   const lines = headers.map(([name, value]) => `  ${name}: ${value}\n`).join("");
   return (
-    `${styled("bold", "Request to the upstream:")}\n  ${method} ${url}\n${lines}\n` +
-    `${styled("bold", `Targets (${algorithm}):`)}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`
+    `${styledText("bold", "Request to the upstream:")}\n  ${method} ${url}\n${lines}\n` +
+    `${styledText("bold", `Targets (${algorithm}):`)}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`
   );
 }
 
 function responseText({ status, headers, body }: NonNullable<Explanation["response"]>): string {
   const lines = headers.map(([name, value]) => `  ${name}: ${value}\n`).join("");
   const shown = body === "" ? "" : `\n  ${body.trimEnd().replaceAll("\n", "\n  ")}\n`;
-  return `${styled("bold", "Response of the gateway:")}\n  ${status} ${STATUS_CODES[status] ?? ""}\n${lines}${shown}`;
+  return `${styledText("bold", "Response of the gateway:")}\n  ${status} ${STATUS_CODES[status] ?? ""}\n${lines}${shown}`;
 }

@@ -2,8 +2,8 @@
 import { isIP } from "node:net";
 import type { GivenArguments, GivenOption } from "@sluice/model/command-line";
 import type { Dispatcher } from "undici";
-import { version } from "../../../settings/version.ts";
-import { CommandError, Misused } from "../../command.ts";
+import { sluiceVersion } from "../../../settings/version.ts";
+import { CommandError, UsageError } from "../../command.ts";
 import { readOptionFile, reasonOf } from "../admin-connection.ts";
 import { givenBody, givenHeaders } from "./given-request.ts";
 
@@ -32,7 +32,7 @@ export async function givenProxyRequest({ positionals, options }: GivenArguments
       ...(servername !== undefined && { servername }),
     },
     method: String(options.method ?? (body === null ? "GET" : "POST")) as Dispatcher.HttpMethod,
-    headers: { host, "user-agent": `sluice/${version}`, ...Object.fromEntries(headers) },
+    headers: { host, "user-agent": `sluice/${sluiceVersion}`, ...Object.fromEntries(headers) },
     body,
   };
 }
@@ -49,13 +49,13 @@ interface Destination {
 function destinationOf(given: string, proxy: GivenOption): Destination {
   const url = URL.parse(given);
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new Misused(`expected a URL such as http://shop.example/cart, not '${given}'`);
+    throw new UsageError(`expected a URL such as http://shop.example/cart, not '${given}'`);
   const { host, hostname } = url;
   const servername = isIP(hostname.replace(/^\[|\]$/g, "")) ? undefined : hostname;
   if (proxy === undefined) return { url, host, servername };
   const address = URL.parse(String(proxy));
   if (address === null || !/^https?:$/.test(address.protocol) || address.pathname !== "/" || address.search !== "")
-    throw new Misused(`--proxy-url: expected a URL without a path, such as http://127.0.0.1:8000, not '${proxy}'`);
+    throw new UsageError(`--proxy-url: expected a URL without a path, such as http://127.0.0.1:8000, not '${proxy}'`);
   return { url: new URL(`${url.pathname}${url.search}`, address.origin), host, servername };
 }
 
@@ -64,9 +64,9 @@ interface RequestError extends Error {
 }
 
 /** The error of a command whose request got no response. */
-export function failureOf(error: RequestError, { origin }: URL): CommandError | Misused {
+export function failureOf(error: RequestError, { origin }: URL): CommandError | UsageError {
   // undici has refused an argument, and has sent nothing.
-  if (error.code === "UND_ERR_INVALID_ARG") return new Misused(error.message);
+  if (error.code === "UND_ERR_INVALID_ARG") return new UsageError(error.message);
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(error.code ?? ""))
     return new CommandError(
       `the certificate of ${origin} cannot be verified (${error.code}): name a file with its CA by --proxy-cacert`,

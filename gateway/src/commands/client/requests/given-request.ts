@@ -1,14 +1,14 @@
 /** Headers, bodies and numbers as the options of a command give them. */
 import { readFile } from "node:fs/promises";
 import type { GivenOption } from "@sluice/model/command-line";
-import { Misused } from "../../command.ts";
+import { UsageError } from "../../command.ts";
 
 /** @throws Misused */
 export function givenHeaders(given: GivenOption): Readonly<Record<string, readonly string[]>> {
   const headers: Record<string, string[]> = {};
   for (const line of Array.isArray(given) ? given : []) {
     const [, name = "", value = ""] = /^([^:\s]+):[ \t]*(.*)$/.exec(line) ?? [];
-    if (name === "") throw new Misused(`-H '${line}': expected 'NAME: VALUE'`);
+    if (name === "") throw new UsageError(`-H '${line}': expected 'NAME: VALUE'`);
     headers[name] = [...(headers[name] ?? []), value];
   }
   return headers;
@@ -26,9 +26,9 @@ interface NumberLimits {
 /** @throws Misused */
 export function givenNumber(option: string, given: GivenOption, limits: NumberLimits = {}): number {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = limits;
-  if (!/^\d{1,15}$/.test(String(given))) throw new Misused(`--${option}: expected a number, not '${given}'`);
+  if (!/^\d{1,15}$/.test(String(given))) throw new UsageError(`--${option}: expected a number, not '${given}'`);
   const number = Number(given);
-  if (number < minimum) throw new Misused(`--${option}: expected at least ${minimum}`);
-  if (number > maximum) throw new Misused(`--${option}: expected at most ${maximum}`);
+  if (number < minimum) throw new UsageError(`--${option}: expected at least ${minimum}`);
+  if (number > maximum) throw new UsageError(`--${option}: expected at most ${maximum}`);
   return number;
 }

@@ -4,8 +4,8 @@ import type { RecentRequest, WatchedRequest } from "@sluice/model";
 import type { GivenOption } from "@sluice/model/command-line";
 import { escapeControlCharacters } from "@sluice/model/serving";
 import { clientSettings } from "../../../settings/commands/client.ts";
-import { CommandError, defineCommand, Misused } from "../../command.ts";
-import { formatTable, styled } from "../../terminal/output.ts";
+import { CommandError, defineCommand, UsageError } from "../../command.ts";
+import { formatTable, styledText } from "../../terminal/output.ts";
 import { type AdminConnection, type ClientCall, withAdmin } from "../admin-connection.ts";
 import { givenNumber } from "./given-request.ts";
 import { reportUnanswered, type UnansweredNode } from "./unanswered.ts";
@@ -70,7 +70,7 @@ function selectionOf(options: Readonly<Record<string, GivenOption>>): Selection 
     typeof value === "string" ? [[name, value] as const] : [],
   );
   if (status !== undefined && !/^[1-5](\d\d)?$/.test(String(status)))
-    throw new Misused(`--status: expected a status such as 404, or 4 for 400 to 499, not '${status}'`);
+    throw new UsageError(`--status: expected a status such as 404, or 4 for 400 to 499, not '${status}'`);
   const least = options["min-latency"];
   const selection = {
     names: Object.fromEntries(names),
@@ -78,7 +78,7 @@ function selectionOf(options: Readonly<Record<string, GivenOption>>): Selection 
     minLatency: least === undefined ? 0 : givenNumber("min-latency", least),
     limit: limit === undefined ? null : givenNumber("limit", limit),
   };
-  if (selection.limit === 0) throw new Misused("--limit: expected at least 1");
+  if (selection.limit === 0) throw new UsageError("--limit: expected at least 1");
   return selection;
 }
 
@@ -92,7 +92,7 @@ async function follow({ given, log, print }: ClientCall, admin: AdminConnection,
     min_latency: String(minLatency),
   });
   const isJson = given.options.output === "json";
-  if (!isJson) print(styled("bold", columns(followedTitles)));
+  if (!isJson) print(styledText("bold", columns(followedTitles)));
   for (let left = limit ?? Number.POSITIVE_INFINITY; ; ) {
     const { watch, data, missed, unanswered } = await read<WatchPage>(admin, `/access-log?${parameters}`);
     parameters.set("watch", watch);

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { clientSettings } from "../../../settings/commands/client.ts";
 import { CommandError, defineCommand } from "../../command.ts";
-import { formatData, formatTable, styled } from "../../terminal/output.ts";
-import { redraw } from "../../terminal/progress.ts";
+import { formatData, formatTable, styledText } from "../../terminal/output.ts";
+import { redrawnText } from "../../terminal/progress.ts";
 import { type AdminConnection, withAdmin } from "../admin-connection.ts";
 import { givenNumber } from "./given-request.ts";
 import type { UnansweredNode } from "./unanswered.ts";
@@ -63,7 +63,7 @@ export const topCommand = defineCommand({
       for (let drawn = ""; ; ) {
         const lines = trafficText(await read(), subject).split("\n");
         const text = lines.slice(0, (process.stdout.rows || ROWS) - 1).join("\n");
-        call.print(redraw(drawn, text));
+        call.print(redrawnText(drawn, text));
         drawn = text;
         await delay(milliseconds);
       }
@@ -90,7 +90,7 @@ function trafficText({ seconds, total, data, nodes, unanswered }: TrafficPage, s
     ...(isOperation ? operationTitles : []),
     ...["REQUESTS/S", "4XX/S", "5XX/S", "REFUSED/S", "P50 MS", "P95 MS", "P99 MS"],
   ];
-  const missing = unanswered.map(({ node, reason }) => `${styled("red", `No answer from ${node}:`)} ${reason}\n`);
+  const missing = unanswered.map(({ node, reason }) => `${styledText("red", `No answer from ${node}:`)} ${reason}\n`);
   return (
     `The last complete ${seconds} seconds on ${count}:\n` +
     formatTable([header, ["(all requests)", ...(isOperation ? ["-", "-", "-"] : []), ...cellsOf(total)], ...rows]) +

@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http";
 import { Agent, request } from "undici";
 import { clientSettings } from "../../../settings/commands/client.ts";
 import { defineCommand } from "../../command.ts";
-import { formatData, formatTable, styled } from "../../terminal/output.ts";
+import { formatData, formatTable, styledText } from "../../terminal/output.ts";
 import { withAdmin } from "../admin-connection.ts";
 import { failureOf, givenProxyRequest, type ProxyRequest } from "./given-proxy-request.ts";
 import { reportUnanswered, type UnansweredNode } from "./unanswered.ts";
@@ -113,10 +113,10 @@ function readServerTiming(header: string): readonly ServerTimingMetric[] {
 function traceText(traced: TracedResponse) {
   const { status, milliseconds, token_accepted: isAccepted, trace_id, timings, nodes } = traced;
   const line = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
-  const facts = `Response:  ${styled(status < 400 ? "green" : "red", line)} after ${milliseconds} ms\n`;
+  const facts = `Response:  ${styledText(status < 400 ? "green" : "red", line)} after ${milliseconds} ms\n`;
   if (!isAccepted) {
     const sentence = "The debug token was not accepted, so the decisions of the gateway are not known.";
-    return `${facts}\n${styled("yellow", sentence)}\n${refusalText(traced)}Nodes that know the token: ${nodes.join(", ")}\n`;
+    return `${facts}\n${styledText("yellow", sentence)}\n${refusalText(traced)}Nodes that know the token: ${nodes.join(", ")}\n`;
   }
   const rows = timings.map(({ name, description, duration }) => [
     name,

@@ -3,8 +3,8 @@ import { escapeControlCharacters } from "@sluice/model/serving";
 import type { PlanSummary } from "../../../admin/plan/plan.ts";
 import { clientSettings } from "../../../settings/commands/client.ts";
 import type { RevisionCounts } from "../../../stores/revisions/revisions.ts";
-import { CommandError, defineCommand, Misused } from "../../command.ts";
-import { formatData, formatTable, styled } from "../../terminal/output.ts";
+import { CommandError, defineCommand, UsageError } from "../../command.ts";
+import { formatData, formatTable, styledText } from "../../terminal/output.ts";
 import { type AdminConnection, withAdmin } from "../admin-connection.ts";
 import { differenceText, hasNoChanges, labelOfChange } from "../plan-text.ts";
 import { givenNumber } from "../requests/given-request.ts";
@@ -43,7 +43,7 @@ export const historyCommand = defineCommand({
     if (number !== undefined) {
       const unusable = ["author", "before", "limit"].find((name) => options[name] !== undefined);
       if (unusable !== undefined)
-        throw new Misused(`--${unusable} selects revisions of the list: leave out the numbers`);
+        throw new UsageError(`--${unusable} selects revisions of the list: leave out the numbers`);
     }
     const text = await withAdmin(call, (admin) =>
       withoutRevisions(async () => {
@@ -142,12 +142,12 @@ function entitiesText(revision: ShownRevision): string {
 function revisionText(revision: ShownRevision): string {
   const { number, time, author, counts } = revision;
   const facts = `Revision:  ${number}\nTime:      ${time}\nAuthor:    ${escapeControlCharacters(author)}\nChanges:   ${countsText(counts)}\n`;
-  if ("reason" in revision) return `${facts}\n${styled("yellow", `${revision.reason}.`)}\n`;
+  if ("reason" in revision) return `${facts}\n${styledText("yellow", `${revision.reason}.`)}\n`;
   return hasNoChanges(revision) ? facts : `${facts}\n${differenceText(revision)}`;
 }
 
 function differenceOfTwo(difference: RevisionDifference): string {
   const { from, to } = difference;
-  const title = styled("bold", `From revision ${from} to revision ${to}:`);
+  const title = styledText("bold", `From revision ${from} to revision ${to}:`);
   return `${title}\n${hasNoChanges(difference) ? "no difference\n" : differenceText(difference)}`;
 }

@@ -1,5 +1,5 @@
 /** Numbers of revisions as arguments, and the error for a store without revisions. */
-import { CommandError, Misused } from "../../command.ts";
+import { CommandError, UsageError } from "../../command.ts";
 import { RefusedByAdminApi } from "../admin-connection.ts";
 
 /** The exit code if the store keeps no revisions. */
@@ -9,7 +9,7 @@ const NOT_IMPLEMENTED = 501;
 
 /** @throws Misused */
 export function revisionNumber(given: string): number {
-  if (!/^\d{1,15}$/.test(given)) throw new Misused(`expected the number of a revision, not '${given}'`);
+  if (!/^\d{1,15}$/.test(given)) throw new UsageError(`expected the number of a revision, not '${given}'`);
   return Number(given);
 }
 

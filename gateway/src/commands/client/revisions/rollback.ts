@@ -3,7 +3,7 @@ import type { ChangePlan } from "../../../admin/plan/plan.ts";
 import { clientSettings } from "../../../settings/commands/client.ts";
 import { defineCommand } from "../../command.ts";
 import { withAdmin } from "../admin-connection.ts";
-import { carryOut } from "../carry-out.ts";
+import { carryOutChanges } from "../carry-out.ts";
 import { revisionNumber, withoutRevisions } from "./revision-number.ts";
 
 export const rollbackCommand = defineCommand({
@@ -20,7 +20,7 @@ export const rollbackCommand = defineCommand({
           `/revisions/${number}/rollback?dry_run=1${force}`,
           {},
         );
-        return carryOut(call, {
+        return carryOutChanges(call, {
           plan,
           question: `Roll back to revision ${number}?`,
           write: () => admin.write<ChangePlan>(`/revisions/${number}/rollback?dry_run=0${force}`, {}, { etag }),

@@ -1,7 +1,7 @@
 /** `sluice migrate kubernetes`: converts the objects of Kong's ingress controller to resources of Sluice. */
 import { migrateSettings } from "../../../settings/commands/config.ts";
 import { registerConfiguredPlugins } from "../../../settings/plugins.ts";
-import { defineCommand, Misused } from "../../command.ts";
+import { defineCommand, UsageError } from "../../command.ts";
 import { writeFolder } from "../../config/resource-folder.ts";
 import { NOT_ALL_SERVED } from "../index.ts";
 import { migrateObjects } from "./migration.ts";
@@ -17,10 +17,10 @@ export const migrateKubernetesCommand = defineCommand({
   async run({ given: { options }, settings, print, progress }) {
     const { filename, cluster, write, "ingress-class": ingressClass = DEFAULT_INGRESS_CLASS } = options;
     const { context, kubeconfig } = options;
-    if ((filename === undefined) !== (cluster === true)) throw new Misused("give -f PATH or --cluster");
+    if ((filename === undefined) !== (cluster === true)) throw new UsageError("give -f PATH or --cluster");
     if (cluster !== true && (context ?? kubeconfig) !== undefined)
-      throw new Misused("--context and --kubeconfig need --cluster");
-    if (write === "") throw new Misused("--write must name a folder");
+      throw new UsageError("--context and --kubeconfig need --cluster");
+    if (write === "") throw new UsageError("--write must name a folder");
     await registerConfiguredPlugins(settings, "schema");
     const read =
       typeof filename === "string"

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryFolder } from "../../../../../tools/process/index.ts";
-import { CommandError, Misused } from "../../command.ts";
+import { CommandError, UsageError } from "../../command.ts";
 import { runCommandLine } from "../../testing-command.ts";
 
 /** A folder with these files, and a function that runs the command there. */
@@ -21,7 +21,7 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
       const { code, printed } = await runCommandLine(["migrate", "kubernetes", ...args]);
       return [code, plain(printed)];
     } catch (error) {
-      if (error instanceof Misused) return ["misused", error.message];
+      if (error instanceof UsageError) return ["misused", error.message];
       if (error instanceof CommandError) return ["failed", plain([error.message, ...error.faults].join("\n"))];
       throw error;
     }

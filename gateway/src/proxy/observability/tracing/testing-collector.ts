@@ -2,7 +2,7 @@
 import type { TestContext } from "node:test";
 import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 
-export interface Collected {
+export interface CollectedTraces {
   readonly name: string;
   /** 2: server, 3: client. */
   readonly kind: number;
@@ -18,7 +18,7 @@ interface OtlpValue {
   readonly intValue?: number | string;
 }
 
-interface OtlpSpan extends Omit<Collected, "attributes" | "failed" | "parentSpanId"> {
+interface OtlpSpan extends Omit<CollectedTraces, "attributes" | "failed" | "parentSpanId"> {
   readonly parentSpanId?: string;
   readonly status?: { readonly code?: number };
   readonly attributes: readonly { readonly key: string; readonly value: OtlpValue }[];
@@ -33,7 +33,7 @@ interface OtlpRequest {
 
 export interface Collector {
   readonly url: string;
-  readonly spans: readonly Collected[];
+  readonly spans: readonly CollectedTraces[];
   /** Method, URL and body of all requests received. */
   readonly text: () => string;
   readonly resource: () => Readonly<Record<string, string | number>>;
@@ -42,7 +42,7 @@ export interface Collector {
 const ERROR = 2;
 
 export async function startTraceCollector(context: TestContext): Promise<Collector> {
-  const spans: Collected[] = [];
+  const spans: CollectedTraces[] = [];
   let text = "";
   let resource = {};
   const server = await startUpstream(context, async (incoming, response) => {
@@ -59,7 +59,15 @@ export async function startTraceCollector(context: TestContext): Promise<Collect
   return { url: `http://127.0.0.1:${portOf(server)}`, spans, text: () => text, resource: () => resource };
 }
 
-const collected = ({ name, kind, traceId, spanId, parentSpanId = "", status, attributes }: OtlpSpan): Collected => ({
+const collected = ({
+  name,
+  kind,
+  traceId,
+  spanId,
+  parentSpanId = "",
+  status,
+  attributes,
+}: OtlpSpan): CollectedTraces => ({
   ...{ name, kind, traceId, spanId, parentSpanId },
   failed: status?.code === ERROR,
   attributes: plain(attributes),

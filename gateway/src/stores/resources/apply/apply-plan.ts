@@ -13,7 +13,7 @@ import {
   type Resource,
   type ResourceClient,
 } from "@sluice/crds";
-import { entities, entityNameOf, kinds, type ResourceKind, type WrittenResource } from "@sluice/model";
+import { entities, entityNameOf, kindFacts, type ResourceKind, type WrittenResource } from "@sluice/model";
 import type { WriteFault } from "../../store.ts";
 import { ADMIN_MANAGER, type DesiredFields, divideByOwner } from "../plan/field-ownership.ts";
 import { refOfSecret } from "../plan/secrets.ts";
@@ -287,7 +287,7 @@ const removeMarks = (client: ResourceClient, member: MarkedMember): Promise<Reso
  */
 function alreadyExists(step: ResourceStep): WriteFault {
   if (step.op !== "create") return changedFault(step.kind, step.resource.metadata.name);
-  const { collection } = kinds[step.kind];
+  const { collection } = kindFacts[step.kind];
   const { key } = entities[collection];
   const name = entityNameOf(collection, step.entity);
   return key !== null && name !== undefined

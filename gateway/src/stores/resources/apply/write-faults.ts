@@ -1,5 +1,5 @@
 /** Translates errors of the resource client to write faults. */
-import { ApiServerError, Conflict, type Kind, Rejected, UnknownKind } from "@sluice/crds";
+import { ApiServerError, Conflict, type Kind, ResourceRejected, UnknownKind } from "@sluice/crds";
 import { StoreUnavailable, type WriteFault } from "../../store.ts";
 import { systemReason } from "../../system-error.ts";
 
@@ -24,7 +24,7 @@ export function toWriteFault(
   { kind, name }: { kind: Kind; name: string },
   exists: WriteFault,
 ): WriteFault {
-  if (error instanceof Rejected) return refusedFault(error.message);
+  if (error instanceof ResourceRejected) return refusedFault(error.message);
   if (!(error instanceof Conflict)) return throwUnavailable(error);
   switch (error.reason) {
     case "exists":

@@ -20,7 +20,7 @@ import {
   type Entity,
   entities,
   entitySecrets,
-  kinds,
+  kindFacts,
   type Plugin,
   type PluginCredential,
   type ResourceKind,
@@ -102,7 +102,7 @@ export function desiredResource(options: DesiredResourceOptions): DesiredResourc
     lists,
     previous?.spec,
   );
-  const faults = readSpec(kinds[kind].spec, spec).violations;
+  const faults = readSpec(kindFacts[kind].spec, spec).violations;
   if (faults.length > 0) {
     const message = faults.map((fault) => `spec.${fault.path.join(".")}: ${fault.message}`).join("; ");
     return { violations: [{ path: ["@entity"], message }] };
@@ -128,7 +128,7 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, secretPla
   ) as Children;
   const previous = held?.resource;
   const config = kind === "Plugin" ? splitConfig("plugins", entity as Plugin, { ...previous?.spec }) : undefined;
-  const made = toResource(kinds[kind].collection as ResourceCollection, (config?.entity ?? entity) as never, {
+  const made = toResource(kindFacts[kind].collection as ResourceCollection, (config?.entity ?? entity) as never, {
     namespace: homeNamespace,
     locate: place,
     ...(previous && { previous }),

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Metadata, Resource } from "@sluice/crds";
-import { canonicalJson, kinds, type ResourceKind, type SpecNode } from "@sluice/model";
+import { canonicalJson, kindFacts, type ResourceKind, type SpecNode } from "@sluice/model";
 import type { FieldOwner } from "../../store.ts";
 import { type FieldPath, type ManagedFields, transferFields } from "./transfer-fields.ts";
 
@@ -48,7 +48,7 @@ export function divideByOwner(
   { annotations, without = [], spec }: DesiredFields,
 ): OwnershipDivision {
   const { name, namespace, managedFields } = resource.metadata;
-  const node = kinds[kind].spec;
+  const node = kindFacts[kind].spec;
   const before = leavesOf(resource.spec ?? {}, node);
   const after = leavesOf(spec, node);
   const mine = ownFields(resource);

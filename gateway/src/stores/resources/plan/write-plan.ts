@@ -1,8 +1,8 @@
 /** Plans a write to resources completely before anything is written. Pure except for the generated names of Secrets. */
 import { namespacedName, type Resource, type ResourceLocation } from "@sluice/crds";
-import { type Entity, kinds, type ResourceKind, resourceKinds } from "@sluice/model";
+import { type Entity, kindFacts, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Effect, Write, WriteFault } from "../../store.ts";
-import { type TableWriteResult as TableWrite, write } from "../../tables/index.ts";
+import { applyWrite, type TableWriteResult as TableWrite } from "../../tables/index.ts";
 import type { EntityInResource, ResourceView } from "../view/build-view.ts";
 import { desiredResource } from "./desired-resource.ts";
 import { type DesiredFields, divideByOwner, type OwnershipDivision, otherOwners } from "./field-ownership.ts";
@@ -46,7 +46,7 @@ export interface ResourceWritePlan {
 export type WritePlanResult = ResourceWritePlan | { readonly fault: WriteFault; readonly index: number };
 
 export function planWrites(view: ResourceView, writes: readonly Write[], options: WritePlanOptions): WritePlanResult {
-  const written = write(view.tables, writes);
+  const written = applyWrite(view.tables, writes);
   if (written.fault) return written;
   const faults: { readonly fault: WriteFault; readonly index: number }[] = [];
   const steps: ResourceStep[] = [];
@@ -114,8 +114,8 @@ function touchedBy(view: ResourceView, { effects }: Taken): readonly TouchedReso
       const { kind, id } = ownerOf(placed.collection, placed.entity);
       const key = `${kind} ${id}`;
       const known = touched.get(key);
-      const held = view.held(kinds[kind].collection, id);
-      const goes = held?.isFaulty === true && placed.collection === kinds[kind].collection && !after;
+      const held = view.held(kindFacts[kind].collection, id);
+      const goes = held?.isFaulty === true && placed.collection === kindFacts[kind].collection && !after;
       touched.set(key, { kind, id, held, index: known?.index ?? index, goes: goes || known?.goes === true });
     }
   }
@@ -134,7 +134,7 @@ function planStep(
   { index, kind, id, held, goes }: TouchedResource,
   { view, written, options, placed, secrets }: StepContext,
 ): { readonly step: ResourceStep } | { readonly fault: WriteFault } | undefined {
-  const entity = written.tables.rows[kinds[kind].collection].get(id);
+  const entity = written.tables.rows[kindFacts[kind].collection].get(id);
   if (held && !entity && (goes || !held.isFaulty)) {
     const { resource } = held;
     const owners = otherOwners(resource);
@@ -153,7 +153,7 @@ function planStep(
     view,
     next: written.tables,
     removed: new Set(removed),
-    place: (of, other) => placed.get(`${of} ${other}`) ?? view.held(kinds[of].collection, other)?.resource.metadata,
+    place: (of, other) => placed.get(`${of} ${other}`) ?? view.held(kindFacts[of].collection, other)?.resource.metadata,
     homeNamespace: options.homeNamespace,
     class: options.class,
   });

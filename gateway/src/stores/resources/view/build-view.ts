@@ -2,8 +2,8 @@
 import {
   type BatchMark,
   batchMark,
-  byAge,
   type CheckedTranslation,
+  compareByAge,
   createResourceLookups,
   createTranslationCache,
   DependencyIndex,
@@ -19,7 +19,7 @@ import {
   timedVersionOf,
   translateTracked,
 } from "@sluice/crds";
-import { BucketMap, byHash, type Collection, type Entity, type ResourceKind, resourceKinds } from "@sluice/model";
+import { BucketMap, type Collection, type Entity, hashOfText, type ResourceKind, resourceKinds } from "@sluice/model";
 import {
   claimKey,
   createTables,
@@ -110,7 +110,7 @@ export function buildResourceView(resources: Resources, context: ViewContext): R
   for (const kind of resourceKinds) {
     const own = [...present[kind].values()].filter((resource) => lookups.idOf(resource) !== undefined);
     // If several resources make the same claim, the oldest one gets it.
-    for (const resource of own.sort(byAge)) {
+    for (const resource of own.sort(compareByAge)) {
       const key = refKey({ kind, ...resource.metadata });
       const part = translateForView(present, { kind, resource }, context);
       parts.set(key, part);
@@ -139,7 +139,7 @@ export function buildResourceView(resources: Resources, context: ViewContext): R
     all.filter(({ isFaulty }) => !isFaulty),
     faulty,
   );
-  const state = { byResource: BucketMap.of(parts, byHash), byId: BucketMap.of(byId, byHash), dependencies };
+  const state = { byResource: BucketMap.of(parts, hashOfText), byId: BucketMap.of(byId, hashOfText), dependencies };
   return viewOf({ resources, tables, marked, parts: state, isContested: isContested || marked.length > 0 });
 }
 

@@ -98,8 +98,8 @@ function createViewDraft(before: ResourceView) {
   }
 
   function finish(): ResourceView {
-    const next: ViewParts = { byResource: byResource.finish(), byId: byId.finish(), dependencies };
-    return viewOf({ ...before, tables: tables.finish(), parts: next });
+    const next: ViewParts = { byResource: byResource.toMap(), byId: byId.toMap(), dependencies };
+    return viewOf({ ...before, tables: tables.toTables(), parts: next });
   }
 
   return { drop, move, put, finish };

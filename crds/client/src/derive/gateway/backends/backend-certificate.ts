@@ -4,10 +4,10 @@ import type { Resource } from "../../../resource.ts";
 import { readCertificate } from "../../../translate/tls-secrets.ts";
 import type { TranslateOptions } from "../../../translate/translation.ts";
 import { type DerivedResource, derivedName, derivedResource } from "../../derived-resource.ts";
-import { type Finding, fails, gatewaySpecOf, succeeds } from "../gateway-api.ts";
+import { type ConditionFinding, falseFinding, gatewaySpecOf, trueFinding } from "../gateway-api.ts";
 
 export interface BackendCertificate {
-  readonly resolvedRefs: Finding;
+  readonly resolvedRefs: ConditionFinding;
   /** Undefined: the reference cannot be used, and backends get no client certificate. */
   readonly certificate?: DerivedResource;
   /** The name of `certificate`. */
@@ -28,7 +28,7 @@ export function backendCertificateOf(
   const { namespace: own } = gateway.metadata;
   const { group = "", kind = "Secret", namespace = own, name } = ref;
   const refused = (reason: string, message: string): BackendCertificate => ({
-    resolvedRefs: fails(reason, `${path}: ${message}`),
+    resolvedRefs: falseFinding(reason, `${path}: ${message}`),
   });
   if (group !== "" || kind !== "Secret")
     return refused(INVALID, `the kind ${kind} of ${group || "v1"} is not supported: name a Secret`);
@@ -45,7 +45,7 @@ export function backendCertificateOf(
     derived: { checkedReferences: ["Secret"], sourcePaths: { spec: path } },
   });
   return {
-    resolvedRefs: succeeds("ResolvedRefs"),
+    resolvedRefs: trueFinding("ResolvedRefs"),
     certificate,
     name: { namespace: own, name: certificate.metadata.name },
   };

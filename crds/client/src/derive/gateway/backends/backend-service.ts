@@ -4,7 +4,7 @@ import type { ServiceExtras, UpstreamTls } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
 import type { DerivedContent } from "../../derived-resource.ts";
 import { type DerivedBackend, serviceContents } from "../../derived-services.ts";
-import { type Finding, fails } from "../gateway-api.ts";
+import { type ConditionFinding, falseFinding } from "../gateway-api.ts";
 import type { CertificateName } from "./backend-certificate.ts";
 import type { UsableBackend } from "./backends.ts";
 
@@ -52,11 +52,11 @@ export function backendService(route: Resource, request: BackendServiceRequest):
 export function commonTls(
   backends: readonly UsableBackend[],
   path: string,
-): { readonly tls: UpstreamTls | undefined; readonly fault?: Finding } {
+): { readonly tls: UpstreamTls | undefined; readonly fault?: ConditionFinding } {
   const tls = backends[0]?.tls;
   if (backends.every((one) => isDeepStrictEqual(one.tls, tls))) return { tls };
   const message = `${path}: the BackendTLSPolicies of the backends differ: use a rule for each`;
-  return { tls, fault: fails("UnsupportedValue", message) };
+  return { tls, fault: falseFinding("UnsupportedValue", message) };
 }
 
 /** Parts of the names of resources that are derived for one client certificate. */

@@ -3,9 +3,15 @@ import type { UpstreamTls } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
 import type { TranslateOptions } from "../../../translate/translation.ts";
 import type { DerivedBackend } from "../../derived-services.ts";
-import { type BackendReference, type Finding, fails, type RouteKind, withArticle } from "../gateway-api.ts";
+import {
+  type BackendReference,
+  type ConditionFinding,
+  falseFinding,
+  type RouteKind,
+  withArticle,
+} from "../gateway-api.ts";
 import type { DerivedBackendTls } from "../policies/backend-tls.ts";
-import { type LocatedFilter, located } from "../routes/rule-effects.ts";
+import { filtersWithPaths, type LocatedFilter } from "../routes/rule-effects.ts";
 
 export interface BackendLookups extends Pick<TranslateOptions, "read" | "isReferenceAllowed"> {
   /**
@@ -38,7 +44,7 @@ export interface RuleBackends {
   /** The percentage of the requests that is for other backends, and is therefore answered with 500: from 0 to 100. */
   readonly refusedPercentage: number;
   /** The condition ResolvedRefs, if a reference cannot be resolved. */
-  readonly faults: readonly Finding[];
+  readonly faults: readonly ConditionFinding[];
 }
 
 export interface BackendPlace {
@@ -55,7 +61,7 @@ export function backendsOf(
   lookups: BackendLookups,
 ): RuleBackends {
   const usable: RuleBackend[] = [];
-  const faults: Finding[] = [];
+  const faults: ConditionFinding[] = [];
   let refusedWeight = 0;
   for (const [index, ref] of refs.entries()) {
     const { weight = 1, filters } = ref;
@@ -63,7 +69,7 @@ export function backendsOf(
     const { backend, fault } = resolveBackend(ref, { ...place, path }, lookups);
     if (fault) faults.push(fault);
     if (weight === 0) continue;
-    if (backend) usable.push({ ...backend, weight, filters: located(filters, `${path}.filters`) });
+    if (backend) usable.push({ ...backend, weight, filters: filtersWithPaths(filters, `${path}.filters`) });
     else refusedWeight += weight;
   }
   const total = totalWeight(usable) + refusedWeight;
@@ -77,7 +83,7 @@ export interface ResolvedBackend {
   /** Undefined: the backend gets no requests. */
   readonly backend?: UsableBackend;
   /** The condition ResolvedRefs, if the reference cannot be resolved. */
-  readonly fault?: Finding;
+  readonly fault?: ConditionFinding;
 }
 
 export function resolveBackend(ref: BackendReference, place: BackendPlace, lookups: BackendLookups): ResolvedBackend {
@@ -104,10 +110,10 @@ const SECURE_WEBSOCKET = "kubernetes.io/wss";
 function protocolFault(
   { appProtocol, hasTls }: { readonly appProtocol: string | undefined; readonly hasTls: boolean },
   { kind, path }: BackendPlace,
-): Finding | undefined {
+): ConditionFinding | undefined {
   const isWebSocket = appProtocol === WEBSOCKET || appProtocol === SECURE_WEBSOCKET;
   const unsupported = (advice: string) =>
-    fails("UnsupportedProtocol", `${path}: the port has the appProtocol ${appProtocol}: ${advice}`);
+    falseFinding("UnsupportedProtocol", `${path}: the port has the appProtocol ${appProtocol}: ${advice}`);
   if (isWebSocket && kind === "GRPCRoute") return unsupported("use an HTTPRoute");
   if (appProtocol === SECURE_WEBSOCKET && kind === "HTTPRoute" && !hasTls)
     return unsupported("create a BackendTLSPolicy for it");
@@ -118,22 +124,25 @@ function backendFault(
   { group = "", kind = "Service", namespace: given, name, port }: BackendReference,
   { kind: from, namespace: own, path }: BackendPlace,
   { read, isReferenceAllowed }: Pick<TranslateOptions, "read" | "isReferenceAllowed">,
-): Finding | undefined {
+): ConditionFinding | undefined {
   if (group !== "" || kind !== "Service")
-    return fails("InvalidKind", `${path}: the kind ${kind} of ${group || "v1"} is not supported: use a core Service`);
+    return falseFinding(
+      "InvalidKind",
+      `${path}: the kind ${kind} of ${group || "v1"} is not supported: use a core Service`,
+    );
   const namespace = given ?? own;
   const to = { kind: "CoreService", namespace, name } as const;
   if (namespace !== own && !isReferenceAllowed({ from: { kind: from, namespace: own }, to }))
-    return fails(
+    return falseFinding(
       "RefNotPermitted",
       `${path}: the namespace ${namespace} does not allow ${withArticle(from)} of the namespace ${own} to refer to its core ` +
         `Service ${name}: create a ReferenceGrant there`,
     );
   const service = read("CoreService", namespace, name);
   if (!service)
-    return fails("BackendNotFound", `${path}: there is no core Service ${name} in the namespace ${namespace}`);
+    return falseFinding("BackendNotFound", `${path}: there is no core Service ${name} in the namespace ${namespace}`);
   if (portNumbered(service, port)) return undefined;
-  return fails("BackendNotFound", `${path}: the core Service ${name} has no port ${port}`);
+  return falseFinding("BackendNotFound", `${path}: the core Service ${name} has no port ${port}`);
 }
 
 interface ServicePort {

@@ -17,7 +17,7 @@ const modifierOf = (filter: unknown): HeaderModifier => Object(filter) as Header
  * Writes a value so that request-transformer uses it unchanged. `$(` would begin an expression, so its `$` is written
  * as an expression of its own.
  */
-export const literal = (text: string): string => text.replaceAll("$(", () => "$('$')(");
+export const escapeVariables = (text: string): string => text.replaceAll("$(", () => "$('$')(");
 
 /** What happens to a header. */
 interface HeaderEdit {

@@ -4,7 +4,7 @@ import type { Resource } from "../../../resource.ts";
 import { crossNamespaceViolation } from "../../../translate/resolve-reference.ts";
 import { entryOf } from "../../../translate/secrets.ts";
 import type { TranslateOptions } from "../../../translate/translation.ts";
-import { type Finding, fails, gatewaySpecOf, type ObjectReference } from "../gateway-api.ts";
+import { type ConditionFinding, falseFinding, gatewaySpecOf, type ObjectReference } from "../gateway-api.ts";
 
 export interface ClientValidationLookups extends Pick<TranslateOptions, "isReferenceAllowed"> {
   /** An object of a kind whose objects are not all read. Undefined: it does not exist. */
@@ -15,7 +15,7 @@ export interface DerivedClientValidation {
   /** Undefined: no certificate can be trusted, and the listener must not be opened. */
   readonly validation: ListenerClientValidation | undefined;
   /** The condition ResolvedRefs, if a reference cannot be resolved. */
-  readonly fault: Finding | undefined;
+  readonly fault: ConditionFinding | undefined;
 }
 
 /** The key of CA certificates in ConfigMaps and Secrets. */
@@ -58,9 +58,9 @@ export function isInsecure(gateway: Resource): boolean {
   return configs.some((config) => config?.validation?.mode === INSECURE);
 }
 
-function sizeFault(texts: readonly string[], path: string): Finding | undefined {
+function sizeFault(texts: readonly string[], path: string): ConditionFinding | undefined {
   if (texts.join("\n").length <= MAX_TRUSTED_CERTIFICATES) return undefined;
-  return fails(
+  return falseFinding(
     "InvalidCACertificateRef",
     `${path}.validation.caCertificateRefs: the certificates have more than ${MAX_TRUSTED_CERTIFICATES} characters`,
   );
@@ -71,18 +71,18 @@ function readAuthorities(
   gateway: Resource,
   { group = "", kind = "ConfigMap", namespace: given, name }: ObjectReference,
   { path, lookups }: { readonly path: string; readonly lookups: ClientValidationLookups },
-): string | Finding {
+): string | ConditionFinding {
   const { namespace: own } = gateway.metadata;
   const namespace = given ?? own;
   if (group !== "" || (kind !== "ConfigMap" && kind !== "Secret"))
-    return fails(
+    return falseFinding(
       "InvalidCACertificateKind",
       `${path}: the kind ${kind} of ${group || "v1"} is not supported: name a ConfigMap or a Secret`,
     );
   const place = { from: { kind: "Gateway", namespace: own }, path: [path] } as const;
   const refused = crossNamespaceViolation({ kind, namespace, name }, place, lookups);
-  if (refused) return fails("RefNotPermitted", `${path}: ${refused.message}`);
-  const invalid = (message: string) => fails("InvalidCACertificateRef", `${path}: ${message}`);
+  if (refused) return falseFinding("RefNotPermitted", `${path}: ${refused.message}`);
+  const invalid = (message: string) => falseFinding("InvalidCACertificateRef", `${path}: ${message}`);
   const object = lookups.readNamed(kind, namespace, name);
   if (!object) return invalid(`there is no ${kind} ${name} in the namespace ${namespace}`);
   const text = kind === "Secret" ? entryOf(object, ENTRY) : (object.data as Readonly<Record<string, string>>)?.[ENTRY];

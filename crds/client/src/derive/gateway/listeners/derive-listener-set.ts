@@ -1,13 +1,20 @@
 /** Decides whether a ListenerSet is attached to its Gateway, and derives its listeners (GEP-1713). Pure. */
 import type { Resource } from "../../../resource.ts";
-import { type Finding, fails, gatewaySpecOf, type Listener, listenerSetSpecOf, succeeds } from "../gateway-api.ts";
+import {
+  type ConditionFinding,
+  falseFinding,
+  gatewaySpecOf,
+  type Listener,
+  listenerSetSpecOf,
+  trueFinding,
+} from "../gateway-api.ts";
 import { allowsNamespace, UNKNOWN_LABELS } from "./allowed-namespaces.ts";
 import { type DerivedListeners, type DeriveListenersOptions, deriveListeners } from "./derive-listeners.ts";
 import { isConflict } from "./listener-conflicts.ts";
 
 export interface DerivedListenerSet extends DerivedListeners {
   readonly listenerSet: Resource;
-  readonly accepted: Finding;
+  readonly accepted: ConditionFinding;
   /** Whether the Gateway allows the ListenerSet, and is accepted. Otherwise, no listeners are derived. */
   readonly isAttached: boolean;
 }
@@ -23,7 +30,7 @@ export interface ListenerSetRequest {
   /** Whether the Gateway is accepted, apart from conflicts with other Gateways. */
   readonly isGatewayAccepted: boolean;
   /** The condition Conflicted of the next listener. */
-  readonly conflictOf: (listener: Listener) => Finding;
+  readonly conflictOf: (listener: Listener) => ConditionFinding;
 }
 
 export function deriveListenerSet(
@@ -32,7 +39,7 @@ export function deriveListenerSet(
 ): DerivedListenerSet {
   const refused = isGatewayAccepted
     ? namespaceFault(gateway, listenerSet, options)
-    : fails("ParentNotAccepted", "the Gateway is not accepted; see its status");
+    : falseFinding("ParentNotAccepted", "the Gateway is not accepted; see its status");
   if (refused) return unattached(listenerSet, refused);
   const { listeners: given } = listenerSetSpecOf(listenerSet);
   let derived: DerivedListeners;
@@ -40,20 +47,22 @@ export function deriveListenerSet(
     derived = deriveListeners({ gateway, owner: listenerSet, listeners: given, fault: undefined, conflictOf }, options);
   } catch (error) {
     // No API server validates the resources of a directory: the Gateway and its other ListenerSets are served.
-    return unattached(listenerSet, fails("Invalid", `cannot read spec.listeners: ${(error as Error).message}`));
+    return unattached(listenerSet, falseFinding("Invalid", `cannot read spec.listeners: ${(error as Error).message}`));
   }
   // Unlike in a Gateway, a listener in conflict is not accepted (GEP-1713, "Listener and ListenerSet Conflicts").
   const listeners = derived.listeners.map((one) =>
-    isConflict(one.conflicted) ? { ...one, accepted: fails(one.conflicted.reason, one.conflicted.message) } : one,
+    isConflict(one.conflicted)
+      ? { ...one, accepted: falseFinding(one.conflicted.reason, one.conflicted.message) }
+      : one,
   );
   return { ...derived, listeners, listenerSet, accepted: acceptedOf(listeners), isAttached: true };
 }
 
 /** A ListenerSet whose Gateway does not exist. */
 export const orphanedListenerSet = (listenerSet: Resource): DerivedListenerSet =>
-  unattached(listenerSet, fails("ParentNotAccepted", "the Gateway of spec.parentRef does not exist"));
+  unattached(listenerSet, falseFinding("ParentNotAccepted", "the Gateway of spec.parentRef does not exist"));
 
-const unattached = (listenerSet: Resource, accepted: Finding): DerivedListenerSet => ({
+const unattached = (listenerSet: Resource, accepted: ConditionFinding): DerivedListenerSet => ({
   listenerSet,
   accepted,
   isAttached: false,
@@ -65,22 +74,22 @@ function namespaceFault(
   gateway: Resource,
   listenerSet: Resource,
   options: Pick<DeriveListenerSetOptions, "namespaceLabels">,
-): Finding | undefined {
+): ConditionFinding | undefined {
   const { from = "None", selector } = gatewaySpecOf(gateway).allowedListeners?.namespaces ?? {};
   const { namespace } = listenerSet.metadata;
   const namespaceLabels = () => options.namespaceLabels(namespace);
   const rule = { from, ...(selector && { selector }) };
   if (allowsNamespace(rule, gateway.metadata.namespace, { namespace, namespaceLabels })) return undefined;
   const hint = from === "Selector" && !namespaceLabels() ? UNKNOWN_LABELS : "";
-  return fails(
+  return falseFinding(
     "NotAllowed",
     `spec.allowedListeners of the Gateway allows no ListenerSet of the namespace ${namespace}${hint}`,
   );
 }
 
-function acceptedOf(listeners: DerivedListeners["listeners"]): Finding {
+function acceptedOf(listeners: DerivedListeners["listeners"]): ConditionFinding {
   const faulty = listeners.filter(({ isUsable }) => !isUsable);
-  if (faulty.length === 0) return succeeds("Accepted");
+  if (faulty.length === 0) return trueFinding("Accepted");
   const message = `refused: ${faulty.map(({ listener }) => listener.name).join(", ")}; see the status of the listeners`;
   return { status: faulty.length < listeners.length ? "True" : "False", reason: "ListenersNotValid", message };
 }

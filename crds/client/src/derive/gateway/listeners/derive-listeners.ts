@@ -6,16 +6,16 @@ import type { Resource } from "../../../resource.ts";
 import type { TranslateOptions } from "../../../translate/translation.ts";
 import { type DerivedResource, derivedName, derivedResource } from "../../derived-resource.ts";
 import {
+  type ConditionFinding,
   documentProtocolOf,
-  type Finding,
-  fails,
+  falseFinding,
   GATEWAY_API,
   type Listener,
   type ListenerOwnerKind,
   type RouteKind,
   routeKinds,
   streamOf,
-  succeeds,
+  trueFinding,
 } from "../gateway-api.ts";
 import type { DerivedClientValidation } from "./client-validation.ts";
 import { certificatesOf, type ListenerCertificate, type SecretName } from "./listener-certificates.ts";
@@ -30,7 +30,7 @@ export interface DeriveListenersOptions extends Pick<TranslateOptions, "read" | 
   /** The fleets whose nodes open the ports. Default: the nodes of the release. */
   readonly fleets?: readonly string[];
   /** The condition Conflicted of a listener that gives way to one of an older Gateway; undefined: it need not. */
-  readonly overlapOf: (wanted: DocumentListener) => Finding | undefined;
+  readonly overlapOf: (wanted: DocumentListener) => ConditionFinding | undefined;
   /** The check of clients' certificates at a port of the Gateway; undefined: none is asked for. */
   readonly validationAt: (port: number) => DerivedClientValidation | undefined;
 }
@@ -41,9 +41,9 @@ export interface GatewayListener {
   readonly id: string;
   /** The kinds of routes that may attach. */
   readonly kinds: readonly RouteKind[];
-  readonly accepted: Finding;
-  readonly conflicted: Finding;
-  readonly resolvedRefs: Finding;
+  readonly accepted: ConditionFinding;
+  readonly conflicted: ConditionFinding;
+  readonly resolvedRefs: ConditionFinding;
   readonly certificates: readonly ListenerCertificate[];
   /** Whether the listener can be served. Some of its references may be broken. */
   readonly isUsable: boolean;
@@ -59,9 +59,9 @@ export interface ListenersRequest {
   readonly owner: Resource;
   readonly listeners: readonly Listener[];
   /** Why the whole Gateway is refused; undefined: it is not. */
-  readonly fault: Finding | undefined;
+  readonly fault: ConditionFinding | undefined;
   /** The condition Conflicted. Called once for each listener, in their order. */
-  readonly conflictOf: (listener: Listener) => Finding;
+  readonly conflictOf: (listener: Listener) => ConditionFinding;
 }
 
 export interface DerivedListeners {
@@ -111,7 +111,7 @@ export function deriveListeners(request: ListenersRequest, options: DeriveListen
     const found = needsCertificate(protocol) ? certificatesOf(owner, listener, options) : undefined;
     const certificates = found?.certificates ?? [];
     const clients = needsCertificate(protocol) ? options.validationAt(listener.port) : undefined;
-    const accepted = fault ?? listenerFault(listener) ?? validationFault(clients) ?? succeeds("Accepted");
+    const accepted = fault ?? listenerFault(listener) ?? validationFault(clients) ?? trueFinding("Accepted");
     const [resolvedRefs = resolved] = [found?.resolved, clients?.fault].filter((one) => one?.status === "False");
     const port = options.nodePortOf(listener.port);
     const isValid =
@@ -168,19 +168,19 @@ const needsCertificate = (protocol: DocumentListener["protocol"] | undefined): b
   protocol === "https" || protocol === "tls";
 
 /** Why a listener is refused, apart from conflicts and references. */
-function listenerFault(listener: Listener): Finding | undefined {
+function listenerFault(listener: Listener): ConditionFinding | undefined {
   const { protocol, tls } = listener;
   if (documentProtocolOf(listener) === undefined)
-    return fails("UnsupportedProtocol", `the protocol ${protocol} is not supported: use HTTP, HTTPS or TLS`);
+    return falseFinding("UnsupportedProtocol", `the protocol ${protocol} is not supported: use HTTP, HTTPS or TLS`);
   if (protocol === "HTTPS" && tls?.mode !== undefined && tls.mode !== "Terminate")
-    return fails("UnsupportedValue", `tls.mode ${tls.mode} is not supported for HTTPS: use Terminate`);
+    return falseFinding("UnsupportedValue", `tls.mode ${tls.mode} is not supported for HTTPS: use Terminate`);
   return undefined;
 }
 
 /** Without the check of clients' certificates, the listener would be open to everyone. */
-const validationFault = (clients: DerivedClientValidation | undefined): Finding | undefined =>
+const validationFault = (clients: DerivedClientValidation | undefined): ConditionFinding | undefined =>
   clients && !clients.validation
-    ? fails("NoValidCACertificate", clients.fault?.message ?? "no certificate can be trusted")
+    ? falseFinding("NoValidCACertificate", clients.fault?.message ?? "no certificate can be trusted")
     : undefined;
 
 /** The kinds of routes that can attach to a listener. */
@@ -190,20 +190,23 @@ function kindsFor(listener: Listener): readonly RouteKind[] {
   return routeKinds.filter((kind) => (kind === "TLSRoute") === isStream);
 }
 
-function allowedKinds(listener: Listener): { readonly kinds: readonly RouteKind[]; readonly resolved: Finding } {
+function allowedKinds(listener: Listener): {
+  readonly kinds: readonly RouteKind[];
+  readonly resolved: ConditionFinding;
+} {
   const possible = kindsFor(listener);
   const given = listener.allowedRoutes?.kinds ?? [];
-  if (given.length === 0 || possible.length === 0) return { kinds: possible, resolved: succeeds("ResolvedRefs") };
+  if (given.length === 0 || possible.length === 0) return { kinds: possible, resolved: trueFinding("ResolvedRefs") };
   const isKnown = ({ group = GATEWAY_API, kind }: (typeof given)[number]): boolean =>
     group === GATEWAY_API && possible.some((known) => known === kind);
   const unknown = given.find((one) => !isKnown(one));
   return {
     kinds: possible.filter((kind) => given.some((one) => isKnown(one) && one.kind === kind)),
     resolved: unknown
-      ? fails(
+      ? falseFinding(
           "InvalidRouteKinds",
           `the kind ${unknown.kind} cannot attach to this listener: use ${possible.join(" or ")}`,
         )
-      : succeeds("ResolvedRefs"),
+      : trueFinding("ResolvedRefs"),
   };
 }

@@ -3,7 +3,13 @@ import type { CertificateDetails } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
 import { readCertificate } from "../../../translate/tls-secrets.ts";
 import type { TranslateOptions } from "../../../translate/translation.ts";
-import { type Finding, fails, type Listener, type ListenerOwnerKind, succeeds } from "../gateway-api.ts";
+import {
+  type ConditionFinding,
+  falseFinding,
+  type Listener,
+  type ListenerOwnerKind,
+  trueFinding,
+} from "../gateway-api.ts";
 
 export interface SecretName {
   readonly namespace: string;
@@ -18,7 +24,7 @@ export interface ListenerCertificate extends SecretName {
 export interface ListenerCertificates {
   /** Those that can be used. They may have expired. */
   readonly certificates: readonly ListenerCertificate[];
-  readonly resolved: Finding;
+  readonly resolved: ConditionFinding;
 }
 
 /** @param owner The Gateway or the ListenerSet that has the listener. */
@@ -30,14 +36,14 @@ export function certificatesOf(
   const { namespace: own } = owner.metadata;
   const refs = tls?.certificateRefs ?? [];
   const certificates: ListenerCertificate[] = [];
-  let fault: Finding | undefined =
+  let fault: ConditionFinding | undefined =
     refs.length === 0
-      ? fails("InvalidCertificateRef", `the listener ${listener} has no tls.certificateRefs: name a Secret`)
+      ? falseFinding("InvalidCertificateRef", `the listener ${listener} has no tls.certificateRefs: name a Secret`)
       : undefined;
   for (const [index, { group = "", kind = "Secret", namespace = own, name }] of refs.entries()) {
     const path = `tls.certificateRefs[${index}]`;
     if (group !== "" || kind !== "Secret") {
-      fault ??= fails(
+      fault ??= falseFinding(
         "InvalidCertificateRef",
         `${path}: the kind ${kind} of ${group || "v1"} is not supported: name a Secret`,
       );
@@ -49,8 +55,8 @@ export function certificatesOf(
     if (!violation) certificates.push({ namespace, name, details });
     else {
       const reason = violation.reason === "RefNotPermitted" ? violation.reason : "InvalidCertificateRef";
-      fault ??= fails(reason, `${path}: ${violation.message}`);
+      fault ??= falseFinding(reason, `${path}: ${violation.message}`);
     }
   }
-  return { certificates, resolved: fault ?? succeeds("ResolvedRefs") };
+  return { certificates, resolved: fault ?? trueFinding("ResolvedRefs") };
 }

@@ -1,5 +1,5 @@
 /** Finds the GatewayParameters that a Gateway and its GatewayClass name. Pure. */
-import { type GatewayParametersSpec, group, type Violation } from "@sluice/model";
+import { apiGroup, type GatewayParametersSpec, type Violation } from "@sluice/model";
 import { namespacedName } from "../../../keys.ts";
 import type { Resource } from "../../../resource.ts";
 import { describeResourceViolation } from "../../../translate/translate.ts";
@@ -74,8 +74,8 @@ function namedParameters(
   path: string,
   read: ReadParameters,
 ): Resolved<GatewayParametersSpec> {
-  if (ofGroup !== group || kind !== KIND)
-    return { fault: `${path}: the kind ${kind} of ${ofGroup || "v1"} is not supported: name a ${KIND} of ${group}` };
+  if (ofGroup !== apiGroup || kind !== KIND)
+    return { fault: `${path}: the kind ${kind} of ${ofGroup || "v1"} is not supported: name a ${KIND} of ${apiGroup}` };
   if (namespace === undefined) return { fault: `${path}.namespace: set the namespace of the ${KIND} ${name}` };
   const key = namespacedName(namespace, name);
   const found = read(namespace, name);

@@ -1,7 +1,7 @@
 /** The statuses of BackendTLSPolicies: one for each Gateway whose routes use a core Service of the policy. Pure. */
 import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../../resource.ts";
-import { type Finding, fails, GATEWAY_API, type ParentReference } from "../gateway-api.ts";
+import { type ConditionFinding, falseFinding, GATEWAY_API, type ParentReference } from "../gateway-api.ts";
 import { conditionOf, withOwnEntries } from "../gateway-status.ts";
 import type { DerivedBackendTls } from "./backend-tls.ts";
 
@@ -43,10 +43,10 @@ export function backendTlsStatus(
 }
 
 function acceptedWith(
-  accepted: Finding,
+  accepted: ConditionFinding,
   { conflicts, missing }: Pick<BackendTlsFacts, "conflicts" | "missing">,
-): Finding {
-  if (conflicts.length > 0) return fails("Conflicted", conflicts.join("; "));
-  if (missing.length > 0) return fails("TargetNotFound", missing.join("; "));
+): ConditionFinding {
+  if (conflicts.length > 0) return falseFinding("Conflicted", conflicts.join("; "));
+  if (missing.length > 0) return falseFinding("TargetNotFound", missing.join("; "));
   return accepted;
 }

@@ -2,7 +2,7 @@
 import { MAX_UPSTREAM_AUTHORITIES, trustedCertificatesIn, type UpstreamName, type UpstreamTls } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
 import { entryOf } from "../../../translate/secrets.ts";
-import { type Finding, fails, type ObjectReference, succeeds } from "../gateway-api.ts";
+import { type ConditionFinding, falseFinding, type ObjectReference, trueFinding } from "../gateway-api.ts";
 
 interface TargetReference extends ObjectReference {
   readonly sectionName?: string;
@@ -34,8 +34,8 @@ export interface DerivedBackendTls {
   readonly policy: Resource;
   readonly targets: readonly BackendTlsTarget[];
   /** Apart from conflicts with other policies. */
-  readonly accepted: Finding;
-  readonly resolvedRefs: Finding;
+  readonly accepted: ConditionFinding;
+  readonly resolvedRefs: ConditionFinding;
   /** Undefined: requests to the targets are refused. */
   readonly tls: UpstreamTls | undefined;
 }
@@ -58,7 +58,10 @@ export function deriveBackendTls(
   });
   const fault =
     names.length < subjectAltNames.length || typeof hostname !== "string"
-      ? fails("Invalid", "spec.validation: a hostname is required, and each subjectAltNames needs its type and value")
+      ? falseFinding(
+          "Invalid",
+          "spec.validation: a hostname is required, and each subjectAltNames needs its type and value",
+        )
       : undefined;
   const isUsable = accepted.status === "True" && hostname !== undefined && !fault;
   return {
@@ -76,15 +79,17 @@ export function deriveBackendTls(
   };
 }
 
-/** The result for a policy that `deriveBackendTls` cannot read: requests to the targets that can be read are refused. */
+/**
+ * The result for a policy that `deriveBackendTls` cannot read: requests to the targets that can be read are refused.
+ */
 export function invalidBackendTls(policy: Resource, reason: string): DerivedBackendTls {
   // If `targetRefs` is a single target instead of a list, that target is closed too.
   const refs: readonly unknown[] = [Object(policy.spec).targetRefs].flat();
   return {
     policy,
     targets: refs.flatMap((ref) => targetOf(Object(ref))),
-    accepted: fails("Invalid", `the policy cannot be read: ${reason}`),
-    resolvedRefs: succeeds("ResolvedRefs"),
+    accepted: falseFinding("Invalid", `the policy cannot be read: ${reason}`),
+    resolvedRefs: trueFinding("ResolvedRefs"),
     tls: undefined,
   };
 }
@@ -106,14 +111,14 @@ function authoritiesOf(
   { caCertificateRefs = [], wellKnownCACertificates: wellKnown }: NonNullable<BackendTlsSpec["validation"]>,
   read: Parameters<typeof deriveBackendTls>[1],
 ): Authorities {
-  const resolvedRefs = succeeds("ResolvedRefs");
+  const resolvedRefs = trueFinding("ResolvedRefs");
   if (caCertificateRefs.length === 0) {
-    if (wellKnown === SYSTEM) return { accepted: succeeds("Accepted"), resolvedRefs };
+    if (wellKnown === SYSTEM) return { accepted: trueFinding("Accepted"), resolvedRefs };
     const message =
       wellKnown === undefined
         ? "spec.validation: set caCertificateRefs or wellKnownCACertificates"
         : `spec.validation.wellKnownCACertificates: ${wellKnown} is not supported: use ${SYSTEM}`;
-    return { accepted: fails("Invalid", message), resolvedRefs };
+    return { accepted: falseFinding("Invalid", message), resolvedRefs };
   }
   const found = caCertificateRefs.map((ref, index) =>
     certificatesOf(ref, `spec.validation.caCertificateRefs[${index}]`, read),
@@ -121,17 +126,17 @@ function authoritiesOf(
   const certificates = found.filter((one) => typeof one === "string").join("\n");
   const [fault] = found.filter((one) => typeof one !== "string");
   if (certificates === "" && fault)
-    return { accepted: fails("NoValidCACertificate", fault.message), resolvedRefs: fault };
+    return { accepted: falseFinding("NoValidCACertificate", fault.message), resolvedRefs: fault };
   if (certificates.length > MAX_UPSTREAM_AUTHORITIES) {
     const message =
       `spec.validation.caCertificateRefs: the certificates have ${certificates.length} characters, at most ` +
       `${MAX_UPSTREAM_AUTHORITIES} are allowed: remove some, or use wellKnownCACertificates`;
     return {
-      accepted: fails("NoValidCACertificate", message),
-      resolvedRefs: fails("InvalidCACertificateRef", message),
+      accepted: falseFinding("NoValidCACertificate", message),
+      resolvedRefs: falseFinding("InvalidCACertificateRef", message),
     };
   }
-  return { accepted: succeeds("Accepted"), resolvedRefs: fault ?? resolvedRefs, certificates };
+  return { accepted: trueFinding("Accepted"), resolvedRefs: fault ?? resolvedRefs, certificates };
 }
 
 /** The entry with the certificates, as in Secrets of cert-manager. */
@@ -142,13 +147,13 @@ function certificatesOf(
   { group = "", kind = "ConfigMap", name }: ObjectReference,
   path: string,
   read: Parameters<typeof deriveBackendTls>[1],
-): string | Finding {
+): string | ConditionFinding {
   if (group !== "" || (kind !== "ConfigMap" && kind !== "Secret"))
-    return fails(
+    return falseFinding(
       "InvalidKind",
       `${path}: the kind ${kind} of ${group || "v1"} is not supported: use a ConfigMap or a Secret`,
     );
-  const invalid = (message: string): Finding => fails("InvalidCACertificateRef", `${path}: ${message}`);
+  const invalid = (message: string): ConditionFinding => falseFinding("InvalidCACertificateRef", `${path}: ${message}`);
   const object = read(kind, name);
   if (!object) return invalid(`there is no ${kind} ${name} in the namespace of the policy, or it cannot be read`);
   const text = kind === "Secret" ? entryOf(object, ENTRY) : Object(object.data)[ENTRY];

@@ -3,14 +3,14 @@ import type { StreamProtocol } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
 import type { CertificateName } from "../backends/backend-certificate.ts";
 import {
-  type Finding,
-  fails,
+  type ConditionFinding,
+  falseFinding,
   GATEWAY_API,
   type Listener,
   type ParentReference,
   type RouteKind,
   streamOf,
-  succeeds,
+  trueFinding,
   withArticle,
 } from "../gateway-api.ts";
 import { allowsNamespace, type NamespaceFacts, UNKNOWN_LABELS } from "../listeners/allowed-namespaces.ts";
@@ -30,7 +30,7 @@ export interface AttachedListener {
 }
 
 export interface Attachment {
-  readonly accepted: Finding;
+  readonly accepted: ConditionFinding;
   readonly listeners: readonly AttachedListener[];
 }
 
@@ -61,7 +61,7 @@ export interface ListenerOwner {
   readonly certificate?: CertificateName | undefined;
   readonly listeners: readonly AttachableListener[];
   /** Why it has no listeners that can be served; undefined: it has, or they have reasons of their own. */
-  readonly refused?: Finding | undefined;
+  readonly refused?: ConditionFinding | undefined;
 }
 
 /** The kind of a parent with listeners; undefined: the parent is of another kind. */
@@ -69,7 +69,7 @@ export const ownerKindOf = ({ group = GATEWAY_API, kind = "Gateway" }: ParentRef
   group === GATEWAY_API && (kind === "Gateway" || kind === "ListenerSet") ? kind : undefined;
 
 /** The result of attaching a route to the Gateway or ListenerSet that a parent reference names. */
-export function attach(
+export function attachToParent(
   route: AttachingRoute,
   { sectionName, port }: ParentReference,
   { owner, listeners, refused: refusal, certificate }: ListenerOwner,
@@ -94,10 +94,13 @@ export function attach(
   });
   if (attached.length === 0)
     return refused("NoMatchingListenerHostname", `no host in spec.hostnames matches the hostname of ${namesOf(open)}`);
-  return { accepted: succeeds("Accepted"), listeners: attached };
+  return { accepted: trueFinding("Accepted"), listeners: attached };
 }
 
-const refused = (reason: string, message: string): Attachment => ({ accepted: fails(reason, message), listeners: [] });
+const refused = (reason: string, message: string): Attachment => ({
+  accepted: falseFinding(reason, message),
+  listeners: [],
+});
 
 const describe = ({ sectionName, port }: Pick<ParentReference, "sectionName" | "port">): string =>
   [sectionName !== undefined && `the name ${sectionName}`, port !== undefined && `the port ${port}`]

@@ -4,7 +4,7 @@ import type { DerivedContent } from "../../derived-resource.ts";
 import { backendService } from "../backends/backend-service.ts";
 import { type BackendLookups, resolveBackend } from "../backends/backends.ts";
 import type { MirrorFilter } from "../filters/mirror.ts";
-import type { Finding, RouteKind } from "../gateway-api.ts";
+import type { ConditionFinding, RouteKind } from "../gateway-api.ts";
 import type { RulePlugin } from "./rule-effects.ts";
 
 export interface DerivedMirrors {
@@ -12,7 +12,7 @@ export interface DerivedMirrors {
   /** request-mirror, or nothing. */
   readonly plugins: readonly RulePlugin[];
   /** For the condition ResolvedRefs. A mirror that cannot be resolved gets no requests. */
-  readonly faults: readonly Finding[];
+  readonly faults: readonly ConditionFinding[];
 }
 
 export interface MirrorsRequest {
@@ -30,7 +30,7 @@ export function deriveMirrors(
 ): DerivedMirrors {
   const { namespace } = route.metadata;
   const contents: DerivedContent[] = [];
-  const faults: Finding[] = [];
+  const faults: ConditionFinding[] = [];
   const receivers: { readonly service: string; readonly percentage: number }[] = [];
   const requiredServices: string[] = [];
   for (const [index, { ref, percentage, source }] of mirrors.entries()) {
@@ -51,8 +51,8 @@ export function deriveMirrors(
   }
   const [first] = mirrors;
   const config = { mirrors: receivers };
-  // An older Service of another namespace may have the name of the entity. It must not receive the copies, so the plugin
-  // is not served without its own Services.
+  // An older Service of another namespace may have the name of the entity. It must not receive the copies, so the
+  // plugin is not served without its own Services.
   const plugin = { plugin: "request-mirror", config, requiredServices, source: first?.source ?? "" };
   return { contents, plugins: receivers.length > 0 ? [plugin] : [], faults };
 }

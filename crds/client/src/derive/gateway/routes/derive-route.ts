@@ -4,16 +4,22 @@ import type { Resource } from "../../../resource.ts";
 import { derivedResource } from "../../derived-resource.ts";
 import { mirrorOf } from "../filters/mirror.ts";
 import {
-  type Finding,
-  fails,
+  type ConditionFinding,
+  falseFinding,
   type ListenerOwnerKind,
   type ParentReference,
   type RouteKind,
   type RouteRule,
   routeSpecOf,
-  succeeds,
+  trueFinding,
 } from "../gateway-api.ts";
-import { type AttachedListener, type Attachment, attach, type ListenerOwner, ownerKindOf } from "./attachment.ts";
+import {
+  type AttachedListener,
+  type Attachment,
+  attachToParent,
+  type ListenerOwner,
+  ownerKindOf,
+} from "./attachment.ts";
 import { deriveRule, type RuleLookups } from "./derive-rule.ts";
 import { deriveTlsRule } from "./derive-tls-rule.ts";
 import { sizeFault } from "./route-places.ts";
@@ -33,8 +39,8 @@ export interface RouteParent {
   readonly ref: ParentReference;
   /** The Gateway, by `namespace/name`. */
   readonly gateway: string;
-  readonly accepted: Finding;
-  readonly resolvedRefs: Finding;
+  readonly accepted: ConditionFinding;
+  readonly resolvedRefs: ConditionFinding;
   /** The names in the document of the listeners to which the route has attached. */
   readonly listeners: readonly string[];
 }
@@ -59,7 +65,7 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
     const key = namespacedName(ref.namespace ?? namespace, ref.name);
     const ownerKind = ownerKindOf(ref);
     const owner = ownerKind && options.ownerOf(ownerKind, key);
-    return owner ? [{ ref, gateway: owner.gateway, ...attach(attaching, ref, owner) }] : [];
+    return owner ? [{ ref, gateway: owner.gateway, ...attachToParent(attaching, ref, owner) }] : [];
   });
   if (attachments.length === 0) return { route, resources: [], parents: [], services: new Set(), attaching: [] };
   const accepting = attachments.map((attachment) => withoutConflicts(attachment, options.conflictOf));
@@ -71,7 +77,7 @@ export function deriveRoute(route: Resource, options: DeriveRouteOptions): Deriv
   const derive = kind === "TLSRoute" ? deriveTlsRule : deriveRule;
   const derived = rules.map((rule, index) => derive(route, { rule, index, attached, refused }, options));
   const [unsupported] = derived.flatMap((one) => one.unsupported);
-  const [unresolved = succeeds("ResolvedRefs")] = derived.flatMap((one) => one.unresolved);
+  const [unresolved = trueFinding("ResolvedRefs")] = derived.flatMap((one) => one.unresolved);
   return {
     route,
     resources: derived.flatMap(({ contents }) => contents).map((content) => derivedResource(route, content)),
@@ -110,6 +116,6 @@ function withoutConflicts<Attached extends Attachment>(
   const refusing = new Set(conflicts.map(({ id }) => id));
   const listeners = attachment.listeners.filter(({ id }) => !refusing.has(id));
   const message = conflicts.map((one) => one.message).join("; ");
-  const accepted = listeners.length > 0 ? succeeds("Accepted", message) : fails("HostnameConflict", message);
+  const accepted = listeners.length > 0 ? trueFinding("Accepted", message) : falseFinding("HostnameConflict", message);
   return { ...attachment, listeners, accepted };
 }

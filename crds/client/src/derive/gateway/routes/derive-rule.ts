@@ -7,8 +7,8 @@ import { type BackendGroup, groupsOf } from "../backends/backend-groups.ts";
 import { backendService, certificateParts } from "../backends/backend-service.ts";
 import { type BackendLookups, backendsOf } from "../backends/backends.ts";
 import {
-  type Finding,
-  fails,
+  type ConditionFinding,
+  falseFinding,
   type GrpcRouteMatch,
   type HttpRouteMatch,
   type RouteKind,
@@ -34,15 +34,15 @@ export interface RuleRequest {
   /** The listeners to which the route has attached. */
   readonly attached: readonly AttachedListener[];
   /** Why the whole route is refused. Its requests are answered with 503: other routes may protect less. */
-  readonly refused: Finding | undefined;
+  readonly refused: ConditionFinding | undefined;
 }
 
 export interface DerivedRule {
   readonly contents: readonly DerivedContent[];
   /** For the condition Accepted. */
-  readonly unsupported: readonly Finding[];
+  readonly unsupported: readonly ConditionFinding[];
   /** For the condition ResolvedRefs. */
-  readonly unresolved: readonly Finding[];
+  readonly unresolved: readonly ConditionFinding[];
 }
 
 /** What differs between the kinds of routes. */
@@ -94,8 +94,8 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   const place = { kind, namespace, path: `${source}.backendRefs` };
   const { faults, ...backends } = backendsOf(backendRefs, place, lookups);
   const contents: DerivedContent[] = [];
-  const unsupported: Finding[] = refused ? [refused] : [];
-  const unresolved: Finding[] = [...faults];
+  const unsupported: ConditionFinding[] = refused ? [refused] : [];
+  const unresolved: ConditionFinding[] = [...faults];
   const derived = groupsOf(backends).map(deriveGroup);
   const isClosed = unsupported.length > 0;
   const [first] = derived;
@@ -107,7 +107,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     const match = translate(given);
     const from = `${source}.matches[${at}]`;
     for (const { field, message } of match.faults)
-      unsupported.push(fails("UnsupportedValue", `${from}.${field}: ${message}`));
+      unsupported.push(falseFinding("UnsupportedValue", `${from}.${field}: ${message}`));
     if (refused) addRefusing(match, refused.message, { at, source: from });
     else
       for (const { group, places } of placed)
@@ -125,7 +125,9 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     const extensions = effects.extensions.flatMap(({ name: of, source: path }) => {
       const plugin = lookups.readPlugin(of);
       if (plugin) return { plugin, source: path };
-      unsupported.push(fails("UnsupportedValue", `${path}: there is no Plugin ${of} in the namespace ${namespace}`));
+      unsupported.push(
+        falseFinding("UnsupportedValue", `${path}: there is no Plugin ${of} in the namespace ${namespace}`),
+      );
       return [];
     });
     // One instance of a plugin acts on a Route. Without one of its filters, the rule must not be served.
@@ -135,12 +137,15 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     for (const { plugin, source: path } of extensions) {
       const { plugin: of } = plugin.spec ?? {};
       if (used.has(of))
-        unsupported.push(fails("IncompatibleFilters", `${path}: another filter of the rule uses the plugin ${of} too`));
+        unsupported.push(
+          falseFinding("IncompatibleFilters", `${path}: another filter of the rule uses the plugin ${of} too`),
+        );
       used.add(of);
     }
     // The only group of a rule has no part of a name.
-    const parts = share ? [padded(at)] : [];
-    const nameOf = (mirror: number) => derivedName(prefix, name, padded(index), ...parts, "mirror", padded(mirror));
+    const parts = share ? [sortableNumber(at)] : [];
+    const nameOf = (mirror: number) =>
+      derivedName(prefix, name, sortableNumber(index), ...parts, "mirror", sortableNumber(mirror));
     const mirrored = deriveMirrors(route, { mirrors: effects.mirrors, nameOf, protocol }, lookups);
     unresolved.push(...mirrored.faults);
     return { share, parts, effects, extensions, mirrored, backends };
@@ -157,9 +162,11 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     });
   }
 
-  /** The name of the Service. Gateways with different client certificates for their backends have different Services. */
+  /**
+   * The name of the Service. Gateways with different client certificates for their backends have different Services.
+   */
   function serviceFor({ parts }: DerivedGroup, certificate: CertificateName | undefined): string {
-    return derivedName(prefix, name, padded(index), ...parts, ...certificateParts(certificate));
+    return derivedName(prefix, name, sortableNumber(index), ...parts, ...certificateParts(certificate));
   }
 
   function addServices(group: DerivedGroup, places: readonly RoutePlace[]): void {
@@ -180,10 +187,10 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
   ): void {
     const { effects, mirrored, extensions } = group;
     const parts = [
-      padded(index),
-      padded(at),
+      sortableNumber(index),
+      sortableNumber(at),
       ...group.parts,
-      hostPart(host),
+      hostInName(host),
       ...(port === undefined ? [] : [`${port}`]),
     ];
     const routeName = derivedName(prefix, name, ...parts, ...certificateParts(certificate));
@@ -236,7 +243,7 @@ export function deriveRule(route: Resource, request: RuleRequest, lookups: RuleL
     for (const [group, some] of groups.entries())
       contents.push({
         kind: "Route",
-        name: derivedName(prefix, name, padded(index), padded(at), `_${group}`),
+        name: derivedName(prefix, name, sortableNumber(index), sortableNumber(at), `_${group}`),
         spec: { ...(some && { hosts: some }), ...matchMembers(match) },
         derived: { extras: { ...extrasOf(match, listeners), unavailable }, sourcePaths: { spec: from } },
       });
@@ -291,7 +298,7 @@ const chunks = <Item>(items: readonly Item[], size: number): readonly (readonly 
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 
 /** With leading zeros, because names are compared as strings, and their order must be that of the rules and matches. */
-export const padded = (index: number): string => `${index}`.padStart(3, "0");
+export const sortableNumber = (index: number): string => `${index}`.padStart(3, "0");
 
 /** The host as a part of a name, in which `*` is not allowed. No host has the character `_`. */
-export const hostPart = (host: string | undefined): string => (host ?? "_").replaceAll("*", "_");
+export const hostInName = (host: string | undefined): string => (host ?? "_").replaceAll("*", "_");

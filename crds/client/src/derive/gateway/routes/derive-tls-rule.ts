@@ -6,10 +6,12 @@ import type { CertificateName } from "../backends/backend-certificate.ts";
 import { mergedBackends } from "../backends/backend-groups.ts";
 import { backendService, certificateParts, commonTls } from "../backends/backend-service.ts";
 import { backendsOf } from "../backends/backends.ts";
-import { type DerivedRule, hostPart, padded, type RuleLookups, type RuleRequest } from "./derive-rule.ts";
+import { type DerivedRule, hostInName, type RuleLookups, type RuleRequest, sortableNumber } from "./derive-rule.ts";
 import { listenerPlacesOf, type RoutePlace } from "./route-places.ts";
 
-/** Policies are for connections that the gateway opens with TLS itself: bytes that it passes through are TLS already. */
+/**
+ * Policies are for connections that the gateway opens with TLS itself: bytes that it passes through are TLS already.
+ */
 const withoutPolicies = (lookups: RuleLookups): RuleLookups => ({ ...lookups, backendTlsOf: () => undefined });
 
 /** A connection that cannot be forwarded is closed: its Route has no Service, or a percentage that is refused. */
@@ -51,13 +53,20 @@ function deriveFor(
 
   /** Each protocol has its own Service: a policy may refuse a backend for one protocol that the other one can use. */
   function serviceFor(certificate: CertificateName | undefined): string {
-    return derivedName("tls-route", name, padded(index), protocol, ...certificateParts(certificate));
+    return derivedName("tls-route", name, sortableNumber(index), protocol, ...certificateParts(certificate));
   }
 
   function routeAt({ host, listeners, certificate }: RoutePlace): DerivedContent {
     return {
       kind: "Route",
-      name: derivedName("tls-route", name, padded(index), protocol, hostPart(host), ...certificateParts(certificate)),
+      name: derivedName(
+        "tls-route",
+        name,
+        sortableNumber(index),
+        protocol,
+        hostInName(host),
+        ...certificateParts(certificate),
+      ),
       spec: {
         ...(host !== undefined && { hosts: [host] }),
         protocols: [protocol],

@@ -1,7 +1,7 @@
 /** Where a route is served: its hosts, each with the listeners that have it. */
 import { MAX_DERIVED } from "../../derived-resource.ts";
 import type { CertificateName } from "../backends/backend-certificate.ts";
-import { type Finding, fails, type RouteRule } from "../gateway-api.ts";
+import { type ConditionFinding, falseFinding, type RouteRule } from "../gateway-api.ts";
 import type { AttachedListener } from "./attachment.ts";
 
 export interface RoutePlace {
@@ -42,7 +42,10 @@ export function listenerPlacesOf(
  * The condition Accepted of a route of which too many resources would be derived: the Gateway API allows 128 matches
  * and 16 hostnames.
  */
-export function sizeFault(rules: readonly RouteRule[], attached: readonly AttachedListener[]): Finding | undefined {
+export function sizeFault(
+  rules: readonly RouteRule[],
+  attached: readonly AttachedListener[],
+): ConditionFinding | undefined {
   const sizes = rules.map(({ matches, filters = [], backendRefs = [] }) => {
     const ofBackends = backendRefs.flatMap((ref) => ref.filters ?? []);
     const used = [...filters, ...ofBackends];
@@ -56,5 +59,5 @@ export function sizeFault(rules: readonly RouteRule[], attached: readonly Attach
   const message =
     `spec.rules: ${size} Routes and Plugins would be derived for the matches, hosts and filters, at most ` +
     `${MAX_DERIVED} are allowed: use fewer of them, or several routes; requests are answered with 503`;
-  return fails("UnsupportedValue", message);
+  return falseFinding("UnsupportedValue", message);
 }

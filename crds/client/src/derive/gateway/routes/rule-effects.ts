@@ -1,11 +1,13 @@
-/** What the filters, timeouts and retries of a rule do: plugins for its Routes, and members of its Routes and Service. */
+/**
+ * What the filters, timeouts and retries of a rule do: plugins for its Routes, and members of its Routes and Service.
+ */
 import type { ServiceExtras } from "@sluice/model";
 import { corsConfig } from "../filters/cors.ts";
-import { createHeaderEdits, literal } from "../filters/header-modifiers.ts";
+import { createHeaderEdits, escapeVariables } from "../filters/header-modifiers.ts";
 import { type MirrorFilter, mirrorOf } from "../filters/mirror.ts";
+import { type PathModifier, pathModifierOf } from "../filters/path-modifier.ts";
 import { type RedirectFilter, redirectOf } from "../filters/redirect.ts";
-import { rewriteOf } from "../filters/rewrite.ts";
-import { type Finding, fails, type RouteFilter, type RouteRule } from "../gateway-api.ts";
+import { type ConditionFinding, falseFinding, type RouteFilter, type RouteRule } from "../gateway-api.ts";
 import { attemptMembers } from "./timeouts.ts";
 
 export interface RulePlugin {
@@ -29,7 +31,7 @@ export interface RuleEffects {
   /** Whether the prefix that matches is removed from the path. */
   readonly stripPath: boolean;
   /** Why the rule cannot be served as it is meant. */
-  readonly faults: readonly Finding[];
+  readonly faults: readonly ConditionFinding[];
 }
 
 export interface RuleSource {
@@ -50,11 +52,11 @@ export interface LocatedFilter {
 const usedOnce: ReadonlySet<unknown> = new Set(["CORS", "RequestRedirect", "URLRewrite"]);
 
 export function effectsOf({ rule, source, backendFilters }: RuleSource): RuleEffects {
-  const filters = [...located(rule.filters, `${source}.filters`), ...backendFilters];
-  const faults: Finding[] = [];
+  const filters = [...filtersWithPaths(rule.filters, `${source}.filters`), ...backendFilters];
+  const faults: ConditionFinding[] = [];
   const plugins: RulePlugin[] = [];
   const extensions: { readonly name: string; readonly source: string }[] = [];
-  const requestEdits = createHeaderEdits(literal);
+  const requestEdits = createHeaderEdits(escapeVariables);
   const responseEdits = createHeaderEdits((value) => value);
   const mirrors: MirrorFilter[] = [];
   const used = new Set<string>();
@@ -65,12 +67,15 @@ export function effectsOf({ rule, source, backendFilters }: RuleSource): RuleEff
   for (const { filter, at } of filters) apply(filter, at);
   const attempts = attemptMembers(rule, source);
   faults.push(...attempts.faults);
-  if (rule.sessionPersistence) faults.push(fails("UnsupportedValue", `${source}.sessionPersistence is not supported`));
+  if (rule.sessionPersistence)
+    faults.push(falseFinding("UnsupportedValue", `${source}.sessionPersistence is not supported`));
   if (redirect && (rule.filters ?? []).some(({ type }) => type === "URLRewrite"))
-    faults.push(fails("IncompatibleFilters", `${source}.filters: RequestRedirect cannot be used with URLRewrite`));
+    faults.push(
+      falseFinding("IncompatibleFilters", `${source}.filters: RequestRedirect cannot be used with URLRewrite`),
+    );
   const request = requestEdits.config();
   if (request || fullPath !== undefined) {
-    const uri = fullPath === undefined ? {} : { uri: literal(fullPath) };
+    const uri = fullPath === undefined ? {} : { uri: escapeVariables(fullPath) };
     const config = { ...request, replace: { ...request?.replace, ...uri } };
     plugins.push({ plugin: "request-transformer", config, source: `${source}.filters` });
   }
@@ -89,7 +94,9 @@ export function effectsOf({ rule, source, backendFilters }: RuleSource): RuleEff
 
   function apply(filter: RouteFilter, at: string): void {
     if (usedOnce.has(filter.type) && used.has(filter.type))
-      faults.push(fails("UnsupportedValue", `${at}: a rule and its backend can have only one filter ${filter.type}`));
+      faults.push(
+        falseFinding("UnsupportedValue", `${at}: a rule and its backend can have only one filter ${filter.type}`),
+      );
     used.add(filter.type);
     switch (filter.type) {
       case "RequestHeaderModifier":
@@ -114,7 +121,7 @@ export function effectsOf({ rule, source, backendFilters }: RuleSource): RuleEff
         extend(filter.extensionRef, at);
         break;
       default:
-        faults.push(fails("UnsupportedValue", `${at}: the filter ${filter.type} is not supported`));
+        faults.push(falseFinding("UnsupportedValue", `${at}: the filter ${filter.type} is not supported`));
     }
   }
 
@@ -138,7 +145,7 @@ export function effectsOf({ rule, source, backendFilters }: RuleSource): RuleEff
       extensions.push({ name, source: `${at}.extensionRef` });
     else
       faults.push(
-        fails(
+        falseFinding(
           "UnsupportedValue",
           `${at}.extensionRef: the kind ${kind} of ${group} is not supported: use Plugin of sluice.dev`,
         ),
@@ -146,5 +153,15 @@ export function effectsOf({ rule, source, backendFilters }: RuleSource): RuleEff
   }
 }
 
-export const located = (filters: readonly RouteFilter[] = [], path: string): readonly LocatedFilter[] =>
+export const filtersWithPaths = (filters: readonly RouteFilter[] = [], path: string): readonly LocatedFilter[] =>
   filters.map((filter, index) => ({ filter, at: `${path}[${index}]` }));
+
+interface UrlRewrite extends PathModifier {
+  readonly hostname?: string;
+}
+
+/** URLRewrite: another host name or path for the upstream. */
+function rewriteOf(filter: unknown): UrlRewrite {
+  const { hostname, path } = Object(filter) as { readonly hostname?: string; readonly path?: unknown };
+  return { ...pathModifierOf(path), ...(hostname !== undefined && { hostname }) };
+}

@@ -1,6 +1,6 @@
 /** The timeouts and retries of a rule as members of its Service. */
 import type { ServiceExtras } from "@sluice/model";
-import { type Finding, fails, type RouteRule } from "../gateway-api.ts";
+import { type ConditionFinding, falseFinding, type RouteRule } from "../gateway-api.ts";
 
 /** Milliseconds of each unit of a duration (GEP-2257). */
 const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
@@ -29,12 +29,12 @@ const DEFAULT_BACKOFF = 25;
 export interface AttemptMembers {
   readonly members: object;
   readonly extras: Pick<ServiceExtras, "retry" | "timeouts">;
-  readonly faults: readonly Finding[];
+  readonly faults: readonly ConditionFinding[];
 }
 
 /** @param source The path of the rule. */
 export function attemptMembers({ timeouts, retry }: RouteRule, source: string): AttemptMembers {
-  const faults: Finding[] = [];
+  const faults: ConditionFinding[] = [];
   const request = duration(timeouts?.request, `${source}.timeouts.request`);
   const attempt = duration(timeouts?.backendRequest, `${source}.timeouts.backendRequest`);
   const backoff = duration(retry?.backoff, `${source}.retry.backoff`) ?? DEFAULT_BACKOFF;
@@ -58,7 +58,7 @@ export function attemptMembers({ timeouts, retry }: RouteRule, source: string): 
     if (text === undefined) return undefined;
     const milliseconds = millisecondsOf(text);
     if (milliseconds === undefined)
-      faults.push(fails("UnsupportedValue", `${path}: ${text} is not a duration, such as 1m30s`));
+      faults.push(falseFinding("UnsupportedValue", `${path}: ${text} is not a duration, such as 1m30s`));
     return milliseconds === undefined ? undefined : Math.min(milliseconds, MAX_TIMEOUT);
   }
 }

@@ -71,7 +71,7 @@ export class PluginConverter {
   }
 
   /** Adds the Plugins of all attached and global plugins. Call after the last `attach`. */
-  finish(isOwn: (object: ManifestObject) => boolean): void {
+  addPlugins(isOwn: (object: ManifestObject) => boolean): void {
     for (const { plugin, targets } of this.#targets.values()) this.#addAll(plugin, targets);
     for (const plugin of this.#objects.all("KongClusterPlugin")) {
       if (labelsAt(plugin).global !== "true" || !isOwn(plugin)) continue;

@@ -37,7 +37,7 @@ export function convertObjects(given: readonly ManifestObject[], options: Conver
   const certificates = new CertificateConverter(conversion);
   const services = new ServiceConverter(objects, conversion, {
     toClusterAddress: parameters.some(({ serviceUpstream }) => serviceUpstream === true),
-    useCertificate: (...secret) => certificates.use(...secret),
+    useCertificate: (...secret) => certificates.certificateNameFor(...secret),
   });
   const attach: PluginConverter["attach"] = (target) => plugins.attach(target);
 
@@ -68,8 +68,8 @@ export function convertObjects(given: readonly ManifestObject[], options: Conver
     convertIngress(ingress, { conversion, services, attach, legacyRegexes, hasDefaultBackend });
   }
   services.attachPlugins(attach);
-  plugins.finish(isOwn);
-  certificates.finish(options.class === "sluice" ? undefined : options.class);
+  plugins.addPlugins(isOwn);
+  certificates.addCertificates(options.class === "sluice" ? undefined : options.class);
   grantCredentials(conversion);
   omitUnsupported(objects, conversion);
   auditAnnotations(conversion);
@@ -77,8 +77,8 @@ export function convertObjects(given: readonly ManifestObject[], options: Conver
 }
 
 /**
- * In Kong, the credentials of a consumer open the routes of all namespaces. In Sluice, those of another namespace need a
- * ReferenceGrant, except those of the home namespace.
+ * In Kong, the credentials of a consumer open the routes of all namespaces. In Sluice, those of another namespace need
+ * a ReferenceGrant, except those of the home namespace.
  */
 function grantCredentials(conversion: Conversion): void {
   const of = (collection: string) => conversion.entities.filter((entity) => entity.collection === collection);

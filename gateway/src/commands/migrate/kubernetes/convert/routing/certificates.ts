@@ -23,7 +23,7 @@ export class CertificateConverter {
   }
 
   /** Returns the name of the Certificate for a Secret. */
-  use(namespace: string, secret: string, object: ManifestObject): string {
+  certificateNameFor(namespace: string, secret: string, object: ManifestObject): string {
     this.#secretOf(namespace, secret, object);
     return secret;
   }
@@ -42,7 +42,7 @@ export class CertificateConverter {
     }
   }
 
-  finish(className: string | undefined): void {
+  addCertificates(className: string | undefined): void {
     for (const { namespace, secret, object, hosts } of this.#secrets.values()) {
       const spec = {
         ...(className !== undefined && { class: className }),
