@@ -22,11 +22,15 @@ export const gatewayApiEcho = fromGo({
   what: "the echo server of the Gateway API's conformance suite, about 20 seconds",
 });
 
-/** A folder with the Gateway API's CRDs of the standard channel (Apache-2.0). */
-export const gatewayApiCrds = fromModule({
-  name: "gateway-api-crds",
-  folder: module,
-  module: "sigs.k8s.io/gateway-api",
-  path: "config/crd/standard",
-  size: "about 3 MB",
-});
+const crds = (channel: "standard" | "experimental", name: string) =>
+  fromModule({
+    name,
+    folder: module,
+    module: "sigs.k8s.io/gateway-api",
+    path: `config/crd/${channel}`,
+    size: "about 3 MB",
+  });
+
+/** Folders with the Gateway API's CRDs of each channel (Apache-2.0). */
+export const gatewayApiCrds = crds("standard", "gateway-api-crds");
+export const gatewayApiExperimentalCrds = crds("experimental", "gateway-api-experimental-crds");

@@ -1,5 +1,5 @@
 import { deck, goKong, h2spec, openidServer } from "./clients.ts";
-import { gatewayApiCrds, gatewayApiEcho, gatewayApiSuite } from "./gateway-api.ts";
+import { gatewayApiCrds, gatewayApiEcho, gatewayApiExperimentalCrds, gatewayApiSuite } from "./gateway-api.ts";
 import { kubernetesProgram } from "./kubernetes/kube.ts";
 import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kubernetes/kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
@@ -66,6 +66,7 @@ const tools = {
   "gateway-api-suite": gatewayApiSuite,
   "gateway-api-echo": gatewayApiEcho,
   "gateway-api-crds": gatewayApiCrds,
+  "gateway-api-experimental-crds": gatewayApiExperimentalCrds,
   pulumi,
   helm,
   kubeconform,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { request } from "node:http";
+import { createServer as createHttpServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -24,7 +24,7 @@ import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
 import { freeAddresses } from "../free-addresses.ts";
 import { underLoad } from "../under-load.ts";
-import { coreServices } from "./core-services.ts";
+import { addressOfMachine, coreServices } from "./core-services.ts";
 import { startSuite } from "./suite.ts";
 
 const chosen = await freeAddresses();
@@ -362,6 +362,44 @@ test("a Gateway that is deleted under load is no longer served, and all requests
   await waitFor(async () => (await conditionsOf("listenerset/team"))[0] === "Accepted=False ParentNotAccepted", {
     what: "the ListenerSet to lose its Gateway",
   });
+});
+
+test("fields of the experimental channel are served once its CRDs replace those of the standard channel", async () => {
+  let requests = 0;
+  const unstable = createHttpServer((_, response) => {
+    requests += 1;
+    // Every first attempt fails.
+    response.writeHead(requests % 2 === 1 ? 503 : 200).end("unstable");
+  }).listen(0, addressOfMachine());
+  await once(unstable, "listening");
+  after(() => unstable.close());
+  await publish("unstable", (unstable.address() as AddressInfo).port);
+  const retryPort = await freePort();
+  const url = `http://127.0.0.1:${retryPort}/`;
+  const statusOf = async () => (await fetch(url).catch(() => undefined))?.status;
+  const route = (more: object) =>
+    httpRoute("unstable", {
+      parentRefs: [{ name: "unstable" }],
+      rules: [{ backendRefs: [{ name: "unstable", port: 80 }], ...more }],
+    });
+  await suite.apply(gateway("unstable", [{ name: "http", port: retryPort, protocol: "HTTP" }]), route({}));
+  await waitFor(async () => (await statusOf()) === 503, { what: "the first attempt to fail" });
+  const experimental = await obtainTool("gateway-api-experimental-crds");
+  const crd = join(experimental, "gateway.networking.k8s.io_httproutes.yaml");
+  await kubectl(["apply", "--server-side", "--force-conflicts", "-f", crd]);
+  const hasRetry = async () => {
+    // The API server drops the field until it has read the new CRD.
+    await suite.apply(route({ retry: { codes: [503], attempts: 1 } }));
+    return (await kubectl(["get", "httproute/unstable", "-o", "jsonpath={.spec.rules[0].retry}"])) !== "";
+  };
+  await waitFor(hasRetry, { what: "the API server to accept the field retry" });
+  await waitFor(
+    async () => {
+      requests = 0;
+      return (await statusOf()) === 200;
+    },
+    { what: "the second attempt to be answered" },
+  );
 });
 
 test("the reference page has every member of the CRDs", () => {

@@ -327,7 +327,7 @@ test("plan shows members and requests that change, and a saved plan is applied o
   assert.equal(code, 0);
   assert.match(
     plan,
-    /\nPlan: 0 to create, 1 to change, 0 to delete\.\n[\s\S]*\nGET https?:\/\/\S+\/stock +stock \(service stock\) +no route\n/,
+    /\nPlan: 0 to create, 1 to change, 0 to delete\.\n[\s\S]*\n {2}GET https?:\/\/\S+\/stock.*\n {4}route: stock \(service stock\) -> no route\n/,
   );
   assert.equal(statSync(saved).mode & 0o777, 0o600);
   assert.match((await run(["apply", saved]))[1], /\napplied: 0 created, 1 changed, 0 deleted\n$/);
