@@ -1,7 +1,6 @@
 /** Resources of the Gateway API on a real API server, served by the product. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -9,16 +8,6 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { connect, createServer } from "node:tls";
 import { isDeepStrictEqual } from "node:util";
-import {
-  backendTlsPolicyMembers,
-  gatewayClassMembers,
-  gatewayMembers,
-  grpcRouteMembers,
-  httpRouteMembers,
-  listenerSetMembers,
-  tlsRouteMembers,
-} from "@sluice/crds";
-import { parse } from "yaml";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
@@ -401,38 +390,3 @@ test("fields of the experimental channel are served once its CRDs replace those 
     { what: "the second attempt to be answered" },
   );
 });
-
-test("the reference page has every member of the CRDs", () => {
-  const tables = {
-    gatewayclasses: gatewayClassMembers,
-    gateways: gatewayMembers,
-    listenersets: listenerSetMembers,
-    httproutes: httpRouteMembers,
-    grpcroutes: grpcRouteMembers,
-    backendtlspolicies: backendTlsPolicyMembers,
-    tlsroutes: tlsRouteMembers,
-  };
-  for (const [plural, table] of Object.entries(tables)) {
-    const crd = parse(readFileSync(join(crds, `gateway.networking.k8s.io_${plural}.yaml`), "utf8"));
-    const { schema } = crd.spec.versions.find(({ name }: { readonly name: string }) => name === "v1");
-    const known = Object.keys(table);
-    const missing = membersOf(schema.openAPIV3Schema.properties.spec, "").filter(
-      (path) => !known.some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[]`)),
-    );
-    assert.deepEqual(missing, [], plural);
-  }
-});
-
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
-}
-
-/** The paths of the members that have no members of their own. */
-function membersOf({ properties, items }: Schema, path: string): readonly string[] {
-  if (items) return membersOf(items, `${path}[]`);
-  if (!properties) return [path];
-  return Object.entries(properties).flatMap(([name, schema]) =>
-    membersOf(schema, path === "" ? name : `${path}.${name}`),
-  );
-}
