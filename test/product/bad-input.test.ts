@@ -12,7 +12,6 @@ import { freeAddresses } from "./free-addresses.ts";
 import { routeObject, serviceObject } from "./resources.ts";
 
 const work = temporaryFolder("bad-input");
-after(() => work.remove());
 const folder = join(work.path, "resources");
 mkdirSync(folder);
 const upstream = await startNamedUpstream("echo");
@@ -38,6 +37,8 @@ const product = await startDirectoryProduct({
 after(() => product.stop());
 const client = createDirectoryClient({ directory: folder, log: { info() {}, warn() {}, error() {} } });
 after(() => client.close());
+// Hooks run in this order. A process that starts at the end of a test may still open its log in the folder.
+after(() => work.remove());
 const conditions = async (kind: "Service" | "Route" | "Plugin" | "Consumer", name: string) =>
   (await client.get({ kind, namespace: "default", name }))?.status?.conditions ?? [];
 const nodes = [`http://${chosen.proxy}`, `http://${chosen.proxy2}`] as const;

@@ -15,7 +15,6 @@ import { freeAddresses } from "./free-addresses.ts";
 import { resourceObject, routeObject } from "./resources.ts";
 
 const work = temporaryFolder("browser");
-after(() => work.remove());
 const chosen = await freeAddresses();
 const folder = join(work.path, "resources");
 copySamples({ samples: new URL("../../crds/samples", import.meta.url).pathname, folder, userApi: chosen.userApi });
@@ -54,6 +53,7 @@ const product = await startDirectoryProduct({ chosen, work: work.path, folder })
 after(() => product.stop());
 const browser = await launchBrowser();
 after(() => browser.close());
+after(() => work.remove());
 
 interface Seen {
   readonly status?: number;

@@ -8,7 +8,6 @@ import { seedUsers } from "../../tools/start/users.ts";
 
 const root = join(import.meta.dirname, "../..");
 const work = temporaryFolder("graphiql");
-after(() => work.remove());
 const users = join(work.path, "users");
 await seedUsers(users);
 const port = await freePort();
@@ -24,6 +23,7 @@ const api = await startProcess(process.execPath, [join(root, "user-api/src/main.
 after(() => api.stop());
 const browser = await launchBrowser();
 after(() => browser.close());
+after(() => work.remove());
 
 const firstField = (document: string): string => /\{ (\w+)/.exec(document)?.[1] ?? "";
 
