@@ -47,7 +47,7 @@ export function setRateLimitHeaders(headers: HeaderEdits | null, usage: WindowUs
   const at = tightestOf(usage);
   const tightest = limits[at];
   if (tightest === undefined) return 1;
-  const reset = secondsUntilReset(tightest.period, { start: tightest.window(now).start, now });
+  const reset = secondsUntilReset(tightest.period, { start: tightest.windows.at(now).start, now });
   if (headers === null) return reset;
   for (let index = 0; index < limits.length; index++) {
     const limit = limits[index];

@@ -49,7 +49,7 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
     const name = nameOf(exchange);
     const scopeName = scopeOf(exchange);
     return limits.map((limit) => {
-      const { start, end } = limit.window(at);
+      const { start, end } = limit.windows.at(at);
       return { name, scope: scopeName, period: limit.period, limit: limit.limit, windowStart: start, expires: end };
     });
   }

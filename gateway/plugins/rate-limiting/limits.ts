@@ -1,14 +1,6 @@
 /** The limits of a config, with everything precomputed that is the same for each request. */
 
-import {
-  type HeaderEdit,
-  HeaderName,
-  type Period,
-  periods,
-  setHeaderEdit,
-  type Window,
-  windowOf,
-} from "@sluice/plugin-sdk";
+import { type HeaderEdit, HeaderName, type Period, PeriodWindows, periods, setHeaderEdit } from "@sluice/plugin-sdk";
 import type { RateLimitingConfig } from "./schema.ts";
 
 const titleOf = (period: Period): string => period.charAt(0).toUpperCase() + period.slice(1);
@@ -27,7 +19,7 @@ export class Limit {
   readonly remaining: HeaderName;
   /** RateLimit-Limit, if this limit has the fewest remaining requests. */
   readonly tightestLimitEdit: HeaderEdit;
-  #window: Window = { start: 0, end: 0 };
+  readonly windows: PeriodWindows;
 
   constructor(period: Period, limit: number) {
     this.period = period;
@@ -35,16 +27,7 @@ export class Limit {
     this.limitEdit = limitHeaderEdit(period, limit);
     this.remaining = remainingName(period);
     this.tightestLimitEdit = setHeaderEdit("RateLimit-Limit", String(limit));
-  }
-
-  /**
-   * The window that contains `now` (Unix milliseconds). Cached, because most requests are in the previous request's
-   * window.
-   */
-  window(now: number): Window {
-    const { start, end } = this.#window;
-    if (now < start || now >= end) this.#window = windowOf(this.period, now);
-    return this.#window;
+    this.windows = new PeriodWindows(period);
   }
 }
 

@@ -12,12 +12,11 @@ import {
   HeaderName,
   lowerCase,
   type Period,
+  PeriodWindows,
   periods,
   removeHeaderEdit,
   setHeaderEdit,
   unexpectedError,
-  type Window,
-  windowOf,
 } from "@sluice/plugin-sdk";
 import { responseRatelimitingFacts } from "./schema.ts";
 
@@ -30,29 +29,23 @@ const exceeded = (name: string): DirectResponse => ({
 const replaced: DirectResponse = { status: 429, body: "" };
 
 /** A limit for one period, with everything precomputed that is the same for each request. */
-class PeriodLimit {
+interface PeriodLimit {
   readonly period: Period;
   readonly limit: number;
+  readonly windows: PeriodWindows;
   /** X-RateLimit-Limit-<name>-<period> */
   readonly limitEdit: HeaderEdit;
   /** X-RateLimit-Remaining-<name>-<period> */
   readonly remaining: HeaderName;
-  #window: Window = { start: 0, end: 0 };
-
-  constructor(name: string, period: Period, limit: number) {
-    this.period = period;
-    this.limit = limit;
-    this.limitEdit = setHeaderEdit(`X-RateLimit-Limit-${name}-${period}`, String(limit));
-    this.remaining = new HeaderName(`X-RateLimit-Remaining-${name}-${period}`);
-  }
-
-  /** The window that contains `now` (Unix milliseconds); most requests are in the previous request's window. */
-  window(now: number): Window {
-    const { start, end } = this.#window;
-    if (now < start || now >= end) this.#window = windowOf(this.period, now);
-    return this.#window;
-  }
 }
+
+const periodLimit = (name: string, period: Period, limit: number): PeriodLimit => ({
+  period,
+  limit,
+  windows: new PeriodWindows(period),
+  limitEdit: setHeaderEdit(`X-RateLimit-Limit-${name}-${period}`, String(limit)),
+  remaining: new HeaderName(`X-RateLimit-Remaining-${name}-${period}`),
+});
 
 interface NamedLimit {
   readonly name: string;
@@ -91,7 +84,7 @@ export const responseRatelimiting = definePlugin({
         remaining: new HeaderName(`X-RateLimit-Remaining-${name}`),
         periods: periods.flatMap((period) => {
           const limit = amounts[period];
-          return typeof limit !== "number" ? [] : [new PeriodLimit(name, period, limit)];
+          return typeof limit !== "number" ? [] : [periodLimit(name, period, limit)];
         }),
       }),
     );
@@ -109,9 +102,8 @@ export const responseRatelimiting = definePlugin({
       const identifier = identifierOf(exchange);
       return limits.map(({ name, periods: ofName }) => {
         const counter = `${scopeName}:${identifier}:${name}`;
-        return ofName.map((each) => {
-          const { start, end } = each.window(at);
-          const { period, limit } = each;
+        return ofName.map(({ period, limit, windows }) => {
+          const { start, end } = windows.at(at);
           return { name: counter, scope: scopeName, period, limit, windowStart: start, expires: end };
         });
       });

@@ -39,6 +39,23 @@ export function windowOf(period: Period, now: number): Window {
   return { start, end: start + length };
 }
 
+/** The windows of one period. The last one is kept, because most requests are in the previous request's window. */
+export class PeriodWindows {
+  readonly #period: Period;
+  #last: Window = { start: 0, end: 0 };
+
+  constructor(period: Period) {
+    this.#period = period;
+  }
+
+  /** The window that contains `now` (Unix milliseconds). */
+  at(now: number): Window {
+    const { start, end } = this.#last;
+    if (now < start || now >= end) this.#last = windowOf(this.#period, now);
+    return this.#last;
+  }
+}
+
 /** Whole seconds until the window ends by its nominal length, at least 1. */
 export function secondsUntilReset(period: Period, { start, now }: { readonly start: number; readonly now: number }) {
   return Math.max(1, nominalLength[period] / SECOND - Math.floor((now - start) / SECOND));
