@@ -38,7 +38,7 @@ export interface Command<Declared extends Declarations = Declarations> {
   /**
    * Resolves to a running command, or to the exit code; undefined means 0.
    *
-   * @throws CommandError or SettingsError for errors that the user can fix; Misused for invalid arguments.
+   * @throws CommandError or SettingsError for errors that the user can fix; UsageError for invalid arguments.
    */
   run(call: CommandCall<SettingsOf<Declared>>): Promise<RunningCommand | number | undefined>;
 }
@@ -63,5 +63,5 @@ export class CommandError extends Error {
 }
 
 export class UsageError extends Error {
-  override readonly name = "Misused";
+  override readonly name = "UsageError";
 }

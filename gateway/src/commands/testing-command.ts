@@ -17,7 +17,7 @@ export interface CommandRun {
 /**
  * Runs a command that ends by itself. Its output is captured, and its settings come from `args` and `env` only.
  *
- * @throws Misused with the first line of the message for invalid arguments and settings; the errors of the command.
+ * @throws UsageError with the first line of the message for invalid arguments and settings; the errors of the command.
  */
 export async function runCommandLine(
   args: readonly string[],

@@ -16,7 +16,7 @@ export interface ProxyRequest {
   readonly body: string | null;
 }
 
-/** @throws Misused */
+/** @throws UsageError */
 export async function givenProxyRequest({ positionals, options }: GivenArguments): Promise<ProxyRequest> {
   const { url, host, servername } = destinationOf(positionals[0] ?? "", options["proxy-url"]);
   const body = options.data === undefined ? null : await givenBody(String(options.data));
@@ -45,7 +45,7 @@ interface Destination {
   readonly servername: string | undefined;
 }
 
-/** @throws Misused */
+/** @throws UsageError */
 function destinationOf(given: string, proxy: GivenOption): Destination {
   const url = URL.parse(given);
   if (url === null || !/^https?:$/.test(url.protocol))

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { GivenOption } from "@sluice/model/command-line";
 import { UsageError } from "../../command.ts";
 
-/** @throws Misused */
+/** @throws UsageError */
 export function givenHeaders(given: GivenOption): Readonly<Record<string, readonly string[]>> {
   const headers: Record<string, string[]> = {};
   for (const line of Array.isArray(given) ? given : []) {
@@ -23,7 +23,7 @@ interface NumberLimits {
   readonly maximum?: number;
 }
 
-/** @throws Misused */
+/** @throws UsageError */
 export function givenNumber(option: string, given: GivenOption, limits: NumberLimits = {}): number {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = limits;
   if (!/^\d{1,15}$/.test(String(given))) throw new UsageError(`--${option}: expected a number, not '${given}'`);

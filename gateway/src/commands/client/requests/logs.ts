@@ -63,7 +63,7 @@ export const logsCommand = defineCommand({
   },
 });
 
-/** @throws Misused */
+/** @throws UsageError */
 function selectionOf(options: Readonly<Record<string, GivenOption>>): Selection {
   const { route, service, consumer, status, limit } = options;
   const names = Object.entries({ route, service, consumer }).flatMap(([name, value]) =>

@@ -7,7 +7,7 @@ const NO_REVISIONS = 3;
 
 const NOT_IMPLEMENTED = 501;
 
-/** @throws Misused */
+/** @throws UsageError */
 export function revisionNumber(given: string): number {
   if (!/^\d{1,15}$/.test(given)) throw new UsageError(`expected the number of a revision, not '${given}'`);
   return Number(given);
