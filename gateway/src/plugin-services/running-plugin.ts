@@ -11,7 +11,7 @@ import { type PluginWords, TICK_MILLISECONDS } from "../shared-memory/heartbeat.
 
 /** A plugin that runs this many milliseconds without a pause counts as blocking: the worker serves no other request. */
 export const BLOCKING_MILLISECONDS = 100;
-/** When this many ticks have passed, at least BLOCKING milliseconds lie between the first and the last of them. */
+/** When this many ticks have passed, at least BLOCKING_MILLISECONDS lie between the first and the last of them. */
 const BLOCKING_TICKS = BLOCKING_MILLISECONDS / TICK_MILLISECONDS + 1;
 
 let words: PluginWords = { running: new Int32Array(1), ticks: new Int32Array(1) };
@@ -28,7 +28,7 @@ export function trackPlugins(given: PluginWords, onBlocked: typeof report): void
 
 export const pluginWords = (): PluginWords => words;
 
-/** Milliseconds for which the event loop has been blocked since the tick, a multiple of TICK; null: below BLOCKING. */
+/** Milliseconds for which the event loop has been blocked since the tick; null: fewer than BLOCKING_MILLISECONDS. */
 export function blockedSince(tick: number): number | null {
   const passed = (words.ticks[0] as number) - tick;
   return passed < BLOCKING_TICKS ? null : (passed - 1) * TICK_MILLISECONDS;
