@@ -1,4 +1,5 @@
 /** A plan as text for people. */
+import { escapeControlCharacters } from "@sluice/model/serving";
 import type { ChangePlan, PlanSummary } from "../../admin/plan/plan.ts";
 import { styledText } from "../terminal/output.ts";
 
@@ -50,7 +51,9 @@ export const labelOfChange = ({
   readonly name: string | null;
 }) => `${collection}/${name ?? id}`;
 
-const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
+/** Strings, such as bodies and certificates, may have line breaks. */
+const shown = (value: unknown): string =>
+  typeof value === "string" ? escapeControlCharacters(value) : JSON.stringify(value ?? null);
 
 type PlannedRequests = NonNullable<ChangePlan["requests"]>;
 type PlannedRequest = PlannedRequests["changed"][number];
