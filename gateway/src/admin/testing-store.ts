@@ -1,7 +1,7 @@
 /** An in-memory store, for suites that test the admin listener without a real store. */
 import type { Collection } from "@sluice/model";
 import type { ListOptions, Lookup, OpenedStore, Store, StoreWriteOptions, Write, WriteFault } from "../stores/store.ts";
-import { applyWrite, createTables, findInTables, listFromTables } from "../stores/tables/index.ts";
+import { applyWrite, createTables, findInTables, listFromTables, type PlacedEntity } from "../stores/tables/index.ts";
 
 export interface TestingStore extends OpenedStore {
   /** One item for each of the next writes: a fault to return, or a function to call before the write. */
@@ -10,8 +10,9 @@ export interface TestingStore extends OpenedStore {
   readonly written: { readonly writes: readonly Write[]; readonly options: StoreWriteOptions }[];
 }
 
-export function createTestingStore(): TestingStore {
-  let tables = createTables([]);
+/** @param entities The entities of the store. Default: none. */
+export function createTestingStore(entities: Iterable<PlacedEntity> = []): TestingStore {
+  let tables = createTables(entities);
   const refuse: TestingStore["refuse"] = [];
   const written: TestingStore["written"] = [];
   const store: Store = {

@@ -35,7 +35,10 @@ class NothingSent extends Error {
   override readonly name = "NothingSent";
 }
 
-export function readOnlyServices(services: WorkerServices, { activity, cacheOf }: ReadOnlyOptions): WorkerServices {
+/** The services that are read. */
+type ReadServices = Pick<WorkerServices, "counters" | "concurrency" | "metrics" | "now" | "vault">;
+
+export function readOnlyServices(services: ReadServices, { activity, cacheOf }: ReadOnlyOptions): WorkerServices {
   const refusal = (what: string): NothingSent => {
     activity.sending(what);
     return new NothingSent(`an explanation sends nothing: ${what}`);

@@ -8,11 +8,10 @@ import {
   credentialHeaders,
   credentialsOf,
   groupName,
+  orNull,
   randomPlaces,
 } from "./testing-plugins.ts";
 
-/** Null once for each `values` values. In fast-check, an option with the frequency n is null in one of n cases. */
-const orNull = <Value>(value: fc.Arbitrary<Value>, values = 2) => fc.option(value, { nil: null, freq: values + 1 });
 /** A value in one of six cases, else null. */
 const rarely = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
@@ -30,7 +29,7 @@ const services = (port: number) =>
     ...randomPlaces.map((place) =>
       fc
         .record({
-          path: orNull(fc.constantFrom("/", "/base", "/base/x/")),
+          path: orNull(fc.constantFrom("/", "/base", "/base/x/"), 2),
           enabled: mostly,
           upstream_headers: orNull(fc.constant([{ name: "X-Gate", value: "open" }]), 3),
           isBalanced: fc.boolean(),

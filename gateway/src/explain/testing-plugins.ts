@@ -9,14 +9,15 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { idOf } from "../compile/testing-entities.ts";
 
-/** Null in one of two cases. */
-const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null, freq: 2 });
+/** Null once for each `values` values. In fast-check, an option with the frequency n is null in one of n cases. */
+export const orNull = <Value>(value: fc.Arbitrary<Value>, values: number) =>
+  fc.option(value, { nil: null, freq: values + 1 });
 
 export const randomPlaces = [0, 1, 2] as const;
 export const consumerName = (place: number) => `c${place}`;
 
 /** The value of `anonymous` in the configs of authentication plugins. */
-const anonymous = fc.option(fc.constant(idOf(consumerName(2))), { nil: null, freq: 3 });
+const anonymous = orNull(fc.constant(idOf(consumerName(2))), 2);
 
 /** Credentials of a consumer. */
 export const credentialsOf = (place: number) => ({
@@ -110,7 +111,7 @@ const plugins: Readonly<Record<string, readonly [config: Config, ofConsumers: bo
   ],
   "concurrency-limiting": [fc.constantFrom({ limit: 1 }, { limit: 5, limit_by: "ip" }), true],
   "request-termination": [
-    fc.record({ status_code: fc.constantFrom(200, 418, 503), trigger: orNull(fc.constant("x-two")) }),
+    fc.record({ status_code: fc.constantFrom(200, 418, 503), trigger: orNull(fc.constant("x-two"), 1) }),
     true,
   ],
   redirect: [
@@ -188,7 +189,7 @@ const plugins: Readonly<Record<string, readonly [config: Config, ofConsumers: bo
   ],
 };
 
-const target = (of: readonly number[]) => orNull(fc.constantFrom(...of));
+const target = (of: readonly number[]) => orNull(fc.constantFrom(...of), 1);
 
 /** Plugins with scopes, as names of entities of a document. */
 export const attachedPlugins = (names: {

@@ -6,6 +6,7 @@ import {
   checkDocument,
   checkEntity,
   collections,
+  type ExplainRequest,
   type Explanation,
   readExplainRequest,
 } from "@sluice/model";
@@ -15,13 +16,16 @@ import { documents, randomRequests } from "../../explain/testing-documents.ts";
 import { startExplainRig } from "../../explain/testing-worker.ts";
 import { createGuard } from "../../outbound/guard.ts";
 import type { EntityLists } from "../../stores/read-all.ts";
+import type { DifferenceKind } from "./answer-differences.ts";
 import { entityChangesOf } from "./plan.ts";
-import { differencesFor, plannedRuntimes } from "./planned-runtimes.ts";
-import { effectsBetween } from "./testing-plans.ts";
+import { differencesFor, type PlannedRuntimes, plannedRuntimes } from "./planned-runtimes.ts";
+import { describedSample, type SampleRequest, sampleRequestsFor } from "./sample-requests.ts";
+import { effectsBetween, planBetween } from "./testing-plans.ts";
 
 const SEED = 20_261_129;
 const PAIRS = 15;
 const REQUESTS = 8;
+const PLANS = 30;
 
 /** The entities of a document, with their members below `_sluice`. */
 function entitiesIn(raw: object): EntityLists {
@@ -77,6 +81,15 @@ function answerIn({ route, service, consumer, upstream, response, unknown }: Exp
   });
 }
 
+/** The kinds of differences between the explanations of a request without credentials. */
+async function differingKinds(request: ExplainRequest, planned: PlannedRuntimes): Promise<readonly DifferenceKind[]> {
+  const { before, after } = planned;
+  const [was, will] = [(await before.explain(request, null)).result, (await after.explain(request, null)).result];
+  const isRouted = was.route?.id !== will.route?.id || was.service?.id !== will.service?.id;
+  const differences = await differencesFor(request, null, planned);
+  return [...(isRouted ? (["routed"] as const) : []), ...differences.map(({ kind }) => kind)];
+}
+
 test(`for ${PAIRS * REQUESTS} random requests to random pairs of configurations, a plan says that the answer differs if and only if the explanations of a node that serves both do`, async () => {
   await using rig = await startExplainRig();
   const { reasonToRefuse } = createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] });
@@ -88,7 +101,7 @@ test(`for ${PAIRS * REQUESTS} random requests to random pairs of configurations,
   ) => {
     const before = entitiesIn(one);
     const changes = entityChangesOf(effectsBetween(before, entitiesIn(other)));
-    const planned = await plannedRuntimes({ entities: before, changes, reasonToRefuse, now: rig.clock });
+    const planned = plannedRuntimes({ entities: before, changes, reasonToRefuse, now: rig.clock });
     for (const request of all) {
       const described = describedRequest({ ...request, listener: null }, rig);
       const answers: string[] = [];
@@ -99,16 +112,39 @@ test(`for ${PAIRS * REQUESTS} random requests to random pairs of configurations,
       const { value: explained } = readExplainRequest(described);
       assert.ok(explained);
       const differs = answers[0] !== answers[1];
-      const [was, will] = [await planned.before.explain(explained, null), await planned.after.explain(explained, null)];
-      const isRouted =
-        was.result.route?.id !== will.result.route?.id || was.result.service?.id !== will.result.service?.id;
-      const differences = await differencesFor(explained, null, planned);
-      const said = isRouted || differences.some(({ kind }) => kind === "answered");
-      assert.equal(said, differs, JSON.stringify({ described, answers, differences }, null, 1));
+      const kinds = await differingKinds(explained, planned);
+      const said = kinds.includes("routed") || kinds.includes("answered");
+      assert.equal(said, differs, JSON.stringify({ described, answers, kinds }, null, 1));
       tally[differs ? "different" : "same"]++;
     }
     planned.close();
   };
   await fc.assert(fc.asyncProperty(pairsOf(documents(rig.upstreamPort)), list, check), { numRuns: PAIRS, seed: SEED });
+  assert.ok(Math.min(tally.same, tally.different) > 20, JSON.stringify(tally));
+});
+
+test(`for ${PLANS} random pairs of configurations, a plan counts all sample requests whose explanations differ`, async () => {
+  const allowedUpstreams = ["127.0.0.0/8"];
+  const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [] });
+  const tally = { same: 0, different: 0 };
+  const check = async ([one, other]: readonly [object, object]) => {
+    const [before, after] = [entitiesIn(one), entitiesIn(other)];
+    const { requests } = await planBetween(before, after, { allowedUpstreams });
+    const changes = entityChangesOf(effectsBetween(before, after));
+    const planned = plannedRuntimes({ entities: before, changes, reasonToRefuse });
+    const routes = [planned.before, planned.after].flatMap(({ runtime }) => [...runtime.snapshot.routes.values()]);
+    const samples = new Map(routes.flatMap(sampleRequestsFor).map((sample) => [JSON.stringify(sample), sample]));
+    const different: SampleRequest[] = [];
+    for (const sample of samples.values())
+      if ((await differingKinds(describedSample(sample), planned)).length > 0) different.push(sample);
+    planned.close();
+    const shown = (requests?.changed ?? []).filter(({ request }) => request.consumer === null);
+    const counted = shown.reduce((sum, { similar }) => sum + 1 + similar, 0);
+    assert.equal(counted, different.length, JSON.stringify({ shown, different }, null, 1));
+    assert.notEqual(requests?.incomplete, true);
+    tally.different += different.length;
+    tally.same += samples.size - different.length;
+  };
+  await fc.assert(fc.asyncProperty(pairsOf(documents(80)), check), { numRuns: PLANS, seed: SEED });
   assert.ok(Math.min(tally.same, tally.different) > 20, JSON.stringify(tally));
 });

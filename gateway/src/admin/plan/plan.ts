@@ -14,9 +14,9 @@ import type { EntityLists } from "../../stores/read-all.ts";
 import type { Effect } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
 import type { EntityPair } from "./affected-routes.ts";
-import { type ChangedRequests, changedRequests } from "./changed-requests.ts";
+import type { ChangedRequests } from "./changed-requests.ts";
 import { changesBetween, type MemberChange, setMembers } from "./member-changes.ts";
-import { type EntityChanges, plannedRuntimes } from "./planned-runtimes.ts";
+import type { EntityChanges } from "./planned-runtimes.ts";
 import { readForPlan } from "./read-for-plan.ts";
 
 interface EntityLabel {
@@ -68,8 +68,9 @@ const named = (collection: Collection, entity: Entity): EntityLabel => ({
 });
 
 /** What the writes create, change and delete. An entity that is written unchanged is left out. */
-export function summaryOf(effects: readonly Effect[]): PlanSummary {
-  const pairs = combineEffects(effects);
+export const summaryOf = (effects: readonly Effect[]): PlanSummary => summaryOfPairs(combineEffects(effects));
+
+function summaryOfPairs(pairs: readonly CombinedPair[]): PlanSummary {
   const created = pairs.flatMap(({ collection, before, after }) =>
     after && !before ? [{ ...named(collection, after), members: setMembers(collection, after) }] : [],
   );
@@ -92,17 +93,19 @@ export function summaryOf(effects: readonly Effect[]): PlanSummary {
 /** Makes the plan of writes whose effects the store has computed, without carrying them out. */
 export type PlanOf = (effects: readonly Effect[]) => Promise<ChangePlan>;
 
-/** @param now Unix milliseconds, the clock of all explanations. Default: the clock of the process. */
 export const createPlanner =
-  (store: EntityReader, reasonToRefuse: ReasonToRefuse, now?: number): PlanOf =>
+  (store: EntityReader, reasonToRefuse: ReasonToRefuse): PlanOf =>
   async (effects) => {
-    const summary = summaryOf(effects);
+    const combined = combineEffects(effects);
+    const summary = summaryOfPairs(combined);
     if (Object.values(summary).every(({ length }) => length === 0)) return { ...summary, requests: null };
-    const pairs = combineEffects(effects).filter(isChange);
+    const pairs = combined.filter(isChange);
     const entities = await readForPlan(store, pairs);
     if (entities === null) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true } };
-    const changes = entityChangesOf(pairs);
-    const runtimes = await plannedRuntimes({ entities, changes, reasonToRefuse, ...(now !== undefined && { now }) });
+    // On demand: without plans, the admin API needs neither the code that serves requests nor that of plugins.
+    const { plannedRuntimes } = await import("./planned-runtimes.ts");
+    const { changedRequests } = await import("./changed-requests.ts");
+    const runtimes = plannedRuntimes({ entities, changes: entityChangesOf(pairs), reasonToRefuse });
     try {
       return { ...summary, requests: await changedRequests(runtimes, pairs) };
     } finally {

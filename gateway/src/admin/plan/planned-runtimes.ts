@@ -20,6 +20,7 @@ import type { ReasonToRefuse } from "../../balance/health-report.ts";
 import { compile } from "../../compile/compile.ts";
 import type { PluginTools, Runtime } from "../../compile/runtime.ts";
 import { type ExplainTools, explainResult } from "../../explain/explain.ts";
+import { inertPluginTools } from "../../explain/inert-plugin-tools.ts";
 import { defaultProxySettings } from "../../proxy/settings.ts";
 import { sluiceVersion } from "../../settings/version.ts";
 import type { EntityLists } from "../../stores/read-all.ts";
@@ -53,15 +54,13 @@ export interface PlannedRuntimesOptions {
   readonly now?: number;
 }
 
-export async function plannedRuntimes(options: PlannedRuntimesOptions): Promise<PlannedRuntimes> {
+export function plannedRuntimes(options: PlannedRuntimesOptions): PlannedRuntimes {
   const { entities, changes, reasonToRefuse, now = Date.now() } = options;
   const snapshots = {
     before: adoptChange(emptySnapshot, changeOf({ put: entities, remove: {} }), "before"),
     after: emptySnapshot,
   };
   snapshots.after = adoptChange(snapshots.before, changeOf(changes), "after");
-  // Imported on demand: without plans, the admin API does not need the code of the plugins.
-  const { inertPluginTools } = await import("../../explain/inert-plugin-tools.ts");
   const inert = inertPluginTools(now);
   const known = inert.plugins;
   const used = [...snapshots.before.plugins.values(), ...snapshots.after.plugins.values()];
