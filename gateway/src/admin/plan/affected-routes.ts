@@ -29,9 +29,16 @@ export function affectedParts(pairs: readonly EntityPair[], snapshots: readonly 
   const parts = new AffectedEntities(snapshots);
   for (const { collection, before, after } of pairs)
     for (const entity of [before, after]) if (entity !== null) parts.add(collection, entity);
+  parts.addRoutesOfAnonymous();
   const reroutes = pairs.some(({ collection }) => collection === "routes" || collection === "services");
   const { consumers, serverNames } = parts;
   return { routes: parts.routes(), reroutes, consumers, serverNames };
+}
+
+/** The id or username of the consumer to which the plugin attributes requests without credentials; null: none. */
+export function anonymousConsumerOf({ config }: Pick<Plugin, "config">): string | null {
+  const { anonymous } = config as { readonly anonymous?: unknown };
+  return typeof anonymous === "string" ? anonymous : null;
 }
 
 class AffectedEntities {
@@ -61,6 +68,16 @@ class AffectedEntities {
     this.#byCollection[collection]?.(entity);
   }
 
+  /** Where an affected consumer is the anonymous one, requests without credentials are affected too. */
+  addRoutesOfAnonymous(): void {
+    const affected = this.#each((snapshot) => snapshot.consumers).filter(({ id }) => this.consumers.has(id));
+    const names = new Set(affected.flatMap(({ id, username }) => [id, username]));
+    for (const plugin of this.#each((snapshot) => snapshot.plugins)) {
+      const anonymous = anonymousConsumerOf(plugin);
+      if (anonymous !== null && names.has(anonymous)) this.#addPlugin(plugin);
+    }
+  }
+
   readonly #byCollection: { readonly [Name in Collection]?: (entity: Entity) => void } = {
     routes: ({ id }) => void this.#routes.add(id),
     services: ({ id }) => void this.#services.add(id),
@@ -83,10 +100,16 @@ class AffectedEntities {
 
   /** Plugins of consumers and of their groups affect only requests with credentials. */
   #addPlugin({ route, service, consumer, consumer_group }: Plugin): void {
+    if (consumer_group !== null) this.#addMembers(consumer_group.id);
     if (consumer !== null || consumer_group !== null) return;
     if (route !== null) this.#routes.add(route.id);
     else if (service !== null) this.#services.add(service.id);
     else this.#areAll = true;
+  }
+
+  #addMembers(group: string): void {
+    for (const membership of this.#each((snapshot) => snapshot.consumer_group_consumers))
+      if (membership.consumer_group.id === group) this.consumers.add(membership.consumer.id);
   }
 
   #addPluginsWith(text: string): void {

@@ -27,7 +27,14 @@ const other = { name: "other", paths: ["/other"] };
 const consumers = [{ username: "ann", keyauth_credentials: [{ key: "ann-key" }] }];
 const base: Raw = { services: [service], routes: [shop, other], consumers };
 const keyAuth = plugin("key-auth");
+const anonymous = plugin("key-auth", { anonymous: "ann" });
 const ofAnn = { consumer: { username: "ann" } };
+const grouped: Raw = {
+  ...base,
+  consumer_groups: [{ name: "gold" }],
+  consumers: consumers.map((consumer) => ({ ...consumer, groups: [{ name: "gold" }] })),
+};
+const ofGold = { consumer_group: { name: "gold" } };
 const secured = { ...base, plugins: [keyAuth] };
 const limited = (minute: number) => ({
   ...base,
@@ -112,6 +119,15 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    does: "the limit that a plugin of a consumer group sets, for the credentials of its members",
+    before: { ...grouped, plugins: [keyAuth] },
+    after: { ...grouped, plugins: [keyAuth, plugin("rate-limiting", { minute: 2, policy: "local" }, ofGold)] },
+    has: [
+      'handled ann plugin rate-limiting: null -> "of consumer group gold"',
+      "handled ann limit of rate-limiting per minute: null -> 2",
+    ],
+  },
+  {
     does: "that the credentials of a removed consumer are refused",
     before: secured,
     after: { ...secured, consumers: [] },
@@ -162,12 +178,38 @@ const rows: readonly Row[] = [
   {
     does: "the consumer of a request without credentials on a route with an anonymous consumer",
     before: base,
-    after: { ...base, plugins: [plugin("key-auth", { anonymous: "ann" })] },
+    after: { ...base, plugins: [anonymous] },
     has: [
       'answered - consumer: null -> "ann"',
       'answered - plugin key-auth: null -> "of route shop"',
       'answered sample consumer: null -> "sample"',
       'answered sample plugin key-auth: null -> "of route shop"',
+    ],
+  },
+  {
+    does: "the consumer of a request without credentials although many consumers change too",
+    before: base,
+    after: {
+      ...base,
+      consumers: [...Array.from({ length: 30 }, (_, at) => ({ username: `new-${at}` })), ...consumers],
+      plugins: [anonymous],
+    },
+    has: [
+      'answered - consumer: null -> "ann"',
+      'answered - plugin key-auth: null -> "of route shop"',
+      'answered sample consumer: null -> "sample"',
+      'answered sample plugin key-auth: null -> "of route shop"',
+    ],
+  },
+  {
+    does: "the limit that a plugin of the anonymous consumer sets, for requests without credentials",
+    before: { ...base, plugins: [anonymous] },
+    after: { ...base, plugins: [anonymous, plugin("rate-limiting", { minute: 2, policy: "local" }, ofAnn)] },
+    has: [
+      'handled - plugin rate-limiting: null -> "of consumer ann"',
+      "handled - limit of rate-limiting per minute: null -> 2",
+      'handled ann plugin rate-limiting: null -> "of consumer ann"',
+      "handled ann limit of rate-limiting per minute: null -> 2",
     ],
   },
   {

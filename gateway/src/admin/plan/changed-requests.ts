@@ -8,7 +8,7 @@ import type { CompiledRoute, Runtime } from "../../compile/runtime.ts";
 import { type AffectedParts, affectedParts, type EntityPair } from "./affected-routes.ts";
 import { type AnswerDifference, type DifferenceKind, PATH_SENT } from "./answer-differences.ts";
 import { differencesFor, type PlannedRuntimes } from "./planned-runtimes.ts";
-import { identifiesConsumers, SAMPLE_CONSUMER, type SampleIdentity } from "./sample-identity.ts";
+import { identifiesConsumers, ownersOfCredentials, SAMPLE_CONSUMER, type SampleIdentity } from "./sample-identity.ts";
 import {
   describedSample,
   routableSample,
@@ -137,7 +137,10 @@ class SampleIdentities {
 
   constructor(affected: AffectedParts, snapshots: readonly Snapshot[]) {
     this.#affected = affected;
-    this.#consumers = [...affected.consumers].slice(0, MAX_CONSUMERS).flatMap((id) => {
+    // A request of a consumer without credentials is the sample without credentials.
+    const owners = new Set(snapshots.flatMap(ownersOfCredentials));
+    const identified = [...affected.consumers].filter((id) => owners.has(id));
+    this.#consumers = identified.slice(0, MAX_CONSUMERS).flatMap((id) => {
       const consumer = snapshots.map(({ consumers }) => consumers.get(id)).find((found) => found !== undefined);
       return consumer === undefined ? [] : [{ consumer: { id, name: consumer.username ?? id } }];
     });

@@ -11,7 +11,7 @@ import {
 import { type EntityLists, readPages } from "../../stores/read-all.ts";
 import type { ReferenceFilter } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
-import type { EntityPair } from "./affected-routes.ts";
+import { anonymousConsumerOf, type EntityPair } from "./affected-routes.ts";
 
 /** If there are more than about this number of entities of a collection, a plan has no sample requests. */
 const MAX_READ = 20_000;
@@ -67,7 +67,7 @@ async function readUpTo(
   return all;
 }
 
-/** Ids of consumers: those that the writes are about, members of groups, and the anonymous consumers of plugins. */
+/** Ids of consumers: the anonymous consumers of plugins, those that the writes are about, and members of groups. */
 async function affectedConsumers(
   store: EntityReader,
   pairs: readonly EntityPair[],
@@ -76,26 +76,26 @@ async function affectedConsumers(
   const versions = pairs.flatMap(({ collection, before, after }) =>
     [before, after].flatMap((entity) => (entity === null ? [] : [{ collection, entity }])),
   );
-  const ids = new Set(versions.flatMap(({ collection, entity }) => consumerOf(collection, entity) ?? []));
-  const groups = new Set(versions.flatMap(({ entity }) => referencedId(entity, "consumer_group") ?? []));
-  for (const id of groups) {
-    const options = { size: MAX_MEMBERS, where: { member: "consumer_group", id } };
-    for (const member of (await store.list("consumer_group_consumers", options)).entities) ids.add(member.consumer.id);
-  }
+  const ids = new Set<string>();
   const changed = versions.flatMap(({ collection, entity }) => (collection === "plugins" ? [entity as Plugin] : []));
-  for (const name of new Set([...plugins, ...changed].flatMap(anonymousOf))) {
+  // First, because the number is limited: without its anonymous consumer, a plugin refuses all samples.
+  for (const name of new Set([...plugins, ...changed].flatMap((plugin) => anonymousConsumerOf(plugin) ?? []))) {
     const consumer =
       (await store.find("consumers", { id: name })) ??
       (await store.find("consumers", { member: "username", value: name }));
     if (consumer !== null) ids.add(consumer.id);
+  }
+  for (const { collection, entity } of versions) {
+    const id = consumerOf(collection, entity);
+    if (id !== undefined) ids.add(id);
+  }
+  const groups = new Set(versions.flatMap(({ entity }) => referencedId(entity, "consumer_group") ?? []));
+  for (const id of groups) {
+    const options = { size: MAX_MEMBERS, where: { member: "consumer_group", id } };
+    for (const member of (await store.list("consumer_group_consumers", options)).entities) ids.add(member.consumer.id);
   }
   return [...ids];
 }
 
 const consumerOf = (collection: Collection, entity: Entity): string | undefined =>
   collection === "consumers" ? entity.id : referencedId(entity, "consumer");
-
-function anonymousOf({ config }: Plugin): readonly string[] {
-  const { anonymous } = config as { readonly anonymous?: unknown };
-  return typeof anonymous === "string" ? [anonymous] : [];
-}

@@ -3,10 +3,11 @@ import {
   type CredentialCollection,
   credentialCollections,
   entities,
+  referencedId,
   type Snapshot,
   type SnapshotPlugin,
 } from "@sluice/model";
-import { type AuthenticatedIdentity, type ExchangeConsumer, isRecord } from "@sluice/plugin-sdk";
+import type { AuthenticatedIdentity, ExchangeConsumer } from "@sluice/plugin-sdk";
 
 /** A consumer of the store, or null: a sample consumer that has every kind of credentials, and no groups. */
 export interface SampleIdentity {
@@ -42,10 +43,16 @@ export function identityIn(
   if (wanted === null) return sampleIdentity;
   const consumer = snapshot.consumers.get(wanted.id);
   if (consumer === undefined) return null;
-  for (const credential of snapshot[collection].values()) {
-    const owner: unknown = credential.consumer;
-    if (isRecord(owner) && owner.id === wanted.id)
+  for (const credential of snapshot[collection].values())
+    if (ownerOf(credential) === wanted.id)
       return { consumer, credential: { ...credential, consumer: { id: wanted.id } } };
-  }
   return null;
 }
+
+/** Ids of the consumers that have credentials. */
+export const ownersOfCredentials = (snapshot: Snapshot): readonly string[] =>
+  credentialCollections.flatMap((collection) =>
+    [...snapshot[collection].values()].flatMap((each) => ownerOf(each) ?? []),
+  );
+
+const ownerOf = (credential: object): string | undefined => referencedId(credential, "consumer");
