@@ -9,6 +9,7 @@ import { freePort, startProcess, temporaryFolder } from "../../tools/process/ind
 const pages = [
   "explain-a-request.md",
   "find-refused-requests.md",
+  "plan-changes.md",
   "see-and-undo-changes.md",
   "manage-api-keys.md",
   "verify-tokens.md",
