@@ -200,8 +200,8 @@ export class ClientBody {
     this.#received += view.length;
     if (this.#received > this.#maximum) this.#exceed();
     else if (this.#use === "forwarded") this.#give(view);
-    else if (this.#use === "gathered") this.#keep(view.keep());
-    else if (this.#use !== "dropped") this.#push(view.keep());
+    else if (this.#use === "gathered") this.#keep(view);
+    else if (this.#use !== "dropped") this.#push(view);
   }
 
   /** Called when all pieces of one read have been passed to `take`. */
@@ -247,16 +247,16 @@ export class ClientBody {
 
   #keepCopy(sent: Buffer[], view: ByteView): void {
     this.#room -= view.length;
-    if (this.#room >= 0) sent.push(view.keep());
+    if (this.#room >= 0) view.keepIn(sent);
     else {
       this.#sent = null;
       this.#begun = true;
     }
   }
 
-  #push(piece: Buffer): void {
-    this.#seen.push(piece);
-    this.#seenLength += piece.length;
+  #push(view: ByteView): void {
+    view.keepIn(this.#seen);
+    this.#seenLength += view.length;
   }
 
   #takeSeen(): Buffer {
@@ -266,8 +266,8 @@ export class ClientBody {
     return seen;
   }
 
-  #keep(piece: Buffer): void {
-    this.#push(piece);
+  #keep(view: ByteView): void {
+    this.#push(view);
     if (this.#seenLength <= this.#limit) return;
     this.#use = "held";
     this.#reader?.resolve();

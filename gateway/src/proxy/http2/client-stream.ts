@@ -154,9 +154,8 @@ export class ClientStream implements TrafficCounters {
       body.take(view);
       this.consume(view.length);
     } else {
-      const piece = view.keep();
-      this.#held.push(piece);
-      this.#carrier.hold(piece.length);
+      view.keepIn(this.#held);
+      this.#carrier.hold(view.length);
     }
   }
 

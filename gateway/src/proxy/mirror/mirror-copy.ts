@@ -57,7 +57,7 @@ export class MirrorCopy implements BodyCopy, MirrorCallListener {
     if (this.#length + length > request.maxBody) this.#end(dropped(`the body has more than ${request.maxBody} bytes`));
     else if (!worker.hold(length)) this.#end(dropped("the bodies of the copies under way take too much memory"));
     else {
-      this.#pieces.push(view.keep());
+      view.keepIn(this.#pieces);
       this.#length += length;
     }
   }

@@ -96,7 +96,7 @@ export class SuspendedResponse<Head extends ResponseHead, Trailers> implements U
   data(view: ByteView): void {
     if (this.#held === null) this.#next.data(view);
     else {
-      this.#pieces.push(view.keep());
+      view.keepIn(this.#pieces);
       this.#length += view.length;
     }
   }

@@ -7,6 +7,9 @@
 import type { Writable } from "node:stream";
 import { MIN_SLAB_BYTES, type Slab, sharedSlab, takeSlab } from "./slab.ts";
 
+/** Bytes up to which kept pieces are joined. */
+const MOST_JOINED = 2048;
+
 export class ByteView {
   /** The memory that was read into; the view is its part from `start` to `end`. */
   readonly bytes: Buffer;
@@ -46,6 +49,13 @@ export class ByteView {
   keep(): Buffer {
     const piece = this.bytes.subarray(this.start, this.end);
     return this.#slab === null ? piece : Buffer.from(piece);
+  }
+
+  /** Keeps the bytes at the end of a list. Short pieces are joined, because a buffer of its own costs about 100 bytes. */
+  keepIn(pieces: Buffer[]): void {
+    const last = pieces.at(-1);
+    if (last === undefined || last.length + this.length > MOST_JOINED) pieces.push(this.keep());
+    else pieces[pieces.length - 1] = Buffer.concat([last, this.bytes.subarray(this.start, this.end)]);
   }
 
   /**

@@ -108,7 +108,7 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
       return;
     }
     this.#chunks ??= [];
-    this.#chunks.push(view.keep());
+    view.keepIn(this.#chunks);
   }
 
   flush(): boolean {

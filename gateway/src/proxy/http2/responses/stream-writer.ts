@@ -135,8 +135,8 @@ export class StreamWriter implements QueuedResponse {
     }
     if (size === view.length) return;
     if (this.#queued === 0) this.#options.scheduler.add(this);
-    const rest = view.part(view.start + size, view.end).keep();
-    this.#queue.push(rest);
+    const rest = view.part(view.start + size, view.end);
+    rest.keepIn(this.#queue);
     this.#queued += rest.length;
     this.#wait();
     // The other queued responses may wait for windows of their own.
