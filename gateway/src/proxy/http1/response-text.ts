@@ -26,11 +26,17 @@ export interface ResponseParts {
   readonly trailers: boolean;
 }
 
-export function createResponseHeads(style: HeaderStyle) {
+/** Fields of an upstream's response that are not forwarded: those of the connection, and those that the gateway sends. */
+export function droppedFromResponses({ names }: HeaderStyle): DropTable {
   const dropped: DropTable = new Uint8Array(256);
   for (const [name, id] of Object.entries(knownFieldIds)) {
-    if (hopByHop.has(name) || name === "via" || style.names.all.has(name)) dropped[id] = 1;
+    if (hopByHop.has(name) || name === "via" || names.all.has(name)) dropped[id] = 1;
   }
+  return dropped;
+}
+
+export function createResponseHeads(style: HeaderStyle) {
+  const dropped = droppedFromResponses(style);
   const droppedWithLength = dropped.slice();
   droppedWithLength[knownFieldIds["content-length"]] = 1;
 

@@ -16,6 +16,7 @@ import {
   type FrameErrorCode,
   frameType,
   MAX_WINDOW,
+  SETTING_LENGTH,
   setting,
 } from "./frames/frame-types.ts";
 import { HpackEncoder } from "./hpack/encoder.ts";
@@ -24,6 +25,7 @@ import {
   CONNECTION_WINDOW,
   EXCESS,
   MAX_STREAMS,
+  MOST_BACKLOG,
   maxBlock,
   STREAM_BYTES,
   STREAM_WINDOW,
@@ -48,11 +50,6 @@ const PATIENCE = 3 / 2;
 /** Payload of every PING: the answers need not be told apart. */
 const PAYLOAD = Buffer.from("sluice\0\0");
 
-/** Bytes of a setting: an identifier and a value. */
-const SETTING = 6;
-/** Bytes that wait for the client, above which no more requests are read. */
-const MOST_BACKLOG = 262_144;
-
 const OPEN = 0;
 /** The client was told to open no more streams; those that it opened before it knew are served. */
 const LEAVING = 1;
@@ -66,7 +63,6 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
   readonly scheduler: SendScheduler;
   readonly sending: ConnectionActivity;
   readonly taking: ConnectionActivity;
-  readonly maxStreams = MAX_STREAMS;
   readonly #context: ClientSessionContext;
   readonly #socket: Socket;
   /** Null: the socket emits "data" events only. */
@@ -235,10 +231,10 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
   }
 
   #sendSettings(settings: readonly (readonly [id: number, value: number])[]): void {
-    const bytes = Buffer.alloc(settings.length * SETTING);
+    const bytes = Buffer.alloc(settings.length * SETTING_LENGTH);
     for (const [index, [id, value]] of settings.entries()) {
-      bytes.writeUInt16BE(id, index * SETTING);
-      putWord(bytes, index * SETTING + 2, value);
+      bytes.writeUInt16BE(id, index * SETTING_LENGTH);
+      putWord(bytes, index * SETTING_LENGTH + 2, value);
     }
     this.#output.frame(frameType.settings, 0, 0, { bytes, start: 0, end: bytes.length });
     this.#unacknowledged++;

@@ -11,10 +11,7 @@ export const connectionSpecific: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** First character of a pseudo-header field. */
-const COLON = 0x3a;
-
-export const isPseudo = (name: string): boolean => name.charCodeAt(0) === COLON;
+export const isPseudo = (name: string): boolean => name.startsWith(":");
 
 /** The list without pseudo-header fields. */
 export function regularFields(flat: readonly string[]): string[] {

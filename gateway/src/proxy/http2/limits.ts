@@ -11,6 +11,9 @@ export const CONNECTION_WINDOW = 1_048_576;
 /** Bytes of request bodies that a connection may hold for its streams before its window closes. */
 export const MOST_HELD = 4_194_304;
 
+/** Bytes that wait for the client, above which nothing more is read from it. */
+export const MOST_BACKLOG = 262_144;
+
 /** Concurrent requests per client connection. */
 export const MAX_STREAMS = 128;
 

@@ -5,6 +5,7 @@
 import type { Socket } from "node:net";
 import { readInto } from "../sockets/accepted-socket.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
+import { PREFACE } from "./frames/frame-types.ts";
 
 export interface ProtocolDetectorOptions {
   /** Milliseconds within which the first bytes must arrive. */
@@ -15,7 +16,6 @@ export interface ProtocolDetectorOptions {
   readonly onClose: (connection: ProtocolDetector) => void;
 }
 
-const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 const NOTHING = Buffer.alloc(0);
 
 export class ProtocolDetector {

@@ -21,14 +21,12 @@ import {
   STREAM_ID,
 } from "./frames/frame-types.ts";
 import { HpackDecoder } from "./hpack/decoder.ts";
-import { CONNECTION_WINDOW, MOST_HELD, resetBudget } from "./limits.ts";
+import { CONNECTION_WINDOW, MAX_STREAMS, MOST_HELD, resetBudget } from "./limits.ts";
 import type { FieldCollector } from "./requests/field-collector.ts";
 import type { SendScheduler } from "./responses/send-scheduler.ts";
 
 /** The connection of the frames. */
 export interface RequestFramesOwner extends ControlListener {
-  /** The most streams that the client may have open. */
-  readonly maxStreams: number;
   /** Opens a stream whose head is in the collector, or returns null if it must be refused. */
   open(id: number, ended: boolean): ClientStream | null;
   /** Called when a request is malformed; its stream is reset. */
@@ -302,7 +300,7 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     if (id > this.lastAccepted) return;
     this.lastStream = id;
     collector.checkRequest(ended);
-    if (this.streams.size >= this.#owner.maxStreams) this.streamError(id, errorCode.refusedStream);
+    if (this.streams.size >= MAX_STREAMS) this.streamError(id, errorCode.refusedStream);
     else if (collector.isExcessive) this.streamError(id, errorCode.enhanceYourCalm);
     else if (collector.isMalformed || this.#blockDependsOnItself) {
       this.#owner.malformed();

@@ -98,3 +98,9 @@ export function isWord(bytes: Buffer, start: number, end: number, word: string):
   }
   return true;
 }
+
+/** Whether `text`, with one character per byte, is at `start`. */
+export function isText(bytes: Buffer, start: number, text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (bytes[start + at] !== (text.charCodeAt(at) & 0xff)) return false;
+  return true;
+}

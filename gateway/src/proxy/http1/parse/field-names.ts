@@ -92,6 +92,12 @@ const ids: ReadonlyMap<string, number> = new Map(
 /** The id of a complete name in lower case; 0 when unknown. */
 export const knownId = (name: string): number => ids.get(name) ?? 0;
 
+/** Names in lower case, by id; an id of a prefix has none. */
+export const knownNames: readonly (string | undefined)[] = [...ids].reduce<string[]>((names, [name, id]) => {
+  names[id] = name;
+  return names;
+}, []);
+
 /** The last id that determines framing or is hop-by-hop. */
 export const LAST_HOP = knownFieldIds["http2-settings"];
 

@@ -57,6 +57,8 @@ export const MAX_WINDOW = 0x7fffffff;
 export const MAX_FRAME_LIMIT = 0xffffff;
 /** Masks the reserved bit of a stream id. */
 export const STREAM_ID = 0x7fffffff;
+/** Bytes of a setting: an identifier and a value. */
+export const SETTING_LENGTH = 6;
 /** Bytes of a priority: the parent stream and a weight. */
 export const PRIORITY_LENGTH = 5;
 

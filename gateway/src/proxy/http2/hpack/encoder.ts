@@ -2,6 +2,7 @@
  * Encoder of header blocks (RFC 7541): entries of the static and of a dynamic table, and literals without Huffman code,
  * because bytes cost less than the time to encode them. Values of sensitive fields are never indexed.
  */
+import { isText } from "../../http1/parse/bytes.ts";
 import { DEFAULT_TABLE_SIZE, DynamicTable, LINE_COST } from "./dynamic-table.ts";
 import { STATIC_COUNT, staticFields } from "./static-table.ts";
 
@@ -10,6 +11,8 @@ interface EncodedName {
   readonly text: string;
   /** Index in the static table; 0: none. */
   readonly index: number;
+  /** Indexes in the static table of the name with a value. */
+  readonly values: ReadonlyMap<string, number> | undefined;
   readonly indexing: number;
   readonly hash: number;
 }
@@ -61,7 +64,13 @@ function encodedName(text: string): EncodedName {
   if (found !== undefined) return found;
   const unindexed = sensitive.has(text) ? NEVER_INDEXED : WITHOUT_INDEXING;
   const indexing = sensitive.has(text) || varying.has(text) ? unindexed : INCREMENTAL;
-  const name = { text, index: nameIndexes.get(text) ?? 0, indexing, hash: hashOf(SEED, text) };
+  const name = {
+    text,
+    index: nameIndexes.get(text) ?? 0,
+    values: fieldIndexes.get(text),
+    indexing,
+    hash: hashOf(SEED, text),
+  };
   if (names.size < MOST_NAMES) names.set(text, name);
   return name;
 }
@@ -128,12 +137,12 @@ export class HpackEncoder {
   field(lower: string, value: string): void {
     this.#makeRoom(lower.length + value.length);
     this.textSize += lower.length + value.length + LINE_COST;
-    const index = fieldIndexes.get(lower)?.get(value);
+    const name = encodedName(lower);
+    const index = name.values?.get(value);
     if (index !== undefined) {
       this.#integer(INDEXED, SEVEN, index);
       return;
     }
-    const name = encodedName(lower);
     const mayIndex = name.indexing === INCREMENTAL && value.length <= MOST_INDEXED && this.#table.limit > 0;
     if (mayIndex) this.#indexed(name, value);
     else this.#literal(name, name.indexing === INCREMENTAL ? WITHOUT_INDEXING : name.indexing, value);
@@ -196,9 +205,4 @@ export class HpackEncoder {
     block.copy(larger, 0, 0, this.length);
     block = larger;
   }
-}
-
-function isText(bytes: Buffer, start: number, text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (bytes[start + at] !== (text.charCodeAt(at) & 0xff)) return false;
-  return true;
 }

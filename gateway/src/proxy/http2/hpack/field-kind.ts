@@ -1,5 +1,5 @@
 /** Classifies a decoded field once, so that references to an entry of a table need no second check. */
-import { HTAB, LOWER, SP, TOKEN, VALUE } from "../../http1/parse/bytes.ts";
+import { COLON, HTAB, LOWER, SP, TOKEN, VALUE } from "../../http1/parse/bytes.ts";
 import { headerIdOf } from "../../http1/parse/field-names.ts";
 import { PLAIN } from "../../http1/parse/fields.ts";
 
@@ -15,7 +15,6 @@ export const pseudo = { method: 1, scheme: 2, authority: 3, path: 4 } as const;
 
 const pseudoNames = Object.entries(pseudo).map(([name, id]) => ({ bytes: Buffer.from(`:${name}`), id }));
 
-const COLON = 0x3a;
 /** 1 for the bytes of names: those of tokens, without upper-case letters. */
 const NAME = TOKEN.map((isToken, byte) => (isToken === 1 && LOWER[byte] === byte ? 1 : 0));
 

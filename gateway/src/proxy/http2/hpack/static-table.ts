@@ -1,4 +1,5 @@
 /** The static table of HPACK (RFC 7541 appendix A), with the lines and kinds that the decoder copies. */
+import { LINE_COST } from "./dynamic-table.ts";
 import { fieldKind } from "./field-kind.ts";
 
 /** Names and values by index; the first index is 1. */
@@ -80,9 +81,6 @@ export const staticValueLengths = new Uint8Array(STATIC_COUNT + 1);
 /** See field-kind.ts; by index. */
 export const staticKinds = new Uint16Array(STATIC_COUNT + 1);
 
-/** Bytes of a line besides name and value. */
-const SEPARATORS = 4;
-
 let start = 0;
 for (const [at, [name, value]] of staticFields.entries()) {
   const index = at + 1;
@@ -92,5 +90,5 @@ for (const [at, [name, value]] of staticFields.entries()) {
   staticValueLengths[index] = value.length;
   const range = { nameStart: start, nameEnd: start + name.length, valueStart, valueEnd: valueStart + value.length };
   staticKinds[index] = fieldKind(staticLines, range);
-  start += name.length + value.length + SEPARATORS;
+  start += name.length + value.length + LINE_COST;
 }

@@ -7,10 +7,11 @@ import type { ClientBody } from "../../client/client-body.ts";
 import type { ConnectionPeer } from "../../client/open-connection.ts";
 import { HOST } from "../../exchange/request.ts";
 import { type DropTable, passedLines } from "../../http1/head-text.ts";
-import { CR, isWord, LF, NINE, SLASH, TARGET, TOKEN, ZERO } from "../../http1/parse/bytes.ts";
-import { knownFieldIds, LAST_HOP, LOOKALIKE } from "../../http1/parse/field-names.ts";
+import { CR, isText, isWord, LF, NINE, SLASH, TARGET, TOKEN, ZERO } from "../../http1/parse/bytes.ts";
+import { knownFieldIds, knownId, LAST_HOP, LOOKALIKE } from "../../http1/parse/field-names.ts";
 import { DROP, FieldSection, headerOf, ID, PLAIN, STRIDE } from "../../http1/parse/fields.ts";
 import { type HeadLimits, methodId, methodNames } from "../../http1/parse/head-parser.ts";
+import { connectionSpecific } from "../fields.ts";
 import { type DecodedField, type FieldReceiver, NO_MORE, roomFor } from "../hpack/decoder.ts";
 import { ENTRY_COST } from "../hpack/dynamic-table.ts";
 import { BAD_NAME, BAD_VALUE, type FieldRange, PSEUDO, pseudo } from "../hpack/field-kind.ts";
@@ -36,16 +37,7 @@ const MOST_DIGITS = 15;
 /** Trailers with known names are dropped: these fields must arrive with the head (RFC 9110 section 6.5.1). */
 const notInTrailers: DropTable = new Uint8Array(256).fill(1, 1);
 
-/** The fields that describe an HTTP/1.1 connection (RFC 9113 section 8.2.2). */
-const connectionIds: ReadonlySet<number> = new Set([
-  ...[
-    knownFieldIds.connection,
-    knownFieldIds["keep-alive"],
-    knownFieldIds["proxy-connection"],
-    knownFieldIds["transfer-encoding"],
-    knownFieldIds.upgrade,
-  ],
-]);
+const connectionIds: ReadonlySet<number> = new Set([...connectionSpecific].map(knownId));
 
 export class FieldCollector implements FieldReceiver {
   readonly lines: Buffer;
@@ -318,9 +310,4 @@ function expectationFault(fields: FieldSection): GatewayErrorName | null {
 function isOf(table: Uint8Array, bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (table[bytes[at] ?? 0] !== 1) return false;
   return end > start;
-}
-
-function isText(bytes: Buffer, start: number, text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text.charCodeAt(at)) return false;
-  return true;
 }

@@ -2,26 +2,18 @@
 import type { HeaderName } from "@sluice/plugin-sdk";
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import { addGatewayClientHeaders } from "../../headers/client-headers.ts";
-import { type HeaderSink, type HeaderStyle, hopByHop } from "../../headers/header-names.ts";
+import type { HeaderSink, HeaderStyle } from "../../headers/header-names.ts";
 import { isStrippedHeader } from "../../headers/upstream-headers.ts";
 import type { DropTable } from "../../http1/head-text.ts";
-import { knownFieldIds, LOOKALIKE } from "../../http1/parse/field-names.ts";
+import { knownFieldIds, knownNames, LOOKALIKE } from "../../http1/parse/field-names.ts";
 import { DROP, fieldNameAt, fieldValueAt, headerOf, ID } from "../../http1/parse/fields.ts";
 import type { ResponseHeadParser } from "../../http1/parse/response-head.ts";
+import { droppedFromResponses } from "../../http1/response-text.ts";
 import { currentDate } from "../../response/current-date.ts";
 import { connectionSpecific, isPseudo } from "../fields.ts";
 import type { HpackEncoder } from "../hpack/encoder.ts";
 
 const NO_CONTENT = 204;
-
-/** Known names in lower case, by id. */
-const knownNames: readonly string[] = Object.entries(knownFieldIds).reduce<string[]>((names, [name, id]) => {
-  names[id] = name;
-  return names;
-}, []);
-
-/** Whether the id is that of many names with a common prefix. */
-const isPrefix = (id: number): boolean => id === knownFieldIds["x-consumer-"] || id === knownFieldIds["x-credential-"];
 
 export interface TranslatedHead {
   readonly exchange: LiveExchange;
@@ -33,7 +25,7 @@ export interface TranslatedHead {
 /** Encodes one head at a time; shared by the connections of a listener. */
 export class ResponseEncoder implements HeaderSink {
   readonly #style: HeaderStyle;
-  readonly #dropped: DropTable = new Uint8Array(256);
+  readonly #dropped: DropTable;
   #encoder: HpackEncoder | null = null;
   #edits: LiveExchange["responseEdits"] = null;
   /** Collects what is encoded, if a plugin logs the exchange. */
@@ -41,9 +33,7 @@ export class ResponseEncoder implements HeaderSink {
 
   constructor(style: HeaderStyle) {
     this.#style = style;
-    for (const [name, id] of Object.entries(knownFieldIds)) {
-      if (hopByHop.has(name) || name === "via" || style.names.all.has(name)) this.#dropped[id] = 1;
-    }
+    this.#dropped = droppedFromResponses(style);
   }
 
   /** Encodes the head of an HTTP/1.1 upstream after the plugins' edits. The encoder has begun the block. */
@@ -60,8 +50,8 @@ export class ResponseEncoder implements HeaderSink {
       const isTrailer = id === knownFieldIds.trailer && trailers && (kind & LOOKALIKE) === 0;
       if (((kind & DROP) !== 0 || this.#dropped[id] === 1) && !isTrailer) continue;
       if (id === knownFieldIds["content-length"] && status === NO_CONTENT) continue;
-      const isKnown = id !== 0 && (kind & LOOKALIKE) === 0 && !isPrefix(id);
-      const name = isKnown ? (knownNames[id] ?? "") : fieldNameAt(fields, index).toLowerCase();
+      const known = (kind & LOOKALIKE) === 0 ? knownNames[id] : undefined;
+      const name = known ?? fieldNameAt(fields, index).toLowerCase();
       if (id === knownFieldIds.date) isDated = true;
       this.#add(name, fieldValueAt(fields, index));
     }
