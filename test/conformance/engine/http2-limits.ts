@@ -139,6 +139,29 @@ export function http2LimitSuite(engine: Engine): void {
       }
     });
 
+    it("resets the stream of trailers that are too large, and the upstream receives no complete body", async (test) => {
+      let isWhole = false;
+      const { client } = await startFrames(test, engine, {
+        upstream: (incoming) =>
+          void incoming
+            .on("error", () => {})
+            .resume()
+            .on("end", () => {
+              isWhole = true;
+            }),
+        settings: { maxHeaderSize: 8000 },
+      });
+      const trailers = block([
+        ["x-large", "a".repeat(7900)],
+        ["x-sum", "a".repeat(100)],
+      ]);
+      client.send(frameBytes(frame.headers, frameFlags.endHeaders, 1, block(replaced(":method", "POST"))));
+      client.send(frameBytes(frame.headers, frameFlags.endStream | frameFlags.endHeaders, 1, trailers));
+      const refused = await client.until(({ type }) => type === frame.reset || type === frame.goAway);
+      assert.deepEqual([refused.type, codeOf(refused)], [frame.reset, constants.NGHTTP2_ENHANCE_YOUR_CALM]);
+      assert.equal(isWhole, false);
+    });
+
     it("answers 431 to a head that is too large and 414 to a target that is too long", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: ok, settings: { maxHeaderSize: 8000 } });
       const status = async (headers: Record<string, string>) => (await requestHttp2(session, { headers })).status;

@@ -22,7 +22,10 @@ export const CONNECTION_BYTES = 16_384;
 /** Bytes of memory of an open stream without its head, rounded up. */
 export const STREAM_BYTES = 8192;
 
-/** A head above the limit is answered 431; a head above this multiple of the limit resets its stream. */
+/**
+ * A head above the limit is answered 431; a head above this multiple of the limit, or trailers above the limit itself,
+ * reset their stream.
+ */
 export const EXCESS = 4;
 
 /** Bytes of a compressed header block above which the connection ends (CVE-2024-27316, CONTINUATION flood). */

@@ -104,7 +104,9 @@ export class FieldCollector implements FieldReceiver {
     // The target has a limit of its own.
     if (isPath) this.#size -= Math.min(field.valueEnd - field.valueStart, this.#limits.line);
     if ((kind & PSEUDO) === 0) this.#count++;
-    if (this.#size > fields * EXCESS || this.#count > count * EXCESS) this.isExcessive = true;
+    // Trailers cannot be answered with an error any more, and must not be forwarded incompletely.
+    const excess = this.#isTrailers ? 1 : EXCESS;
+    if (this.#size > fields * excess || this.#count > count * excess) this.isExcessive = true;
     if ((kind & (BAD_NAME | BAD_VALUE)) !== 0) this.isMalformed = true;
     if (this.isExcessive) return NO_MORE;
     if (this.isMalformed) return nameStart;
