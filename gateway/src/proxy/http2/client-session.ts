@@ -87,8 +87,9 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
   #seen = 0;
   #seenAt = performance.now();
   #isProbed = false;
-  /** When a check first saw the incomplete head; negative: there is none. */
-  #headSince = -1;
+  /** What the last check saw of `RequestFrames.incomplete`, and when a check first saw it. */
+  #incomplete = 0;
+  #incompleteSince = 0;
 
   /** @param socket A socket from which nothing was read, or whose bytes were all unshifted back */
   constructor(context: ClientSessionContext, socket: Socket, peer: ConnectionPeer) {
@@ -138,9 +139,13 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
    */
   checkLiveness(now: number): void {
     if (this.#state === CLOSING) return;
-    if (!this.#frames.isIncomplete) this.#headSince = -1;
-    else if (this.#headSince < 0) this.#headSince = now;
-    else if (now - this.#headSince > this.#context.headersTimeout) this.fail(errorCode.enhanceYourCalm);
+    const { incomplete } = this.#frames;
+    if (incomplete !== this.#incomplete) {
+      this.#incomplete = incomplete;
+      this.#incompleteSince = now;
+    } else if (incomplete !== 0 && now - this.#incompleteSince > this.#context.headersTimeout) {
+      this.fail(errorCode.enhanceYourCalm);
+    }
     this.#probe(now);
   }
 

@@ -67,6 +67,8 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
   readonly #resets = new Budget(resetBudget);
   /** The stream whose header block continues; 0: none. */
   #blockStream = 0;
+  /** Number of the frame that began it. */
+  #blockFrame = 0;
   #blockFlags = 0;
   #blockDependsOnItself = false;
   #block: Buffer = NOTHING;
@@ -95,9 +97,15 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     this.#maxBlock = maxBlock;
   }
 
-  /** Whether a header block, or another frame than DATA, is incomplete. */
-  get isIncomplete(): boolean {
-    return this.#blockStream !== 0 || this.#reader.isInPayload;
+  /** Number of the frame that began an incomplete header block, or of another incomplete frame than DATA; 0: none. */
+  get incomplete(): number {
+    if (this.#blockStream !== 0) return this.#blockFrame;
+    return this.#reader.isInPayload ? this.#reader.frames : 0;
+  }
+
+  /** The highest stream that was or is processed. */
+  get lastProcessed(): number {
+    return Math.min(this.lastStream, this.lastAccepted);
   }
 
   read(view: ByteView): void {
@@ -248,6 +256,7 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     if ((flags & END_HEADERS) !== 0) this.#decode(id, bytes, { start, end });
     else {
       this.#blockStream = id;
+      this.#blockFrame = this.#reader.frames;
       this.#block = Buffer.from(bytes.subarray(start, end));
     }
   }

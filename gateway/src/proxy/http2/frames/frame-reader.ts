@@ -50,6 +50,8 @@ export class FrameReader implements FrameHeader {
   flags = 0;
   stream = 0;
   length = 0;
+  /** Number of frames so far, with the current one. */
+  frames = 0;
   readonly #receiver: FrameReceiver;
   #state = IN_PREFACE;
   /** Bytes of the preface, of an incomplete header or of an incomplete payload that were received. */
@@ -124,6 +126,7 @@ export class FrameReader implements FrameHeader {
 
   #begin(bytes: Buffer, at: number): void {
     this.#kept = 0;
+    this.frames++;
     this.length = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
     this.type = bytes[at + 3] ?? 0;
     this.flags = bytes[at + 4] ?? 0;
