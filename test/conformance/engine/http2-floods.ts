@@ -12,6 +12,7 @@ import type { Engine, RigOptions } from "./proxy-rig.ts";
 const ok: RigOptions["upstream"] = (_incoming, response) => response.end("ok");
 
 const [PRIORITY, WINDOW, PRIORITY_UPDATE, UNKNOWN] = [2, 8, 0x10, 0x99];
+const PADDED = 8;
 const get = (stream: number, fields = plainRequest) =>
   frameBytes(frame.headers, frameFlags.endStream | frameFlags.endHeaders, stream, block(fields));
 const posted = plainRequest.map(([name, value]) => [name, name === ":method" ? "POST" : value] as const);
@@ -27,6 +28,9 @@ const window = (stream: number, more: number) => frameBytes(WINDOW, 0, stream, w
 /** A SETTINGS frame with this SETTINGS_INITIAL_WINDOW_SIZE. */
 const initialWindow = (size: number) =>
   frameBytes(frame.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), word(size)]));
+
+/** A request whose stream is reset. */
+const tooLong = Buffer.concat([post(1, [["content-length", "0"]]), frameBytes(frame.data, 0, 1, Buffer.from("x"))]);
 
 async function startFrames(test: TestContext, engine: Engine, options: RigOptions = {}) {
   const { rig } = await startHttp2(test, engine, { upstream: ok, ...options });
@@ -54,6 +58,9 @@ export function http2FloodSuite(engine: Engine): void {
   describe(`floods of HTTP/2: the ${engine.name} engine`, () => {
     const floods: readonly (readonly [says: string, sent: Buffer, before?: Buffer])[] = [
       ["empty pieces of a body (CVE-2019-9518)", frameBytes(frame.data, 0, 1), post(1)],
+      ["pieces of a body that are only padding", frameBytes(frame.data, PADDED, 1, Buffer.from([0])), post(1)],
+      ["empty pieces for a stream that was reset", frameBytes(frame.data, frameFlags.endStream, 1), tooLong],
+      ["heads for a stream that was reset", get(1), tooLong],
       [
         "empty continuations of a head (CVE-2024-27316)",
         frameBytes(frame.continuation, 0, 1),
@@ -75,11 +82,13 @@ export function http2FloodSuite(engine: Engine): void {
         const { rig, client } = await startFrames(test, engine);
         if (before) client.send(before);
         const bytes = await flood(client, sent);
-        // The gateway counts control frames only periodically, so the connection may outlive the flood.
+        // After GOAWAY the gateway waits two seconds for the client to close its side.
         await waitFor(() => client.socket.destroyed, {
           what: `the end of the connection: ${bytes} bytes were accepted`,
           timeout: 5000,
         });
+        const [last] = client.frames.filter(({ type }) => type === frame.goAway);
+        assert.equal(last?.payload.readUInt32BE(4), constants.NGHTTP2_ENHANCE_YOUR_CALM);
         assert.equal((await requestHttp2(dialHttp2(test, rig.port))).status, 200, "other clients are served");
       });
     }
@@ -121,6 +130,32 @@ export function http2FloodSuite(engine: Engine): void {
         assert.ok(reached < 700, `${reached} requests reached the upstream`);
       });
     }
+
+    it("forwards a body in frames of one byte unchanged", async (test) => {
+      const { client } = await startFrames(test, engine, {
+        upstream: (incoming, response) => void incoming.pipe(response),
+      });
+      const content = Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 251));
+      client.send(
+        post(1),
+        ...Array.from(content, (_, at) => frameBytes(frame.data, 0, 1, content.subarray(at, at + 1))),
+        frameBytes(frame.data, frameFlags.endStream, 1),
+      );
+      await client.until(({ type, flags }) => type === frame.data && flags === frameFlags.endStream);
+      const received = client.frames.flatMap(({ type, payload }) => (type === frame.data ? [payload] : []));
+      assert.deepEqual(Buffer.concat(received), content);
+    });
+
+    it("ends a connection that sends very many settings in one frame", async (test) => {
+      const { client } = await startFrames(test, engine);
+      const settings = (count: number) =>
+        frameBytes(frame.settings, 0, 0, Buffer.alloc(count * 6, initialWindow(65_535).subarray(9)));
+      client.send(settings(32), get(1));
+      await client.until(({ stream, type }) => stream === 1 && type === frame.data);
+      client.send(settings(33));
+      const { payload } = await client.until(({ type }) => type === frame.goAway);
+      assert.equal(payload.readUInt32BE(4), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    });
 
     it("refuses a head that is small on the wire and large when decompressed, and keeps the connection", async (test) => {
       const { client } = await startFrames(test, engine);

@@ -182,7 +182,7 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
   fail(code: FrameErrorCode): void {
     if (this.#state === CLOSING) return;
     this.#frames.stop();
-    this.#output.goAway(this.#frames.lastStream, code);
+    this.#output.goAway(this.#frames.lastProcessed, code);
     this.#end();
     this.#frames.closeAll();
   }

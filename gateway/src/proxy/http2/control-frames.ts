@@ -11,10 +11,11 @@ import {
   MAX_FRAME_LIMIT,
   MAX_WINDOW,
   PRIORITY_LENGTH,
+  SETTING_LENGTH,
   STREAM_ID,
   setting,
 } from "./frames/frame-types.ts";
-import { controlBudget, FRAMES_PER_CONTENT } from "./limits.ts";
+import { controlBudget, FRAMES_PER_CONTENT, MOST_SETTINGS } from "./limits.ts";
 import { priorityOf, type SendScheduler } from "./responses/send-scheduler.ts";
 
 export interface ByteRange {
@@ -49,8 +50,6 @@ export interface ControlFramesOptions {
   readonly listener: ControlListener;
 }
 
-/** Bytes of a setting: an identifier and a value. */
-const SETTING = 6;
 const PING_LENGTH = 8;
 /** Bytes of GOAWAY without debug data. */
 const GOAWAY_LENGTH = 8;
@@ -142,8 +141,9 @@ export class ControlFrames {
       this.#listener.settingsAcknowledged();
       return null;
     }
-    if (length % SETTING !== 0) return errorCode.frameSizeError;
-    for (let at = start; at < end; at += SETTING) {
+    if (length % SETTING_LENGTH !== 0) return errorCode.frameSizeError;
+    if (length > MOST_SETTINGS * SETTING_LENGTH) return errorCode.enhanceYourCalm;
+    for (let at = start; at < end; at += SETTING_LENGTH) {
       const fault = this.#apply(((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0), wordAt(bytes, at + 2) >>> 0);
       if (fault !== null) return fault;
     }

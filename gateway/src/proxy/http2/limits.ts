@@ -38,10 +38,12 @@ export const maxBlock = ({ fields }: HeadLimits): number => fields * EXCESS;
 export const resetBudget = { burst: 500, rate: 50 };
 /**
  * Frames without content that a client may send, as a burst and per second: SETTINGS, PING, WINDOW_UPDATE, PRIORITY,
- * empty DATA and CONTINUATION, and frames of unknown types (CVE-2019-9512, 9513, 9515, 9518). Each frame with content
- * that the gateway sends allows FRAMES_PER_CONTENT more, because clients answer DATA with WINDOW_UPDATE.
+ * CONTINUATION, DATA without content, and frames of unknown types (CVE-2019-9512, 9513, 9515, 9518). Each frame with
+ * content that the gateway sends allows FRAMES_PER_CONTENT more, because clients answer DATA with WINDOW_UPDATE.
  */
 export const controlBudget = { burst: 2000, rate: 500 };
+/** Settings in one frame (CVE-2019-9515): each of them may change the windows of all streams. */
+export const MOST_SETTINGS = 32;
 export const FRAMES_PER_CONTENT = 4;
 
 /** Upstreams have higher limits: they send only what was requested. */

@@ -171,7 +171,6 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
       this.fail(errorCode.protocolError);
       return;
     }
-    if (length === 0 && (flags & END_STREAM) === 0 && !this.#control.mayContinue()) return;
     this.#window -= length;
     if (this.#window < 0) {
       this.fail(errorCode.flowControlError);
@@ -179,8 +178,7 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     }
     const stream = this.streams.get(id);
     if (stream === undefined) {
-      if (this.#resetIds.includes(id) || id > this.lastAccepted) return;
-      this.fail(errorCode.streamClosed);
+      if (!this.#isIgnored(id)) this.fail(errorCode.streamClosed);
     } else if (!stream.isReceiving) this.streamError(id, errorCode.streamClosed);
     else if (!stream.takesFrame(length)) this.streamError(id, errorCode.flowControlError);
     else this.#dataStream = stream;
@@ -201,6 +199,8 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     this.widenConnection();
     const stream = this.#dataStream;
     this.#dataStream = null;
+    const isNeeded = this.#dataContent > 0 || (stream !== null && (this.#dataFlags & END_STREAM) !== 0);
+    if (!isNeeded && !this.#control.mayContinue()) return;
     if (stream === null || this.streams.get(stream.id) !== stream) return;
     // Padding counts for the windows too (section 6.9.1).
     if (this.#dataContent < this.#dataLength) stream.consume(this.#dataLength - this.#dataContent);
@@ -221,6 +221,11 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
   /** Whether the client has not opened this stream; 0 is not a stream. */
   isIdle(id: number): boolean {
     return id === 0 || id > this.lastStream || (id & 1) === 0;
+  }
+
+  /** Whether the client may still send frames of this closed stream, which it does not yet know to be closed. */
+  #isIgnored(id: number): boolean {
+    return id > this.lastAccepted || this.#resetIds.includes(id);
   }
 
   streamError(id: number, code: FrameErrorCode): void {
@@ -287,9 +292,8 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     if (!this.#decoder.decode(block, range, collector)) this.fail(errorCode.compressionError);
     else if (stream !== undefined) this.#endByTrailers(stream, ended);
     else if (id > this.lastStream) this.#open(id, ended);
-    else if (!this.#resetIds.includes(id)) {
-      this.fail(this.#closedIds.includes(id) ? errorCode.streamClosed : errorCode.protocolError);
-    }
+    else if (this.#isIgnored(id)) this.#control.mayContinue();
+    else this.fail(this.#closedIds.includes(id) ? errorCode.streamClosed : errorCode.protocolError);
   }
 
   #endByTrailers(stream: ClientStream, ended: boolean): void {
@@ -306,8 +310,11 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
 
   #open(id: number, ended: boolean): void {
     const collector = this.#collector;
-    if (id > this.lastAccepted) return;
     this.lastStream = id;
+    if (id > this.lastAccepted) {
+      this.#control.mayContinue();
+      return;
+    }
     collector.checkRequest(ended);
     if (this.streams.size >= MAX_STREAMS) this.streamError(id, errorCode.refusedStream);
     else if (collector.isExcessive) this.streamError(id, errorCode.enhanceYourCalm);
