@@ -1,7 +1,8 @@
 /**
  * Memory that clients make a worker hold, counted over all their connections: fixed costs for HTTP/2 connections and
- * streams, decoded heads, and bytes that clients have not read yet. Each connection has limits of its own; only this
- * limit covers many connections together (CVE-2019-9517 and similar attacks over several hundred connections).
+ * streams, decoded heads, request bodies of HTTP/2 that wait for an upstream, and bytes that clients have not read yet.
+ * The last two are called unread here. Each connection has limits of its own; only this limit covers many connections
+ * together (CVE-2019-9517 and similar attacks over several hundred connections).
  *
  * Three quarters of the limit are for new connections and streams; the last quarter is reserved for responses of
  * admitted streams. Above half of the limit, a connection whose unread bytes exceed its share of the remaining room for

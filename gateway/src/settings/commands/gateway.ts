@@ -185,9 +185,10 @@ export const gatewaySettings = defineSettings({
     default: 134_217_728,
     description:
       "Bytes of memory that all client connections of a node may use together. The count includes 16 KiB for each " +
-      "HTTP/2 connection, 8 KiB and the decoded head for each of its active requests, and the unread bytes of all " +
-      "connections. When three quarters of this memory are in use, the node makes room for a new stream: it closes " +
-      "the connection with the most bytes that have been unread for a second. If there is none, it refuses the " +
+      "HTTP/2 connection, 8 KiB and the decoded head for each of its active requests, the received bytes of their " +
+      "bodies that wait for an upstream, and the unread bytes of all connections. When three quarters of this memory " +
+      "are in use, the node makes room for a new stream: it closes the connection with the most bytes that have been " +
+      "unread, or have waited for an upstream, for a second. If there is none, it refuses the " +
       "stream (REFUSED_STREAM). All workers get equal shares of the memory. The default " +
       "suits a memory limit of 512 MiB. The metric " +
       '`sluice_memory_bytes` (`kind="clients"`) shows the use.',
