@@ -49,7 +49,8 @@ export async function planDocument(
 
 async function readConfig(path: string, { settings, warn }: Pick<PlanOptions, "settings" | "warn">): Promise<string> {
   if ((await stat(path)).isDirectory()) {
-    return declarativeText(await readFolder(path, { homeNamespace: settings.homeNamespace, class: settings.class }));
+    const { homeNamespace, class: ofClass } = settings;
+    return declarativeText(await readFolder(path, { homeNamespace, class: ofClass, warn }));
   }
   await readDeclarative(path, { warn });
   return readFile(path, "utf8");

@@ -22,6 +22,8 @@ export interface ClientRig {
    * PROXY and ADMIN stand for the URLs of the proxy and of the admin API.
    */
   run(words: readonly string[], env?: Readonly<Record<string, string>>): Promise<[number, string]>;
+  /** The warnings of all command lines. */
+  readonly warnings: readonly string[];
   close(): Promise<void>;
 }
 
@@ -57,15 +59,18 @@ export async function startClientRig(configuration: string): Promise<ClientRig> 
   const url = `http://127.0.0.1:${admin.port}`;
   const proxyUrl = `http://127.0.0.1:${proxy.port}`;
   const plain = (text: string): string => text.replaceAll(`${folder.path}/`, "");
+  const warned: string[] = [];
   return {
     folder: folder.path,
     file,
     proxyUrl,
+    warnings: warned,
     async run(words, variables = {}) {
       try {
         const args = words.map((word) => word.replace(/^PROXY/, proxyUrl).replace(/^ADMIN/, url));
         const named = { SLUICE_ADMIN_URL: url, SLUICE_ADMIN_TOKEN: TOKEN, ...variables };
-        const { code, printed } = await runCommandLine(args, named);
+        const { code, printed, warnings } = await runCommandLine(args, named);
+        warned.push(...warnings.map(plain));
         return [code, plain(printed)];
       } catch (error) {
         if (error instanceof UsageError) return [2, error.message];

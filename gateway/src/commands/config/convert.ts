@@ -71,8 +71,9 @@ export async function writeResources(
 const describeByName: NonNullable<WriteResourcesOptions["describe"]> = ({ collection, entity }, { path, message }) =>
   `${collection}/${describeViolation({ path: [entityNameOf(collection, entity) ?? entity.id, ...path], message })}`;
 
-async function toDeclarative(from: string, out: string | undefined, { settings, print }: ConfigCall) {
-  const lists = await readFolder(from, { homeNamespace: settings.homeNamespace, class: settings.class });
+async function toDeclarative(from: string, out: string | undefined, { settings, log, print }: ConfigCall) {
+  const { homeNamespace, class: ofClass } = settings;
+  const lists = await readFolder(from, { homeNamespace, class: ofClass, warn: (sentence) => log.warn(sentence) });
   const text = declarativeText(lists);
   if (out === undefined) return print(text);
   await writeNew(out, text);

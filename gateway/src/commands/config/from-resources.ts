@@ -12,10 +12,11 @@ import {
 } from "@sluice/crds";
 import { type Collection, checkDocument, collections, type Entity } from "@sluice/model";
 import type { EntityLists } from "../../stores/read-all.ts";
+import { isAttachedToDerived, isDerivedFrom, type LeftOutResource } from "./left-out.ts";
 
 export interface FromResourcesOptions {
   readonly homeNamespace: string;
-  /** Resources of other classes are ignored. */
+  /** Resources of other classes are left out. */
   readonly class: string;
 }
 
@@ -27,7 +28,7 @@ interface ResourceFault {
 
 /** All entities; or errors and no entities. */
 type ReadResources =
-  | { readonly lists: EntityLists; readonly faults?: undefined }
+  | { readonly lists: EntityLists; readonly leftOut: readonly LeftOutResource[]; readonly faults?: undefined }
   | { readonly faults: readonly ResourceFault[]; readonly lists?: undefined };
 
 export function fromResources(
@@ -36,7 +37,14 @@ export function fromResources(
 ): ReadResources {
   const isOwn = (resource: Resource) =>
     classOf(resource, resource.metadata.namespace === homeNamespace ? ofClass : undefined) === ofClass;
-  const ours = resources.filter((resource) => sluiceKindOf(resource) && isOwn(resource));
+  const leftOut = resources.flatMap((resource): LeftOutResource[] => {
+    if (isDerivedFrom(resource)) return [{ resource, why: "derived" }];
+    if (!sluiceKindOf(resource)) return [];
+    if (!isOwn(resource)) return [{ resource, why: "class" }];
+    return isAttachedToDerived(resource) ? [{ resource, why: "attached" }] : [];
+  });
+  const without = new Set(leftOut.map(({ resource }) => resource));
+  const ours = resources.filter((resource) => sluiceKindOf(resource) && !without.has(resource));
   const ids = new Map(ours.map((resource) => [keyOf(resource), identityOf(resource, homeNamespace).id]));
   const others = new Map(
     resources.filter((resource) => !sluiceKindOf(resource)).map((resource) => [keyOf(resource), resource]),
@@ -58,7 +66,7 @@ export function fromResources(
     violations.map(({ path, message }) => ({ resource, path, message })),
   );
   const lists = Map.groupBy(translated, ({ item }) => item.collection);
-  return faults.length > 0 ? { faults } : together(lists);
+  return faults.length > 0 ? { faults } : together(lists, leftOut);
 }
 
 const keyOf = ({ apiVersion, kind, metadata: { namespace, name } }: Resource): string =>
@@ -67,7 +75,10 @@ const keyOf = ({ apiVersion, kind, metadata: { namespace, name } }: Resource): s
 type Translated = { readonly resource: Resource; readonly item: CheckedTranslation };
 
 /** Checks all entities together. This finds errors that no resource has by itself, such as duplicate names. */
-function together(found: ReadonlyMap<Collection, readonly Translated[]>): ReadResources {
+function together(
+  found: ReadonlyMap<Collection, readonly Translated[]>,
+  leftOut: readonly LeftOutResource[],
+): ReadResources {
   const lists = Object.fromEntries(
     collections.map((name) => [name, (found.get(name) ?? []).map(({ item }) => plain(item.entity))]),
   );
@@ -77,7 +88,7 @@ function together(found: ReadonlyMap<Collection, readonly Translated[]>): ReadRe
     if (!one) throw new Error(`a violation in translated resources: ${message}`);
     return resourceViolations(one.item, [{ path, message }]).map((found) => ({ resource: one.resource, ...found }));
   });
-  return faults.length > 0 ? { faults } : { lists };
+  return faults.length > 0 ? { faults } : { lists, leftOut };
 }
 
 function plain(entity: Entity | undefined): object {

@@ -5,6 +5,7 @@ import {
   formatPath,
   locatePath,
   type ParsedResource,
+  type Path,
   parseResources,
   printResource,
   type Resource,
@@ -13,10 +14,16 @@ import type { EntityLists } from "../../stores/read-all.ts";
 import { CommandError } from "../command.ts";
 import type { Progress } from "../terminal/progress.ts";
 import { type FromResourcesOptions, fromResources } from "./from-resources.ts";
+import { leftOutSentences } from "./left-out.ts";
 import { writeNew } from "./subcommand.ts";
 
+interface ReadFolderOptions extends FromResourcesOptions {
+  /** Called with sentences about resources that are left out. */
+  readonly warn: (sentence: string) => void;
+}
+
 /** Reads the entities of a folder, or of one file. @throws CommandError with every error and its position. */
-export async function readFolder(path: string, options: FromResourcesOptions): Promise<EntityLists> {
+export async function readFolder(path: string, { warn, ...options }: ReadFolderOptions): Promise<EntityLists> {
   const origins = new Map<Resource, ParsedResource & { readonly file: string; readonly text: string }>();
   const faults: string[] = [];
   for (const file of await filesOf(path)) {
@@ -26,13 +33,16 @@ export async function readFolder(path: string, options: FromResourcesOptions): P
     for (const one of parsed.resources) origins.set(one.content, { ...one, file, text });
   }
   const read = fromResources([...origins.keys()], options);
-  for (const { resource, path, message } of read.faults ?? []) {
+  const placeOf = (resource: Resource, member: Path = []): string => {
     const origin = origins.get(resource);
-    if (!origin) continue;
-    const { line, column } = locatePath(origin.text, origin.document, path);
-    faults.push(`${origin.file}:${line}:${column}: ${formatPath(path)}: ${message}`);
-  }
+    if (!origin) throw new Error("a resource that is in no file");
+    const { line, column } = locatePath(origin.text, origin.document, member);
+    return `${origin.file}:${line}:${column}`;
+  };
+  for (const { resource, path, message } of read.faults ?? [])
+    faults.push(`${placeOf(resource, path)}: ${formatPath(path)}: ${message}`);
   if (faults.length > 0 || !read.lists) throw new CommandError(`${path} cannot be converted:`, faults);
+  for (const sentence of leftOutSentences(read.leftOut, placeOf)) warn(sentence);
   return read.lists;
 }
 
