@@ -9,6 +9,7 @@ import type { OpenedStore } from "../stores/store.ts";
 import { openAccess } from "./access/open-access.ts";
 import type { AdminContext } from "./context.ts";
 import { createListener } from "./listener.ts";
+import { leftOutOfSamples } from "./plan/left-out-of-samples.ts";
 import { createPlanner } from "./plan/plan.ts";
 import { createWarnings } from "./writes/response-headers.ts";
 
@@ -53,7 +54,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     proxies,
     node: randomUUID(),
     warnings: createWarnings(store, reasonToRefuse),
-    planOf: createPlanner(store, reasonToRefuse),
+    planOf: createPlanner({ store, reasonToRefuse, leftOut: () => leftOutOfSamples(store, settings.store) }),
     address: () => address,
     connections: () => connections(),
   };

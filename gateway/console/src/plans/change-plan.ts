@@ -46,6 +46,8 @@ export interface PlanBody extends ChangeSummary {
     readonly sampled: number;
     readonly incomplete: boolean;
     readonly changed: readonly ChangedRequestBody[];
+    /** Sentences about what the samples do not contain. */
+    readonly left_out: readonly string[];
   } | null;
 }
 

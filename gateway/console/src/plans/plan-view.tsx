@@ -127,14 +127,17 @@ const headings: Readonly<Record<ChangedRequestBody["kind"], string>> = {
 
 const kinds = ["routed", "answered", "handled"] as const;
 
-function ChangedRequests({ requests: { sampled, changed, incomplete } }: ChangedRequestsProps) {
+function ChangedRequests({ requests: { sampled, changed, incomplete, left_out } }: ChangedRequestsProps) {
   if (changed.length === 0) {
     return (
-      <p class="hint">
-        {sampled === 0
-          ? "No sample request could be made from the routes."
-          : `None of ${countWithNoun(sampled, "sample request")} would be routed or answered differently.`}
-      </p>
+      <>
+        <p class="hint">
+          {sampled === 0
+            ? "No sample request could be made from the routes."
+            : `None of ${countWithNoun(sampled, "sample request")} would be routed or answered differently.`}
+        </p>
+        <LeftOut sentences={left_out} />
+      </>
     );
   }
   return (
@@ -143,7 +146,26 @@ function ChangedRequests({ requests: { sampled, changed, incomplete } }: Changed
         <RequestsOfKind key={kind} heading={headings[kind]} requests={changed.filter((one) => one.kind === kind)} />
       ))}
       {incomplete && <p class="hint">There may be further requests: not all were examined, or not all are listed.</p>}
+      <LeftOut sentences={left_out} />
     </section>
+  );
+}
+
+interface LeftOutProps {
+  readonly sentences: readonly string[];
+}
+
+function LeftOut({ sentences }: LeftOutProps) {
+  if (sentences.length === 0) return null;
+  return (
+    <>
+      <p class="hint">Not in the samples:</p>
+      <ul class="hint">
+        {sentences.map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+    </>
   );
 }
 

@@ -40,6 +40,8 @@ export interface ChangedRequests {
   readonly changed: readonly ChangedRequest[];
   /** Whether there may be more changes: not all samples were checked, or not all changes are listed. */
   readonly incomplete: boolean;
+  /** Sentences about routes without samples, and about parts of the configuration that the plan does not know. */
+  readonly left_out: readonly string[];
 }
 
 const MAX_SAMPLES = 5_000;
@@ -55,7 +57,7 @@ export async function changedRequests(
 ): Promise<ChangedRequests> {
   const snapshots = [planned.before.runtime.snapshot, planned.after.runtime.snapshot];
   const affected = affectedParts(pairs, snapshots);
-  const samples = samplesOf(affected, snapshots);
+  const { samples, withoutSamples } = samplesOf(affected, snapshots);
   const identities = new SampleIdentities(affected, snapshots);
   const groups = new Map<string, ChangedRequest>();
   const began = performance.now();
@@ -81,7 +83,14 @@ export async function changedRequests(
     }
   }
   const all = kinds.flatMap((kind) => [...groups.values()].filter((group) => group.kind === kind));
-  return { sampled: samples.length, changed: all.slice(0, MAX_TOLD), incomplete: isCut || all.length > MAX_TOLD };
+  return {
+    sampled: samples.length,
+    changed: all.slice(0, MAX_TOLD),
+    incomplete: isCut || all.length > MAX_TOLD,
+    left_out: withoutSamples
+      .slice(0, MAX_TOLD)
+      .map((name) => `route ${name}: no request was found that its regular expressions match`),
+  };
 }
 
 const kinds: readonly DifferenceKind[] = ["routed", "answered", "handled"];
@@ -98,12 +107,19 @@ function addTo(groups: Map<string, ChangedRequest>, changed: ChangedRequest): vo
   groups.set(key, group ? { ...group, similar: group.similar + 1 } : changed);
 }
 
+interface Samples {
+  readonly samples: readonly SampleRequest[];
+  /** Names or ids of affected routes. */
+  readonly withoutSamples: readonly string[];
+}
+
 /** Affected routes are sampled first, because the number of samples is limited. */
 function samplesOf(
   { routes, reroutes, consumers, serverNames }: AffectedParts,
   snapshots: readonly Snapshot[],
-): readonly SampleRequest[] {
+): Samples {
   const samples = new Map<string, SampleRequest>();
+  const withoutSamples = new Set<string>();
   const add = (sample: SampleRequest) => {
     if (samples.size < MAX_SAMPLES) samples.set(JSON.stringify(sample), sample);
   };
@@ -111,11 +127,16 @@ function samplesOf(
   // Both versions of a changed route.
   const all = new Set(snapshots.flatMap((snapshot) => [...snapshot.routes.values()]));
   const isAffected = ({ id }: SnapshotRoute) => routes === null || routes.has(id);
-  for (const route of all) if (isAffected(route)) for (const sample of sampleRequestsFor(route)) add(sample);
+  for (const route of all) {
+    if (!isAffected(route)) continue;
+    const own = sampleRequestsFor(route);
+    for (const sample of own) add(sample);
+    if (own.length === 0) withoutSamples.add(route.name ?? route.id);
+  }
   // Other routes may lose requests to changed routes, and may identify affected consumers.
-  if (!reroutes && consumers.size === 0) return [...samples.values()];
-  for (const route of all) if (!isAffected(route)) for (const sample of sampleRequestsFor(route)) add(sample);
-  return [...samples.values()];
+  if (reroutes || consumers.size > 0)
+    for (const route of all) if (!isAffected(route)) for (const sample of sampleRequestsFor(route)) add(sample);
+  return { samples: [...samples.values()], withoutSamples: [...withoutSamples] };
 }
 
 const compiledRouteOf = (runtime: Runtime, sample: SampleRequest): CompiledRoute | null =>

@@ -121,10 +121,20 @@ describe("a plan of routes", () => {
     });
   });
 
-  test("makes no samples for regular expressions, and returns the number of samples", async () => {
-    const regex = route("regex", { paths: ["~/a/\\d+"] });
-    const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: [regex, wide] });
-    assert.equal(requests?.sampled, 2);
+  test("uses samples that match regular expressions of paths and headers, and returns their number", async () => {
+    const paths = ["~/a/(?<id>\\d+)", "~/b/[a-z]+\\.json$"];
+    const special = route("special", { paths, headers: { "X-A": ["~*^v[12]$"] } });
+    const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: [special, wide] });
+    const matched = requests?.changed.find(({ after }) => after?.name === "special");
+    assert.partialDeepStrictEqual(matched, { request: { path: "/a/1", headers: { "x-a": "v1" } }, similar: 2 });
+    assert.deepEqual([requests?.sampled, requests?.left_out], [5, []]);
+  });
+
+  test("names routes whose regular expressions yield no sample", async () => {
+    const regex = route("regex", { paths: ["~/[à-é]"] });
+    const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: [regex] });
+    const sentence = "route regex: no request was found that its regular expressions match";
+    assert.deepEqual(requests, { sampled: 0, changed: [], incomplete: false, left_out: [sentence] });
   });
 
   test("lists at most 100 requests of at most 5000 samples, and reports that there may be more", async () => {

@@ -93,21 +93,30 @@ function summaryOfPairs(pairs: readonly CombinedPair[]): PlanSummary {
 /** Makes the plan of writes whose effects the store has computed, without carrying them out. */
 export type PlanOf = (effects: readonly Effect[]) => Promise<ChangePlan>;
 
+export interface PlannerOptions {
+  readonly store: EntityReader;
+  readonly reasonToRefuse: ReasonToRefuse;
+  /** Sentences about parts of the served configuration that the store does not contain. */
+  readonly leftOut: () => Promise<readonly string[]>;
+}
+
 export const createPlanner =
-  (store: EntityReader, reasonToRefuse: ReasonToRefuse): PlanOf =>
+  ({ store, reasonToRefuse, leftOut }: PlannerOptions): PlanOf =>
   async (effects) => {
     const combined = combineEffects(effects);
     const summary = summaryOfPairs(combined);
     if (Object.values(summary).every(({ length }) => length === 0)) return { ...summary, requests: null };
     const pairs = combined.filter(isChange);
     const entities = await readForPlan(store, pairs);
-    if (entities === null) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true } };
+    const left_out = await leftOut();
+    if (entities === null) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true, left_out } };
     // On demand: without plans, the admin API needs neither the code that serves requests nor that of plugins.
     const { plannedRuntimes } = await import("./planned-runtimes.ts");
     const { changedRequests } = await import("./changed-requests.ts");
     const runtimes = plannedRuntimes({ entities, changes: entityChangesOf(pairs), reasonToRefuse });
     try {
-      return { ...summary, requests: await changedRequests(runtimes, pairs) };
+      const requests = await changedRequests(runtimes, pairs);
+      return { ...summary, requests: { ...requests, left_out: [...left_out, ...requests.left_out] } };
     } finally {
       runtimes.close();
     }

@@ -1,6 +1,7 @@
 /** Sample requests of a plan: requests that a route should match, made from its hosts, paths, methods and headers. */
-import type { ExplainRequest, Route } from "@sluice/model";
+import { compileRegex, type ExplainRequest, normalizePath, type Route } from "@sluice/model";
 import type { RoutableRequest } from "../../compile/runtime.ts";
+import { regexSample } from "./regex-sample.ts";
 
 export interface SampleRequest {
   readonly method: string;
@@ -17,15 +18,12 @@ const CLIENT = "192.0.2.1";
 /** Maximum number of values that are taken from each attribute's list. */
 const MAX_EACH = 4;
 
-/**
- * Requests that a route should match. There are none for a path that is a regular expression, or for a route that
- * matches a header by a regular expression: strings that match an expression are not generated.
- */
+/** Requests that a route should match. There are none for a regular expression without a sample (`regexSample`). */
 export function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   const isGrpc = route.protocols.some((protocol) => protocol === "grpc" || protocol === "grpcs");
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");
   const paths = valuesOrNull(route.paths).flatMap((path) =>
-    path === null ? ["/"] : path.startsWith("~") ? [] : pathsBelow(path),
+    path === null ? ["/"] : path.startsWith("~") ? pathsMatching(path.slice(1)) : pathsBelow(path),
   );
   const methods = valuesOrNull(route.methods).map((method) => method ?? (isGrpc ? "POST" : "GET"));
   const snis = valuesOrNull(route.snis);
@@ -64,11 +62,31 @@ const valuesOrNull = (values: readonly string[] | null): readonly (string | null
 /** The prefix itself, and a path below it. */
 const pathsBelow = (prefix: string): readonly string[] => [prefix, `${prefix.replace(/\/$/, "")}/sample`];
 
-function headersOf(route: Route): Readonly<Record<string, string>> | undefined {
-  const headers = Object.entries(route.headers ?? {}).map(
-    ([name, [value = ""]]) => [name.toLowerCase(), value] as const,
+/** A path that the regular expression of a route matches, and a path below it, unless the expression excludes it. */
+function pathsMatching(source: string): readonly string[] {
+  const sample = regexSample(source);
+  const regex = compileRegex(source).value;
+  return (sample === null ? [] : pathsBelow(sample)).filter(
+    (path) => normalizePath(encodePath(path)) === path && regex?.matchPrefix(path) !== undefined,
   );
-  return headers.some(([, value]) => value.startsWith("~*")) ? undefined : Object.fromEntries(headers);
+}
+
+/** Undefined: the route requires a header that matches a regular expression, and no sample was found. */
+function headersOf(route: Route): Readonly<Record<string, string>> | undefined {
+  const headers: Record<string, string> = {};
+  for (const [name, values] of Object.entries(route.headers ?? {})) {
+    const [first = ""] = values;
+    const value = values.length === 1 && first.startsWith("~*") ? valueMatching(first.slice(2)) : first;
+    if (value === null) return undefined;
+    headers[name.toLowerCase()] = value;
+  }
+  return headers;
+}
+
+/** The router compares values in lower case. */
+function valueMatching(source: string): string | null {
+  const sample = regexSample(source)?.toLowerCase() ?? null;
+  return sample !== null && compileRegex(source).value?.test(sample) ? sample : null;
 }
 
 /** The request as the router reads it. */

@@ -32,5 +32,6 @@ export function planBetween(
     (before[collection] ?? []).map((entity) => ({ collection, entity })),
   );
   const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [] });
-  return createPlanner(createTestingStore(placed).store, reasonToRefuse)(effectsBetween(before, after));
+  const { store } = createTestingStore(placed);
+  return createPlanner({ store, reasonToRefuse, leftOut: async () => [] })(effectsBetween(before, after));
 }

@@ -22,8 +22,10 @@ test("a plan is printed without the control characters of members and answers", 
       sampled: 1,
       changed: [{ kind: "answered", request, before: null, after: null, differences: [answer], similar: 0 }],
       incomplete: false,
+      left_out: ["Route a\u001b/b is not served as written"],
     },
   });
   assert.match(text, /^\+ certificates\/1\n\+ {3}cert: BEGIN\\x0aEND\n/);
   assert.match(text, /\n {4}answer: none -> 503: \\x1b\[2Jclosed\\x0anow\n/);
+  assert.match(text, /\n\nNot in the samples:\n {2}Route a\\x1b\/b is not served as written\n$/);
 });

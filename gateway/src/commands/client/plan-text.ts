@@ -64,8 +64,12 @@ const titles: Readonly<Record<PlannedRequest["kind"], string>> = {
   handled: "Sample requests with the same answer, to which other plugins, limits or timeouts would apply:",
 };
 
-function requestsText({ sampled, changed, incomplete }: PlannedRequests): string {
-  const more = incomplete ? "There may be further requests that would be routed or answered differently.\n" : "";
+function requestsText({ sampled, changed, incomplete, left_out }: PlannedRequests): string {
+  const more = [
+    ...(incomplete ? ["There may be further requests that would be routed or answered differently.\n"] : []),
+    ...(left_out.length > 0 ? ["\nNot in the samples:\n"] : []),
+    ...left_out.map((sentence) => `  ${escapeControlCharacters(sentence)}\n`),
+  ].join("");
   if (changed.length === 0) return `No request of ${sampled} samples would be routed or answered differently.\n${more}`;
   const sections = Object.entries(titles).flatMap(([kind, title]) => {
     const own = changed.filter((one) => one.kind === kind);
