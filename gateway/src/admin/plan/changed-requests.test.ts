@@ -239,6 +239,19 @@ test("a plan shows that a plugin that no process has closes its routes", async (
   assert.match(String(answer?.after), /^503/);
 });
 
+test("a plan that affects more than ten consumers with credentials says that it is incomplete", async () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ username: `c${at}`, keyauth_credentials: [{ key: `key-${at}` }] }));
+  for (const [count, incomplete] of [
+    [10, false],
+    [11, true],
+  ] as const) {
+    const after = entitiesIn({ ...secured, consumers: [...consumers, ...many(count)] });
+    const { requests } = await planBetween(entitiesIn(secured), after);
+    assert.equal(requests?.incomplete, incomplete);
+  }
+});
+
 for (const { does, before, after, has } of rows) {
   test(`a plan shows ${does}`, async () => {
     const { requests } = await planBetween(entitiesIn(before), entitiesIn(after));

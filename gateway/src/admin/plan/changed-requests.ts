@@ -62,7 +62,7 @@ export async function changedRequests(
   const groups = new Map<string, ChangedRequest>();
   const began = performance.now();
   let explained = 0;
-  let isCut = samples.length >= MAX_SAMPLES;
+  let isCut = samples.length >= MAX_SAMPLES || identities.isCut;
   for (const sample of samples) {
     const matches = [planned.before, planned.after].map(({ runtime }) => compiledRouteOf(runtime, sample));
     const [before = null, after = null] = matches.map(matchedRoute);
@@ -151,6 +151,8 @@ function matchedRoute(compiled: CompiledRoute | null): MatchedRoute {
 
 /** Which credentials the samples have. */
 class SampleIdentities {
+  /** Whether further consumers are affected. */
+  readonly isCut: boolean;
   readonly #affected: AffectedParts;
   readonly #consumers: readonly SampleIdentity[];
   /** Ids of routes that have samples with credentials. */
@@ -161,6 +163,7 @@ class SampleIdentities {
     // A request of a consumer without credentials is the sample without credentials.
     const owners = new Set(snapshots.flatMap(ownersOfCredentials));
     const identified = [...affected.consumers].filter((id) => owners.has(id));
+    this.isCut = identified.length > MAX_CONSUMERS;
     this.#consumers = identified.slice(0, MAX_CONSUMERS).flatMap((id) => {
       const consumer = snapshots.map(({ consumers }) => consumers.get(id)).find((found) => found !== undefined);
       return consumer === undefined ? [] : [{ consumer: { id, name: consumer.username ?? id } }];
