@@ -1,8 +1,6 @@
 /** Certificates with keys in core Secrets: reads them for a translation, and creates the Secret of a certificate. */
 import {
   type Certificate,
-  type CertificateDetails,
-  certificateDetails,
   checkEntity,
   type NameRef,
   TLS_SECRET_TYPE,
@@ -20,8 +18,6 @@ const members = Object.entries(tlsEntries) as [Member, string][];
 export interface FoundCertificate {
   /** `cert` and `key`, and `cert_alt` and `key_alt` if the Secret has them; empty when there is any violation. */
   readonly members: Partial<Record<Member, string>>;
-  /** Of the first certificate; null when there is any violation. */
-  readonly details: CertificateDetails | null;
   readonly violations: readonly ResourceViolation[];
 }
 
@@ -34,11 +30,10 @@ export function readCertificate(
   const { namespace = place.from.namespace } = ref;
   const path = [...place.path, "name"];
   const refused = crossNamespaceViolation({ kind: "Secret", namespace, name }, place, { isReferenceAllowed });
-  if (refused) return { members: {}, details: null, violations: [refused] };
+  if (refused) return { members: {}, violations: [refused] };
   const secret = read("Secret", namespace, name);
   const {
     members: given,
-    details,
     faults,
     reason,
   } = secret?.type === TLS_SECRET_TYPE
@@ -48,13 +43,12 @@ export function readCertificate(
       ]);
   return {
     members: given,
-    details,
     violations: faults.map((message) => ({ path, message, condition: "ResolvedRefs", reason })),
   };
 }
 
 /** What a Secret contains; `faults` are sentences. */
-interface Content extends Pick<FoundCertificate, "members" | "details"> {
+interface Content extends Pick<FoundCertificate, "members"> {
   readonly faults: readonly string[];
   readonly reason: ResourceViolation["reason"];
 }
@@ -62,12 +56,7 @@ interface Content extends Pick<FoundCertificate, "members" | "details"> {
 /** Many listeners and Certificates can use one Secret, and parsing it is slow. */
 const contents = new WeakMap<Resource, Content>();
 
-const faulty = (reason: Content["reason"], faults: readonly string[]): Content => ({
-  members: {},
-  details: null,
-  faults,
-  reason,
-});
+const faulty = (reason: Content["reason"], faults: readonly string[]): Content => ({ members: {}, faults, reason });
 
 function contentOf(secret: Resource): Content {
   const { name } = secret.metadata;
@@ -85,7 +74,7 @@ function contentOf(secret: Resource): Content {
       "Invalid",
       violations.map((violation) => sentence(name, violation)),
     );
-  return { members: given, details: certificateDetails(given.cert ?? ""), faults: [], reason: "Invalid" };
+  return { members: given, faults: [], reason: "Invalid" };
 }
 
 /** The model's message in terms of the Secret. It quotes neither certificate nor key. */

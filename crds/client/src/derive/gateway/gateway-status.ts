@@ -1,6 +1,6 @@
 /** The statuses of Gateway API resources. Pure; times of transitions are added when a status is written. */
 import { isDeepStrictEqual } from "node:util";
-import { gatewayController, validityFault } from "@sluice/model";
+import { gatewayController } from "@sluice/model";
 import type { Condition, Resource } from "../../resource.ts";
 import type { DerivedGateway } from "./derive-gateway.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import { isInsecure } from "./listeners/client-validation.ts";
 import type { DerivedListenerSet } from "./listeners/derive-listener-set.ts";
 import type { GatewayListener } from "./listeners/derive-listeners.ts";
-import type { ListenerCertificate } from "./listeners/listener-certificates.ts";
+import { validityProblems } from "./listeners/listener-certificates.ts";
 import type { DerivedRoute } from "./routes/derive-route.ts";
 
 export interface GatewayAddressStatus {
@@ -126,17 +126,8 @@ function listenerProgrammed(
   const failure = failedListeners.get(id);
   if (failure !== undefined)
     return falseFinding("Pending", `the port ${served.port} is not open on all nodes: ${failure}`);
-  return isProgrammed(id) ? trueFinding("Programmed", certificateProblems(certificates, now)) : PENDING;
+  return isProgrammed(id) ? trueFinding("Programmed", validityProblems(certificates, now)) : PENDING;
 }
-
-/** The certificates that clients refuse now or soon: the listener is served all the same, because some do not check. */
-const certificateProblems = (certificates: readonly ListenerCertificate[], now: number): string =>
-  certificates
-    .flatMap(({ namespace, name, details }) => {
-      const fault = details && validityFault(details, now);
-      return fault ? [`the certificate of the Secret ${namespace}/${name} ${fault}`] : [];
-    })
-    .join("; ");
 
 function gatewayProgrammed(
   accepted: ConditionFinding,

@@ -1,7 +1,7 @@
 /** The certificates of a listener: Secrets that `tls.certificateRefs` names. */
-import type { CertificateDetails } from "@sluice/model";
+import { type CertificateDetails, certificateDetails, tlsEntries, validityFault } from "@sluice/model";
 import type { Resource } from "../../../resource.ts";
-import { readCertificate } from "../../../translate/tls-secrets.ts";
+import { type FoundCertificate, readCertificate } from "../../../translate/tls-secrets.ts";
 import type { TranslateOptions } from "../../../translate/translation.ts";
 import {
   type ConditionFinding,
@@ -16,9 +16,9 @@ export interface SecretName {
   readonly name: string;
 }
 
-/** A Secret with the certificate of a listener. */
+/** A Secret with the certificates of a listener: that of `tls.crt`, and perhaps that of `tls-alt.crt`. */
 export interface ListenerCertificate extends SecretName {
-  readonly details: CertificateDetails | null;
+  readonly members: Pick<FoundCertificate["members"], "cert" | "cert_alt">;
 }
 
 export interface ListenerCertificates {
@@ -50,9 +50,9 @@ export function certificatesOf(
       continue;
     }
     const from = { kind: owner.kind as ListenerOwnerKind, namespace: own };
-    const { details, violations } = readCertificate({ name, namespace }, { from, path: [path] }, lookups);
+    const { members, violations } = readCertificate({ name, namespace }, { from, path: [path] }, lookups);
     const [violation] = violations;
-    if (!violation) certificates.push({ namespace, name, details });
+    if (!violation) certificates.push({ namespace, name, members });
     else {
       const reason = violation.reason === "RefNotPermitted" ? violation.reason : "InvalidCertificateRef";
       fault ??= falseFinding(reason, `${path}: ${violation.message}`);
@@ -60,3 +60,30 @@ export function certificatesOf(
   }
   return { certificates, resolved: fault ?? trueFinding("ResolvedRefs") };
 }
+
+/** Parsing is slow, and many listeners can use one Secret. The members are the same until the Secret changes. */
+const parsed = new WeakMap<ListenerCertificate["members"], readonly ParsedCertificate[]>();
+
+type ParsedCertificate = readonly [entry: string, details: CertificateDetails];
+
+const parse = (members: ListenerCertificate["members"]): readonly ParsedCertificate[] =>
+  (["cert", "cert_alt"] as const).flatMap((member) => {
+    const details = certificateDetails(members[member] ?? "");
+    return details ? [[tlsEntries[member], details] as const] : [];
+  });
+
+/**
+ * The certificates that clients refuse now or soon, in words; empty: there is none. Their listener is served all the
+ * same, because some clients do not check.
+ *
+ * @param now Milliseconds since 1970.
+ */
+export const validityProblems = (certificates: readonly ListenerCertificate[], now: number): string =>
+  certificates
+    .flatMap(({ namespace, name, members }) =>
+      parsed.getOrInsertComputed(members, parse).flatMap(([entry, details]) => {
+        const fault = validityFault(details, now);
+        return fault === null ? [] : [`the certificate ${entry} of the Secret ${namespace}/${name} ${fault}`];
+      }),
+    )
+    .join("; ");
