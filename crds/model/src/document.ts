@@ -149,7 +149,7 @@ export interface RouteExtras {
   readonly match?: RequestMatch;
   /**
    * The percentage of connections that are closed, because they are for backends that cannot be used. Only for the
-   * protocols `tls` and `tls_passthrough`; routes for HTTP have the plugin request-termination instead. Default 0.
+   * protocols `tls` and `tls_passthrough`: requests for such backends have a route of their own. Default 0.
    */
   readonly refused_percentage?: number;
 }

@@ -139,12 +139,6 @@ describe("request-termination", () => {
     assert.equal("raw_body" in echo.request, false);
   });
 
-  it("ends the configured part of the requests, evenly spread", () => {
-    const { access } = requestTermination.phases({ ...filledRequestTermination, percentage: 40 }, fakeContext());
-    const ended = Array.from({ length: 10 }, () => access?.(fakeExchange()) !== undefined);
-    assert.deepEqual(ended, [false, false, true, false, true, false, false, true, false, true]);
-  });
-
   it("does not mistake an inherited property for the query parameter of the trigger", () => {
     assert.equal(send({ trigger: "constructor" }, { query: "?a=1" }), undefined);
   });

@@ -2,14 +2,7 @@
  * request-termination: ends requests with a configured response
  * (docs/reference/kong-compatibility.md#request-termination).
  */
-import {
-  type DirectResponse,
-  definePlugin,
-  type ExchangeRequest,
-  evenShare,
-  headerValue,
-  lowerCase,
-} from "@sluice/plugin-sdk";
+import { type DirectResponse, definePlugin, type ExchangeRequest, headerValue, lowerCase } from "@sluice/plugin-sdk";
 import { echoOf, queryPairs } from "./echo.ts";
 import { type RequestTerminationConfig, requestTerminationFacts } from "./schema.ts";
 
@@ -56,11 +49,10 @@ export const requestTermination = definePlugin({
     // A gRPC client reads the body or message from a header.
     const grpcResponse: DirectResponse = { status, message: config.body ?? message ?? "" };
     const isTriggered = triggerTest(config.trigger);
-    const isInShare = evenShare(config.percentage);
     return {
       access(exchange) {
         const { request } = exchange;
-        if (!isTriggered(request) || !isInShare()) return undefined;
+        if (!isTriggered(request)) return undefined;
         if (request.header("content-type")?.startsWith("application/grpc")) return grpcResponse;
         if (!config.echo) return response;
         return echoOf(exchange, message).then((body) => ({ status, headers: json, body }));

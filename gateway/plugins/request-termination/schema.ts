@@ -1,7 +1,6 @@
 /** Config of request-termination: the response that requests get instead of being forwarded. */
 import {
   boolean,
-  decimal,
   definePluginFacts,
   integer,
   isEmptyValue,
@@ -37,15 +36,6 @@ const schema = record(
         description: "Name of a header or query parameter; requests without it are forwarded. Unset ends all requests.",
         rule: "header-name",
         maxLength: 256,
-      }),
-    ),
-    percentage: nullable(
-      decimal({
-        description:
-          "The percentage of the requests that the plugin answers, evenly spread; the others are forwarded. Unset: 100. " +
-          "Kong has no such field.",
-        minimum: 0,
-        maximum: 100,
       }),
     ),
   },

@@ -3,10 +3,10 @@
 /**
  * Returns a function that is true for this part of its calls, evenly spread.
  *
- * @param percentage From 0 to 100; null: all calls.
+ * @param percentage From 0 to 100.
  */
-export function evenShare(percentage: number | null): () => boolean {
-  if (percentage === null || percentage >= 100) return () => true;
+export function evenShare(percentage: number): () => boolean {
+  if (percentage >= 100) return () => true;
   let sum = 0;
   return () => {
     sum += percentage;
