@@ -6,6 +6,7 @@
 export {
   type Checked,
   compileRegex,
+  isToken,
   LruCache,
   type PluginFacts,
   type PrefixMatch,

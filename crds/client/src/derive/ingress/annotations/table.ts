@@ -33,10 +33,7 @@ const unsupported = (what: string, protects = false): AnnotationFacts => ({
 });
 const rewrites = unsupported("responses are not rewritten");
 /** What Sluice lacks, which may protect unless it is off. */
-const unprotected = (what: string): AnnotationFacts => ({
-  ...unsupported(what, true),
-  canBeOff: true,
-});
+const unprotected = (what: string): AnnotationFacts => ({ ...unsupported(what, true), canBeOff: true });
 const firewall = unprotected("there is no web application firewall");
 
 export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
@@ -244,7 +241,7 @@ export const annotationTable: Readonly<Record<string, AnnotationFacts>> = {
       "more than 1 MiB are not copied. The certificate of the server is verified.",
   },
   "modsecurity-snippet": snippet,
-  "modsecurity-transaction-id": unsupported("there is no web application firewall", true),
+  "modsecurity-transaction-id": { ...firewall, canBeOff: false },
   "opentelemetry-operation-name": logging,
   "opentelemetry-trust-incoming-span": logging,
   "permanent-redirect": {

@@ -1,5 +1,5 @@
 /** Annotations that choose how requests are distributed among the endpoints of a core Service. */
-import type { UpstreamCookie } from "@sluice/model";
+import { isToken, type UpstreamCookie } from "@sluice/model";
 import type { Annotations } from "../annotations.ts";
 import type { IngressEffects } from "../effects.ts";
 
@@ -19,13 +19,11 @@ export function balancingEffects(annotations: Annotations): Pick<IngressEffects,
 
 const hashing = { algorithm: "consistent-hashing" } as const;
 
-/** A token, as the name of a cookie has to be (RFC 6265, section 4.1.1). */
-const COOKIE_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-
 function affinityOf(annotations: Annotations): IngressEffects["upstream"] {
   const affinity = annotations.word("affinity", ["cookie"]);
   const given = annotations.text("session-cookie-name") ?? DEFAULT_COOKIE;
-  const name = COOKIE_NAME.test(given) ? given : DEFAULT_COOKIE;
+  // The name of a cookie is a token (RFC 6265, section 4.1.1).
+  const name = isToken(given) ? given : DEFAULT_COOKIE;
   if (name !== given) annotations.reject("session-cookie-name", `expected the name of a cookie, not '${given}'`);
   const path = annotations.text("session-cookie-path") ?? "/";
   return affinity === undefined ? null : { ...hashing, hashOn: "cookie", hashOnCookie: name, hashOnCookiePath: path };
