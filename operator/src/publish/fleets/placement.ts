@@ -10,8 +10,8 @@
  * | Service | those of its Routes, and of the plugins request-mirror that name it |
  * | Upstream, Target | those of the Services whose host is the Upstream |
  * | Plugin | those of its Route and Service; for a Plugin without these, every fleet |
- * | Certificate, SNI | those of its listeners, and of the Services and Upstreams that present it; without listeners
- * also the shared fleet | | any other | every fleet |
+ * | Certificate, SNI | those of its listeners (none: the shared fleet), and of Services and Upstreams that present it |
+ * | any other | every fleet |
  *
  * A Service or an Upstream that no other entity needs is in the shared fleet.
  */
