@@ -19,7 +19,7 @@ The operator serves GatewayClasses, Gateways, ListenerSets, HTTPRoutes, GRPCRout
 
 ## Which Gateways are served
 
-A Gateway belongs to an installation if its GatewayClass has the \`spec.controllerName\` \`sluice.dev/gateway-controller\`, or \`sluice.dev/gateway-controller/<class>\` for an installation whose [class](settings.md) is not \`sluice\`. The chart and the Pulumi program create such a GatewayClass, with the name of the class ([how](../how-to/install-with-helm.md#for-production)). If no such GatewayClass exists, or if the operator may not read GatewayClasses because it is limited to namespaces, the name itself must be the installation's class.
+A Gateway belongs to an installation if its GatewayClass has the \`spec.controllerName\` \`sluice.dev/gateway-controller\`, or \`sluice.dev/gateway-controller/<class>\` for an installation whose [class](settings.md) is not \`sluice\`. The chart and the Pulumi program create two such GatewayClasses: one with the name of the class, whose Gateways have nodes of their own, and one with the suffix \`-shared\`, whose Gateways share the nodes of the release ([how](../how-to/install-with-helm.md#for-production)). If no such GatewayClass exists, or if the operator may not read GatewayClasses because it is limited to namespaces, the name itself must be the installation's class.
 
 ## ListenerSets
 
@@ -50,7 +50,7 @@ Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restric
 | GatewayClass | \`Accepted\` | the installation serves its Gateways, and the parameters of the class are valid (otherwise \`InvalidParameters\`). \`supportedFeatures\` lists what the installation serves |
 | Gateway | \`Accepted\` | at least one listener can be served, and the parameters of the Gateway and of its class are valid (otherwise \`InvalidParameters\`) |
 | ListenerSet | \`Accepted\` | the Gateway allows the ListenerSet (otherwise \`NotAllowed\`), and at least one listener can be served (otherwise \`ListenersNotValid\`). A listener in conflict is not accepted |
-| Gateway, ListenerSet, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it. If a certificate of a listener had expired when the status was written, or expires within 14 days, the message of the listener says so; [metrics](metrics.md) and alerts report it at any time |
+| Gateway, ListenerSet, listener | \`Programmed\` | every ready node serves the current version; \`kubectl wait --for=condition=Programmed gateway/NAME\` waits for it. If a certificate of a listener had expired when the status was written, or expires within 14 days, the message of the listener names it; [metrics](metrics.md) and alerts report it at any time |
 | listener | \`Conflicted\` | another listener of the Gateway has the same port with another protocol (\`HTTPS\` and \`TLS\` may share a port), or the same port and hostname; neither is served. If nodes open the ports of Gateways themselves (the operator's \`SLUICE_NODE_SERVICE\` is not set), the condition is also true if an older Gateway has such a listener; the older Gateway's listener is served |
 | listener | \`ResolvedRefs\` | certificates, CA certificates for clients, and kinds of routes are valid |
 | Gateway with \`spec.tls.backend\` | \`ResolvedRefs\` | the client certificate for backends can be used |
