@@ -2,13 +2,12 @@
 import type { Resource } from "../../../resource.ts";
 import { aliasesOf } from "./aliases.ts";
 import { type Annotations, annotationPath, annotationsOf } from "./annotations.ts";
-import type { IngressEffects } from "./effects.ts";
+import type { IngressEffects, PluginEffect } from "./effects.ts";
 import type { AnnotationLookups } from "./lookups.ts";
 import { accessEffects } from "./protection/access.ts";
 import { authenticationEffects } from "./protection/authentication.ts";
 import { corsEffects } from "./protection/cors.ts";
 import { limitEffects } from "./protection/limits.ts";
-import { satisfyingEffects } from "./protection/satisfy.ts";
 import { redirectEffects } from "./redirects.ts";
 import { responseHeaderEffects } from "./response-headers.ts";
 import { type AnnotationFacts, annotationTable } from "./table.ts";
@@ -65,6 +64,30 @@ const effectsOf = (annotations: Annotations, lookups: AnnotationLookups): Ingres
     ...responseHeaderEffects(annotations, lookups),
   ],
 });
+
+const SATISFY = "satisfy";
+
+/**
+ * The plugins for addresses, sizes and logins. With `satisfy: any`, a request needs an allowed address or an accepted
+ * login, as with nginx' directive of this name. With only one kind of protection, `any` means the same as `all`.
+ *
+ * @param access The plugins for addresses and sizes.
+ */
+function satisfyingEffects(
+  annotations: Annotations,
+  access: readonly PluginEffect[],
+  logins: readonly PluginEffect[],
+): readonly PluginEffect[] {
+  const isAny = annotations.word(SATISFY, ["all", "any"]) === "any";
+  const addresses = access.find(({ plugin }) => plugin === "ip-restriction");
+  const [login, ...others] = logins;
+  if (!isAny || login === undefined || (addresses === undefined && others.length === 0)) return [...access, ...logins];
+  if (others.length > 0) annotations.reject(SATISFY, "'any' is not supported with auth-type and auth-url together");
+  if (addresses?.config.deny !== undefined)
+    annotations.reject(SATISFY, "'any' is not supported with denylist-source-range");
+  const config = { ...login.config, exempt: addresses?.config.allow };
+  return [...access.filter((one) => one !== addresses), { ...login, config }, ...others];
+}
 
 /** The first words of the names of annotations that protect, whether or not the table has the whole name. */
 const PROTECTING =
