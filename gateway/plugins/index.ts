@@ -84,7 +84,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   zipkin,
 ];
 
-export { createClientVerifier } from "./mtls-auth/client-verifier.ts";
+export { createClientVerifier } from "./mtls-auth/verifier.ts";
 
 /** The metrics of single plugins, by the plugin's name. All log plugins have the metric `droppedEntries` of the SDK. */
 export const pluginMetrics: Readonly<Record<string, readonly (CounterMetricOptions | HistogramMetricOptions)[]>> = {

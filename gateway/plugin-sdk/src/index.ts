@@ -30,7 +30,6 @@ export type * from "./exchange/held-response.ts";
 export * from "./exchange/latencies.ts";
 export * from "./exchange/request-path.ts";
 export * from "./exchange/unexpected-error.ts";
-export * from "./exchange/workspace.ts";
 export * from "./middleware/middleware.ts";
 export * from "./plugin.ts";
 export * from "./schema/member.ts";
@@ -55,10 +54,8 @@ export {
 export * from "./templates/template.ts";
 export * from "./tools/address-list.ts";
 export * from "./tools/authentication.ts";
-export * from "./tools/challenge.ts";
 export * from "./tools/config-entries.ts";
 export * from "./tools/configured-header.ts";
-export * from "./tools/even-share.ts";
 export * from "./tools/identify.ts";
 export * from "./tools/limit-by.ts";
 export * from "./tools/lru-cache.ts";

@@ -1,4 +1,4 @@
-/** Verifies the certificates of a connection, and remembers the result for its further requests. */
+/** Verifies the certificates of clients, for the plugin and for listeners. */
 import { X509Certificate } from "node:crypto";
 import type { ClientConnection, DirectResponse, Exchange, ExchangeCaCertificate } from "@sluice/plugin-sdk";
 import { certificatesIn, type MtlsAuthConfig } from "./schema.ts";
@@ -26,6 +26,7 @@ export const misdirectedResponse: DirectResponse = {
 const parsed = new WeakMap<ExchangeCaCertificate, X509Certificate>();
 const parse = ({ cert }: ExchangeCaCertificate): X509Certificate => new X509Certificate(cert);
 
+/** Verifies the certificates of a connection once, and remembers the result for its further requests. */
 export function createVerifier(config: MtlsAuthConfig, now: () => number): Verify {
   const verifications = new WeakMap<ClientConnection, Verification>();
   const fixed = certificatesIn(config.trusted_certificates ?? "") ?? [];
@@ -51,5 +52,19 @@ export function createVerifier(config: MtlsAuthConfig, now: () => number): Verif
     const until = result.fault === undefined ? Math.min(kept, result.validTo) : kept;
     verifications.set(request.connection, { result, authorities, until });
     return result;
+  };
+}
+
+/**
+ * For listeners that admit only clients with a valid certificate. Returns a function that returns why certificates that
+ * a client sent are not accepted; null: they are.
+ *
+ * @param trusted Certificates in PEM, each of which is a trust anchor. Without a readable one, no client is accepted.
+ */
+export function createClientVerifier(trusted: string): (sent: readonly X509Certificate[]) => string | null {
+  const authorities = (certificatesIn(trusted) ?? []).map((certificate) => ({ id: "", certificate }));
+  return (sent) => {
+    const options = { authorities, allowPartialChain: true, maxIntermediates: null, now: Date.now() };
+    return verifyChain(sent, options).fault ?? null;
   };
 }

@@ -1,11 +1,5 @@
 /** request-mirror: sends copies of requests to other services. */
-import {
-  type CounterMetricOptions,
-  definePlugin,
-  type Exchange,
-  evenShare,
-  type MirrorFailure,
-} from "@sluice/plugin-sdk";
+import { type CounterMetricOptions, definePlugin, type Exchange, type MirrorFailure } from "@sluice/plugin-sdk";
 import { requestMirrorFacts } from "./schema.ts";
 
 export const mirrorCopies: CounterMetricOptions = {
@@ -61,3 +55,19 @@ export const requestMirror = definePlugin({
     };
   },
 });
+
+/**
+ * Returns a function that is true for this part of its calls, evenly spread.
+ *
+ * @param percentage From 0 to 100.
+ */
+function evenShare(percentage: number): () => boolean {
+  if (percentage >= 100) return () => true;
+  let sum = 0;
+  return () => {
+    sum += percentage;
+    if (sum < 100) return false;
+    sum -= 100;
+    return true;
+  };
+}

@@ -1,5 +1,9 @@
-/** What authentication plugins have in common: preflight requests, anonymous consumers, several plugins on a route. */
+/**
+ * What authentication plugins have in common: preflight requests, anonymous consumers, several plugins on a route,
+ * challenges.
+ */
 import type { DirectResponse, Exchange } from "../exchange/exchange.ts";
+import { headerValue } from "../exchange/header-value.ts";
 import { unexpectedError } from "../exchange/unexpected-error.ts";
 import type { PluginPhases } from "../plugin.ts";
 import { type AuthenticatedIdentity, applyIdentity } from "./identify.ts";
@@ -55,3 +59,10 @@ export function authenticationPhase(options: AuthenticationOptions): NonNullable
     return result instanceof Promise ? result.then((settled) => apply(exchange, settled)) : apply(exchange, result);
   };
 }
+
+/**
+ * A challenge of WWW-Authenticate (RFC 9110 section 11.6.1), with the realm as a quoted string. Without a realm (null)
+ * it is only the scheme.
+ */
+export const challengeOf = (scheme: string, realm: string | null): string =>
+  realm === null ? scheme : `${scheme} realm="${headerValue(realm).replace(/["\\]/g, "\\$&")}"`;
