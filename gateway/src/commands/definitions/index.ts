@@ -1,4 +1,5 @@
 /** All commands of `sluice`. Their code is loaded on demand, so that a node needs no memory for other commands. */
+import type { CompletionShell } from "@sluice/model/command-line";
 import { defineCommand } from "../command.ts";
 import { clientCommands } from "./client.ts";
 import { configurationCommands } from "./configuration.ts";
@@ -50,7 +51,18 @@ const completion: SluiceCommand = {
     { line: 'eval "$(sluice completion zsh)"', effect: "in ~/.zshrc, after compinit" },
     { line: "sluice completion fish | source", effect: "in ~/.config/fish/config.fish" },
   ],
-  load: async () => (await import("../terminal/completion.ts")).completionCommand(sluice),
+  async load() {
+    const { completionScript } = await import("@sluice/model/command-line");
+    return defineCommand({
+      settings: {},
+      ends: true,
+      async run({ given, print }) {
+        const [shell] = given.positionals;
+        print(await completionScript(shell as CompletionShell, sluice));
+        return undefined;
+      },
+    });
+  },
 };
 
 const printVersion: SluiceCommand = {

@@ -6,7 +6,6 @@ import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serv
 import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
 import { conditionHolds, type RouteCondition, routeConditions } from "./conditions.ts";
-import { exactPathOf } from "./exact-path.ts";
 import { weightOf, weightWithPriority } from "./weight.ts";
 
 export interface HeaderRule {
@@ -92,6 +91,21 @@ export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
   if (paths.length > 0) return paths.map(entry);
   return hosts.length > 0 || headers || methods || serverNames ? [entry(null, 0)] : [];
 }
+
+/**
+ * The only string that a regular expression matches from start to end, as UTF-16 code units; null: it may match several
+ * strings. `$` is the very end of the string, without a line feed after it (plugin-sdk/src/tools/regex.ts).
+ *
+ * Null also for an unpaired surrogate: RE2 compares code points, so its comparison may differ from that of code units.
+ *
+ * Kong writes "exactly /foo" as the regular expression `~/foo$`. Regular expressions are tried one by one, so the router
+ * keeps those that match a single path in its radix tree.
+ */
+export const exactPathOf = (source: string): string | null =>
+  LITERAL.test(source) && source.isWellFormed() ? source.slice(0, -1).replace(/\\(.)/g, "$1") : null;
+
+/** Literal characters, and ASCII punctuation after a backslash, up to an anchor at the end. */
+const LITERAL = /^(?:[^\\.+*?()[\]{}^$|]|\\[!-/:-@[-`{-~])*\$$/;
 
 const HTTP_PROTOCOLS: ReadonlySet<string> = new Set(["http", "https", "grpc", "grpcs"]);
 

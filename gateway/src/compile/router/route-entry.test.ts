@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileRegex } from "@sluice/model/serving";
 import fc from "fast-check";
-import { exactPathOf } from "./exact-path.ts";
+import { exactPathOf } from "./route-entry.ts";
 
 const rows: readonly (readonly [source: string, exact: string | null])[] = [
   ["/$", "/"],
