@@ -54,7 +54,7 @@ export async function startUserApi(url: string): Promise<Started> {
 /**
  * Starts one of the servers in test/bench/peers, which prints its port.
  *
- * @param store The user API's store, or the plain one (plain-store.ts).
+ * @param store The user API's store, or the plain one (user-directory.ts).
  */
 export async function startPeer(
   name: "graphql-yoga" | "apollo-server",
