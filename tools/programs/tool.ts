@@ -1,7 +1,12 @@
 import { deck, goKong, h2spec, openidServer } from "./clients.ts";
 import { gatewayApiCrds, gatewayApiEcho, gatewayApiExperimentalCrds, gatewayApiSuite } from "./gateway-api.ts";
-import { kubernetesProgram } from "./kubernetes/kube.ts";
-import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kubernetes/kubernetes-tools.ts";
+import {
+  helm,
+  kubeconform,
+  kubernetesProgram,
+  prometheusRuleCrd,
+  serviceMonitorCrd,
+} from "./kubernetes/kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { fromApt } from "./obtain/apt.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
