@@ -55,6 +55,8 @@ export function runSuites(stage: Suites, files: readonly string[], { queue, outp
       timeout: stage.minutes * 30_000,
       signal,
       cwd: root,
+      // Most processes end before optimized WebAssembly pays: PGlite needs a fifth less processor time without it.
+      execArgv: ["--liftoff-only"],
       // Caches the JavaScript that Node makes of TypeScript. Without the cache, each process spends half of its start
       // on the conversion.
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
