@@ -12,6 +12,7 @@ export interface ListenAddress {
 
 /** Settings that a node and its proxy listener both have; `workerPlan` adapts `probeInterval` and `clientMemory`. */
 const ofNode = [
+  "proxyProtocol",
   "trustedIps",
   "realIpHeader",
   "allowedUpstreams",

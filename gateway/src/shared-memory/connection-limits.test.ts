@@ -38,6 +38,16 @@ test("workers share the slots of an address too, and a refused connection occupi
   assert.deepEqual([one.acquire("b"), one.acquire("b"), one.acquire("b")], [true, true, false]);
 });
 
+test("the address of a connection can be counted after its slot was acquired", () => {
+  const { one, two } = twoWorkers({ maxConnections: 3, maxConnectionsPerAddress: 1 });
+  assert.deepEqual([one.acquire(null), two.acquire(null)], [true, true]);
+  assert.deepEqual([one.countAddress("a"), two.countAddress("a"), two.countAddress("b")], [true, false, true]);
+  assert.deepEqual([one.acquire("a"), one.acquire("c"), one.acquire("d")], [false, true, false]);
+  one.uncountAddress("a");
+  one.release(null);
+  assert.deepEqual([two.acquire("a"), two.acquire("b")], [true, false]);
+});
+
 test("tables for 200 connections limit each of thousands of addresses that come and go", () => {
   const { one, two } = twoWorkers({ maxConnections: 200, maxConnectionsPerAddress: 1 });
   for (let turn = 0; turn < 200; turn++) {

@@ -14,9 +14,17 @@ export interface ConnectionLimits {
 
 /** Limits on client connections, in total and per client address, over all threads that share the slots. */
 export interface ConnectionSlots {
-  /** Returns false when no slot is left, or when the address has reached its own limit. */
-  acquire(address: string): boolean;
-  release(address: string): void;
+  /**
+   * Returns false when no slot is left, or when the address has reached its own limit.
+   *
+   * @param address Null: not known yet; `countAddress` counts it later
+   */
+  acquire(address: string | null): boolean;
+  /** @param address As at `acquire` */
+  release(address: string | null): void;
+  /** Counts an address for a slot that was acquired without one. Returns false when the address has reached its limit. */
+  countAddress(address: string): boolean;
+  uncountAddress(address: string): void;
 }
 
 /** Sent to workers in a message. */
@@ -66,17 +74,22 @@ export function sharedConnectionLimits(
     leave();
     return false;
   };
+  const countAddress = (address: string) =>
+    ofAddress === null || ofAddress.incrementBelow(address, limits.maxConnectionsPerAddress);
+  const uncountAddress = (address: string) => ofAddress?.decrement(address);
   return {
     acquire(address) {
       if (!acquire()) return false;
-      if (ofAddress === null || ofAddress.incrementBelow(address, limits.maxConnectionsPerAddress)) return true;
+      if (address === null || countAddress(address)) return true;
       leave();
       return false;
     },
     release(address) {
       leave();
-      ofAddress?.decrement(address);
+      if (address !== null) uncountAddress(address);
     },
+    countAddress,
+    uncountAddress,
   };
 }
 

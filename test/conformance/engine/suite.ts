@@ -37,6 +37,7 @@ import { middlewareSuite } from "./middleware.ts";
 import { mirrorSuite } from "./mirrors.ts";
 import { pathSuite } from "./paths.ts";
 import { pipelineSuite } from "./pipelines.ts";
+import { proxyProtocolSuite } from "./proxy-protocol.ts";
 import type { Engine } from "./proxy-rig.ts";
 import { retrySuite } from "./retries.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
@@ -96,6 +97,7 @@ export function engineSuite(engine: Engine): void {
   slowClientSuite(engine);
   clientMemorySuite(engine);
   vanishedClientSuite(engine);
+  proxyProtocolSuite(engine);
   http2Suite(engine);
   http2LimitSuite(engine);
   http2FloodSuite(engine);

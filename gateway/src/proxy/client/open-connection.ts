@@ -6,13 +6,13 @@ import { canonicalAddress } from "../../outbound/address-set.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { sentCertificates } from "./client-certificates.ts";
 
-/** Facts that are equal for all requests of a connection. */
+/** Facts that are equal for all requests of a connection. After a PROXY header, its addresses replace the socket's. */
 export interface ConnectionPeer {
   /** In the form of `canonicalAddress`. */
   readonly peerAddress: string;
   /** The listener's address to which the client connected, in the form of `canonicalAddress`. */
   readonly localAddress: string;
-  /** The listener's port. */
+  /** The port to which the client connected. */
   readonly port: number;
   /** The port, if it is one of the document's listeners; null: a listener of the node itself. */
   readonly documentPort: number | null;
@@ -33,14 +33,37 @@ export const markDocumentPort = (socket: Socket, port: number): void => void doc
 
 export const documentPortOf = (socket: Socket): number | null => documentPorts.get(socket) ?? null;
 
-export const peerAddressOf = ({ remoteAddress }: Pick<Socket, "remoteAddress">): string =>
-  canonicalAddress(remoteAddress ?? "");
+/** The ends of the connection between a client and a load balancer, as the load balancer's PROXY header names them. */
+export interface ProxiedAddresses {
+  /** The client's address, in the form of `canonicalAddress`. */
+  readonly client: string;
+  /** The address to which the client connected, in the form of `canonicalAddress`. */
+  readonly server: string;
+  readonly serverPort: number;
+}
+
+/** Connections that began with a PROXY header. */
+const proxied = new WeakMap<Socket, ProxiedAddresses>();
+
+export const setProxiedAddresses = (socket: Socket, addresses: ProxiedAddresses): void =>
+  void proxied.set(socket, addresses);
+
+/** Gives a TLS connection the addresses of the connection that carries it. */
+export function inheritProxiedAddresses(socket: TLSSocket, raw: Socket): void {
+  const addresses = proxied.get(raw);
+  if (addresses !== undefined) proxied.set(socket, addresses);
+}
+
+/** The client's address, in the form of `canonicalAddress`. */
+export const peerAddressOf = (socket: Socket): string =>
+  proxied.get(socket)?.client ?? canonicalAddress(socket.remoteAddress ?? "");
 
 export function peerOf(socket: Socket): ConnectionPeer {
+  const addresses = proxied.get(socket);
   const address = {
     peerAddress: peerAddressOf(socket),
-    localAddress: canonicalAddress(socket.localAddress ?? ""),
-    port: socket.localPort ?? 0,
+    localAddress: addresses?.server ?? canonicalAddress(socket.localAddress ?? ""),
+    port: addresses?.serverPort ?? socket.localPort ?? 0,
     documentPort: documentPortOf(socket),
   };
   if (!(socket instanceof TLSSocket)) {

@@ -6,7 +6,7 @@ import type { Connections } from "../../metrics/metrics.ts";
 import { type Connect, connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
 import { createConnectionLimitsMemory, sharedConnectionLimits } from "../../shared-memory/connection-limits.ts";
-import { markDocumentPort, peerAddressOf } from "../client/open-connection.ts";
+import { markDocumentPort } from "../client/open-connection.ts";
 import type { CloseOptions, PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
 import { Mirrors } from "../mirror/mirrors.ts";
 import { LogLimiter } from "../observability/log-limiter.ts";
@@ -14,6 +14,7 @@ import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";
 import { Streams } from "../streams/streams.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
+import { ClientAdmission } from "./client-admission.ts";
 import { ClientMemory } from "./client-memory.ts";
 import { acceptsNoClient, ListenerRequests } from "./client-validation.ts";
 import { type DocumentPort, DocumentPorts, type PortSocket } from "./document-ports.ts";
@@ -37,9 +38,7 @@ export interface EngineParts extends Pick<PipelineOptions, "settings" | "log" | 
 }
 
 export interface ClientEngine {
-  /**
-   * Must not be listening yet. Connections that are not admitted are destroyed before other "connection" listeners run.
-   */
+  /** Must not be listening yet. Its "connection" listeners get a connection once it is admitted. */
   readonly server: Server;
   readonly protocols: TlsListenerOptions["protocols"];
   /** Receives a connection after its TLS handshake. */
@@ -80,8 +79,6 @@ export async function startEngine(
   let isDraining = false;
   let keepsIdle = false;
   let stopped: Promise<unknown> | null = null;
-  let accepted = 0;
-  let dropped = 0;
   const engine = await createEngine({
     settings,
     log,
@@ -99,18 +96,11 @@ export async function startEngine(
   const { observer = null } = options;
   const streams = new Streams({ runtime, connect, memory, log, observer });
 
-  /**
-   * Takes a slot for a connection; with TLS, before its handshake. Returns false if the connection was reset instead.
-   */
+  const admission = new ClientAdmission({ settings, slots: connectionSlots, log, isDraining: () => isDraining });
+
+  /** Admits a connection; with TLS, before its handshake. Returns false if the connection was reset instead. */
   function admit(socket: Socket): boolean {
-    accepted++;
-    const address = peerAddressOf(socket);
-    if (isDraining || !connectionSlots.acquire(address)) {
-      dropped++;
-      socket.on("error", () => {}).resetAndDestroy();
-      return false;
-    }
-    socket.once("close", () => connectionSlots.release(address));
+    if (!admission.admit(socket)) return false;
     unacknowledged.add(socket);
     return true;
   }
@@ -130,6 +120,7 @@ export async function startEngine(
       ...own,
       reusePort,
       admit,
+      readHeader: (raw, next) => admission.readHeader(raw, next),
       sockets: clientSockets(settings),
       protocols: engine.protocols,
       onRefused(reason) {
@@ -165,7 +156,13 @@ export async function startEngine(
         server.emit("connection", socket);
       });
       await listening(own, { ...address, reusePort });
-      return { address, close: () => closeServer(own) };
+      return {
+        address,
+        close() {
+          admission.closeWaiting(port);
+          return closeServer(own);
+        },
+      };
     }
     const own = await openTls({
       listen: address,
@@ -203,9 +200,14 @@ export async function startEngine(
     return stopped;
   };
 
-  // Connections with TLS were admitted before their handshake.
-  server.prependListener("connection", (socket) => {
-    if (!(socket instanceof TLSSocket)) admit(socket);
+  const served = server.listeners("connection");
+  server.removeAllListeners("connection").on("connection", (socket: Socket) => {
+    const serve = () => {
+      for (const listener of served) Reflect.apply(listener, server, [socket]);
+    };
+    // Connections with TLS were admitted before their handshake.
+    if (socket instanceof TLSSocket) serve();
+    else if (admit(socket)) admission.readHeader(socket, serve);
   });
   const tls = await listenWithTls().catch(async (error: unknown) => {
     await Promise.all([closeServer(server), closeAll()]);
@@ -218,20 +220,25 @@ export async function startEngine(
       const { active: ofHttp, writing, requests } = engine.counts();
       const waiting = Math.max(0, ofHttp - writing);
       const active = ofHttp + streams.active;
-      return { accepted, handled: accepted - dropped, active, reading: 0, writing, waiting, requests };
+      const { accepted, handled } = admission;
+      return { accepted, handled, active, reading: 0, writing, waiting, requests };
     },
     openPorts: (ports) => documentPorts.set(ports),
     memory: () => memory.held,
     async stopAccepting() {
-      await untilNoneArrives(() => accepted);
+      await untilNoneArrives(() => admission.accepted);
       stop();
     },
     async close({ deadline = 30_000, keepIdle = false }: CloseOptions = {}) {
       isDraining = true;
       keepsIdle = keepIdle;
-      if (!keepIdle) tls?.abortHandshakes();
+      if (!keepIdle) {
+        tls?.abortHandshakes();
+        admission.closeWaiting();
+      }
       const closed = [stop(), engine.drain({ keepIdle })];
       const timer = setTimeout(() => {
+        admission.closeWaiting();
         engine.destroy();
         streams.destroy();
       }, deadline);

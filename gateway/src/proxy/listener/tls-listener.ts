@@ -16,6 +16,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "@sluice/model";
 import type { CertificateRequest } from "../../compile/certificate-requests.ts";
 import { markRequesting, sentCertificates } from "../client/client-certificates.ts";
+import { inheritProxiedAddresses } from "../client/open-connection.ts";
 import type { ListenAddress } from "../settings.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
@@ -39,6 +40,8 @@ export interface TlsListenerOptions {
   readonly protocols: readonly ("h2" | "http/1.1")[];
   /** Called before a handshake begins; false: the listener ignores the connection. Default: all are admitted. */
   readonly admit?: (raw: Socket) => boolean;
+  /** Reads what precedes the ClientHello, and then calls `next`. Default: nothing does. */
+  readonly readHeader?: (raw: Socket, next: () => void) => void;
   /** Receives connections after their handshake. */
   readonly onConnection: (socket: TLSSocket) => void;
   /** The certificate for a server name (null: no SNI). Undefined: the handshake fails. */
@@ -47,7 +50,7 @@ export interface TlsListenerOptions {
   readonly certificateRequest: (serverName: string | null) => CertificateRequest | null;
   /** Called when a connection is closed because of the certificates of its client. */
   readonly onRefused: (fault: string) => void;
-  /** Milliseconds after which an unfinished ClientHello or handshake is aborted. */
+  /** Milliseconds after which an unfinished header, ClientHello or handshake is aborted. */
   readonly handshakeTimeout: number;
   /** Called once for each connection; null: it is for HTTP. Default: all are. */
   readonly stream?: (raw: Socket, serverName: string | null) => TlsStreamHandler | null;
@@ -117,6 +120,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     certificateRequest,
     handshakeTimeout,
     admit = () => true,
+    readHeader = (_raw, next) => next(),
     stream = () => null,
   } = options;
   /** For server names without a certificate: the handshake fails because the context has no key. */
@@ -133,7 +137,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     handshaking.add(raw);
     const ignore = () => raw.destroy();
     raw.once("error", ignore).once("close", end);
-    readClientHello(raw, ({ serverName }) => {
+    const onHello = ({ serverName }: ClientHello) => {
       const handler = stream(raw, serverName);
       if (handler !== null && !handler.isTerminated) {
         end();
@@ -169,7 +173,8 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
         Object.assign(socket, { secureConnecting: false });
         onConnection(socket);
       });
-    });
+    };
+    readHeader(raw, () => readClientHello(raw, onHello));
   });
 
   function secure(raw: Socket, serverName: string | null, { request, offered }: HandshakeOptions): TLSSocket {
@@ -189,6 +194,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
         else done(null, context);
       },
     });
+    inheritProxiedAddresses(socket, raw);
     if (request !== null) markRequesting(socket);
     return socket;
   }

@@ -18,7 +18,7 @@ export interface StreamRecord {
   readonly tries: number;
   /** Why the gateway closed the connection; null: it was joined with a target. */
   readonly fault: GatewayErrorName | null;
-  /** Bytes from the client, with the ClientHello. */
+  /** Bytes from the client, with the ClientHello and a PROXY header. */
   readonly bytesIn: number;
   /** Bytes to the client. */
   readonly bytesOut: number;

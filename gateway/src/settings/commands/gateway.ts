@@ -278,6 +278,17 @@ export const gatewaySettings = defineSettings({
       "Time for which a starting node waits for the operator before it serves the saved document " +
       "(SLUICE_KEPT_DOCUMENT).",
   },
+  proxyProtocol: {
+    variable: "SLUICE_PROXY_PROTOCOL",
+    kind: "addresses",
+    default: [],
+    description:
+      "Addresses and CIDR blocks of load balancers that begin each connection with a header of the PROXY protocol " +
+      "(version 1 or 2). The addresses in the header count as those of the connection, also for SLUICE_TRUSTED_IPS; " +
+      "the load balancer itself need not be trusted there. A connection from one of these addresses without a valid " +
+      "header, within SLUICE_CLIENT_HEADER_TIMEOUT, is closed. From all other addresses the header is not accepted. " +
+      "Applies to all listeners for clients' requests, with and without TLS. Unset: no header is accepted.",
+  },
   trustedIps: {
     variable: "SLUICE_TRUSTED_IPS",
     kind: "addresses",

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, sendRequest } from "../../../../test/conformance/engine/client.ts";
+import { dial, receiveUntil, sendRequest } from "../../../../test/conformance/engine/client.ts";
 import { waitFor } from "../../../../tools/process/index.ts";
-import { sharedTestPool, snapshotOfDocument, startUpstreamUrl } from "./testing-worker-pool.ts";
+import { sharedTestPool, snapshotOfDocument, startTestPool, startUpstreamUrl } from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
 const many = <Value>(count: number, make: (index: number) => Value) =>
@@ -202,4 +202,26 @@ describe("with two workers", () => {
     assert.equal(new Set(admitted.map(({ headers }) => headers["x-ratelimit-remaining-year"])).size, 150);
     assert.equal(answers.filter(({ status }) => status === 503).length, 250);
   });
+});
+
+it("connections through a load balancer are limited for each client of their PROXY headers, over all workers", async (context) => {
+  const settings = { proxyProtocol: ["127.0.0.1"], maxConnectionsPerAddress: 3 };
+  const { pool } = await startTestPool(context, { settings });
+  const clients = await Promise.all(
+    ["192.0.2.1", "192.0.2.2"].flatMap((client) =>
+      many(10, async () => {
+        const socket = await dial(context, pool.address.port);
+        const answered = receiveUntil(socket, "no Route matched").then(
+          () => client,
+          () => null,
+        );
+        socket.write(`PROXY TCP4 ${client} 198.51.100.2 9 80\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n`);
+        return answered;
+      }),
+    ),
+  );
+  const answered = clients.filter((client) => client !== null);
+  assert.deepEqual(answered.toSorted(), [...many(3, () => "192.0.2.1"), ...many(3, () => "192.0.2.2")]);
+  const { connections } = await pool.report();
+  assert.deepEqual([connections.accepted, connections.active, connections.handled], [20, 6, 6]);
 });
