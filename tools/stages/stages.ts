@@ -71,7 +71,7 @@ export const suites: readonly Suites[] = [
     name: "conformance",
     what: "one suite per interface, for each implementation",
     folders: ["test/conformance"],
-    folderTools: { "test/conformance/ingress": ["nginx"] },
+    folderTools: { "test/conformance/ingress": ["nginx"], "test/conformance/load-balancers": ["haproxy"] },
     concurrency: 4,
     minutes: 20,
   },

@@ -47,9 +47,13 @@ export async function received(response: IncomingMessage): Promise<Received> {
   };
 }
 
-/** Writes raw bytes and resolves to everything received until the other side closes. */
-export async function sendRaw(test: TestContext, port: number, text: string): Promise<string> {
-  const socket = await dial(test, port);
+/**
+ * Writes raw bytes and resolves to everything received until the other side closes.
+ *
+ * @param from The address from which to connect
+ */
+export async function sendRaw(test: TestContext, port: number, text: string, from = "127.0.0.1"): Promise<string> {
+  const socket = await dial(test, port, from);
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk)).write(text, "latin1");
   if (!socket.closed) await new Promise((resolve) => socket.once("close", resolve));
@@ -57,8 +61,8 @@ export async function sendRaw(test: TestContext, port: number, text: string): Pr
 }
 
 /** A plain TCP connection; destroyed when the test ends. It may have been reset before the test sees it open. */
-export async function dial(test: TestContext, port: number): Promise<Socket> {
-  const socket = connect(port, "127.0.0.1");
+export async function dial(test: TestContext, port: number, from = "127.0.0.1"): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", localAddress: from });
   socket.on("error", () => {});
   test.after(() => socket.destroy());
   await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve));
