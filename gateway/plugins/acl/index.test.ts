@@ -144,6 +144,17 @@ describe("acl", () => {
     });
   }
 
+  const reasons = [
+    [{ allow: ["staff"] }, known, "the consumer is in the groups users, admins; the plugin allows staff"],
+    [{ allow: ["a", "b"] }, { consumer, credential }, "the consumer is in no group; the plugin allows a, b"],
+    [{ deny: ["admins"] }, known, "the consumer is in the groups users, admins; the plugin denies admins"],
+  ] as const;
+  for (const [config, options, reason] of reasons)
+    it(`logs, but does not answer, that ${reason}`, async () => {
+      const { answer } = await send(config, options);
+      assert.deepEqual(answer, { status: 403, message: "You cannot consume this service", reason });
+    });
+
   it("decides again when the consumer's groups have changed", async () => {
     const { access } = acl.phases(withConfigDefaults("acl", { allow: ["users"] }), fakeContext());
     const asked = (list: readonly string[]) =>

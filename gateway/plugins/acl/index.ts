@@ -9,14 +9,26 @@ import {
 } from "@sluice/plugin-sdk";
 import { aclFacts } from "./schema.ts";
 
-const forbidden: DirectResponse = { status: 403, message: "You cannot consume this service" };
+/** @param reason For the log and for explanations: clients must not see the names of groups */
+const forbidden = (reason: string): DirectResponse => ({
+  status: 403,
+  message: "You cannot consume this service",
+  reason,
+});
 const unauthorized: DirectResponse = { status: 401, message: "Unauthorized" };
 
 const CONSUMER_GROUPS = "X-Consumer-Groups";
 const AUTHENTICATED_GROUPS = "X-Authenticated-Groups";
 
+/** Maximum number of groups that a reason names. */
+const MAX_NAMED = 10;
+
+const namesOf = (groups: readonly string[]): string =>
+  groups.length > MAX_NAMED ? `${groups.slice(0, MAX_NAMED).join(", ")} and more` : groups.join(", ");
+
 interface Decision {
-  readonly isAccepted: boolean;
+  /** Null: the request is accepted. */
+  readonly refusal: DirectResponse | null;
   /** Sets the header with the groups for the upstream. */
   readonly edit: HeaderEdit;
 }
@@ -26,9 +38,12 @@ export const acl = definePlugin({
   phases(config) {
     const denies = config.deny !== null && config.deny.length > 0;
     const listed = new Set(denies ? config.deny : config.allow);
+    const rule = `the plugin ${denies ? "denies" : "allows"} ${namesOf([...listed])}`;
+    const refusalFor = (groups: readonly string[]): DirectResponse =>
+      forbidden(`the consumer is in ${groups.length === 0 ? "no group" : `the groups ${namesOf(groups)}`}; ${rule}`);
 
     const decide = (groups: readonly string[], name: string): Decision => ({
-      isAccepted: groups.some((group) => listed.has(group)) !== denies,
+      refusal: groups.some((group) => listed.has(group)) === denies ? refusalFor(groups) : null,
       edit: setHeaderEdit(name, headerValue(groups.join(", "))),
     });
 
@@ -42,8 +57,8 @@ export const acl = definePlugin({
         ),
       );
 
-    function apply(exchange: Exchange, { isAccepted, edit }: Decision): DirectResponse | undefined {
-      if (!isAccepted) return forbidden;
+    function apply(exchange: Exchange, { refusal, edit }: Decision): DirectResponse | undefined {
+      if (refusal !== null) return refusal;
       if (!config.hide_groups_header) exchange.upstreamHeaders.apply(edit);
       return undefined;
     }
@@ -51,15 +66,15 @@ export const acl = definePlugin({
     return {
       access(exchange) {
         const { consumer, credential, authenticatedGroups } = exchange;
-        const refusal = credential === null ? unauthorized : forbidden;
         const usesAuthenticated = consumer === null || credential === null || config.always_use_authenticated_groups;
         if (usesAuthenticated && authenticatedGroups !== null) {
           return apply(exchange, decide(authenticatedGroups, AUTHENTICATED_GROUPS));
         }
-        if (consumer === null) return refusal;
+        if (consumer === null)
+          return credential === null ? unauthorized : forbidden(`the credential belongs to no consumer; ${rule}`);
         const groups = exchange.identities.groups(consumer.id);
         // A consumer without groups is in no group of `allow`; if it is anonymous, the response is 401.
-        if (groups.length === 0 && !denies) return refusal;
+        if (groups.length === 0 && !denies) return credential === null ? unauthorized : refusalFor([]);
         return apply(exchange, decideByConsumer(groups));
       },
     };

@@ -3,11 +3,13 @@
 import {
   addressList,
   type Counter,
+  countedByText,
   counterNames,
   type DirectResponse,
   definePlugin,
   type Exchange,
   type PluginContext,
+  periods,
   unexpectedError,
 } from "@sluice/plugin-sdk";
 import { bucketLimitsOf, retryAfter, setBucketHeaders } from "./buckets.ts";
@@ -20,12 +22,24 @@ type Decision = DirectResponse | undefined;
 /** Counts a request. Returns the refusal, or undefined. */
 type Count = (exchange: Exchange) => Decision | Promise<Decision>;
 
+/** The limits of the config and the requests that share them, for the log and for explanations. */
+const limitsText = (config: RateLimitingConfig): string =>
+  `the limit of ${periods.flatMap((period) => (config[period] === null ? [] : `${config[period]} per ${period}`)).join(" or ")} ` +
+  `is reached, ${countedByText(config)}${config.policy === "local" ? "; each node counts for itself" : ""}`;
+
 /** @param seconds Until a further request may be admitted */
-const refusal = (config: RateLimitingConfig, seconds: number): DirectResponse => ({
-  status: config.error_code,
-  message: config.error_message,
-  ...(config.hide_client_headers ? {} : { headers: { "Retry-After": String(seconds) } }),
-});
+type Refuse = (seconds: number) => DirectResponse;
+
+function refusing(config: RateLimitingConfig): Refuse {
+  const { error_code: status, error_message: message } = config;
+  const reason = limitsText(config);
+  return (seconds) => ({
+    status,
+    message,
+    reason,
+    ...(config.hide_client_headers ? {} : { headers: { "Retry-After": String(seconds) } }),
+  });
+}
 
 /** Decides from the counters' result whether the request is admitted. */
 type Settle = <Value>(
@@ -43,6 +57,7 @@ function settling({ fault_tolerant }: RateLimitingConfig): Settle {
 function windowCount(config: RateLimitingConfig, { scope, counters, now }: PluginContext): Count {
   const limits = limitsOf(config);
   const settle = settling(config);
+  const refuse = refusing(config);
   const { nameOf, scopeOf } = counterNames(config, scope);
 
   function countersOf(exchange: Exchange, at: number): readonly Counter[] {
@@ -59,7 +74,7 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
     return settle(counters.incrementBelowLimit(countersOf(exchange, at), config), ({ admitted, counts }) => {
       const headers = config.hide_client_headers ? null : exchange.responseHeaders;
       const reset = setRateLimitHeaders(headers, { limits, counts, now: at });
-      return admitted ? undefined : refusal(config, reset);
+      return admitted ? undefined : refuse(reset);
     });
   };
 }
@@ -67,6 +82,7 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
 function bucketCount(config: RateLimitingConfig, { scope, counters, now }: PluginContext): Count {
   const limits = bucketLimitsOf(config);
   const settle = settling(config);
+  const refuse = refusing(config);
   const { nameOf, scopeOf } = counterNames(config, scope);
   return (exchange) => {
     const name = nameOf(exchange);
@@ -74,7 +90,7 @@ function bucketCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
     const buckets = limits.map((limit) => limit.bucket(name, scopeName));
     return settle(counters.fillBuckets(buckets, now(), config), (filled) => {
       if (!config.hide_client_headers) setBucketHeaders(exchange.responseHeaders, limits, filled);
-      return filled.admitted ? undefined : refusal(config, retryAfter(limits, filled));
+      return filled.admitted ? undefined : refuse(retryAfter(limits, filled));
     });
   };
 }

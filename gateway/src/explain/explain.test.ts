@@ -40,6 +40,7 @@ describe("an explanation shows", () => {
       [upstream?.method, upstream?.url, upstream?.algorithm, upstream?.target],
       ["GET", `http://${host}/v1/users?page=2`, "round-robin", host],
     );
+    assert.deepEqual(upstream?.path_changes, ["/api removed (strip_path of route r)", "/v1 added (path of service s)"]);
     assert.deepEqual(upstream?.targets, [{ address: host, weight: null, healthy: null, refusal: null }]);
     const headers = headersOf(explanation);
     assert.deepEqual([headers.get("x-one"), headers.get("x-forwarded-for")], ["1", "10.0.0.1"]);
@@ -110,6 +111,30 @@ describe("an explanation shows", () => {
     assert.equal((await send()).status, 429);
     assert.equal(headersOf(await rig.explain({ url })).get("retry-after"), "60");
   });
+
+  for (const [config, plugin, expected] of [
+    [{ limit_by: "ip" }, {}, "counted by client address 127.0.0.1"],
+    [{ limit_by: "consumer" }, {}, "counted by client address 127.0.0.1, because the request has no consumer"],
+    [{ limit_by: "service" }, {}, "counted by service: all callers share it"],
+    [
+      { limit_by: "service" },
+      { route: { name: "r" } },
+      "counted by service: all callers of the plugin's route share it",
+    ],
+    [
+      { limit_by: "path", path: "/x" },
+      {},
+      "counted by client address 127.0.0.1, because the request is not to the path /x",
+    ],
+  ] as const)
+    test(`that a counter is ${expected}`, async () => {
+      serve({ plugins: [{ name: "rate-limiting", config: { hour: 5, ...config }, ...plugin }] });
+      const { counters } = await rig.explain({ url });
+      assert.deepEqual(
+        counters.map(({ counted_by, per_node }) => [counted_by, per_node]),
+        [[expected, true]],
+      );
+    });
 
   test("buckets and requests in progress as they are, without a change", async () => {
     const config = { hour: 1, algorithm: "bucket", burst: { hour: 1 }, limit_by: "ip" };

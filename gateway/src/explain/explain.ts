@@ -17,6 +17,7 @@ import type { GatewayResponse } from "../proxy/response/gateway-response.ts";
 import { ownMessage } from "../proxy/response/response-phase.ts";
 import type { ProxySettings } from "../proxy/settings.ts";
 import { describedHead } from "./described-request.ts";
+import { explainedCounter } from "./explained-counter.ts";
 import { describedPort } from "./explained-listener.ts";
 import { ExplainedPlugins, type PluginAssumptions } from "./explained-plugins.ts";
 import { explainedRoutes } from "./explained-routes.ts";
@@ -79,7 +80,8 @@ async function explainWithRequest(described: ExplainRequest, tools: ExplainTools
     ...(assumptions && { assumptions }),
     activity: {
       logged: (line) => addTo(log, line.slice(0, MAX_LINE)),
-      counted: (plugin, { period, limit }, count) => addTo(counters, { plugin, period, limit, count }),
+      counted: (plugin, counter, count) =>
+        addTo(counters, explainedCounter(runtime.snapshot, { plugin, counter, count })),
     },
   });
   const write = (details: object, message: string) => {
@@ -247,6 +249,7 @@ function describeResult(
   const handshake = request && explainedHandshake(request.head.peer, runtime);
   const listed = exchange === null ? [] : plugins.list(exchange.compiledRoute, exchange);
   return {
+    node: null,
     handshake,
     warnings: [
       ...(handshake ? handshakeWarnings(handshake, services.now()) : []),

@@ -31,19 +31,24 @@ describe("the reason why a route does not match", () => {
     reason: string,
     service?: object,
   ])[] = [
-    [{ hosts: ["a.com"] }, { url: "http://B.com/" }, "host", "the host b.com is not a.com"],
+    [{ hosts: ["a.com"] }, { url: "http://B.com/" }, "host", "the request's host b.com is not the route's host a.com"],
     [
       { hosts: ["a.com", "*.b.com"] },
       { url: "http://b.com:8000/" },
       "host",
-      "the host b.com:8000 is not one of a.com, *.b.com",
+      "the request's host b.com:8000 is not one of a.com, *.b.com, the route's hosts",
     ],
-    [{ hosts: ["a.com:8000"] }, { url: "http://a.com/" }, "host", "the host a.com is not a.com:8000"],
+    [
+      { hosts: ["a.com:8000"] },
+      { url: "http://a.com/" },
+      "host",
+      "the request's host a.com is not the route's host a.com:8000",
+    ],
     [
       { hosts: many },
       { url: "http://a.com/" },
       "host",
-      `the host a.com is not one of ${many.slice(0, 10).join(", ")} and 2 more`,
+      `the request's host a.com is not one of ${many.slice(0, 10).join(", ")} and 2 more, the route's hosts`,
     ],
     [{ paths: ["/a"] }, { url: "http://a.com" }, "path", "the path / does not begin with /a"],
     [{ paths: ["~/a\\.b$"] }, { url: "http://a.com/a.b/" }, "path", "the path /a.b/ does not match ~/a\\.b$"],

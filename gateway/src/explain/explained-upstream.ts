@@ -8,7 +8,7 @@ import type { ReasonToRefuse } from "../balance/health-report.ts";
 import type { UpstreamTarget } from "../compile/runtime.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
 import { isGrpc } from "../proxy/exchange/protocols.ts";
-import { upstreamHostFor } from "../proxy/headers/upstream-headers.ts";
+import { strippedPrefix, upstreamHostFor } from "../proxy/headers/upstream-headers.ts";
 import { createUpstreamHeads } from "../proxy/http1/upstream/upstream-head.ts";
 import type { Pipeline } from "../proxy/pipeline.ts";
 
@@ -42,11 +42,24 @@ export function explainedUpstream(
   return {
     method,
     url: `${first?.scheme ?? "http"}://${upstream.host}${withoutAddedValues(path, exchange.request.query)}`,
+    path_changes: pathChanges(forward, exchange),
     headers: headers.map(([name, value]) => [name, shownValue(name, value, { exchange, hosts })] as const),
     algorithm: balancer?.upstream.algorithm ?? "round-robin",
     targets,
     target: certain && hostAndPort(certain),
   };
+}
+
+/** How the configuration of route and service changes the path. None: it does not, or a plugin has set the path. */
+function pathChanges({ upstream }: ForwardPlan, exchange: LiveExchange): readonly string[] {
+  if (exchange.upstreamPath !== null) return [];
+  const { route } = exchange;
+  const { service, basePath } = upstream;
+  const removed = strippedPrefix(exchange);
+  return [
+    ...(removed === null ? [] : [`${removed} removed (strip_path of route ${route.name ?? route.id})`]),
+    ...(basePath === "/" ? [] : [`${basePath} added (path of service ${service.name ?? service.id})`]),
+  ];
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];

@@ -15,10 +15,15 @@ import { refusedSocket } from "../outbound/connect.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 
+/** A counter, or a bucket with the limit that it admits at once. */
+export interface ReadCounter extends Pick<Counter, "name" | "scope" | "period" | "limit"> {
+  readonly policy: CounterOptions["policy"];
+}
+
 /** Receives what the plugins of one explanation do or would do. */
 export interface ReadOnlyActivity {
   /** Called for every counter or bucket that a plugin would increase. */
-  counted(counter: Pick<Counter, "period" | "limit">, count: number): void;
+  counted(counter: ReadCounter, count: number): void;
   /** Called when a plugin would send something. The result of its phase is unknown then. */
   sending(what: string): void;
   logged(line: string): void;
@@ -78,13 +83,14 @@ const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).orig
 function readOnlyCounters(counters: Counters, activity: ReadOnlyActivity): Counters {
   const read = async (wanted: readonly Counter[], options: CounterOptions): Promise<readonly number[]> => {
     const counts = await counters.addAmount(wanted, 0, options);
-    for (const [at, counter] of wanted.entries()) activity.counted(counter, counts[at] ?? 0);
+    for (const [at, counter] of wanted.entries())
+      activity.counted({ ...counter, policy: options.policy }, counts[at] ?? 0);
     return counts;
   };
   const levels = async (buckets: readonly Bucket[], now: number, options: CounterOptions) => {
     const found = await counters.bucketLevels(buckets, now, options);
-    for (const [at, { period, burst }] of buckets.entries())
-      activity.counted({ period, limit: 1 + burst }, Math.ceil(found[at] ?? 0));
+    for (const [at, { name, scope, period, burst }] of buckets.entries())
+      activity.counted({ name, scope, period, limit: 1 + burst, policy: options.policy }, Math.ceil(found[at] ?? 0));
     return found;
   };
   return {

@@ -160,6 +160,13 @@ export interface ExplainedCounter {
   readonly period: string;
   readonly limit: number;
   readonly count: number;
+  /**
+   * A clause about the requests that share the counter, such as `counted by client address 10.0.0.7`. Null: the plugin
+   * does not count by a property of requests.
+   */
+  readonly counted_by: string | null;
+  /** Whether each node counts for itself, so that another node has another count. */
+  readonly per_node: boolean;
 }
 
 export interface ExplainedTarget {
@@ -185,6 +192,8 @@ export interface ExplainedHandshake {
 }
 
 export interface Explanation {
+  /** The node that explained the request; null: in the node's own answer, to which the admin API adds it. */
+  readonly node: string | null;
   /** Null: the request comes without TLS. */
   readonly handshake: ExplainedHandshake | null;
   /** Sentences about parts that are probably unintended, such as a disabled plugin that would protect the route. */
@@ -216,6 +225,8 @@ export interface Explanation {
     readonly method: string;
     /** Scheme, host of the service, and path. */
     readonly url: string;
+    /** How the path became that of `url`, such as `/v2 removed (strip_path of route a)`. */
+    readonly path_changes: readonly string[];
     /** Values that come from Secrets or plugins are hidden. */
     readonly headers: readonly (readonly [name: string, value: string])[];
     readonly algorithm: string;

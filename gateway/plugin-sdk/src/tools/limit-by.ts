@@ -100,6 +100,18 @@ const identifiers: Readonly<Record<LimitBy, (config: LimitByConfig) => Identify>
       exchange.request.path === path ? path : undefined,
 };
 
+const countedByTexts: Readonly<Record<LimitBy, (config: LimitByConfig) => string>> = {
+  consumer: () => "counted by consumer",
+  credential: () => "counted by credential",
+  ip: () => "counted by client address",
+  service: () => "counted by service: all callers share it",
+  header: ({ header_name }) => `counted by header ${header_name}: requests with the same value share it`,
+  path: ({ path }) => `counted by path: all callers of ${path} share it`,
+};
+
+/** A clause about the requests that share one counter, for people. */
+export const countedByText = (config: LimitByConfig): string => countedByTexts[config.limit_by](config);
+
 /** Maximum counter names in one generation of each cache. A cache has two generations. */
 const REMEMBERED = 256;
 

@@ -28,7 +28,10 @@ async function explain(status: number, problems: readonly object[], facts: objec
     ...facts,
   };
   const fleet = {
-    askPlugin: async () => ({ answered: [{ response: { status: 200, body: explanation } }], unanswered: [] }),
+    askPlugin: async () => ({
+      answered: [{ node: "10.0.0.7:8100", response: { status: 200, body: explanation } }],
+      unanswered: [],
+    }),
   };
   const [route] = explainRoutes({ store, fleet } as unknown as Parameters<typeof explainRoutes>[0]);
   const bytes = Buffer.from(JSON.stringify({ url: "http://a/" }));
@@ -43,6 +46,10 @@ test("a plugin has the name of its custom resource", async () => {
     plugins.map(({ label }) => label),
     ["shop/keys", "2"],
   );
+});
+
+test("an explanation names the node that gave it", async () => {
+  assert.equal(((await explain(200, [])) as { readonly node?: string }).node, "10.0.0.7:8100");
 });
 
 test("while the store cannot be read, the explanation of the node is returned without additions", async () => {

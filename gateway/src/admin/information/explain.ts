@@ -19,9 +19,12 @@ export const explainRoutes = ({ fleet, store }: ExplainContext): readonly AdminR
         // As GET, which ends with the first node that answers: all nodes serve the same configuration.
         const request = { method: "GET", path: [nodePaths.explain], query: {}, body: value } as const;
         const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE_ENDPOINT_ID, request });
-        const responses = answered.flatMap(({ response }) => response ?? []);
+        const responses = answered.flatMap(({ node, response }) => (response ? [{ node, ...response }] : []));
         const [first] = responses.toSorted((one, other) => one.status - other.status);
-        if (first?.status === 200) return { status: 200, body: await withStoreFacts(first.body as Explanation, store) };
+        if (first?.status === 200) {
+          const explanation = { ...(first.body as Explanation), node: first.node };
+          return { status: 200, body: await withStoreFacts(explanation, store) };
+        }
         if (first !== undefined) return { status: first.status, body: first.body };
         if (answered.length === 0 || unanswered.length > 0) throw noAnswerError(unanswered);
         throw new HttpError(503, { message: "the nodes cannot explain requests: upgrade them" });

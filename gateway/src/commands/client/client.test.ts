@@ -67,7 +67,7 @@ const rows: readonly (readonly [
     "explain shows why no route matches",
     ["explain", "GET", "http://other.example/"],
     3,
-    /404 Not Found: no route matches\n[\s\S]*\nno match +shop +- +the host other\.example is not shop\.example\n/,
+    /404 Not Found: no route matches\n[\s\S]*\nno match +shop +- +the request's host other\.example is not the route's host shop\.example\n/,
   ],
   [
     "explain gives a logged line as the reason for a 503",

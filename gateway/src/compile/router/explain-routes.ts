@@ -132,7 +132,7 @@ function reasonOf(
   const { route, hosts, path, methods, headers, conditions, serverNames } = entry;
   switch (attribute) {
     case "host":
-      return `${named("host", request.host)} is not ${oneOf(hosts)}`;
+      return `${named("request's host", request.host)} is not ${hosts.length === 1 ? "the route's host " : ""}${oneOf(hosts)}${hosts.length === 1 ? "" : ", the route's hosts"}`;
     case "path":
       return `${named("path", request.path)} does not ${path?.startsWith("~") ? "match" : "begin with"} ${short(path ?? "")}`;
     case "method":

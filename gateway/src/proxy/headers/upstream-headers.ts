@@ -131,7 +131,8 @@ const nameOf = (host: string): string => {
   return colon < 0 || host.indexOf("]", colon) > 0 ? host : host.slice(0, colon);
 };
 
-function strippedPrefix({ compiledRoute, match, request }: LiveExchange): string | null {
+/** The prefix of the path that `strip_path` removes, as it was sent; null: none. */
+export function strippedPrefix({ compiledRoute, match, request }: LiveExchange): string | null {
   if (!compiledRoute.route.strip_path || match.matchedPath === 0) return null;
   const prefix = request.path.slice(0, match.matchedPath);
   if (prefix === "/") return null;

@@ -86,7 +86,20 @@ const trust: readonly (readonly [
   ["several CAs, one of them the server's,", chains.none, [other.certificate, root.certificate], {}, /^connected$/],
   ["another CA, although the machine trusts the server's,", chains.none, [other.certificate], {}, /unable to verify/],
   ["ids of CA certificates that do not exist", chains.none, [], {}, /unable to verify/],
-  ["an expired CA", [await expired.issue(leaf)], [expired.certificate], {}, /certificate has expired/],
+  [
+    "an expired CA",
+    [await expired.issue(leaf)],
+    [expired.certificate],
+    {},
+    /certificate has expired: a CA certificate of the upstream's chain has expired; the server's certificate, subject up, is valid/,
+  ],
+  [
+    "an expired certificate of the server",
+    [await root.issue({ ...leaf, notBefore: new Date(0), notAfter: new Date(86_400_000) })],
+    [root.certificate],
+    {},
+    /certificate has expired: the certificate of the upstream, subject up, has expired on Jan {2}2 00:00:00 1970 GMT/,
+  ],
   [
     "the server's CA and a depth that is too small",
     chains.two,

@@ -1,11 +1,11 @@
 /** Connections to targets: subject to the guard, with a connect timeout, and with TLS for https targets. */
 import type { OnReadOpts, Socket } from "node:net";
-import { createSecureContext, type PeerCertificate, type SecureContext, type TLSSocket } from "node:tls";
+import { createSecureContext, type PeerCertificate, type SecureContext, TLSSocket } from "node:tls";
 import { LruCache } from "@sluice/model/serving";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import { missingName } from "./certificate-names.ts";
-import { chainTooLong, closedEarly, connectTimeout } from "./failure.ts";
+import { chainTooLong, closedEarly, connectTimeout, withCertificate } from "./failure.ts";
 
 /** Callbacks of a dial. Unless it is cancelled, exactly one is called, and never before `dialTarget` has returned. */
 export interface DialListener {
@@ -38,13 +38,19 @@ export function dialTarget(target: UpstreamTarget, dialListener: DialListener, o
     socket?.destroy();
     dialListener.failed(error);
   };
-  const timer = setTimeout(() => end(connectTimeout()), target.connectTimeout);
+  const timer = setTimeout(() => end(connectTimeout(target.connectTimeout)), target.connectTimeout);
   socket =
     scheme === "https"
       ? dialTls(target, options)
       : connect({ host, port, allowHalfOpen: true, ...(onread !== undefined && { onread }) });
   const opened = socket;
-  const failed = (error: Error) => end(error);
+  /** The server's certificate. Once the socket has failed, it can no longer be read. */
+  let certificate: PeerCertificate | null = null;
+  // Node emits "secure" before it verifies the certificate and "secureConnect" after it.
+  opened.prependOnceListener("secure", () => {
+    certificate = target.verify && opened instanceof TLSSocket ? opened.getPeerCertificate() : null;
+  });
+  const failed = (error: Error) => end(withCertificate(error, certificate));
   const closed = () => end(closedEarly());
   opened.once("error", failed).once("close", closed);
   opened.once(scheme === "https" ? "secureConnect" : "connect", () => {

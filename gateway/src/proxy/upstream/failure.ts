@@ -1,4 +1,7 @@
 /** Errors of calls to upstreams, and their effects: on the response to the client, on retries and on health. */
+
+import type { PeerCertificate } from "node:tls";
+import type { SnapshotService } from "@sluice/model/serving";
 import type { FailureSignal } from "../../balance/health.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 
@@ -13,12 +16,25 @@ export class UpstreamError extends Error {
 }
 
 export const closedEarly = () => new UpstreamError("ECONNRESET", "the upstream closed the connection");
-export const readTimeout = () =>
-  new UpstreamError("SLUICE_READ_TIMEOUT", "the upstream sent no data within read_timeout");
-export const writeTimeout = () =>
-  new UpstreamError("SLUICE_WRITE_TIMEOUT", "the upstream accepted no data within write_timeout");
-export const connectTimeout = () =>
-  new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
+
+/** The members of a service that its timeouts name. */
+type TimedService = Pick<SnapshotService, "id" | "name" | "read_timeout" | "write_timeout">;
+
+const serviceText = ({ id, name }: TimedService): string => `service ${name ?? id}`;
+
+export const readTimeout = (service: TimedService) =>
+  new UpstreamError(
+    "SLUICE_READ_TIMEOUT",
+    `the upstream sent no data within read_timeout ${service.read_timeout} ms of ${serviceText(service)}`,
+  );
+export const writeTimeout = (service: TimedService) =>
+  new UpstreamError(
+    "SLUICE_WRITE_TIMEOUT",
+    `the upstream accepted no data within write_timeout ${service.write_timeout} ms of ${serviceText(service)}`,
+  );
+/** @param milliseconds The target's timeout: connections of several services may share a target */
+export const connectTimeout = (milliseconds: number) =>
+  new UpstreamError("ETIMEDOUT", `no connection to the upstream within connect_timeout ${milliseconds} ms`);
 export const attemptTimeout = () =>
   new UpstreamError("SLUICE_ATTEMPT_TIMEOUT", "the upstream did not complete its response within the route's timeout");
 export const requestTimeout = () =>
@@ -35,6 +51,27 @@ export const unreadable = (reason: string) =>
 
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";
+
+/** The members of a certificate that a reason shows, as TLSSocket.getPeerCertificate returns them. */
+type ShownCertificate = Pick<PeerCertificate, "subject" | "valid_from" | "valid_to">;
+
+/**
+ * The error of a TLS handshake, with the certificate that is not valid at this time.
+ *
+ * @param certificate That of the server; null: the server sent none
+ */
+export function withCertificate(error: Error, certificate: ShownCertificate | null): Error {
+  const code = errorCodeOf(error);
+  if (certificate === null || (code !== "CERT_HAS_EXPIRED" && code !== "CERT_NOT_YET_VALID")) return error;
+  const { subject, valid_from, valid_to } = certificate;
+  const name = subject.CN ?? "without a common name";
+  const isLate = code === "CERT_HAS_EXPIRED";
+  const isOwn = isLate ? Date.parse(valid_to) < Date.now() : Date.parse(valid_from) > Date.now();
+  const what = isOwn
+    ? `the certificate of the upstream, subject ${name}, ${isLate ? `has expired on ${valid_to}` : `is not valid before ${valid_from}`}`
+    : `a CA certificate of the upstream's chain ${isLate ? "has expired" : "is not valid yet"}; the server's certificate, subject ${name}, is valid`;
+  return new UpstreamError(code, `${error.message}: ${what}`);
+}
 
 /**
  * The error's message. A failed connection to a name with several addresses causes an AggregateError without a message,

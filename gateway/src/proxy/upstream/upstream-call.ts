@@ -145,12 +145,12 @@ export abstract class UpstreamCall<
   /** Called when `timers.silence` expires. Silence is not an error while the client still sends, or does not read. */
   silent(): void {
     if (this.isPaused || !this.owesData) this.restartSilenceTimer();
-    else this.fail(readTimeout());
+    else this.fail(readTimeout(this.forward.upstream.service));
   }
 
   /** Called when `timers.stall` expires. */
   stalled(): void {
-    this.fail(writeTimeout());
+    this.fail(writeTimeout(this.forward.upstream.service));
   }
 
   attemptExpired(): void {

@@ -4,6 +4,7 @@ import type { Explanation } from "@sluice/model";
 import { headersFromText, verdictOf } from "./explained.ts";
 
 const empty: Explanation = {
+  node: null,
   handshake: null,
   listener: null,
   warnings: [],
@@ -81,6 +82,7 @@ const table: readonly (readonly [what: string, explanation: Partial<Explanation>
           method: "GET",
           url: "http://a/b",
           headers: [],
+          path_changes: [],
           algorithm: "round-robin",
           targets: [],
           target: null,

@@ -15,7 +15,7 @@ interface ExplanationViewProps {
 
 export function ExplanationView({ explanation, heading }: ExplanationViewProps) {
   const { handshake, warnings, request, route, service, consumer, plugins, counters } = explanation;
-  const { upstream, response, log, unknown } = explanation;
+  const { node, upstream, response, log, unknown } = explanation;
   const verdict = verdictOf(explanation);
   const applied = plugins.filter(({ result }) => !["overridden", "other protocol", "disabled"].includes(result));
   // A counter names its plugin by the id.
@@ -43,6 +43,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
               {request.path}{" "}
               <span class="hint">
                 from {request.client_address}; trusted proxies: {request.trusted_ips.join(", ") || "none"}
+                {node !== null && `; explained by the node ${node}`}
               </span>
             </p>
           ) : (
@@ -96,11 +97,14 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
         {counters.length > 0 && (
           <Stop tone={counters.some(({ count, limit }) => count >= limit) ? "bad" : "good"} title="Limits">
             <ul class="meters">
-              {counters.map(({ plugin, period, limit, count }) => (
+              {counters.map(({ plugin, period, limit, count, counted_by, per_node }) => (
                 <li key={`${plugin} ${period}`}>
                   <label>
                     {nameOfPlugin(plugin)}, per {period}: {count.toLocaleString("en")} of {limit.toLocaleString("en")}{" "}
-                    used
+                    used{" "}
+                    <span class="hint">
+                      {[counted_by, per_node && node !== null && `on the node ${node} only`].filter(Boolean).join(", ")}
+                    </span>
                     <progress value={Math.min(count, limit)} max={limit} />
                   </label>
                 </li>
@@ -113,6 +117,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
             <p class="mono">
               {upstream.method} {upstream.url}
             </p>
+            {upstream.path_changes.length > 0 && <p class="hint">{upstream.path_changes.join(", ")}</p>}
             <ul class="targets-list">
               {upstream.targets.map(({ address, healthy, weight, refusal }) => (
                 <li key={address}>

@@ -14,6 +14,7 @@ const candidate = (name: string, result: RouteCandidate["result"], reason = "it 
 const others = Array.from({ length: 7 }, (_, at) => candidate(`other-${at}`, "no match", "the path does not match"));
 
 const explanation: Explanation = {
+  node: "node-1:8100",
   handshake: {
     server_name: "checkout.example",
     sni: "*.example",
@@ -79,6 +80,14 @@ const rows: readonly (readonly [does: string, members: Partial<Explanation>, all
     { candidates: matching },
     true,
     /\nlost .*\n(?:no match .*\n){7}2 further routes /,
+  ],
+  [
+    "a counter has the node that counts, and the requests that it counts",
+    {
+      counters: [{ plugin: "p", period: "hour", limit: 5, count: 5, counted_by: "counted by service", per_node: true }],
+    },
+    false,
+    /\nkey-auth +hour +5 of 5 +counted by service, on the node node-1:8100 only\n/,
   ],
 ];
 for (const [does, members, all, output] of rows)

@@ -9,11 +9,12 @@ interface TextOptions {
 }
 
 export function explanationText(explanation: Explanation, { all }: TextOptions): string {
-  const { handshake, request, listener, route, service, consumer, upstream, response, log, unknown, warnings } =
+  const { node, handshake, request, listener, route, service, consumer, upstream, response, log, unknown, warnings } =
     explanation;
   const facts = [
     request &&
       `Request:   ${request.method} ${request.scheme}://${request.host}${request.path} from ${request.client_address}`,
+    node && `Node:      ${node}`,
     request && `Trusted:   ${trustText(request)}`,
     handshake && `TLS:       ${handshakeText(handshake)}`,
     listener && `Listener:  ${listener}`,
@@ -100,16 +101,22 @@ const scopeOf = ({ scope }: ExplainedPlugin): string =>
     .map(([kind, entity]) => `${kind} ${nameOf(entity)}`)
     .join(", ") || "all requests";
 
-function countersText({ counters, plugins }: Explanation): string | false {
+function countersText({ counters, plugins, node }: Explanation): string | false {
   if (counters.length === 0) return false;
   const named = (id: string) => nameOf(plugins.find((plugin) => plugin.id === id) ?? { id, name: null });
-  const rows = counters.map(({ plugin, period, count, limit }) => [named(plugin), period, `${count} of ${limit}`]);
-  return `${styledText("bold", "Counters:")}\n${formatTable([["PLUGIN", "PERIOD", "COUNT"], ...rows])}`;
+  const rows = counters.map(({ plugin, period, count, limit, counted_by, per_node }) => [
+    named(plugin),
+    period,
+    `${count} of ${limit}`,
+    [counted_by, per_node && node !== null && `on the node ${node} only`].filter(Boolean).join(", "),
+  ]);
+  return `${styledText("bold", "Counters:")}\n${formatTable([["PLUGIN", "PERIOD", "COUNT", ""], ...rows])}`;
 }
 
 function upstreamText({
   method,
   url,
+  path_changes,
   headers,
   algorithm,
   targets,
@@ -122,8 +129,9 @@ function upstreamText({
     [address === target ? "chosen" : "", refusal === null ? "" : `refused: ${refusal}`].filter(Boolean).join(", "),
   ]);
   const lines = headers.map(([name, value]) => `  ${name}: ${value}\n`).join("");
+  const changes = path_changes.length === 0 ? "" : `  path: ${path_changes.join(", ")}\n`;
   return (
-    `${styledText("bold", "Request to the upstream:")}\n  ${method} ${url}\n${lines}\n` +
+    `${styledText("bold", "Request to the upstream:")}\n  ${method} ${url}\n${changes}${lines}\n` +
     `${styledText("bold", `Targets (${algorithm}):`)}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`
   );
 }
