@@ -1,13 +1,16 @@
-/** Annotations that change the request for the upstream. */
+/** Annotations that change the request for the upstream, or the response. */
 import type { Resource } from "../../../resource.ts";
 import { ingressSpecOf } from "../ingress-spec.ts";
 import { type Annotations, annotationsOf } from "./annotations.ts";
 import type { PluginEffect } from "./effects.ts";
+import { type AnnotationLookups, namedObject } from "./lookups.ts";
 
 /** A captured group of the path in a rewrite target: `$2`. */
 const CAPTURE = /\$(\d)/g;
 /** A variable of nginx. */
 const VARIABLE = /\$\{?[a-z]/i;
+
+const HEADERS = "custom-headers";
 
 const templateOf = (text: string): string => text.replace(CAPTURE, "$(uri_captures[$1])");
 
@@ -54,4 +57,21 @@ function withoutVariables(annotations: Annotations, name: string): string | unde
 export function effectOnPath({ unwritten, ...effect }: PluginEffect, path: string): readonly PluginEffect[] {
   if (unwritten?.path !== path) return [effect];
   return unwritten.config === null ? [] : [{ ...effect, config: unwritten.config }];
+}
+
+/**
+ * Response headers from a ConfigMap replace those of the upstream. A value may end with a line feed, as a block of YAML
+ * does.
+ */
+export function responseHeaderEffects(annotations: Annotations, lookups: AnnotationLookups): readonly PluginEffect[] {
+  const found = namedObject(annotations, { annotation: HEADERS, kind: "ConfigMap" }, lookups);
+  const entries = Object.entries(found?.data ?? {}).map(([name, value]) => [name, value.trim()] as const);
+  for (const [name, value] of entries)
+    if (/\p{Cc}/u.test(value))
+      annotations.reject(HEADERS, `the value of ${name} has line breaks or other control characters`);
+  const headers = entries.map(([name, value]) => `${name}:${value}`);
+  if (headers.length === 0) return [];
+  // A header that exists is replaced, and a header that does not exist is added.
+  const config = { replace: { headers }, add: { headers } };
+  return [{ plugin: "response-transformer", config, annotation: HEADERS }];
 }
