@@ -9,7 +9,7 @@ import { type Collection, deriveId, entities, pluginNames } from "@sluice/model"
 import type { Reply } from "../../../gateway/src/admin/testing.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
-import { type Ask, batch, connectAdmin, sendAndDisconnect } from "./admin-client.ts";
+import { type Ask, batch, connectAdmin, listing, type Shown, sendAndDisconnect } from "./admin-client.ts";
 import {
   bodyWith,
   hostileTexts,
@@ -19,7 +19,6 @@ import {
   textPathsOf,
   valueAtPath,
 } from "./hostile-texts.ts";
-import { listing, type Shown } from "./listing.ts";
 import { makings, standing, standingCertificate } from "./standing-entities.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 
