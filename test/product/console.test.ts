@@ -71,7 +71,11 @@ test("explain shows the plugin that answers, the reason why each candidate does 
   await explain("http://shop.example/shop/cart?page=2");
   await page.getByRole("heading", { name: "Goes to the service shop" }).waitFor();
   await page.getByText("rate-limiting, per hour: 0 of 100 used").waitFor();
+  await page.getByText("counted by").waitFor();
   assert.deepEqual(await violationsOf(page), []);
+  assert.match(page.url(), /#\/explain\?url=http%3A%2F%2Fshop\.example%2Fshop%2Fcart%3Fpage%3D2&method=GET&client=$/);
+  await page.reload();
+  await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
   await explain("nonsense");
   await page.getByText("expected a URL such as http://api.example/users").waitFor();
   await page.close();

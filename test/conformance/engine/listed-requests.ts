@@ -120,7 +120,7 @@ export function listedRequestSuite(engine: Engine): void {
       await sendRequest(rig.port);
       const [entry] = list();
       assert.deepEqual([entry?.status, entry?.plugin], [502, null]);
-      assert.match(entry?.reason ?? "", /^An invalid response was received from the upstream server: ./);
+      assert.match(entry?.reason ?? "", /^the upstream failed: ./);
     });
 
     for (const [what, wait, expected] of [

@@ -30,7 +30,7 @@ export const consoleSections: readonly ConsoleSection[] = [
   {
     title: "Explain",
     at: ["explain"],
-    page: ({ query }) => ({ title: "Explain a request", page: <ExplainPage query={query} /> }),
+    page: ({ query }) => ({ title: "Explain a request", page: <ExplainPage key={query.toString()} query={query} /> }),
   },
   { title: "Entities", at: ["entities"], page: entityPage },
   { title: "API keys", at: ["entities", "key-auths"], page: entityPage },

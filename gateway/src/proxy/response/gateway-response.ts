@@ -70,10 +70,8 @@ export function createGatewayResponse(
  * @param cause The error of the upstream that led to this response; null: there was none
  */
 export function responseReason(answer: DirectResponse | GatewayErrorName, cause: Error | null): string {
-  if (typeof answer === "string") {
-    const { message } = gatewayErrors[answer];
-    return cause === null ? message : `${message}: ${failureReason(cause)}`;
-  }
+  if (typeof answer === "string")
+    return cause === null ? gatewayErrors[answer].message : `the upstream failed: ${failureReason(cause)}`;
   const { message } = Object(answer.json) as { readonly message?: unknown };
   const text = typeof message === "string" ? message : answer.message;
   return answer.reason ?? text ?? `a plugin answered with status ${answer.status}`;

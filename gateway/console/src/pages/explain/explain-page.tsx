@@ -3,6 +3,7 @@ import type { Explanation } from "@sluice/model";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, failureText, requestJson } from "../../api/client.ts";
 import { announceToReader } from "../../app/announcer.tsx";
+import { hrefOf } from "../../app/navigation.tsx";
 import { MethodSelect } from "../../parts/method-select.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { headersFromText, verdictOf } from "./explained.ts";
@@ -28,8 +29,19 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
     if (explained) result.current?.focus();
   }, [explained]);
 
-  async function explain(event: Event): Promise<void> {
+  // A link to this page with a request, such as that of a listed request, explains it at once.
+  useEffect(() => {
+    if (url !== "") void explain();
+  }, []);
+
+  function submit(event: Event): void {
     event.preventDefault();
+    // Headers and body may contain secrets. Replacing the address does not load the page again.
+    history.replaceState(null, "", hrefOf(["explain"], { url: url.trim(), method, client: client.trim() }));
+    void explain();
+  }
+
+  async function explain(): Promise<void> {
     if (isBusy) return;
     setBusy(true);
     setFailure(undefined);
@@ -70,7 +82,7 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
         Describe a request. The gateway says how it would route and answer the request, and why. Nothing is sent or
         counted.
       </p>
-      <form class="explain-form" onSubmit={explain} noValidate>
+      <form class="explain-form" onSubmit={submit} noValidate>
         <div class="row">
           <MethodSelect id="method" value={method} onChange={setMethod} />
           <TextField
@@ -86,7 +98,11 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
             Explain
           </button>
         </div>
-        <details open={headers !== "" || client !== "" || body !== "" || Object.keys(fields).length > 0}>
+        <details
+          open={
+            query.has("consumer") || headers !== "" || client !== "" || body !== "" || Object.keys(fields).length > 0
+          }
+        >
           <summary>Headers, client address, body</summary>
           <div class="columns">
             <TextField
@@ -111,10 +127,21 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
         </details>
       </form>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
+      {query.has("consumer") && headers === "" && <MissingHeaders consumer={query.get("consumer") ?? ""} />}
       {explained && <ExplanationView explanation={explained} heading={result} />}
     </>
   );
 }
+
+/** Lists of requests contain no headers, so a request that is explained from a list lacks its credential. */
+const MissingHeaders = ({ consumer }: { readonly consumer: string }) => (
+  <Notice kind="warning">
+    Lists of requests contain no headers.{" "}
+    {consumer === ""
+      ? "If the request was sent with headers that matter, such as apikey or Authorization, add them."
+      : `The listed request was sent by the consumer ${consumer}: add the header with its credential, such as apikey.`}
+  </Notice>
+);
 
 interface TextFieldProps {
   readonly id: string;

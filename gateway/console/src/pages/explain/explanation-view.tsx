@@ -1,12 +1,15 @@
 /** An explanation, drawn as the path of the request through the gateway. */
-import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model";
+import type { EntityName, ExplainedPlugin, Explanation, RecentRequest } from "@sluice/model";
 import type { ComponentChildren, RefObject } from "preact";
+import { read } from "../../api/client.ts";
+import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { countWithNoun } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { ScrollArea } from "../../parts/scroll-area.tsx";
 import { TableHead } from "../../parts/table-head.tsx";
-import { pluginResults, scopeText, verdictOf } from "./explained.ts";
+import { recentFailures } from "../traffic/request-groups.ts";
+import { mayFindConsumer, pluginResults, scopeText, verdictOf } from "./explained.ts";
 
 interface ExplanationViewProps {
   readonly explanation: Explanation;
@@ -17,17 +20,23 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
   const { handshake, warnings, request, route, service, consumer, plugins, counters } = explanation;
   const { node, upstream, response, log, unknown } = explanation;
   const verdict = verdictOf(explanation);
+  const failures = useRecentFailures(upstream && route);
   const applied = plugins.filter(({ result }) => !["overridden", "other protocol", "disabled"].includes(result));
   // A counter names its plugin by the id.
   const nameOfPlugin = (id: string) => plugins.find((plugin) => plugin.id === id)?.name ?? id;
   const idle = plugins.filter((plugin) => !applied.includes(plugin));
   return (
     <section class="explanation" aria-labelledby="verdict">
-      <div class={`verdict ${verdict.tone}`}>
+      <div class={`verdict ${failures === undefined ? verdict.tone : "warning"}`}>
         <h2 id="verdict" ref={heading} tabIndex={-1}>
           {verdict.title}
         </h2>
         <p>{verdict.sentence}</p>
+        {failures !== undefined && (
+          <p>
+            {failures} <Link to={["traffic"]}>Show them</Link>
+          </p>
+        )}
       </div>
       {warnings.map((warning) => (
         <Notice key={warning} kind="warning">
@@ -83,7 +92,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
             )}
           </Stop>
         )}
-        {route && (
+        {route && (consumer || plugins.some(mayFindConsumer)) && (
           <Stop tone={consumer ? "good" : "idle"} title={consumer ? "Consumer" : "No consumer"}>
             <p>
               {consumer ? (
@@ -163,6 +172,20 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
       )}
     </section>
   );
+}
+
+interface RecentRequestList {
+  readonly data: readonly RecentRequest[];
+}
+
+/** A sentence about failures of the route that received the request; undefined: none is known. */
+function useRecentFailures(route: EntityName | null): string | undefined {
+  const { data } = useLoaded(
+    async (signal) =>
+      route === null ? undefined : read<RecentRequestList>(`requests?route=${encodeURIComponent(route.id)}`, signal),
+    { key: route?.id ?? "" },
+  );
+  return data && recentFailures(data.data, Date.now());
 }
 
 const toneOfPlugins = (plugins: readonly ExplainedPlugin[]): string =>

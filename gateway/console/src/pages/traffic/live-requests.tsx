@@ -94,7 +94,7 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
   {
     title: "Request",
     cell: ({ method, host, path }) => (
-      <span class="mono">{method === undefined ? "cannot be read" : `${method} ${host}${path}`}</span>
+      <span class="mono request-line">{method === undefined ? "cannot be read" : `${method} ${host}${path}`}</span>
     ),
   },
   { title: "Route", cell: ({ route }) => (route ? <Link to={["entities", "routes", route]}>{route}</Link> : "–") },
@@ -103,7 +103,7 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
   { title: "Duration", cell: ({ latencies }) => formatDuration(latencies.request), isNumeric: true },
   {
     title: "More",
-    cell: ({ method, host, path, client, tls }) =>
+    cell: ({ method, host, path, client, tls, consumer }) =>
       method !== undefined && (
         <RequestActions
           method={method}
@@ -111,6 +111,7 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
           host={host ?? ""}
           path={path ?? "/"}
           client={client ?? null}
+          consumer={consumer ?? null}
           onTrace={onTrace}
         />
       ),

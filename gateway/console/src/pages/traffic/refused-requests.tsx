@@ -9,14 +9,15 @@ import { formatDuration } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
 import { RequestActions } from "./request-actions.tsx";
+import { answeredBy, groupRequests, type RequestGroup } from "./request-groups.ts";
 import { TraceDialog, type TracedRequest } from "./trace-dialog.tsx";
 
 const INTERVAL = 5000;
 
 const filters = [
   ["", "all"],
-  ["refused", "refused"],
-  ["failed", "failed"],
+  ["refused", "answered by the gateway"],
+  ["failed", "answered by the upstream"],
   ["slow", "slow"],
 ] as const;
 type Filter = (typeof filters)[number][0];
@@ -37,56 +38,69 @@ export function RefusedRequests() {
     <section class="recent" aria-labelledby="recent">
       <div class="toolbar">
         <h2 id="recent" class="grow">
-          Refused, failed and slow requests
+          Errors and slow requests
         </h2>
         <FilterSelect label="Show" value={filter} choices={filters} onChange={setFilter} />
       </div>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       <SortableTable
-        caption="Refused, failed and slow requests"
+        caption="Errors and slow requests"
         columns={columnsOf(setTraced)}
-        rows={data?.data ?? []}
-        keyOf={({ request_id }) => request_id}
-        empty={data ? "No request was refused, failed or slow." : "Loading…"}
+        rows={groupRequests(data?.data ?? [])}
+        keyOf={({ newest }) => newest.request_id}
+        empty={
+          data ? "No request ended with an error of the gateway or a status of 500 or above, or was slow." : "Loading…"
+        }
       />
+      <p class="hint">
+        Requests with the same route, status and reason are one row. Responses of upstreams with a status of 400 to 499
+        are not listed here: watch Live requests with the status 4xx.
+      </p>
       {traced && <TraceDialog request={traced} onClose={() => setTraced(undefined)} />}
     </section>
   );
 }
 
-const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableColumn<RecentRequest>[] => [
-  { title: "Time", cell: ({ time }) => time.slice(11, 19), sortBy: ({ time }) => time },
+const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableColumn<RequestGroup>[] => [
+  { title: "Last", cell: ({ newest }) => newest.time.slice(11, 19), sortBy: ({ newest }) => newest.time },
+  { title: "Count", cell: ({ count }) => count, sortBy: ({ count }) => count, isNumeric: true },
   {
     title: "Status",
-    cell: ({ status, kind }) => (
+    cell: ({ newest: { status, kind } }) => (
       <span class={`state ${kind === "slow" ? "warning" : "bad"}`}>{kind === "slow" ? `slow ${status}` : status}</span>
     ),
-    sortBy: ({ status }) => status,
+    sortBy: ({ newest }) => newest.status,
   },
+  { title: "Answered by", cell: ({ newest }) => answeredBy(newest), sortBy: ({ newest }) => answeredBy(newest) },
   {
     title: "Request",
-    cell: ({ method, host, path }) => (
-      <span class="mono">{method === null ? "cannot be read" : `${method} ${host}${path}`}</span>
+    cell: ({ newest: { method, host, path } }) => (
+      <span class="mono request-line">{method === null ? "cannot be read" : `${method} ${host}${path}`}</span>
     ),
-    sortBy: ({ host, path }) => `${host}${path}`,
+    sortBy: ({ newest: { host, path } }) => `${host}${path}`,
   },
   {
     title: "Route",
-    cell: ({ route }) => (route ? <Link to={["entities", "routes", route.id]}>{route.name ?? route.id}</Link> : "–"),
-    sortBy: ({ route }) => route?.name ?? "",
+    cell: ({ newest: { route } }) =>
+      route ? <Link to={["entities", "routes", route.id]}>{route.name ?? route.id}</Link> : "–",
+    sortBy: ({ newest }) => newest.route?.name ?? "",
   },
-  { title: "Consumer", cell: ({ consumer }) => consumer?.name ?? "–", sortBy: ({ consumer }) => consumer?.name ?? "" },
-  { title: "Target", cell: ({ target }) => target ?? "–", sortBy: ({ target }) => target ?? "" },
-  { title: "Why", cell: ({ reason }) => reason, sortBy: ({ reason }) => reason },
+  {
+    title: "Consumer",
+    cell: ({ newest }) => newest.consumer?.name ?? "–",
+    sortBy: ({ newest }) => newest.consumer?.name ?? "",
+  },
+  { title: "Target", cell: ({ newest }) => newest.target ?? "–", sortBy: ({ newest }) => newest.target ?? "" },
+  { title: "Why", cell: ({ newest }) => newest.reason, sortBy: ({ newest }) => newest.reason },
   {
     title: "Duration",
-    cell: ({ latencies }) => formatDuration(latencies.request),
-    sortBy: ({ latencies }) => latencies.request,
+    cell: ({ newest }) => formatDuration(newest.latencies.request),
+    sortBy: ({ newest }) => newest.latencies.request,
     isNumeric: true,
   },
   {
     title: "More",
-    cell: ({ method, host, path, client_address }) =>
+    cell: ({ newest: { method, host, path, client_address, consumer } }) =>
       method !== null && (
         <RequestActions
           method={method}
@@ -94,6 +108,7 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
           host={host ?? ""}
           path={path ?? "/"}
           client={client_address}
+          consumer={consumer?.name ?? null}
           onTrace={onTrace}
         />
       ),

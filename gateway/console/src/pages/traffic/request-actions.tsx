@@ -8,16 +8,18 @@ interface RequestActionsProps {
   readonly host: string;
   readonly path: string;
   readonly client: string | null;
+  /** The name of the consumer; null: there was none. */
+  readonly consumer: string | null;
   readonly onTrace: (request: TracedRequest) => void;
 }
 
 /** Lists of requests contain neither headers nor queries, so the explained request has none. */
-export function RequestActions({ method, scheme, host, path, client, onTrace }: RequestActionsProps) {
+export function RequestActions({ method, scheme, host, path, client, consumer, onTrace }: RequestActionsProps) {
   const url = `${scheme}://${host}${path}`;
   const subject = <span class="sr-only"> the request to {path}</span>;
   return (
     <span class="row-actions">
-      <Link to={["explain"]} query={{ url, method, client: client ?? "" }}>
+      <Link to={["explain"]} query={{ url, method, client: client ?? "", consumer: consumer ?? "" }}>
         Explain{subject}
       </Link>
       <button type="button" class="plain" onClick={() => onTrace({ method, url })}>
