@@ -164,6 +164,14 @@ export const gatewayErrors = {
     evidence: clientBytes,
     cure: "Send the body with Content-Length or with `chunked` alone, and compress with Content-Encoding.",
   },
+  unknownProtocol: {
+    status: 501,
+    message: "Not implemented: the only protocol for CONNECT is websocket",
+    transport: true,
+    cause: "An HTTP/2 request with the method CONNECT has a `:protocol` other than `websocket`.",
+    evidence: clientBytes,
+    cure: "Use a WebSocket, or a protocol over HTTP requests.",
+  },
   badUpstream: {
     status: 502,
     message: "An invalid response was received from the upstream server",

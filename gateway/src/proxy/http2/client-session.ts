@@ -230,6 +230,7 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
       [setting.maxConcurrentStreams, MAX_STREAMS],
       [setting.initialWindowSize, STREAM_WINDOW],
       [setting.maxHeaderListSize, fields * EXCESS],
+      [setting.enableConnectProtocol, 1],
       [setting.noPriorities, 1],
     ]);
     this.#output.word(frameType.windowUpdate, 0, CONNECTION_WINDOW - DEFAULT_WINDOW);

@@ -12,6 +12,7 @@ import type { FieldCollector } from "./requests/field-collector.ts";
 import type { StreamHead } from "./requests/stream-head.ts";
 import { priorityOf, type SendScheduler } from "./responses/send-scheduler.ts";
 import { type StreamMemory, StreamWriter } from "./responses/stream-writer.ts";
+import { StreamTunnel, type TunnelledUpstream } from "./stream-tunnel.ts";
 
 export interface StreamContext extends Http2ExchangeContext {
   readonly collector: FieldCollector;
@@ -51,11 +52,15 @@ export class ClientStream implements TrafficCounters {
   bytesIn: number;
   readonly writer: StreamWriter;
   readonly memory: StreamMemory;
+  /** Whether the request is an extended CONNECT (RFC 8441): DATA frames carry no body, but a WebSocket. */
+  readonly isConnect: boolean;
   readonly #context: StreamContext;
   readonly #carrier: StreamCarrier;
   readonly #head: StreamHead;
   readonly #body: ClientBody | null;
   #delivery: Http2Exchange | null = null;
+  /** Null until the upstream has agreed to a WebSocket. */
+  #tunnel: StreamTunnel | null = null;
   /** Runs while the gateway waits for the body, except for gRPC; null without a body. */
   readonly #sending: StreamMinRateTimer | null;
   /** Runs after an early response; null until then. */
@@ -66,7 +71,7 @@ export class ClientStream implements TrafficCounters {
   /** Bytes that the client may still send, and bytes that were consumed since the window was last widened. */
   #window = STREAM_WINDOW;
   #consumed = 0;
-  /** Pieces of the body that are not wanted yet. */
+  /** Pieces of the body that are not wanted yet, or of a WebSocket to which the upstream has not agreed yet. */
   #held: Buffer[] = [];
   /** Whether the client has ended its side. */
   #hasEnded: boolean;
@@ -85,6 +90,7 @@ export class ClientStream implements TrafficCounters {
     this.memory = memory;
     this.bytesIn = collector.textSize;
     this.#declared = collector.declared;
+    this.isConnect = collector.protocol !== null;
     this.#context = context;
     this.#carrier = carrier;
     this.#hasEnded = ended;
@@ -94,12 +100,12 @@ export class ClientStream implements TrafficCounters {
       responses: context.responses,
       turns: carrier.taking,
       memory,
-      onDrained: () => this.#delivery?.resumeCall(),
+      onDrained: () => (this.#tunnel === null ? this.#delivery?.resumeCall() : this.#tunnel.drained()),
       onEnded: () => this.#answered(),
       reset: (code) => carrier.reset(id, code),
     });
     const createBody = (declared: number | null) => new ClientBody(declared, this.#read);
-    this.#head = collector.head({ peer: carrier.peer, createBody: ended ? null : createBody });
+    this.#head = collector.head({ peer: carrier.peer, createBody: ended || this.isConnect ? null : createBody });
     this.#body = this.#head.body;
     this.#sending = this.#body === null ? null : this.#createTimer();
     if (this.#body !== null) this.#awaitsContinue = this.#head.header("expect")?.toLowerCase() === "100-continue";
@@ -130,6 +136,7 @@ export class ClientStream implements TrafficCounters {
       exchange: opened.exchange,
       writer: this.writer,
       onOver: () => this.#letGo(),
+      join: this.isConnect ? (upstream) => this.#join(upstream) : null,
     });
     this.#delivery.run();
   }
@@ -145,12 +152,15 @@ export class ClientStream implements TrafficCounters {
     const body = this.#body;
     this.#received += view.length;
     this.bytesIn += view.length;
-    if (body === null) return;
+    if (this.#tunnel !== null) {
+      this.#tunnel.send(view);
+      return;
+    }
     if (this.#declared >= 0 && this.#received > this.#declared) {
       this.#carrier.reset(this.id, errorCode.protocolError);
       return;
     }
-    if (body.wanted && this.#held.length === 0) {
+    if (body?.wanted && this.#held.length === 0) {
       body.take(view);
       this.consume(view.length);
     } else {
@@ -189,7 +199,8 @@ export class ClientStream implements TrafficCounters {
       this.#carrier.reset(this.id, errorCode.protocolError);
       return;
     }
-    if (this.#held.length === 0) this.#endBody();
+    if (this.#tunnel !== null) this.#tunnel.end();
+    else if (this.#held.length === 0) this.#endBody();
     this.#closeIfOver();
   }
 
@@ -201,6 +212,7 @@ export class ClientStream implements TrafficCounters {
     this.#release();
     this.writer.close();
     this.#delivery?.abort();
+    this.#tunnel?.close();
     this.#body?.lose();
     this.#context.collector.recycle(this.#head);
   }
@@ -252,10 +264,31 @@ export class ClientStream implements TrafficCounters {
     if (this.#delivery?.limitsSilence) this.#sending?.run();
   }
 
-  /** Closes the stream when both sides have ended it and the exchange is over. */
+  /** Connects the stream with an upstream that has agreed to a WebSocket. */
+  #join(upstream: TunnelledUpstream): void {
+    const tunnel = new StreamTunnel(upstream, {
+      writer: this.writer,
+      hold: (bytes) => this.#carrier.hold(bytes),
+      consume: (bytes) => this.consume(bytes),
+      upstreamClosed: () => this.#closeIfOver(),
+      reset: (code) => this.#carrier.reset(this.id, code),
+    });
+    this.#tunnel = tunnel;
+    const held = this.#held;
+    this.#held = [];
+    for (const piece of held) {
+      this.#carrier.hold(-piece.length);
+      tunnel.send(ByteView.of(piece));
+    }
+    if (this.#hasEnded) tunnel.end();
+  }
+
+  /** Closes the stream when the exchange is over, and both sides have ended the stream or the client need not do so. */
   #closeIfOver(): void {
-    if (this.#isClosed || !this.#hasAnswered || !this.#hasEnded) return;
-    if (this.#delivery === null || this.#delivery.isOver) this.#carrier.ended(this.id);
+    if (this.#isClosed || !this.#hasAnswered) return;
+    if (this.#delivery !== null && !this.#delivery.isOver) return;
+    if (this.#hasEnded) this.#carrier.ended(this.id);
+    else if (this.isConnect && this.#tunnel?.isClosed !== false) this.#carrier.reset(this.id, errorCode.noError);
   }
 
   /** Called when the exchange is over. Discards the rest of the body, so that the client can read the response. */

@@ -1,4 +1,5 @@
 /** One exchange with a client's HTTP/2 stream: writes the response to the stream. */
+import type { Socket } from "node:net";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { grpcStatusOf, isGrpc } from "../exchange/protocols.ts";
@@ -10,9 +11,11 @@ import type { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
 import type { BodyFraming } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { pluginListener } from "../response/suspended-response.ts";
-import type { ByteView } from "../sockets/byte-view.ts";
+import { ByteView } from "../sockets/byte-view.ts";
+import { WEBSOCKET, webSocketAccept } from "./requests/websocket.ts";
 import type { ResponseEncoder } from "./responses/response-encoder.ts";
 import type { StreamWriter } from "./responses/stream-writer.ts";
+import type { TunnelledUpstream } from "./stream-tunnel.ts";
 import { StreamCall, type UpstreamHead } from "./upstream/stream-call.ts";
 import type { UpstreamSessions } from "./upstream/upstream-sessions.ts";
 
@@ -30,10 +33,18 @@ export interface Http2ExchangeOptions {
   readonly writer: StreamWriter;
   /** Called once when the response has been written. Not called if the stream closes earlier. */
   readonly onOver: () => void;
+  /**
+   * Connects the client's stream with an upstream that has agreed to a WebSocket; null: the request is no extended
+   * CONNECT.
+   */
+  readonly join: ((upstream: TunnelledUpstream) => void) | null;
 }
 
 /** Highest valid status (RFC 9110 section 15).  */
 const LAST_STATUS = 599;
+const OK = 200;
+/** The first status after those of successful requests. */
+const REDIRECTIONS = 300;
 
 export class Http2Exchange
   extends EngineExchange<Http2ExchangeContext, Http1Call | StreamCall>
@@ -41,13 +52,15 @@ export class Http2Exchange
 {
   readonly #writer: StreamWriter;
   readonly #isGrpc: boolean;
+  readonly #join: Http2ExchangeOptions["join"];
   protected readonly onFinished: () => void;
 
-  constructor(context: Http2ExchangeContext, { exchange, writer, onOver }: Http2ExchangeOptions) {
+  constructor(context: Http2ExchangeContext, { exchange, writer, onOver, join }: Http2ExchangeOptions) {
     super(context, exchange);
     this.#writer = writer;
     this.onFinished = onOver;
-    this.#isGrpc = isGrpc(exchange.request);
+    this.#join = join;
+    this.#isGrpc = join === null && isGrpc(exchange.request);
   }
 
   /**
@@ -74,9 +87,10 @@ export class Http2Exchange
   respond(head: UpstreamHead): boolean {
     if (this.isOver) return false;
     const { status } = head;
-    if (status > LAST_STATUS) {
+    if (status > LAST_STATUS || this.#wouldOpen(status)) {
       this.call?.abort();
-      this.failed("badUpstream", new RangeError(`the status ${status} cannot be sent over HTTP/2`));
+      const reason = status > LAST_STATUS ? "cannot be sent over HTTP/2" : "does not agree to the WebSocket";
+      this.failed("badUpstream", new RangeError(`the status ${status} ${reason}`));
       return false;
     }
     this.context.pipeline.respond(this.exchange, head);
@@ -129,6 +143,27 @@ export class Http2Exchange
     return this.#writer.isTaking;
   }
 
+  upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void {
+    const { exchange } = this;
+    const { pipeline, responses } = this.context;
+    pipeline.respond(exchange, head);
+    this.hasBegun = true;
+    this.handOver();
+    this.#join?.({
+      upstream: socket,
+      silence: exchange.service?.read_timeout ?? 0,
+      onClose: () => {
+        this.call?.tunnelEnded();
+        pipeline.endExchange(exchange);
+      },
+    });
+    const encoder = this.#writer.beginHead();
+    if (encoder === null) return;
+    responses.translated(encoder, { exchange, head, trailers: false });
+    this.#writer.finishHead({ ended: false, trailers: false });
+    this.#writer.data(ByteView.of(first));
+  }
+
   protected override callTo(forward: ForwardPlan): Http1Call | StreamCall {
     const { pipeline, sessions, pool, upstreamHeads } = this.context;
     const { exchange } = this;
@@ -137,10 +172,16 @@ export class Http2Exchange
       exchange.upstreamVersion = "2";
       return new StreamCall({ exchange, forward, pipeline, sessions, listener });
     }
-    return new Http1Call({ exchange, forward, protocol: null, pool, upstreamHeads, listener });
+    const key = this.#join === null ? undefined : exchange.request.header("sec-websocket-key");
+    const upgrade = key === undefined ? { protocol: null } : { protocol: WEBSOCKET, accept: webSocketAccept(key) };
+    return new Http1Call({ exchange, forward, ...upgrade, pool, upstreamHeads, listener });
   }
 
   protected override writeOwn(response: GatewayResponse): void {
+    if (this.#wouldOpen(response.status)) {
+      this.breakOff();
+      return;
+    }
     const headers = this.context.pipeline.ownHeaders(this.exchange, response);
     if (this.#isGrpc) this.exchange.grpcStatus = grpcStatusOf(headers);
     this.#writer.own({ ...response, headers }, this.exchange.request.method);
@@ -149,5 +190,10 @@ export class Http2Exchange
 
   protected override breakOff(): void {
     this.#writer.breakOff();
+  }
+
+  /** Whether the client would take the response for the agreement to a WebSocket (RFC 8441 section 5). */
+  #wouldOpen(status: number): boolean {
+    return this.#join !== null && status >= OK && status < REDIRECTIONS;
   }
 }

@@ -138,7 +138,7 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     this.#writeReset(id, code);
     this.#remove(stream);
     // Resets of the gateway's own accord are not the client's fault.
-    if (code !== errorCode.internalError && code !== errorCode.noError) this.#countReset();
+    if (!ownCodes.has(code)) this.#countReset();
   }
 
   /** Closes a stream that both sides have ended. */
@@ -301,8 +301,9 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     const trailers = this.#collector.trailers();
     if (!stream.isReceiving) this.streamError(stream.id, errorCode.streamClosed);
     else if (isExcessive) this.streamError(stream.id, errorCode.enhanceYourCalm);
-    else if (!ended || isMalformed || this.#blockDependsOnItself) this.streamError(stream.id, errorCode.protocolError);
-    else {
+    else if (!ended || isMalformed || this.#blockDependsOnItself || stream.isConnect) {
+      this.streamError(stream.id, errorCode.protocolError);
+    } else {
       if (this.#unflushed === stream) this.#unflushed = null;
       stream.end(trailers);
     }
@@ -364,6 +365,9 @@ export class RequestFrames implements FrameReceiver, StreamFrames {
     stream?.flush();
   }
 }
+
+/** Codes with which the gateway resets streams for other reasons than an error of the client. */
+const ownCodes: ReadonlySet<FrameErrorCode> = new Set([errorCode.internalError, errorCode.noError, errorCode.cancel]);
 
 /** Bytes of RST_STREAM. */
 const RESET_LENGTH = 4;

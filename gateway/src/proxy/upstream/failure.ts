@@ -42,6 +42,7 @@ export const requestTimeout = () =>
 export const retriedStatus = (status: number) =>
   new UpstreamError("SLUICE_RETRIED_STATUS", `the upstream answered ${status}, and the request is sent again`);
 export const unaskedProtocol = () => unreadable("it switches to a protocol that the client did not ask for");
+export const wrongAccept = () => unreadable("its Sec-WebSocket-Accept does not match the key of the request");
 export const tooManyInterims = () => unreadable("too many interim responses precede it");
 export const chainTooLong = () =>
   new UpstreamError("CERT_CHAIN_TOO_LONG", "the upstream's certificate chain is longer than tls_verify_depth");

@@ -79,6 +79,8 @@ export const knownFieldIds = {
   "x-authenticated-groups": 69,
   "x-client-cert-dn": 70,
   "x-client-cert-san": 71,
+  "sec-websocket-key": 72,
+  "sec-websocket-accept": 73,
 } as const;
 
 export type KnownName = keyof typeof knownFieldIds;

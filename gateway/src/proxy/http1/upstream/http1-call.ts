@@ -17,6 +17,8 @@ export interface Http1CallListener extends UpstreamCallListener<ResponseHeadPars
 export interface Http1CallOptions extends UpstreamCallOptions<Http1CallListener> {
   /** Protocol that the client asks to upgrade to; null: none. */
   readonly protocol: string | null;
+  /** The Sec-WebSocket-Accept with which the upstream must agree. Default: the client checks it. */
+  readonly accept?: string;
   readonly pool: UpstreamPool;
   readonly upstreamHeads: UpstreamHeads;
 }
@@ -44,11 +46,11 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   connected(connection: UpstreamConnection, now?: number): void {
     this.#giveUp = null;
     this.#connection = connection;
-    const { protocol, upstreamHeads } = this.#options;
+    const { protocol, accept, upstreamHeads } = this.#options;
     // Not the connection's target: targets that share connections may differ in their Host header.
     const target = this.target ?? connection.target;
     const text = upstreamHeads(this.exchange, { forward: this.forward, target, protocol });
-    connection.begin(text, { method: this.forward.method, protocol, listener: this });
+    connection.begin(text, { method: this.forward.method, protocol, accept, listener: this });
     const { body } = this;
     this.isSending = body !== null && body.whole === null;
     if (body?.whole) connection.write(ByteView.of(body.whole));

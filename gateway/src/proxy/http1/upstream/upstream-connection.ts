@@ -13,6 +13,7 @@ import {
   tooManyInterims,
   unaskedProtocol,
   unreadable,
+  wrongAccept,
 } from "../../upstream/failure.ts";
 import type { UpstreamCallListener } from "../../upstream/upstream-call.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../parse/chunked.ts";
@@ -43,6 +44,8 @@ export interface RequestFacts {
   readonly method: string;
   /** Protocol that the request asks to upgrade to; null: none. */
   readonly protocol: string | null;
+  /** The Sec-WebSocket-Accept with which the upstream must agree. Default: it is not checked. */
+  readonly accept?: string | undefined;
   readonly listener: Http1ResponseListener;
 }
 
@@ -84,6 +87,7 @@ export class UpstreamConnection {
   #kept: Buffer = NOTHING;
   /** Protocol that the request asks to upgrade to; null: none. */
   #protocol: string | null = null;
+  #accept: string | undefined;
   /** Whether the request has been written completely. */
   #sent = false;
   #error: Error | null = null;
@@ -117,9 +121,10 @@ export class UpstreamConnection {
   }
 
   /** Begins a request. Nothing is written before `flush`. */
-  begin(head: string, { method, protocol, listener }: RequestFacts): void {
+  begin(head: string, { method, protocol, accept, listener }: RequestFacts): void {
     this.#listener = listener;
     this.#protocol = protocol;
+    this.#accept = accept;
     this.requests++;
     this.#sent = false;
     this.#phase = HEAD;
@@ -216,7 +221,9 @@ export class UpstreamConnection {
       return 0;
     }
     if (head.upgrade && this.#protocol !== null && isAsked(head, this.#protocol)) {
-      this.#giveAway(listener, view.part(next, end).keep());
+      if (this.#accept !== undefined && headerOf(head.fields, "sec-websocket-accept") !== this.#accept) {
+        this.#fail(wrongAccept());
+      } else this.#giveAway(listener, view.part(next, end).keep());
       return 0;
     }
     if (head.status < 200) {

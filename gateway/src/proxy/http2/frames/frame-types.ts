@@ -1,4 +1,4 @@
-/** Constants of HTTP/2 frames (RFC 9113 sections 4 to 7, RFC 9218 section 7). */
+/** Constants of HTTP/2 frames (RFC 9113 sections 4 to 7, RFC 8441 section 3, RFC 9218 section 7). */
 
 export const frameType = {
   data: 0,
@@ -43,6 +43,7 @@ export const setting = {
   initialWindowSize: 4,
   maxFrameSize: 5,
   maxHeaderListSize: 6,
+  enableConnectProtocol: 8,
   noPriorities: 9,
 } as const;
 

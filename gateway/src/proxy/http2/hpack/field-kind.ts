@@ -11,7 +11,7 @@ export const BAD_NAME = 0x1000;
 export const BAD_VALUE = 0x2000;
 
 /** Pseudo-header fields of requests; 0 is any other one. */
-export const pseudo = { method: 1, scheme: 2, authority: 3, path: 4 } as const;
+export const pseudo = { method: 1, scheme: 2, authority: 3, path: 4, protocol: 5 } as const;
 
 const pseudoNames = Object.entries(pseudo).map(([name, id]) => ({ bytes: Buffer.from(`:${name}`), id }));
 

@@ -8,7 +8,7 @@ import type { ConnectionPeer } from "../../client/open-connection.ts";
 import { HOST } from "../../exchange/request.ts";
 import { type DropTable, passedLines } from "../../http1/head-text.ts";
 import { CR, isText, isWord, LF, NINE, SLASH, TARGET, TOKEN, ZERO } from "../../http1/parse/bytes.ts";
-import { knownFieldIds, knownId, LAST_HOP, LOOKALIKE } from "../../http1/parse/field-names.ts";
+import { type KnownName, knownFieldIds, knownId, LAST_HOP, LOOKALIKE } from "../../http1/parse/field-names.ts";
 import { DROP, FieldSection, headerOf, ID, PLAIN, STRIDE } from "../../http1/parse/fields.ts";
 import { type HeadLimits, methodId, methodNames } from "../../http1/parse/head-parser.ts";
 import { connectionSpecific } from "../fields.ts";
@@ -17,6 +17,7 @@ import { ENTRY_COST } from "../hpack/dynamic-table.ts";
 import { BAD_NAME, BAD_VALUE, type FieldRange, PSEUDO, pseudo } from "../hpack/field-kind.ts";
 import { EXCESS, maxBlock } from "../limits.ts";
 import { StreamHead } from "./stream-head.ts";
+import { newWebSocketKey, WEBSOCKET } from "./websocket.ts";
 
 /** The collected head of a request. */
 export interface CollectedRequest {
@@ -28,9 +29,10 @@ export interface CollectedRequest {
 /** Sections that are kept for the next requests. */
 const MOST_FREE = 256;
 const HOST_LINE = "host: ";
-const COOKIE_LINE = "cookie: ";
-/** Lines that a section may have besides those of fields: Host and Cookie. */
-const ADDED = 2;
+/** Lines that a section may have besides those of fields: Host, Cookie, and those of a WebSocket. */
+const ADDED = 5;
+/** Bytes of the lines of a WebSocket, rounded up. */
+const HANDSHAKE_BYTES = 128;
 /** Digits of a Content-Length. */
 const MOST_DIGITS = 15;
 
@@ -47,6 +49,8 @@ export class FieldCollector implements FieldReceiver {
   isExcessive = false;
   /** Bytes of the fields in HTTP/1.1 format. */
   textSize = 0;
+  /** The protocol of an extended CONNECT (RFC 8441 section 4); null: the request is another one. */
+  protocol: string | null = null;
   /** Bytes of the fields with the overhead of HPACK, as the limit counts them. */
   #size = 0;
   /** Null: the block was valid. */
@@ -71,7 +75,7 @@ export class FieldCollector implements FieldReceiver {
 
   constructor(limits: HeadLimits) {
     this.#limits = limits;
-    this.lines = Buffer.allocUnsafeSlow(limits.fields + limits.line + roomFor(maxBlock(limits)));
+    this.lines = Buffer.allocUnsafeSlow(limits.fields + limits.line + HANDSHAKE_BYTES + roomFor(maxBlock(limits)));
     this.#fields = this.#newSection();
   }
 
@@ -93,6 +97,7 @@ export class FieldCollector implements FieldReceiver {
     this.#hasHostField = false;
     this.#cookies = "";
     this.#length = -1;
+    this.protocol = null;
   }
 
   field(field: DecodedField): number {
@@ -125,12 +130,14 @@ export class FieldCollector implements FieldReceiver {
 
   /** The head of the request whose block was decoded; it is valid until it is released. */
   head({ peer, createBody }: CollectedRequest): StreamHead {
-    if (this.#cookies !== "") this.#addCookies();
-    const fields = this.#take();
+    if (this.#cookies !== "") this.#addLine("cookie", this.#cookies, 0);
     const fault = this.#fault ?? this.#pseudoFault();
+    const isWebSocket = fault === null && this.protocol !== null;
+    if (isWebSocket) this.#addHandshake();
+    const fields = this.#take();
     const declared = this.#length < 0 ? null : this.#length;
     return new StreamHead({
-      method: this.#method ?? "",
+      method: isWebSocket ? "GET" : (this.#method ?? ""),
       target: this.#path ?? "",
       host: this.#host,
       fields,
@@ -144,8 +151,12 @@ export class FieldCollector implements FieldReceiver {
   /** Checks the head as a whole. To be called before `head`. */
   checkRequest(ended: boolean): void {
     if (this.#method === null || this.#path === null || this.#scheme === null) {
-      // CONNECT has neither a path nor a scheme.
+      // CONNECT has neither a path nor a scheme, an extended CONNECT has both.
+      if (this.#method !== "CONNECT" || this.protocol !== null) this.isMalformed = true;
+    }
+    if (this.protocol !== null) {
       if (this.#method !== "CONNECT") this.isMalformed = true;
+      if (ended || this.#length >= 0) this.#fault ??= "badRequest";
     }
     if (this.#path === "" || (ended && this.#length > 0)) this.isMalformed = true;
   }
@@ -202,6 +213,8 @@ export class FieldCollector implements FieldReceiver {
     } else if ((kind & ID) === pseudo.authority && this.#host === null) {
       this.#host = this.#hostText(valueStart, valueEnd);
       return this.#addHost(nameStart, this.#host);
+    } else if ((kind & ID) === pseudo.protocol && this.protocol === null) {
+      this.protocol = lines.toString("latin1", valueStart, valueEnd);
     } else this.isMalformed = true;
     return nameStart;
   }
@@ -236,6 +249,8 @@ export class FieldCollector implements FieldReceiver {
       this.#cookies = this.#cookies === "" ? crumb : `${this.#cookies}; ${crumb}`;
       return nameStart;
     }
+    // The gateway makes the key of a WebSocket, because HTTP/2 has none (RFC 8441 section 5).
+    if (this.protocol !== null && id === knownFieldIds["sec-websocket-key"]) return nameStart;
     if (id === 0 || id > LAST_HOP) return this.#keep(kind, field);
     if ((kind & LOOKALIKE) !== 0) return this.#keep(kind | DROP, field);
     if (connectionIds.has(id)) this.isMalformed = true;
@@ -274,12 +289,21 @@ export class FieldCollector implements FieldReceiver {
     this.#length = length;
   }
 
-  #addCookies(): void {
+  /** @param flag DROP: the line is not forwarded as it is; 0 */
+  #addLine(name: KnownName, value: string, flag: number): void {
     const start = this.#end;
-    this.lines.write(`${COOKIE_LINE}${this.#cookies}\r\n`, start, "latin1");
-    const valueStart = start + COOKIE_LINE.length;
-    const valueEnd = valueStart + this.#cookies.length;
-    this.#keep(knownFieldIds.cookie | PLAIN, { nameStart: start, nameEnd: valueStart - 2, valueStart, valueEnd });
+    this.lines.write(`${name}: ${value}\r\n`, start, "latin1");
+    const nameEnd = start + name.length;
+    const valueStart = nameEnd + 2;
+    const range = { nameStart: start, nameEnd, valueStart, valueEnd: valueStart + value.length };
+    this.#keep(knownFieldIds[name] | PLAIN | flag, range);
+  }
+
+  /** Adds what the same request has over HTTP/1.1 (RFC 6455 section 4.1). */
+  #addHandshake(): void {
+    this.#addLine("connection", "Upgrade", DROP);
+    this.#addLine("upgrade", WEBSOCKET, DROP);
+    this.#addLine("sec-websocket-key", newWebSocketKey(), 0);
   }
 
   /** Keeps the line at the end of the lines. Returns the offset after it. */
@@ -296,10 +320,11 @@ export class FieldCollector implements FieldReceiver {
     return this.#end;
   }
 
-  /** Null: no fault. CONNECT is refused, because a reverse proxy cannot forward it. */
+  /** Null: no fault. CONNECT without a protocol is refused, because a reverse proxy cannot forward it. */
   #pseudoFault(): GatewayErrorName | null {
-    if (this.#method === "CONNECT" || (this.#scheme !== "http" && this.#scheme !== "https")) return "badRequest";
-    return this.#host === null ? "badRequest" : null;
+    if (this.#method === "CONNECT" && this.protocol === null) return "badRequest";
+    if ((this.#scheme !== "http" && this.#scheme !== "https") || this.#host === null) return "badRequest";
+    return this.protocol === null || this.protocol.toLowerCase() === WEBSOCKET ? null : "unknownProtocol";
   }
 }
 

@@ -13,6 +13,8 @@ import { currentDate } from "../../response/current-date.ts";
 import { connectionSpecific, isPseudo } from "../fields.ts";
 import type { HpackEncoder } from "../hpack/encoder.ts";
 
+const SWITCHING_PROTOCOLS = 101;
+const OK = 200;
 const NO_CONTENT = 204;
 
 export interface TranslatedHead {
@@ -36,20 +38,25 @@ export class ResponseEncoder implements HeaderSink {
     this.#dropped = droppedFromResponses(style);
   }
 
-  /** Encodes the head of an HTTP/1.1 upstream after the plugins' edits. The encoder has begun the block. */
+  /**
+   * Encodes the head of an HTTP/1.1 upstream after the plugins' edits. The encoder has begun the block. A switch to
+   * WebSocket becomes 200 (RFC 8441 section 5).
+   */
   translated(encoder: HpackEncoder, { exchange, head, trailers }: TranslatedHead): void {
     const { fields, status } = head;
     this.#encoder = encoder;
     this.#edits = exchange.responseEdits;
     this.#sent = exchange.chain.hasLog ? [] : null;
-    encoder.status(status);
+    const isSwitch = status === SWITCHING_PROTOCOLS;
+    encoder.status(isSwitch ? OK : status);
     let isDated = false;
     for (let index = 0; index < fields.count; index++) {
       const kind = fields.kinds[index] ?? 0;
       const id = kind & ID;
       const isTrailer = id === knownFieldIds.trailer && trailers && (kind & LOOKALIKE) === 0;
       if (((kind & DROP) !== 0 || this.#dropped[id] === 1) && !isTrailer) continue;
-      if (id === knownFieldIds["content-length"] && status === NO_CONTENT) continue;
+      if (id === knownFieldIds["content-length"] && (status === NO_CONTENT || isSwitch)) continue;
+      if (id === knownFieldIds["sec-websocket-accept"] && isSwitch) continue;
       const known = (kind & LOOKALIKE) === 0 ? knownNames[id] : undefined;
       const name = known ?? fieldNameAt(fields, index).toLowerCase();
       if (id === knownFieldIds.date) isDated = true;
