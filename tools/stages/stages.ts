@@ -114,7 +114,7 @@ export const suites: readonly Suites[] = [
     folderTools: {
       "test/e2e/admin": ["deck", "go-kong", "slapd"],
       "test/e2e/console": ["chromium"],
-      "test/e2e/http2": ["h2spec"],
+      "test/e2e/http2": ["h2spec", "chromium"],
       "test/e2e/plugins": ["openid-server"],
       "test/e2e/docs": ["helm", "coredns", "pause", "containerd", "nft", "cni-plugins"],
       "test/e2e/deploy": [
