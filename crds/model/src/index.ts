@@ -123,4 +123,4 @@ export { differingBuckets, type HashTree } from "./snapshot/hash-tree.ts";
 export { emptySnapshot, hashTreeOf } from "./snapshot/make-snapshot.ts";
 export { referencedId, toStoredEntity } from "./snapshot/stored-entity.ts";
 export type * from "./snapshot.ts";
-export { suggestionFor } from "./suggest.ts";
+export { closestName, suggestionFor } from "./suggest.ts";

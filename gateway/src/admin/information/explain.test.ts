@@ -8,6 +8,7 @@ import { explainRoutes } from "./explain.ts";
 const problem = (kind: string, name: string, reason = "SecretNotFound") => ({
   resource: { kind, namespace: "shop", name },
   reason,
+  message: "there is no Secret keys",
 });
 
 async function explain(status: number, problems: readonly object[], facts: object = {}) {
@@ -18,12 +19,15 @@ async function explain(status: number, problems: readonly object[], facts: objec
       { id: "2", label: "2" },
     ],
     response: { status },
+    route: { id: "3", name: "invoices" },
   };
   const store = {
     origin: async (_: string, id: string) =>
-      id === "1"
-        ? { in: "resource", resource: { kind: "Plugin", namespace: "shop", name: "keys" } }
-        : { in: "database" },
+      id === "3"
+        ? { in: "resource", resource: { kind: "Route", namespace: "shop", name: "invoices" } }
+        : id === "1"
+          ? { in: "resource", resource: { kind: "Plugin", namespace: "shop", name: "keys" } }
+          : { in: "database" },
     problems: async () => problems,
     ...facts,
   };
@@ -67,7 +71,7 @@ const rows: readonly (readonly [what: string, status: number, problems: readonly
     "one consumer once, even if it has two conditions",
     401,
     [problem("Consumer", "app"), problem("Consumer", "app")],
-    "1 consumer has a credential that cannot be read: shop/app",
+    "1 consumer has a credential that cannot be read: shop/app (there is no Secret keys)",
   ],
   [
     "the first five of many",
@@ -84,4 +88,17 @@ for (const [what, status, problems, warning] of rows)
       "first",
       ...(warning === undefined ? [] : [warning]),
     ]);
+  });
+
+const misspelt = "there is no Route invoice in the namespace shop (did you mean invoices?)";
+for (const [what, members, isNamed] of [
+  ["whose misspelt target is the route", {}, true],
+  ["whose misspelt target is another route", { message: misspelt.replace("invoices?", "orders?") }, false],
+  ["twice because of a second condition", { condition: "Programmed" }, false],
+] as const)
+  test(`a warning ${isNamed ? "names" : "does not name"} an unserved Plugin ${what}`, async () => {
+    const unserved = { ...problem("Plugin", "cors", "RouteNotFound"), condition: "ResolvedRefs", message: misspelt };
+    const { warnings } = await explain(200, [{ ...unserved, ...members }]);
+    const warning = `the Plugin shop/cors is not served, and may be meant for this route: ${misspelt}`;
+    assert.deepEqual(warnings, ["first", ...(isNamed ? [warning] : [])]);
   });

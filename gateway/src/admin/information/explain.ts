@@ -51,9 +51,31 @@ async function addStoreFacts(
       return { ...plugin, label: `${origin.resource.namespace}/${origin.resource.name}` };
     }),
   );
-  const isRefused = explanation.response?.status === 401;
-  const unread = isRefused ? unreadCredentials((await store.problems?.()) ?? []) : [];
-  return { ...explanation, plugins, warnings: [...explanation.warnings, ...unread] };
+  const problems = (await store.problems?.()) ?? [];
+  const unread = explanation.response?.status === 401 ? unreadCredentials(problems) : [];
+  const misspelt = explanation.route ? await misspeltTargets(explanation.route.id, { store, problems }) : [];
+  return { ...explanation, plugins, warnings: [...explanation.warnings, ...unread, ...misspelt] };
+}
+
+interface MisspeltOptions {
+  readonly store: Pick<Store, "origin">;
+  readonly problems: readonly StoreProblem[];
+}
+
+/** Warnings of Plugins that are not served because they name no existing Route, and whose closest Route is this one. */
+async function misspeltTargets(route: string, { store, problems }: MisspeltOptions): Promise<readonly string[]> {
+  const origin = await store.origin?.("routes", route);
+  if (origin?.in !== "resource") return [];
+  const { namespace, name } = origin.resource;
+  const suggested = `in the namespace ${namespace} (did you mean ${name}?)`;
+  return problems.flatMap(({ resource, condition, reason, message }) =>
+    resource?.kind === "Plugin" &&
+    condition === "ResolvedRefs" &&
+    reason === "RouteNotFound" &&
+    message.includes(suggested)
+      ? [`the Plugin ${resource.namespace}/${resource.name} is not served, and may be meant for this route: ${message}`]
+      : [],
+  );
 }
 
 /** Maximum number of consumers that a warning names. */
@@ -61,12 +83,16 @@ const MAX_NAMED = 5;
 
 /** A warning with the consumers whose Secrets are missing: the nodes do not know their credentials. */
 function unreadCredentials(problems: readonly StoreProblem[]): readonly string[] {
-  const named = problems.flatMap(({ resource, reason }) =>
-    resource?.kind === "Consumer" && reason === "SecretNotFound" ? [`${resource.namespace}/${resource.name}`] : [],
+  const unread = problems.flatMap(({ resource, reason, message }) =>
+    resource?.kind === "Consumer" && reason === "SecretNotFound"
+      ? [{ name: `${resource.namespace}/${resource.name}`, message }]
+      : [],
   );
-  const consumers = [...new Set(named)];
-  if (consumers.length === 0) return [];
+  const consumers = [...new Set(unread.map(({ name }) => name))];
+  const [first] = unread;
+  if (first === undefined) return [];
   const what =
     consumers.length === 1 ? "1 consumer has a credential" : `${consumers.length} consumers have credentials`;
-  return [`${what} that cannot be read: ${listFirstNames(consumers, MAX_NAMED)}`];
+  const why = consumers.length === 1 ? ` (${first.message})` : "";
+  return [`${what} that cannot be read: ${listFirstNames(consumers, MAX_NAMED)}${why}`];
 }

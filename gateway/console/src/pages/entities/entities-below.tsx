@@ -1,5 +1,5 @@
 /** The entities below one entity: the routes of a service, the credentials of a consumer. */
-import { encodedPath } from "../../api/client.ts";
+import { encodedPath, read } from "../../api/client.ts";
 import { type ChildView, type CollectionView, collectionViews, entityTitle, namingOf } from "../../api/collections.ts";
 import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
@@ -8,11 +8,28 @@ import { useConsoleSession } from "../../app/session.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
 import { columnTitle, memberText } from "./entity-names.ts";
+import { type OriginBody, unservedChildren } from "./origin-body.ts";
 
 interface ChildListProps {
   readonly view: CollectionView;
   readonly child: ChildView;
   readonly entity: EntityRecord;
+}
+
+interface UnservedOptions extends Pick<ChildListProps, "view" | "entity"> {
+  readonly segment: string;
+}
+
+/** Why credentials of the consumer's custom resource are not served, one message for each. */
+function useUnserved({ view, segment, entity }: UnservedOptions): readonly string[] {
+  const { data } = useLoaded(
+    async (signal) =>
+      view.collection === "consumers"
+        ? read<OriginBody>(`origins/${encodedPath("consumers", entity.id)}`, signal)
+        : undefined,
+    { key: `${view.collection} ${entity.id}` },
+  );
+  return data?.in === "resource" ? unservedChildren(data.conditions, segment) : [];
 }
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
@@ -31,6 +48,7 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
         : loadEntities(path, { signal }),
     { key: path },
   );
+  const unserved = useUnserved({ view, segment, entity });
   const page = collectionViews.find((one) => one.collection === collection);
   const addressOf = (id: string) =>
     page ? ["entities", page.path, id] : ["entities", view.path, entity.id, segment, id];
@@ -57,7 +75,12 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
       {data && data.entities.length > 0 && (
         <SortableTable caption={title} columns={columns} rows={data.entities} keyOf={({ id }) => id} empty="" />
       )}
-      {data?.entities.length === 0 && <p class="hint">None.</p>}
+      {unserved.map((message) => (
+        <Notice key={message} kind="error">
+          Not served: {message}
+        </Notice>
+      ))}
+      {data?.entities.length === 0 && unserved.length === 0 && <p class="hint">None.</p>}
       {canWrite && (
         <Link to={addressOf("new")} query={page ? { [member]: entity.id } : {}} class="button">
           New {singular}

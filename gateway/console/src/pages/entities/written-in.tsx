@@ -2,21 +2,7 @@
 import { encodedPath, read } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Notice } from "../../parts/notice.tsx";
-
-/** The body of `GET /origins/{collection}/{id}`. */
-type OriginBody =
-  | { readonly in: "database" }
-  | { readonly in: "file"; readonly place: string }
-  | {
-      readonly in: "resource";
-      readonly resource: { readonly kind: string; readonly namespace: string; readonly name: string };
-      readonly conditions: readonly {
-        readonly type: string;
-        readonly status: string;
-        readonly reason: string;
-        readonly message: string;
-      }[];
-    };
+import type { OriginBody } from "./origin-body.ts";
 
 interface WrittenInProps {
   readonly collection: string;

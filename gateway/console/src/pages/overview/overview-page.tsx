@@ -1,5 +1,6 @@
 /** The nodes, the problems of the installation, and the number of served entities. */
 import { read, requestAdmin } from "../../api/client.ts";
+import { viewOfCollection } from "../../api/collections.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
@@ -93,7 +94,7 @@ export function OverviewPage() {
           <ul class="counts">
             {counts.map(([kind, count]) => (
               <li key={kind}>
-                <strong>{count.toLocaleString("en")}</strong> {kind.replaceAll("_", " ")}
+                <strong>{count.toLocaleString("en")}</strong> {entityNoun(kind, count)}
               </li>
             ))}
           </ul>
@@ -104,6 +105,14 @@ export function OverviewPage() {
       </p>
     </>
   );
+}
+
+/** The word for entities of a collection: `API keys`, `1 CA certificate`. */
+function entityNoun(collection: string, count: number): string {
+  const view = viewOfCollection(collection);
+  if (!view) return collection.replaceAll("_", " ");
+  if (count === 1) return view.singular;
+  return /^[A-Z][a-z]/.test(view.title) ? view.title.toLowerCase() : view.title;
 }
 
 const Tile = ({ title, value, note }: { readonly title: string; readonly value: string; readonly note: string }) => (

@@ -7,14 +7,17 @@ import { resourceProblems } from "./conditions.ts";
 
 const context = createViewContext({ homeNamespace: "default", isOwn: () => true });
 
+function viewOf(services: readonly Resource[]) {
+  const resources = {
+    ...Object.fromEntries([...resourceKinds, "Secret"].map((kind) => [kind, new Map()])),
+    Service: new Map(services.map((one) => [`default/${one.metadata.name}`, one])),
+  } as unknown as Resources;
+  return buildResourceView(resources, context);
+}
+
 /** A Service with one condition that is false. */
-function rejectedService(name: string, spec: object): Resource {
-  const condition = {
-    type: "ResolvedRefs",
-    status: "False",
-    reason: "BackendNotFound",
-    message: "There is no target.",
-  };
+function rejectedService(name: string, spec: object, message = "There is no target."): Resource {
+  const condition = { type: "ResolvedRefs", status: "False", reason: "BackendNotFound", message };
   return {
     apiVersion: "sluice.dev/v1alpha1",
     kind: "Service",
@@ -24,16 +27,27 @@ function rejectedService(name: string, spec: object): Resource {
   } as unknown as Resource;
 }
 
+for (const [missing, expected] of [
+  [
+    "there is no Service curt in the namespace default; x",
+    "there is no Service curt in the namespace default (did you mean cart?); x",
+  ],
+  ["there is no Service curt in the namespace other", "there is no Service curt in the namespace other"],
+  ["there is no Route curt in the namespace default", "there is no Route curt in the namespace default"],
+  ["there is no Secret curt in the namespace default", "there is no Secret curt in the namespace default"],
+] as const)
+  test(`the message "${missing}" of a condition is shown as "${expected}"`, () => {
+    const service = rejectedService("cart", { url: "http://a" }, missing);
+    const [problem] = resourceProblems(viewOf([service]), () => true);
+    assert.equal(problem?.message, expected);
+  });
+
 test("a problem of a resource names its entity, except if the entity is invalid", () => {
   const services = [
     rejectedService("valid", { url: "http://a" }),
     rejectedService("invalid", { url: "http://a", retries: -1 }),
   ];
-  const resources = {
-    ...Object.fromEntries([...resourceKinds, "Secret"].map((kind) => [kind, new Map()])),
-    Service: new Map(services.map((one) => [`default/${one.metadata.name}`, one])),
-  } as unknown as Resources;
-  const view = buildResourceView(resources, context);
+  const view = viewOf(services);
   const [valid, invalid] = resourceProblems(view, () => true);
   assert.deepEqual(valid?.resource, { kind: "Service", namespace: "default", name: "valid" });
   assert.ok(valid.entity && view.held("services", valid.entity.id));

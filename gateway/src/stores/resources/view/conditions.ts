@@ -1,8 +1,8 @@
 /** The conditions that the operator wrote into custom resources, as the admin API shows them. */
 import type { Condition, Resource } from "@sluice/crds";
-import { resourceKinds } from "@sluice/model";
+import { closestName, resourceKinds } from "@sluice/model";
 import type { EntityOrigin, StoredResource, StoreProblem } from "../../store.ts";
-import type { EntityInResource, ResourceView } from "./build-view.ts";
+import type { EntityInResource, Resources, ResourceView } from "./build-view.ts";
 
 const conditionsOf = ({ status }: Resource): readonly Condition[] =>
   Array.isArray(status?.conditions) ? status.conditions : [];
@@ -28,10 +28,28 @@ export const resourceProblems = (
           place: null,
           condition: type,
           reason,
-          message,
+          message: withSuggestions(message, { resources, isOwn }),
         })),
     ),
   );
+
+/** A reference to a resource that does not exist, in the message of a condition (`referencePart` of the crds client). */
+const MISSING = /there is no (\w+) (\S+) in the namespace ([^\s;]+)/g;
+
+/** The message with the closest name of the same kind and namespace behind each name that does not exist. */
+const withSuggestions = (
+  message: string,
+  { resources, isOwn }: { readonly resources: Resources; readonly isOwn: (resource: Resource) => boolean },
+): string =>
+  message.replaceAll(MISSING, (sentence, kind: string, name: string, namespace: string) => {
+    const known = resourceKinds.find((one) => one === kind);
+    if (known === undefined) return sentence;
+    const names = [...resources[known].values()]
+      .filter((resource) => resource.metadata.namespace === namespace && isOwn(resource))
+      .map((resource) => resource.metadata.name);
+    const closest = closestName(name, names);
+    return closest === undefined ? sentence : `${sentence} (did you mean ${closest}?)`;
+  });
 
 /** The first valid entity: its children, such as the targets of an upstream, come after it. */
 function entityOf(held: readonly EntityInResource[]): StoreProblem["entity"] {
