@@ -3,7 +3,7 @@ import { before, test } from "node:test";
 import type { Certificate } from "@sluice/model";
 import { makeAuthority, type TestAuthority } from "../../../../tools/programs/certificates.ts";
 import type { ListOptions, Store } from "../../stores/store.ts";
-import { certificateDetailsBody, createCertificateWarnings } from "./certificate-warnings.ts";
+import { authorityDetailsBody, certificateDetailsBody, createCertificateWarnings } from "./certificate-warnings.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const at = (days: number) => new Date(NOW + days * 86_400_000);
@@ -60,7 +60,7 @@ for (const [what, days, sans, names, expected] of rows)
       certificates: [certificate],
       snis: names.map((name) => ({ id: name, name, certificate })),
     };
-    const list = async (collection: string) => ({ entities: lists[collection], more: false });
+    const list = async (collection: string) => ({ entities: lists[collection] ?? [], more: false });
     const read = createCertificateWarnings({ list } as unknown as Store, () => NOW);
     for (const _ of ["computed", "known"]) {
       const warnings = await read();
@@ -70,6 +70,29 @@ for (const [what, days, sans, names, expected] of rows)
       );
     }
   });
+
+for (const days of [15, 13]) {
+  const isSoon = days < 14;
+  test(`a CA certificate that expires in ${days} days has ${isSoon ? "a" : "no"} warning`, async () => {
+    const start = Date.now();
+    const notAfter = new Date(Math.ceil(start / 1000) * 1000 + days * 86_400_000);
+    const { certificate: cert } = await makeAuthority("root", { notAfter });
+    const authority = { id: "a", cert, cert_digest: "", tags: null, created_at: 0, updated_at: 0 };
+    const list = async (collection: string) => ({
+      entities: collection === "ca_certificates" ? [authority] : [],
+      more: false,
+    });
+    const later = start + 60_000;
+    const found = await createCertificateWarnings({ list } as unknown as Store, () => later)();
+    const message = `expires at ${notAfter.toISOString()}`;
+    assert.deepEqual(
+      found.map(({ subject, message: fault, entity }) => [subject, fault, entity]),
+      isSoon ? [["CA certificate CN=root", message, { collection: "ca_certificates", id: "a" }]] : [],
+    );
+    const { data, faults } = authorityDetailsBody(authority, later);
+    assert.deepEqual([data.map(({ subject }) => subject), faults], [["CN=root"], isSoon ? [message] : []]);
+  });
+}
 
 test("the details of a certificate have the faults of the SNIs that refer to it", async () => {
   const validity = { notBefore: at(-30), notAfter: at(60) };

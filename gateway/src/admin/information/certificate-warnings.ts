@@ -1,5 +1,6 @@
-/** Certificates that clients refuse, or will refuse soon. */
+/** Certificates that clients refuse, or will refuse soon, and CA certificates that verify nothing any more. */
 import {
+  type CaCertificate,
   type Certificate,
   type CertificateDetails,
   certificateDetails,
@@ -17,7 +18,7 @@ export interface ServedWarning {
   readonly message: string;
   /** The change that ends the warning. */
   readonly remedy: string;
-  readonly entity: { readonly collection: "certificates" | "snis"; readonly id: string };
+  readonly entity: { readonly collection: "certificates" | "snis" | "ca_certificates"; readonly id: string };
 }
 
 /** Parsing takes 0.1 ms for each certificate, and the same certificates are examined again and again. */
@@ -53,9 +54,27 @@ export function createCertificateWarnings(store: Pick<Store, "list">, now: () =>
         ...validityWarnings(certificate, chain, { names: named.map(({ name }) => name), now: now() }),
       ]);
     });
+    const authorities = await readCollection(store, "ca_certificates");
+    const expiring = authorities.flatMap(({ id, cert }) => {
+      const found = detailsOf(cert);
+      return found === null ? [] : authorityWarnings(id, found, now());
+    });
     known = details;
-    return warnings;
+    return [...warnings, ...expiring];
   };
+}
+
+function authorityWarnings(id: string, details: CertificateDetails, now: number): readonly ServedWarning[] {
+  const fault = validityFault(details, now);
+  if (fault === null) return [];
+  return [
+    {
+      subject: `CA certificate ${details.subject}`,
+      message: fault,
+      remedy: "Add the renewed CA certificate, and refer to it where this one is used.",
+      entity: { collection: "ca_certificates", id },
+    },
+  ];
 }
 
 /** The body of GET /certificate-details/{id}. `data` has the details of `cert` and, if set, of `cert_alt`. */
@@ -77,6 +96,14 @@ export async function certificateDetailsBody(
     validityFault(details, now),
   ]);
   return { data, faults: faults.filter((fault) => fault !== null) };
+}
+
+/** As `certificateDetailsBody`. No SNI refers to a CA certificate. */
+export function authorityDetailsBody({ cert }: CaCertificate, now = Date.now()): CertificateDetailsBody {
+  const details = certificateDetails(cert);
+  if (details === null) return { data: [], faults: [] };
+  const fault = validityFault(details, now);
+  return { data: [details], faults: fault === null ? [] : [fault] };
 }
 
 const chainsOf = ({ cert, cert_alt }: Certificate): readonly string[] => [

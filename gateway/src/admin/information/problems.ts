@@ -1,6 +1,6 @@
 /**
  * `GET /problems`: resources and files that are not served as written, each with its remedy, and certificates that
- * clients refuse. `GET /certificate-details/{id}`: the names and the validity of a certificate.
+ * clients refuse. `GET /certificate-details/{id}`: the names and the validity of a certificate or CA certificate.
  * `GET /origins/{collection}/{id}`: where an entity is written.
  */
 import { type Collection, collections } from "@sluice/model";
@@ -10,7 +10,7 @@ import type { AdminContext } from "../context.ts";
 import { isId } from "../entities/resolve-url.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { notFound } from "../http/errors.ts";
-import { certificateDetailsBody, createCertificateWarnings } from "./certificate-warnings.ts";
+import { authorityDetailsBody, certificateDetailsBody, createCertificateWarnings } from "./certificate-warnings.ts";
 
 /** Maximum number of problems in a response. */
 const MAXIMUM = 1000;
@@ -41,9 +41,12 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
       url: "/certificate-details/:id",
       handlers: {
         async GET({ params: { id = "" } }) {
-          const certificate = isId(id) ? await store.find("certificates", { id }) : null;
-          if (!certificate) throw notFound();
-          return { status: 200, body: await certificateDetailsBody(certificate, store) };
+          if (!isId(id)) throw notFound();
+          const certificate = await store.find("certificates", { id });
+          if (certificate) return { status: 200, body: await certificateDetailsBody(certificate, store) };
+          const authority = await store.find("ca_certificates", { id });
+          if (!authority) throw notFound();
+          return { status: 200, body: authorityDetailsBody(authority) };
         },
       },
     },

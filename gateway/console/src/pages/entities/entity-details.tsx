@@ -16,7 +16,7 @@ import { PlannedButton } from "../../plans/planned-button.tsx";
 import type { WriteResult } from "../../plans/write.ts";
 import { EntitiesBelow } from "./entities-below.tsx";
 import { EntityForm } from "./entity-form.tsx";
-import { ShownCertificate } from "./shown-certificate.tsx";
+import { CertificatesOfService, ShownCertificate } from "./shown-certificate.tsx";
 import { WrittenIn } from "./written-in.tsx";
 
 interface EntityPageProps {
@@ -219,7 +219,9 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
             id <code>{data.entity.id}</code>
           </p>
           <WrittenIn collection={collection} id={data.entity.id} version={data.tag ?? ""} />
-          {collection === "certificates" && <ShownCertificate id={data.entity.id} version={data.tag ?? ""} />}
+          {(collection === "certificates" || collection === "ca_certificates") && (
+            <ShownCertificate id={data.entity.id} version={data.tag ?? ""} />
+          )}
           <EntityForm
             key={data.tag ?? ""}
             fields={data.fields.filter(({ name }) => !hidden.has(name))}
@@ -233,6 +235,7 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
               scrollTo(0, 0);
             }}
           />
+          {collection === "services" && <CertificatesOfService service={data.entity} />}
           {!nested &&
             view.children?.map((one) => (
               <EntitiesBelow key={one.segment} view={view} child={one} entity={data.entity} />

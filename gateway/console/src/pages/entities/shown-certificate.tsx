@@ -1,7 +1,9 @@
 /** The content of a certificate, of which the form only has the PEM: subject, names, validity, and faults. */
 import type { CertificateDetails } from "@sluice/model";
 import { encodedPath, read } from "../../api/client.ts";
+import type { EntityRecord } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
+import { Link } from "../../app/navigation.tsx";
 import { Notice } from "../../parts/notice.tsx";
 
 /** The body of `GET /certificate-details/{id}`. */
@@ -51,6 +53,48 @@ export function ShownCertificate({ id, version }: ShownCertificateProps) {
           </div>
         </dl>
       ))}
+    </>
+  );
+}
+
+interface LinkedCertificateProps {
+  readonly path: "certificates" | "ca_certificates";
+  readonly id: string;
+}
+
+/** The certificates that a service refers to by their ids: its client certificate, and the CAs of its upstream. */
+export function CertificatesOfService({ service }: { readonly service: EntityRecord }) {
+  const { id } = Object(service.client_certificate) as { readonly id?: string };
+  const authorities = Array.isArray(service.ca_certificates) ? service.ca_certificates.map(String) : [];
+  const linked: readonly LinkedCertificateProps[] = [
+    ...(id === undefined ? [] : [{ path: "certificates" as const, id }]),
+    ...authorities.map((authority) => ({ path: "ca_certificates" as const, id: authority })),
+  ];
+  if (linked.length === 0) return null;
+  return (
+    <section class="children" aria-labelledby="certificates">
+      <h2 id="certificates">Certificates</h2>
+      <ul>
+        {linked.map((one) => (
+          <li key={one.id}>
+            <LinkedCertificate {...one} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function LinkedCertificate({ path, id }: LinkedCertificateProps) {
+  const { data } = useLoaded((signal) => read<DetailsBody>(`certificate-details/${encodedPath(id)}`, signal), {
+    key: id,
+  });
+  const [details] = data?.data ?? [];
+  return (
+    <>
+      {path === "certificates" ? "client certificate" : "CA certificate"}{" "}
+      <Link to={["entities", path, id]}>{details?.subject ?? id}</Link>{" "}
+      {details && <span class="hint">expires at {details.not_after}</span>}
     </>
   );
 }

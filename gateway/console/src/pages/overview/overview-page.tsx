@@ -1,6 +1,6 @@
 /** The nodes, the problems of the installation, and the number of served entities. */
 import { read, requestAdmin } from "../../api/client.ts";
-import { viewOfCollection } from "../../api/collections.ts";
+import { namingOf, viewOfCollection } from "../../api/collections.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
@@ -109,9 +109,9 @@ export function OverviewPage() {
 
 /** The word for entities of a collection: `API keys`, `1 CA certificate`. */
 function entityNoun(collection: string, count: number): string {
+  if (count === 1) return namingOf(collection).singular;
   const view = viewOfCollection(collection);
   if (!view) return collection.replaceAll("_", " ");
-  if (count === 1) return view.singular;
   return /^[A-Z][a-z]/.test(view.title) ? view.title.toLowerCase() : view.title;
 }
 
