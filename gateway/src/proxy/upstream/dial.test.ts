@@ -98,7 +98,7 @@ const trust: readonly (readonly [
     [await root.issue({ ...leaf, notBefore: new Date(0), notAfter: new Date(86_400_000) })],
     [root.certificate],
     {},
-    /certificate has expired: the certificate of the upstream, subject up, has expired on Jan {2}2 00:00:00 1970 GMT/,
+    /certificate has expired: the server's certificate, subject up, is valid from Jan {2}1 00:00:00 1970 GMT to Jan {2}2 00/,
   ],
   [
     "the server's CA and a depth that is too small",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FailedTry, failureSignalOf, gatewayErrorFor, mayRetry } from "./failure.ts";
+import { type FailedTry, failureSignalOf, gatewayErrorFor, mayRetry, withCertificate } from "./failure.ts";
 
 const errorWith = (code: string) => Object.assign(new Error(code), { code });
 const refused = errorWith("ECONNREFUSED");
@@ -67,3 +67,18 @@ for (const [code, on, expected] of signs) {
     );
   });
 }
+
+const shown = { subject: { CN: "up\n" }, valid_from: "Jan  1 00:00:00 2026 GMT", valid_to: "Jan  2 00:00:00 2026 GMT" };
+for (const [code, certificate, now, message] of [
+  ["CERT_HAS_EXPIRED", shown, "2026-01-03", "CERT_HAS_EXPIRED: the server's certificate, subject up , is valid from"],
+  ["CERT_HAS_EXPIRED", shown, "2026-01-01T12:00:00Z", "CERT_HAS_EXPIRED: a CA certificate of the upstream's chain has"],
+  ["CERT_NOT_YET_VALID", shown, "2025-12-31", "CERT_NOT_YET_VALID: the server's certificate, subject up , is valid"],
+  ["CERT_HAS_EXPIRED", {}, "2026-01-03", "CERT_HAS_EXPIRED"],
+  ["CERT_HAS_EXPIRED", null, "2026-01-03", "CERT_HAS_EXPIRED"],
+  ["ECONNREFUSED", shown, "2026-01-03", "ECONNREFUSED"],
+] as const)
+  test(`${code} at ${now} with ${JSON.stringify(certificate)} begins with ${message}`, () => {
+    const error = withCertificate(errorWith(code), certificate as never, Date.parse(now));
+    assert.equal(error.message.slice(0, message.length), message);
+    assert.ok(message !== code || error.message === code);
+  });

@@ -53,24 +53,36 @@ export const unreadable = (reason: string) =>
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";
 
-/** The members of a certificate that a reason shows, as TLSSocket.getPeerCertificate returns them. */
-type ShownCertificate = Pick<PeerCertificate, "subject" | "valid_from" | "valid_to">;
+/** The members of a certificate that a reason shows. TLSSocket.getPeerCertificate returns none if there is none. */
+type ShownCertificate = Partial<Pick<PeerCertificate, "subject" | "valid_from" | "valid_to">>;
+
+/** Maximum characters of a certificate's name in a reason. */
+const MAX_SUBJECT = 100;
+
+/** The codes of OpenSSL for a certificate that is not valid at this time, with the words for it. */
+const validityCodes: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: "has expired",
+  CERT_NOT_YET_VALID: "is not valid yet",
+};
 
 /**
  * The error of a TLS handshake, with the certificate that is not valid at this time.
  *
- * @param certificate That of the server; null: the server sent none
+ * @param certificate That of the server; null: it is not known
+ * @param now Unix milliseconds
  */
-export function withCertificate(error: Error, certificate: ShownCertificate | null): Error {
+export function withCertificate(error: Error, certificate: ShownCertificate | null, now = Date.now()): Error {
   const code = errorCodeOf(error);
-  if (certificate === null || (code !== "CERT_HAS_EXPIRED" && code !== "CERT_NOT_YET_VALID")) return error;
-  const { subject, valid_from, valid_to } = certificate;
-  const name = subject.CN ?? "without a common name";
-  const isLate = code === "CERT_HAS_EXPIRED";
-  const isOwn = isLate ? Date.parse(valid_to) < Date.now() : Date.parse(valid_from) > Date.now();
-  const what = isOwn
-    ? `the certificate of the upstream, subject ${name}, ${isLate ? `has expired on ${valid_to}` : `is not valid before ${valid_from}`}`
-    : `a CA certificate of the upstream's chain ${isLate ? "has expired" : "is not valid yet"}; the server's certificate, subject ${name}, is valid`;
+  const fault = validityCodes[code];
+  const { subject, valid_from, valid_to } = certificate ?? {};
+  if (fault === undefined || !subject || !valid_from || !valid_to) return error;
+  const name = String(subject.CN ?? "without a common name")
+    .replaceAll(/\p{Cc}/gu, " ")
+    .slice(0, MAX_SUBJECT);
+  const isValid = Date.parse(valid_from) <= now && now <= Date.parse(valid_to);
+  const what = isValid
+    ? `a CA certificate of the upstream's chain ${fault}; the server's certificate, subject ${name}, is valid`
+    : `the server's certificate, subject ${name}, is valid from ${valid_from} to ${valid_to}`;
   return new UpstreamError(code, `${error.message}: ${what}`);
 }
 
