@@ -1,5 +1,6 @@
 /** Start-up settings of the proxy listener. */
 import type { ServerOpts } from "node:net";
+import { type ClientTls, clientTlsOf } from "../settings/client-tls.ts";
 import { type GatewaySettings, gatewaySettings } from "../settings/commands/gateway.ts";
 import { defaultsOf } from "../settings/defaults.ts";
 
@@ -44,6 +45,8 @@ export interface ProxySettings extends Pick<GatewaySettings, (typeof ofNode)[num
   readonly latencyTokens: boolean;
   /** The gateway's other listeners, which upstreams may not use; the proxy adds its own addresses itself. */
   readonly ownListeners: readonly ListenAddress[];
+  /** Versions and cipher suites of TLS with clients. */
+  readonly clientTls: ClientTls;
   /** Milliseconds after which an unfinished TLS handshake is aborted. */
   readonly handshakeTimeout: number;
   /** Maximum bytes of a request's headers; a request with longer headers is answered with 431. */
@@ -52,6 +55,7 @@ export interface ProxySettings extends Pick<GatewaySettings, (typeof ofNode)[num
   readonly upstreamKeepAlive: number;
 }
 
+/** @throws SettingsError for invalid cipher suites */
 export function proxySettingsOf(settings: GatewaySettings): Omit<ProxySettings, "version"> {
   const shared = Object.fromEntries(ofNode.map((name) => [name, settings[name]]));
   return {
@@ -60,6 +64,7 @@ export function proxySettingsOf(settings: GatewaySettings): Omit<ProxySettings, 
     serverTokens: true,
     latencyTokens: true,
     ownListeners: [],
+    clientTls: clientTlsOf(settings),
     handshakeTimeout: 10_000,
     maxHeaderSize: 16_384,
     upstreamKeepAlive: 60_000,

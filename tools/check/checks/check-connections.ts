@@ -10,7 +10,7 @@ const folder = "gateway/";
 /** Of each network module, the exports that open no connection. An import of any other value from it is reported. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress", "Server", "createServer"],
-  "node:tls": ["createSecureContext", "rootCertificates", "getCACertificates", "TLSSocket"],
+  "node:tls": ["createSecureContext", "rootCertificates", "getCACertificates", "getCiphers", "TLSSocket"],
   "node:http": [
     "STATUS_CODES",
     "METHODS",

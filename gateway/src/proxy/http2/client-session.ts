@@ -27,6 +27,7 @@ import {
   MAX_STREAMS,
   MOST_BACKLOG,
   maxBlock,
+  PERMITTED_TLS12_CIPHER,
   STREAM_BYTES,
   STREAM_WINDOW,
 } from "./limits.ts";
@@ -115,6 +116,9 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
     this.#idle.start(context.headersTimeout);
     this.#greet();
     if (!this.#account.admit(CONNECTION_BYTES)) this.fail(errorCode.enhanceYourCalm);
+    // ALPN is complete, so the client cannot be asked for HTTP/1.1 any more (RFC 9113 section 9.2.2).
+    if (peer.tlsVersion === "TLSv1.2" && !PERMITTED_TLS12_CIPHER.test(peer.tlsCipher ?? ""))
+      this.fail(errorCode.inadequateSecurity);
   }
 
   get isAnswering(): boolean {

@@ -14,6 +14,12 @@ export const MOST_HELD = 4_194_304;
 /** Bytes that wait for the client, above which nothing more is read from it. */
 export const MOST_BACKLOG = 262_144;
 
+/**
+ * Cipher suites of TLS 1.2 that HTTP/2 permits, by OpenSSL's names: those with ephemeral keys and authenticated
+ * encryption. All others are in appendix A of RFC 9113.
+ */
+export const PERMITTED_TLS12_CIPHER = /^(?:ECDHE|DHE)-.*(?:GCM|CCM|CHACHA20)/;
+
 /** Concurrent requests per client connection. */
 export const MAX_STREAMS = 128;
 

@@ -123,6 +123,7 @@ export async function startEngine(
       readHeader: (raw, next) => admission.readHeader(raw, next),
       sockets: clientSockets(settings),
       protocols: engine.protocols,
+      clientTls: settings.clientTls,
       onRefused(reason) {
         const { port } = own.listen;
         const unlogged = lines.allow(`${port} ${reason}`);

@@ -15,6 +15,7 @@ import { type AddressInfo, createServer, type ServerOpts, type Socket } from "no
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "@sluice/model";
 import type { CertificateRequest } from "../../compile/certificate-requests.ts";
+import type { ClientTls } from "../../settings/client-tls.ts";
 import { markRequesting, sentCertificates } from "../client/client-certificates.ts";
 import { inheritProxiedAddresses } from "../client/open-connection.ts";
 import type { ListenAddress } from "../settings.ts";
@@ -38,6 +39,8 @@ export interface TlsListenerOptions {
   readonly sockets: ServerOpts;
   /** Protocols offered by ALPN, in order of preference. */
   readonly protocols: readonly ("h2" | "http/1.1")[];
+  /** Versions and cipher suites. */
+  readonly clientTls: ClientTls;
   /** Called before a handshake begins; false: the listener ignores the connection. Default: all are admitted. */
   readonly admit?: (raw: Socket) => boolean;
   /** Reads what precedes the ClientHello, and then calls `next`. Default: nothing does. */
@@ -80,22 +83,28 @@ interface CertificateContexts {
   readonly requesting: WeakMap<CertificateRequest, SecureContext>;
 }
 
-/** An entry exists as long as the certificate's entity. */
-const contexts = new WeakMap<Certificate, CertificateContexts>();
+/** An entry exists as long as the certificate's entity. All listeners of a proxy have the same `ClientTls`. */
+const contexts = new WeakMap<ClientTls, WeakMap<Certificate, CertificateContexts>>();
 
-function contextOf(certificate: Certificate, request: CertificateRequest | null): SecureContext {
-  const known = contexts.getOrInsertComputed(certificate, () => ({ requesting: new WeakMap() }));
-  if (request !== null) return known.requesting.getOrInsertComputed(request, () => createContext(certificate, request));
-  known.plain ??= createContext(certificate, null);
+interface ContextOptions {
+  readonly certificate: Certificate;
+  readonly request: CertificateRequest | null;
+  readonly clientTls: ClientTls;
+}
+
+function contextOf(options: ContextOptions): SecureContext {
+  const { certificate, request, clientTls } = options;
+  const ofCertificates = contexts.getOrInsertComputed(clientTls, () => new WeakMap());
+  const known = ofCertificates.getOrInsertComputed(certificate, () => ({ requesting: new WeakMap() }));
+  if (request !== null) return known.requesting.getOrInsertComputed(request, () => createContext(options));
+  known.plain ??= createContext(options);
   return known.plain;
 }
 
-function createContext(
-  { cert, key, cert_alt, key_alt }: Certificate,
-  request: CertificateRequest | null,
-): SecureContext {
+function createContext({ certificate, request, clientTls }: ContextOptions): SecureContext {
+  const { cert, key, cert_alt, key_alt } = certificate;
   const pair = (main: string, alternative: string | null) => (alternative === null ? [main] : [main, alternative]);
-  const pairs = { cert: pair(cert, cert_alt), key: pair(key, key_alt), minVersion: "TLSv1.2" } as const;
+  const pairs = { ...clientTls, cert: pair(cert, cert_alt), key: pair(key, key_alt) };
   if (request === null) return createSecureContext({ ...pairs, secureOptions });
   // `ca` is the list of names in the request. OpenSSL's own verification is ignored: plugins verify the chain.
   return createSecureContext({ ...pairs, ca: [...request.authorities], secureOptions: secureOptions | NO_TICKET });
@@ -114,6 +123,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     reusePort,
     sockets,
     protocols,
+    clientTls,
     onConnection,
     onRefused,
     certificate,
@@ -179,7 +189,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
 
   function secure(raw: Socket, serverName: string | null, { request, offered }: HandshakeOptions): TLSSocket {
     const found = certificate(serverName);
-    const context = found === undefined ? nothing : contextOf(found, request);
+    const context = found === undefined ? nothing : contextOf({ certificate: found, request, clientTls });
     // A TLSSocket copies the session id context of its TLS context at its creation.
     context.context.setSessionIdContext(hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
     const socket = new TLSSocket(raw, {

@@ -1,5 +1,6 @@
 /** Start-up settings of `sluice gateway`. */
 import { defineSettings, logFormat, type SettingsOf } from "@sluice/model/serving";
+import { clientTlsSettings } from "../client-tls.ts";
 import { databaseSettings } from "../database.ts";
 import { fileSettings } from "../file.ts";
 import { observerSettings } from "../observers.ts";
@@ -49,6 +50,7 @@ export const gatewaySettings = defineSettings({
       "Address of the TLS listener for clients' requests, such as 127.0.0.1:8443. The server name (SNI) selects " +
       "the certificate. Unset: no TLS listener.",
   },
+  ...clientTlsSettings,
   engine: {
     variable: "SLUICE_ENGINE",
     kind: "choice",

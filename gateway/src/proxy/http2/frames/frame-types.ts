@@ -32,6 +32,7 @@ export const errorCode = {
   cancel: 8,
   compressionError: 9,
   enhanceYourCalm: 11,
+  inadequateSecurity: 12,
 } as const;
 
 export type FrameErrorCode = (typeof errorCode)[keyof typeof errorCode];
