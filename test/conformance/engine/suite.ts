@@ -4,6 +4,7 @@ import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
 import { cachedResponseSuite } from "./cached-responses.ts";
 import { changedRequestSuite } from "./changed-requests.ts";
+import { cipherSuiteSuite } from "./cipher-suites.ts";
 import { clientCertificateSuite } from "./client-certificates.ts";
 import { clientMemorySuite } from "./client-memory.ts";
 import { configuredHeaderSuite } from "./configured-headers.ts";
@@ -82,6 +83,7 @@ export function engineSuite(engine: Engine): void {
   upstreamTrustSuite(engine);
   tlsSuite(engine);
   tlsSessionSuite(engine);
+  cipherSuiteSuite(engine);
   clientCertificateSuite(engine);
   balancingSuite(engine);
   coreServiceSuite(engine);
