@@ -93,7 +93,7 @@ for (const engine of ["http1", "reply-from"] as const)
         "its service cannot be reached",
         "/dead",
         {},
-        [502, "dead", null, null, /^An invalid response .*: connect ECONNREFUSED 127\.0\.0\.1:1$/],
+        [502, "dead", null, null, /^the upstream failed: connect ECONNREFUSED 127\.0\.0\.1:1$/],
       ],
       ["its upstream has no targets", "/empty", {}, [503, "empty", null, null, /^failure to get a peer/]],
       ["its route has no service", "/none", {}, [503, "none", null, null, /^no Service found/]],
