@@ -33,7 +33,7 @@ export function gatewayApiConformancePage(): GeneratedFile {
   const content = [
     `# Conformance to the Gateway API
 
-\`npm run test:conformance\` runs the [conformance suite of the Gateway API](https://gateway-api.sigs.k8s.io/concepts/conformance/) against the chart on a [cluster with pods](../../how-to/run-a-cluster-with-pods.md), and keeps the suite's [report](${basename(reportPath)}). The Services of Gateways have the type \`ClusterIP\`, because that cluster has no load balancers; the suite runs in the network of the Kubernetes node. The Gateways have the class \`sluice-shared\`, which shares nodes; the suite passes for the class \`sluice\` too ([decision 51](../../decisions/0051-a-gateway-may-have-nodes-of-its-own.md)). The images of the suite's echo servers are built from the sources of the same release.
+\`npm run test:conformance\` runs the [conformance suite of the Gateway API](https://gateway-api.sigs.k8s.io/concepts/conformance/) against the chart on a [cluster with pods](../../how-to/run-a-cluster-with-pods.md), and keeps the suite's [report](${basename(reportPath)}). The Services of Gateways have the type \`ClusterIP\`, because that cluster has no load balancers; the suite runs in the network of the Kubernetes node. The Gateways of the suite have the class \`sluice-shared\`, and share the nodes of the release; the suite also passes with the class \`sluice\` ([decision 51](../../decisions/0051-a-gateway-may-have-nodes-of-its-own.md)). The images of the suite's echo servers are built from the sources of the same release.
 
 - Gateway API: ${report.gatewayAPIVersion}, channel ${report.gatewayAPIChannel}
 - Sluice: ${report.implementation.version}

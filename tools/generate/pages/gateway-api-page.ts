@@ -19,7 +19,7 @@ The operator serves GatewayClasses, Gateways, ListenerSets, HTTPRoutes, GRPCRout
 
 ## Which Gateways are served
 
-A Gateway belongs to an installation if its GatewayClass has the \`spec.controllerName\` \`sluice.dev/gateway-controller\`, or \`sluice.dev/gateway-controller/<class>\` for an installation whose [class](settings.md) is not \`sluice\`. The chart and the Pulumi program create two such GatewayClasses: one with the name of the class, whose Gateways have nodes of their own, and one with the suffix \`-shared\`, whose Gateways share the nodes of the release ([how](../how-to/install-with-helm.md#for-production)). If no such GatewayClass exists, or if the operator may not read GatewayClasses because it is limited to namespaces, the name itself must be the installation's class.
+A Gateway belongs to an installation if its GatewayClass has the \`spec.controllerName\` \`sluice.dev/gateway-controller\`, or \`sluice.dev/gateway-controller/<class>\` for an installation whose [class](settings.md) is not \`sluice\`. By default, the chart and the Pulumi program create two such GatewayClasses: one with the name of the class, whose Gateways have nodes of their own, and one with the suffix \`-shared\`, whose Gateways share the nodes of the release ([how](../how-to/install-with-helm.md#for-production)). If no such GatewayClass exists, or if the operator may not read GatewayClasses because it is limited to namespaces, the name itself must be the installation's class.
 
 ## ListenerSets
 
