@@ -55,7 +55,7 @@ export function runSuites(stage: Suites, files: readonly string[], { queue, outp
       timeout: stage.minutes * 30_000,
       signal,
       cwd: root,
-      // Most processes end before optimized WebAssembly pays: PGlite needs a fifth less processor time without it.
+      // Most processes end before optimized WebAssembly pays off: PGlite needs a fifth less processor time without it.
       execArgv: ["--liftoff-only"],
       // Caches the JavaScript that Node makes of TypeScript. Without the cache, each process spends half of its start
       // on the conversion.

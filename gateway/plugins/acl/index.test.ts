@@ -150,7 +150,7 @@ describe("acl", () => {
     [{ deny: ["admins"] }, known, "the consumer is in the groups users, admins; the plugin denies admins"],
   ] as const;
   for (const [config, options, reason] of reasons)
-    it(`logs, but does not answer, that ${reason}`, async () => {
+    it(`logs, but does not tell the client, that ${reason}`, async () => {
       const { answer } = await send(config, options);
       assert.deepEqual(answer, { status: 403, message: "You cannot consume this service", reason });
     });

@@ -57,7 +57,7 @@ export const requestMirror = definePlugin({
 });
 
 /**
- * Returns a function that is true for this part of its calls, evenly spread.
+ * Returns a function that returns true for this percentage of its calls, evenly spread.
  *
  * @param percentage From 0 to 100.
  */

@@ -170,7 +170,7 @@ export const gatewayErrors = {
     transport: true,
     cause: "An HTTP/2 request with the method CONNECT has a `:protocol` other than `websocket`.",
     evidence: clientBytes,
-    cure: "Use a WebSocket, or a protocol over HTTP requests.",
+    cure: "Let the client open a WebSocket, or send ordinary HTTP requests.",
   },
   badUpstream: {
     status: 502,

@@ -50,7 +50,7 @@ export function explainedUpstream(
   };
 }
 
-/** How the configuration of route and service changes the path. None: it does not, or a plugin has set the path. */
+/** How the configuration of route and service changes the path. Empty: it does not, or a plugin has set the path. */
 function pathChanges({ upstream }: ForwardPlan, exchange: LiveExchange): readonly string[] {
   if (exchange.upstreamPath !== null) return [];
   const { route } = exchange;

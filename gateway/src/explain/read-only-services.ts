@@ -15,7 +15,7 @@ import { refusedSocket } from "../outbound/connect.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 
-/** A counter, or a bucket with the limit that it admits at once. */
+/** A counter, or a bucket, whose limit is the number of requests that it admits at once. */
 export interface ReadCounter extends Pick<Counter, "name" | "scope" | "period" | "limit"> {
   readonly policy: CounterOptions["policy"];
 }
@@ -40,7 +40,7 @@ class NothingSent extends Error {
   override readonly name = "NothingSent";
 }
 
-/** The services that are read. */
+/** The services of a worker that an explanation reads. */
 type ReadServices = Pick<WorkerServices, "counters" | "concurrency" | "metrics" | "now" | "vault">;
 
 export function readOnlyServices(services: ReadServices, { activity, cacheOf }: ReadOnlyOptions): WorkerServices {

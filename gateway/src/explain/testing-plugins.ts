@@ -9,7 +9,7 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { idOf } from "../compile/testing-entities.ts";
 
-/** Null once for each `values` values. In fast-check, an option with the frequency n is null in one of n cases. */
+/** Null in one of `values` + 1 cases, which is the frequency `values` + 1 of fast-check. */
 export const orNull = <Value>(value: fc.Arbitrary<Value>, values: number) =>
   fc.option(value, { nil: null, freq: values + 1 });
 

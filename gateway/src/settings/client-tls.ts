@@ -19,10 +19,10 @@ export const clientTlsSettings = defineSettings({
     description:
       "Cipher suites that clients may use, on SLUICE_PROXY_TLS_LISTEN and on the ports of Gateways. " +
       "`intermediate`: forward secrecy and authenticated encryption only. `modern`: TLS 1.3 only. `old`: also CBC and " +
-      "the RSA key exchange, for old clients of TLS 1.2. Or OpenSSL's names, the preferred ones first, separated by " +
-      "commas or colons, such as `ECDHE-RSA-AES128-GCM-SHA256` for TLS 1.2 and `TLS_AES_128_GCM_SHA256` for TLS 1.3. " +
-      "A list without suites of TLS 1.3 leaves those of TLS 1.3 as they are by default; a list without suites of " +
-      "TLS 1.2 disables TLS 1.2. Corresponds to Kong's `ssl_cipher_suite` and `ssl_ciphers`.",
+      "the RSA key exchange, for old clients of TLS 1.2. Or a list of suites by OpenSSL's names, the preferred ones " +
+      "first, separated by commas or colons, such as `ECDHE-RSA-AES128-GCM-SHA256` for TLS 1.2 and " +
+      "`TLS_AES_128_GCM_SHA256` for TLS 1.3. A list without suites of TLS 1.3 keeps the default suites of TLS 1.3; a " +
+      "list without suites of TLS 1.2 disables TLS 1.2. Corresponds to Kong's `ssl_cipher_suite` and `ssl_ciphers`.",
   },
 });
 
@@ -103,10 +103,10 @@ function faultOf(name: string, usable: ReadonlySet<string>): string {
     return `'${name}' cannot be combined with other values: use it alone, or list suites`;
   if (name === "custom") return "instead of 'custom', list the names of the suites";
   if (name === "fips")
-    return "'fips' is not supported, because Sluice has no validated OpenSSL: use intermediate, or list suites";
+    return "'fips' is not supported, because Sluice has no FIPS-validated OpenSSL: use intermediate, or list suites";
   if (name.startsWith("DHE-"))
-    return `'${name}' is not supported, because DHE lets clients cause expensive handshakes: use suites of ECDHE`;
+    return `'${name}' is not supported, because DHE lets clients cause expensive handshakes: use ECDHE suites`;
   const hint = suggestionFor(name, usable) || ".";
-  const example = "names of single suites of OpenSSL, such as ECDHE-RSA-AES128-GCM-SHA256";
+  const example = "OpenSSL's names of single suites, such as ECDHE-RSA-AES128-GCM-SHA256";
   return `'${name}' is not a supported cipher suite${hint} Use modern, intermediate or old, or ${example}`;
 }

@@ -20,7 +20,7 @@ export interface ConnectionSlots {
    * @param address Null: not known yet; `countAddress` counts it later
    */
   acquire(address: string | null): boolean;
-  /** @param address As at `acquire` */
+  /** @param address The value that `acquire` received */
   release(address: string | null): void;
   /** Counts an address for a slot that was acquired without one. Returns false when the address has reached its limit. */
   countAddress(address: string): boolean;

@@ -252,7 +252,7 @@ export function http2WebSocketSuite(engine: Engine): void {
           side.write(piece);
           await new Promise(setImmediate);
         }
-        assert.ok(accepted < 1024, "the proxy takes 64 MiB that nobody reads");
+        assert.ok(accepted < 1024, "the proxy accepts 64 MiB that the other side does not read");
       }
       stream.close();
     });

@@ -165,7 +165,7 @@ export interface ExplainedCounter {
    * does not count by a property of requests.
    */
   readonly counted_by: string | null;
-  /** Whether each node counts for itself, so that another node has another count. */
+  /** Whether each node has its own counter, so that the count of another node may differ. */
   readonly per_node: boolean;
 }
 
@@ -192,7 +192,7 @@ export interface ExplainedHandshake {
 }
 
 export interface Explanation {
-  /** The node that explained the request; null: in the node's own answer, to which the admin API adds it. */
+  /** The node that explained the request. Null in the node's own response: the admin API sets the member. */
   readonly node: string | null;
   /** Null: the request comes without TLS. */
   readonly handshake: ExplainedHandshake | null;

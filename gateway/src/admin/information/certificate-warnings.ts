@@ -1,4 +1,4 @@
-/** Certificates that clients refuse, or will refuse soon, and CA certificates that verify nothing any more. */
+/** Certificates that clients refuse or will refuse soon, and CA certificates that have expired or expire soon. */
 import {
   type CaCertificate,
   type Certificate,

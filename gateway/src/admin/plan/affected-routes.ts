@@ -68,7 +68,7 @@ class AffectedEntities {
     this.#byCollection[collection]?.(entity);
   }
 
-  /** Where an affected consumer is the anonymous one, requests without credentials are affected too. */
+  /** If an affected consumer is the anonymous one of a plugin, the plugin's requests without credentials are affected. */
   addRoutesOfAnonymous(): void {
     const affected = this.#each((snapshot) => snapshot.consumers).filter(({ id }) => this.consumers.has(id));
     const names = new Set(affected.flatMap(({ id, username }) => [id, username]));

@@ -151,7 +151,7 @@ function matchedRoute(compiled: CompiledRoute | null): MatchedRoute {
 
 /** Which credentials the samples have. */
 class SampleIdentities {
-  /** Whether further consumers are affected. */
+  /** Whether more consumers are affected than the samples have credentials of. */
   readonly isCut: boolean;
   readonly #affected: AffectedParts;
   readonly #consumers: readonly SampleIdentity[];

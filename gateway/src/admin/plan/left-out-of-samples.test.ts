@@ -16,19 +16,19 @@ const problem = (name: string, condition: string | null): StoreProblem => ({
 const sentence = (name: string) =>
   `Route shop/${name} is not served as written: Accepted is False (Invalid): spec.paths[0]: should start with: /`;
 
-test("with custom resources, invalid resources are named with the words of their conditions", async () => {
+test("in a store of custom resources, the samples lack invalid resources, which are named with their conditions", async () => {
   const all = [problem("bad", "Programmed"), problem("bad", "Accepted")];
   for (const store of ["cluster", "directory"] as const)
     assert.deepEqual(await leftOutOfSamples({ problems: async () => all }, store), [operator, sentence("bad")]);
 });
 
-test("at most twenty are named", async () => {
+test("at most twenty conditions of invalid resources are listed", async () => {
   const problems = async () => Array.from({ length: 25 }, (_, at) => problem(`r${at}`, "Accepted"));
   const told = await leftOutOfSamples({ problems }, "cluster");
   assert.equal(told.length, 22);
   assert.equal(told.at(-1), "5 further conditions of invalid resources: GET /problems lists them");
 });
 
-test("other stores contain what nodes serve", async () => {
+test("in other stores, the samples lack nothing that nodes serve", async () => {
   assert.deepEqual(await leftOutOfSamples({ problems: async () => [problem("bad", "Accepted")] }, "file"), []);
 });

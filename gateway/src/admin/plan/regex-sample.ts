@@ -1,6 +1,6 @@
 /**
- * A string that a regular expression matches: the first alternative of each group, every repetition once, or as often
- * as required.
+ * A string that a regular expression matches: the first alternative of each group, one repetition for `*`, `+` and `?`,
+ * and the minimum number of repetitions for `{m,n}`.
  */
 import { compileRegex } from "@sluice/model";
 

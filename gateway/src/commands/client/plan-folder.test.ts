@@ -28,7 +28,7 @@ const files = {
   "ingress.yaml": other("networking.k8s.io/v1", "Ingress", "web", "{ingressClassName: sluice, rules: []}"),
 };
 
-test("a plan of a folder has its entities, and names the resources that it leaves out; an invalid Route refuses it", async (context) => {
+test("a plan of a folder has the folder's entities, and names the resources that it leaves out; an invalid Route makes it fail", async (context) => {
   const rig = await startClientRig('_format_version: "3.0"\n');
   context.after(() => rig.close());
   const folder = join(rig.folder, "folder");
@@ -42,7 +42,7 @@ test("a plan of a folder has its entities, and names the resources that it leave
   );
   assert.deepEqual(rig.warnings, [
     "left out: Gateway shop/web (folder/gateway.yaml:1:1), HTTPRoute shop/web (folder/gateway.yaml:6:1), Ingress shop/web (folder/ingress.yaml:1:1): only the operator of a cluster translates these kinds; use kubectl to apply them",
-    "left out: Route default/elsewhere (folder/shop.yaml:11:1): the class is not that of SLUICE_CLASS",
+    "left out: Route default/elsewhere (folder/shop.yaml:11:1): the class (spec.class) is not the value of SLUICE_CLASS",
     "left out: Plugin default/cors (folder/shop.yaml:16:1): a target is of a kind that only the operator of a cluster translates; use kubectl to apply them",
   ]);
   writeFileSync(

@@ -10,7 +10,7 @@ export interface LeftOutResource {
 const reasons = {
   derived: "only the operator of a cluster translates these kinds; use kubectl to apply them",
   attached: "a target is of a kind that only the operator of a cluster translates; use kubectl to apply them",
-  class: "the class is not that of SLUICE_CLASS",
+  class: "the class (spec.class) is not the value of SLUICE_CLASS",
 } as const;
 
 /** From these, and from the objects that they refer to, the operator derives resources. */
@@ -33,7 +33,7 @@ export function isDerivedFrom({ apiVersion, kind }: Resource): boolean {
   return known !== undefined && derivedFrom.has(known);
 }
 
-/** Whether it is a Plugin of an object from which the operator derives routes, such as an HTTPRoute. */
+/** Whether it is a Plugin attached to an object from which the operator derives routes, such as an HTTPRoute. */
 export function isAttachedToDerived({ kind, spec }: Resource): boolean {
   const targets: unknown = spec?.targetRefs;
   return kind === "Plugin" && Array.isArray(targets) && targets.some((target) => foreignTargetOf(target));

@@ -132,7 +132,7 @@ function reasonOf(
   const { route, hosts, path, methods, headers, conditions, serverNames } = entry;
   switch (attribute) {
     case "host":
-      return `${named("request's host", request.host)} is not ${hosts.length === 1 ? "the route's host " : ""}${oneOf(hosts)}${hosts.length === 1 ? "" : ", the route's hosts"}`;
+      return `${named("request's host", request.host)} is not ${hosts.length === 1 ? "the route's host" : "one of the route's hosts"} ${shownList(hosts)}`;
     case "path":
       return `${named("path", request.path)} does not ${path?.startsWith("~") ? "match" : "begin with"} ${short(path ?? "")}`;
     case "method":
@@ -182,8 +182,9 @@ const short = (text: string): string => (text.length > MAX_LENGTH ? `${text.slic
 
 const named = (what: string, value: string | null): string => `the ${what} ${short(value || "(none)")}`;
 
-function oneOf(values: Iterable<string>): string {
-  const all = [...values].map(short);
-  if (all.length === 1) return all[0] ?? "";
-  return `one of ${listFirstNames(all, MAX_VALUES)}`;
-}
+const shownList = (values: readonly string[]): string => listFirstNames(values.map(short), MAX_VALUES);
+
+const oneOf = (values: Iterable<string>): string => {
+  const all = [...values];
+  return all.length === 1 ? shownList(all) : `one of ${shownList(all)}`;
+};

@@ -89,7 +89,7 @@ export class Http2Exchange
     const { status } = head;
     if (status > LAST_STATUS || this.#wouldOpen(status)) {
       this.call?.abort();
-      const reason = status > LAST_STATUS ? "cannot be sent over HTTP/2" : "does not agree to the WebSocket";
+      const reason = status > LAST_STATUS ? "cannot be sent over HTTP/2" : "is not the 101 that opens a WebSocket";
       this.failed("badUpstream", new RangeError(`the status ${status} ${reason}`));
       return false;
     }

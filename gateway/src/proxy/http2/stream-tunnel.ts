@@ -1,6 +1,7 @@
 /**
  * A WebSocket of an HTTP/2 stream (RFC 8441): DATA frames carry its bytes, in both directions no faster than the
- * recipient reads them. The end of a side is the end of its stream, and an abnormal end is a reset of the stream.
+ * recipient reads them. The end of the upstream's data ends the stream, and the end of the client's data ends the
+ * upstream's side. An abnormal end of the upstream's connection resets the stream.
  */
 import type { TunnelOptions } from "../http1/tunnel.ts";
 import { ByteView } from "../sockets/byte-view.ts";

@@ -1,6 +1,6 @@
 /**
- * Admits the connections of clients: each takes a slot, and each that comes from a load balancer with the PROXY protocol
- * has to begin with a header.
+ * Admits the connections of clients: each connection takes a slot of the limits, and a connection of a load balancer
+ * with the PROXY protocol must begin with a header.
  */
 import type { BlockList, Socket } from "node:net";
 import { addressSet, isInAddressSet } from "../../outbound/address-set.ts";

@@ -38,7 +38,7 @@ export interface EngineParts extends Pick<PipelineOptions, "settings" | "log" | 
 }
 
 export interface ClientEngine {
-  /** Must not be listening yet. Its "connection" listeners get a connection once it is admitted. */
+  /** Must not be listening yet. Its "connection" listeners get a connection after its admission and its PROXY header. */
   readonly server: Server;
   readonly protocols: TlsListenerOptions["protocols"];
   /** Receives a connection after its TLS handshake. */

@@ -59,7 +59,7 @@ export class ProxyHeaderReader {
     return null;
   }
 
-  /** Appends as much of the piece as a header can have. Returns all kept bytes. */
+  /** Appends the piece, up to the maximum length of a header. Returns all kept bytes. */
   #keep(kept: Buffer, piece: Buffer): Buffer {
     this.#size += piece.copy(kept, this.#size);
     return kept.subarray(0, this.#size);

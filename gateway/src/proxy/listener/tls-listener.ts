@@ -43,7 +43,7 @@ export interface TlsListenerOptions {
   readonly clientTls: ClientTls;
   /** Called before a handshake begins; false: the listener ignores the connection. Default: all are admitted. */
   readonly admit?: (raw: Socket) => boolean;
-  /** Reads what precedes the ClientHello, and then calls `next`. Default: nothing does. */
+  /** Reads the bytes before the ClientHello, and then calls `next`. Default: there are none. */
   readonly readHeader?: (raw: Socket, next: () => void) => void;
   /** Receives connections after their handshake. */
   readonly onConnection: (socket: TLSSocket) => void;

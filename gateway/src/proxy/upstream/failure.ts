@@ -25,16 +25,19 @@ const serviceText = ({ id, name }: TimedService): string => `service ${name ?? i
 export const readTimeout = (service: TimedService) =>
   new UpstreamError(
     "SLUICE_READ_TIMEOUT",
-    `the upstream sent no data within read_timeout ${service.read_timeout} ms of ${serviceText(service)}`,
+    `the upstream sent no data for ${service.read_timeout} ms (read_timeout of ${serviceText(service)})`,
   );
 export const writeTimeout = (service: TimedService) =>
   new UpstreamError(
     "SLUICE_WRITE_TIMEOUT",
-    `the upstream accepted no data within write_timeout ${service.write_timeout} ms of ${serviceText(service)}`,
+    `the upstream accepted no data for ${service.write_timeout} ms (write_timeout of ${serviceText(service)})`,
   );
 /** @param milliseconds The target's timeout: connections of several services may share a target */
 export const connectTimeout = (milliseconds: number) =>
-  new UpstreamError("ETIMEDOUT", `no connection to the upstream within connect_timeout ${milliseconds} ms`);
+  new UpstreamError(
+    "ETIMEDOUT",
+    `no connection to the upstream was established within ${milliseconds} ms (connect_timeout)`,
+  );
 export const attemptTimeout = () =>
   new UpstreamError("SLUICE_ATTEMPT_TIMEOUT", "the upstream did not complete its response within the route's timeout");
 export const requestTimeout = () =>

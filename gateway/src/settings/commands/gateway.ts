@@ -188,9 +188,9 @@ export const gatewaySettings = defineSettings({
     description:
       "Bytes of memory that all client connections of a node may use together. The count includes 16 KiB for each " +
       "HTTP/2 connection, 8 KiB and the decoded head for each of its active requests, the received bytes of their " +
-      "bodies that wait for an upstream, and the unread bytes of all connections. When three quarters of this memory " +
-      "are in use, the node makes room for a new stream: it closes the connection with the most bytes that have been " +
-      "unread, or have waited for an upstream, for a second. If there is none, it refuses the " +
+      "bodies that wait for an upstream, and the bytes that clients have not read yet, on all connections. When three " +
+      "quarters of this memory are in use, the node makes room for a new stream: it closes the connection with the " +
+      "most bytes that have waited for the client or for an upstream for a second. If there is none, it refuses the " +
       "stream (REFUSED_STREAM). All workers get equal shares of the memory. The default " +
       "suits a memory limit of 512 MiB. The metric " +
       '`sluice_memory_bytes` (`kind="clients"`) shows the use.',
@@ -287,8 +287,8 @@ export const gatewaySettings = defineSettings({
     description:
       "Addresses and CIDR blocks of load balancers that begin each connection with a header of the PROXY protocol " +
       "(version 1 or 2). The addresses in the header count as those of the connection, also for SLUICE_TRUSTED_IPS; " +
-      "the load balancer itself need not be trusted there. A connection from one of these addresses without a valid " +
-      "header, within SLUICE_CLIENT_HEADER_TIMEOUT, is closed. From all other addresses the header is not accepted. " +
+      "the load balancer itself needs no entry there. A connection from one of these addresses is closed unless a valid " +
+      "header arrives within SLUICE_CLIENT_HEADER_TIMEOUT. A header from any other address is an invalid request. " +
       "Applies to all listeners for clients' requests, with and without TLS. Unset: no header is accepted.",
   },
   trustedIps: {

@@ -139,7 +139,7 @@ const MissingHeaders = ({ consumer }: { readonly consumer: string }) => (
     Lists of requests contain no headers.{" "}
     {consumer === ""
       ? "If the request was sent with headers that matter, such as apikey or Authorization, add them."
-      : `The listed request was sent by the consumer ${consumer}: add the header with its credential, such as apikey.`}
+      : `The listed request was sent by the consumer ${consumer}: add the header with a credential of this consumer, such as apikey.`}
   </Notice>
 );
 

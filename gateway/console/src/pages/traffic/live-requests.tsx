@@ -94,7 +94,7 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
   {
     title: "Request",
     cell: ({ method, host, path }) => (
-      <span class="mono request-line">{method === undefined ? "cannot be read" : `${method} ${host}${path}`}</span>
+      <span class="mono request-line">{method === undefined ? "invalid request" : `${method} ${host}${path}`}</span>
     ),
   },
   { title: "Route", cell: ({ route }) => (route ? <Link to={["entities", "routes", route]}>{route}</Link> : "–") },

@@ -16,7 +16,7 @@ const INTERVAL = 5000;
 
 const filters = [
   ["", "all"],
-  ["refused", "answered by the gateway"],
+  ["refused", "answered by the gateway or a plugin"],
   ["failed", "answered by the upstream"],
   ["slow", "slow"],
 ] as const;
@@ -49,7 +49,9 @@ export function RefusedRequests() {
         rows={groupRequests(data?.data ?? [])}
         keyOf={({ newest }) => newest.request_id}
         empty={
-          data ? "No request ended with an error of the gateway or a status of 500 or above, or was slow." : "Loading…"
+          data
+            ? "No recent request was slow, or ended with an error of the gateway or a status of 500 or above."
+            : "Loading…"
         }
       />
       <p class="hint">
@@ -75,7 +77,7 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
   {
     title: "Request",
     cell: ({ newest: { method, host, path } }) => (
-      <span class="mono request-line">{method === null ? "cannot be read" : `${method} ${host}${path}`}</span>
+      <span class="mono request-line">{method === null ? "invalid request" : `${method} ${host}${path}`}</span>
     ),
     sortBy: ({ newest: { host, path } }) => `${host}${path}`,
   },

@@ -25,12 +25,12 @@ export function answeredBy({ kind, plugin, latencies }: RecentRequest): string {
   return kind === "refused" || latencies.upstream === null ? "gateway" : "upstream";
 }
 
-/** Milliseconds for which a failed request says something about the next one. */
+/** Age in milliseconds from which failures are not reported any more. */
 const RECENT = 600_000;
 
 /**
- * A sentence about recent requests that failed behind the plugins; undefined: none did. Refusals by plugins concern
- * other clients.
+ * A sentence about recent requests that failed behind the plugins; undefined: none did. Refusals by plugins are left
+ * out, because they concern other clients.
  *
  * @param requests Of one route, newest first
  * @param now Unix milliseconds

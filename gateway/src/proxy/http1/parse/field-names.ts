@@ -94,7 +94,7 @@ const ids: ReadonlyMap<string, number> = new Map(
 /** The id of a complete name in lower case; 0 when unknown. */
 export const knownId = (name: string): number => ids.get(name) ?? 0;
 
-/** Names in lower case, by id; an id of a prefix has none. */
+/** Names in lower case, by id; undefined: the id stands for a prefix of names. */
 export const knownNames: readonly (string | undefined)[] = [...ids].reduce<string[]>((names, [name, id]) => {
   names[id] = name;
   return names;

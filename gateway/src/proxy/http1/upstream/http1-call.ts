@@ -17,7 +17,7 @@ export interface Http1CallListener extends UpstreamCallListener<ResponseHeadPars
 export interface Http1CallOptions extends UpstreamCallOptions<Http1CallListener> {
   /** Protocol that the client asks to upgrade to; null: none. */
   readonly protocol: string | null;
-  /** The Sec-WebSocket-Accept with which the upstream must agree. Default: the client checks it. */
+  /** The Sec-WebSocket-Accept that the upstream must send. Default: the client checks it. */
   readonly accept?: string;
   readonly pool: UpstreamPool;
   readonly upstreamHeads: UpstreamHeads;

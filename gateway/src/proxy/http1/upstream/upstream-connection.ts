@@ -44,7 +44,7 @@ export interface RequestFacts {
   readonly method: string;
   /** Protocol that the request asks to upgrade to; null: none. */
   readonly protocol: string | null;
-  /** The Sec-WebSocket-Accept with which the upstream must agree. Default: it is not checked. */
+  /** The Sec-WebSocket-Accept that the upstream must send. Default: it is not checked. */
   readonly accept?: string | undefined;
   readonly listener: Http1ResponseListener;
 }

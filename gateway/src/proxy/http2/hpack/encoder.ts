@@ -11,7 +11,7 @@ interface EncodedName {
   readonly text: string;
   /** Index in the static table; 0: none. */
   readonly index: number;
-  /** Indexes in the static table of the name with a value. */
+  /** Indexes of the entries in the static table that have this name, by their value; undefined: there are none. */
   readonly values: ReadonlyMap<string, number> | undefined;
   readonly indexing: number;
   readonly hash: number;

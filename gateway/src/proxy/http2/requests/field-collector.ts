@@ -289,7 +289,7 @@ export class FieldCollector implements FieldReceiver {
     this.#length = length;
   }
 
-  /** @param flag DROP: the line is not forwarded as it is; 0 */
+  /** @param flag DROP: the line is not forwarded as it is. 0: the line is forwarded */
   #addLine(name: KnownName, value: string, flag: number): void {
     const start = this.#end;
     this.lines.write(`${name}: ${value}\r\n`, start, "latin1");

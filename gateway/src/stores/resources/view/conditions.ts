@@ -36,7 +36,7 @@ export const resourceProblems = (
 /** A reference to a resource that does not exist, in the message of a condition (`referencePart` of the crds client). */
 const MISSING = /there is no (\w+) (\S+) in the namespace ([^\s;]+)/g;
 
-/** The message with the closest name of the same kind and namespace behind each name that does not exist. */
+/** The message with the closest name of the same kind and namespace after each name that does not exist. */
 const withSuggestions = (
   message: string,
   { resources, isOwn }: { readonly resources: Resources; readonly isOwn: (resource: Resource) => boolean },

@@ -73,8 +73,8 @@ const parse = (members: ListenerCertificate["members"]): readonly ParsedCertific
   });
 
 /**
- * The certificates that clients refuse now or soon, in words; empty: there is none. Their listener is served all the
- * same, because some clients do not check.
+ * One clause for each certificate that clients refuse, or will refuse soon. The listener of such a certificate is still
+ * served, because some clients do not check certificates.
  *
  * @param now Milliseconds since 1970.
  */
