@@ -17,7 +17,7 @@ await rig.ask("POST", "/services", { name: "made", host: "made.example" });
 /** Addresses with the heading of the page, and texts that it shows. */
 const pages: readonly (readonly [at: string, title: string | RegExp, shows: readonly string[]])[] = [
   ["#/", "Overview", ["serving", "No problem is known."]],
-  ["#/explain?url=http://shop.example/shop", "Explain a request", ["Method"]],
+  ["#/explain?url=http://shop.example/shop", "Explain a request", ["Method", "The gateway answers"]],
   ["#/entities/services", "Services", ["shop", "stock.example", "team-a"]],
   ["#/entities/routes?search=shop", "Routes", ["shop.example", "/shop"]],
   ["#/entities/consumers", "Consumers", ["ann"]],

@@ -24,9 +24,11 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
   const [fields, setFields] = useState<FieldErrors>({});
   const [isBusy, setBusy] = useState(false);
   const result = useRef<HTMLHeadingElement>(null);
+  const isSubmitted = useRef(false);
 
+  // The result of a link comes without the user's action, which alone may move the focus.
   useEffect(() => {
-    if (explained) result.current?.focus();
+    if (explained && isSubmitted.current) result.current?.focus();
   }, [explained]);
 
   // A link to this page with a request, such as that of a listed request, explains it at once.
@@ -36,6 +38,7 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
 
   function submit(event: Event): void {
     event.preventDefault();
+    isSubmitted.current = true;
     // Headers and body may contain secrets. Replacing the address does not load the page again.
     history.replaceState(null, "", hrefOf(["explain"], { url: url.trim(), method, client: client.trim() }));
     void explain();
