@@ -36,6 +36,8 @@ export function usePlace(): ConsoleLocation {
   useEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener("hashchange", follow);
+    // The fragment may have changed before this effect ran.
+    follow();
     return () => removeEventListener("hashchange", follow);
   }, []);
   return readPlace(hash);
