@@ -47,6 +47,7 @@ export type AccessResult =
   | { readonly forward?: undefined; readonly answer: DirectResponse | GatewayErrorName };
 
 const FIRST_FINAL_STATUS = 200;
+const FIRST_SERVER_ERROR = 500;
 const LAST_STATUS = 599;
 
 interface RefusedRequest {
@@ -63,7 +64,9 @@ export class Pipeline {
   readonly #log: ProxyLog;
   readonly #trust: ReturnType<typeof createTrustedProxies>;
   readonly #observer: RequestObserver | null;
-  readonly #lines = new LogLimiter();
+  /** Two limits, so that refusals, which any client can cause, do not displace failures. */
+  readonly #refusals = new LogLimiter();
+  readonly #failures = new LogLimiter();
   readonly #onUnrouted: (fault: GatewayErrorName) => void;
   readonly #debugTokens: DebugTokens | null;
   readonly style: HeaderStyle;
@@ -308,7 +311,7 @@ export class Pipeline {
 
   #logFailure(exchange: LiveExchange, error: unknown): void {
     const { id, route } = exchange;
-    const unlogged = this.#lines.allow(`${route.id} ${error}`);
+    const unlogged = this.#failures.allow(`${route.id} ${error}`);
     if (unlogged !== null) {
       const details = { err: error, requestId: id, route: route.name ?? route.id, ...(unlogged > 0 && { unlogged }) };
       this.#log.error(details, "a plugin failed");
@@ -317,7 +320,8 @@ export class Pipeline {
 
   /** Logs the reason for a response. Clients do not receive the reason: it shows how the gateway is configured. */
   #tellReason({ id, route, service }: LiveExchange, status: number, reason: string): void {
-    const unlogged = this.#lines.allow(`${route.id} ${reason}`);
+    const limiter = status >= FIRST_SERVER_ERROR ? this.#failures : this.#refusals;
+    const unlogged = limiter.allow(`${route.id} ${reason}`);
     if (unlogged === null) return;
     const details = { requestId: id, route: route.name ?? route.id, service: service?.name ?? service?.id, reason };
     this.#log.warn({ ...details, ...(unlogged > 0 && { unlogged }) }, `a request was answered ${status}`);

@@ -79,6 +79,14 @@ export function listedRequestSuite(engine: Engine): void {
       assert.deepEqual(list().map(shown), [{ kind: "refused", status: 401, plugin: "key-auth", reason: "no key" }]);
     });
 
+    it("leaves room in the log for the failure of a plugin after many refusals with different reasons", async (test) => {
+      let asked = 0;
+      const access = () => (++asked > 60 ? failing() : { status: 429, message: "no", reason: `limit ${asked}` });
+      const { rig } = await startListing(test, { plugins: { "key-auth": { access } } });
+      while (asked < 61) await sendRequest(rig.port);
+      assert.equal(rig.log.at(-1)?.message, "a plugin failed");
+    });
+
     for (const [what, status, expected] of [
       ["contains as failed", 503, [{ kind: "failed", status: 503, reason: "the service answered with status 503" }]],
       ["does not contain", 404, []],
