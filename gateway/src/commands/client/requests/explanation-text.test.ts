@@ -90,5 +90,23 @@ const rows: readonly (readonly [does: string, members: Partial<Explanation>, all
     /\nkey-auth +hour +5 of 5 +counted by service, on the node node-1:8100 only\n/,
   ],
 ];
+const control = "\x1b[2J";
+const answered = { id: "p", label: "acl", name: "acl", scope: {}, result: "answered", reason: control } as const;
+const response = { status: 403, headers: [["x", control]], body: `a${control}\nb` } as const;
+
+test("no control character of a configuration or a request reaches the terminal", () => {
+  const text = explanationText(
+    { ...explanation, warnings: [control], plugins: [answered], response, log: [control] },
+    { all: true },
+  );
+  assert.doesNotMatch(text.replaceAll("\n", ""), /\p{Cc}/u);
+  assert.match(text, /^The gateway answers 403 Forbidden: the plugin acl answered: \\x1b\[2J\n/);
+  assert.match(text, /\n {2}a\\x1b\[2J\n {2}b\n/);
+  assert.match(
+    explanationText({ ...explanation, unknown: control }, { all: true }),
+    /^The result is unknown: \\x1b\[2J\n/,
+  );
+});
+
 for (const [does, members, all, output] of rows)
   test(does, () => assert.match(explanationText({ ...explanation, ...members }, { all }), output));

@@ -1,6 +1,11 @@
 /** An explanation of a request as text for people. */
 import { STATUS_CODES } from "node:http";
-import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model/serving";
+import {
+  type EntityName,
+  type ExplainedPlugin,
+  type Explanation,
+  escapeControlCharacters,
+} from "@sluice/model/serving";
 import { formatTable, styledText } from "../../terminal/output.ts";
 
 interface TextOptions {
@@ -24,16 +29,16 @@ export function explanationText(explanation: Explanation, { all }: TextOptions):
   ].filter(Boolean);
   const sections = [
     `${verdictOf(explanation)}\n`,
-    warnings.map((warning) => styledText("yellow", `Warning: ${warning}\n`)).join(""),
-    `${facts.join("\n")}\n`,
+    warnings.map((warning) => styledText("yellow", `Warning: ${escapeControlCharacters(warning)}\n`)).join(""),
+    `${facts.map((fact) => escapeControlCharacters(String(fact))).join("\n")}\n`,
     candidatesText(explanation, all),
     pluginsText(explanation.plugins),
     countersText(explanation),
     upstream && upstreamText(upstream),
     response && responseText(response),
     log.length > 0 &&
-      `${styledText("bold", "Log lines of the gateway:")}\n${log.map((line) => `  ${line}\n`).join("")}`,
-    unknown !== null && `${styledText("bold", "The explanation ends here:")}\n  ${unknown}\n`,
+      `${styledText("bold", "Log lines of the gateway:")}\n${log.map((line) => `  ${escapeControlCharacters(line)}\n`).join("")}`,
+    unknown !== null && `${styledText("bold", "The explanation ends here:")}\n  ${escapeControlCharacters(unknown)}\n`,
   ];
   return sections.filter(Boolean).join("\n");
 }
@@ -53,13 +58,14 @@ function handshakeText({ server_name, sni, certificate }: NonNullable<Explanatio
 
 /** The outcome of the request, as one sentence. */
 function verdictOf({ route, upstream, response, unknown, plugins, log }: Explanation): string {
-  if (unknown !== null) return styledText("yellow", `The result is unknown: ${unknown}`);
+  if (unknown !== null) return styledText("yellow", escapeControlCharacters(`The result is unknown: ${unknown}`));
   if (response) {
     const status = `${response.status} ${STATUS_CODES[response.status] ?? ""}`.trim();
     const by = plugins.find(({ result }) => result === "answered" || result === "failed");
     const [line = null] = log;
     const cause = route === null ? "no route matches" : by ? answerOf(by) : line;
-    return styledText("red", `The gateway answers ${status}${cause === null ? "" : `: ${cause}`}`);
+    const answer = `The gateway answers ${status}${cause === null ? "" : `: ${cause}`}`;
+    return styledText("red", escapeControlCharacters(answer));
   }
   return styledText("green", `The request is forwarded${upstream ? ` to ${upstream.url}` : ""}`);
 }
@@ -128,8 +134,8 @@ function upstreamText({
     healthy === null ? "not checked" : healthy ? "healthy" : "unhealthy",
     [address === target ? "chosen" : "", refusal === null ? "" : `refused: ${refusal}`].filter(Boolean).join(", "),
   ]);
-  const lines = headers.map(([name, value]) => `  ${name}: ${value}\n`).join("");
-  const changes = path_changes.length === 0 ? "" : `  path: ${path_changes.join(", ")}\n`;
+  const lines = headersText(headers);
+  const changes = path_changes.length === 0 ? "" : `  path: ${escapeControlCharacters(path_changes.join(", "))}\n`;
   return (
     `${styledText("bold", "Request to the upstream:")}\n  ${method} ${url}\n${changes}${lines}\n` +
     `${styledText("bold", `Targets (${algorithm}):`)}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`
@@ -137,7 +143,16 @@ function upstreamText({
 }
 
 function responseText({ status, headers, body }: NonNullable<Explanation["response"]>): string {
-  const lines = headers.map(([name, value]) => `  ${name}: ${value}\n`).join("");
-  const shown = body === "" ? "" : `\n  ${body.trimEnd().replaceAll("\n", "\n  ")}\n`;
-  return `${styledText("bold", "Response of the gateway:")}\n  ${status} ${STATUS_CODES[status] ?? ""}\n${lines}${shown}`;
+  const shown = body
+    .trimEnd()
+    .split("\n")
+    .map((line) => `  ${escapeControlCharacters(line)}\n`)
+    .join("");
+  return (
+    `${styledText("bold", "Response of the gateway:")}\n  ${status} ${STATUS_CODES[status] ?? ""}\n` +
+    `${headersText(headers)}${body === "" ? "" : `\n${shown}`}`
+  );
 }
+
+const headersText = (headers: readonly (readonly [name: string, value: string])[]): string =>
+  headers.map(([name, value]) => `  ${escapeControlCharacters(`${name}: ${value}`)}\n`).join("");
