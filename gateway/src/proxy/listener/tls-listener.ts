@@ -53,7 +53,7 @@ export interface TlsListenerOptions {
   readonly certificateRequest: (serverName: string | null) => CertificateRequest | null;
   /** Called when a connection is closed because of the certificates of its client. */
   readonly onRefused: (fault: string) => void;
-  /** Milliseconds after which an unfinished header, ClientHello or handshake is aborted. */
+  /** Milliseconds after which an unfinished ClientHello or handshake is aborted. */
   readonly handshakeTimeout: number;
   /** Called once for each connection; null: it is for HTTP. Default: all are. */
   readonly stream?: (raw: Socket, serverName: string | null) => TlsStreamHandler | null;
@@ -139,7 +139,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
 
   const front = createServer(sockets, (raw) => {
     if (!admit(raw)) return;
-    const timer = setTimeout(() => raw.destroy(), handshakeTimeout);
+    let timer: NodeJS.Timeout | undefined;
     const end = () => {
       clearTimeout(timer);
       handshaking.delete(raw);
@@ -184,7 +184,10 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
         onConnection(socket);
       });
     };
-    readHeader(raw, () => readClientHello(raw, onHello));
+    readHeader(raw, () => {
+      timer = setTimeout(() => raw.destroy(), handshakeTimeout);
+      readClientHello(raw, onHello);
+    });
   });
 
   function secure(raw: Socket, serverName: string | null, { request, offered }: HandshakeOptions): TLSSocket {
