@@ -43,7 +43,8 @@ describe("rate-limiting", () => {
     assert.deepEqual(answer, {
       status: 429,
       message: "API rate limit exceeded",
-      reason: "the limit of 2 per minute is reached, counted by consumer; each node counts for itself",
+      reason:
+        "the limit of 2 per minute is reached, counted by consumer or, without one, by client address; each node counts for itself",
       headers: { "Retry-After": "10" },
     });
     assert.deepEqual(headersOf(exchange), {

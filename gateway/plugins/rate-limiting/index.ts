@@ -23,9 +23,13 @@ type Decision = DirectResponse | undefined;
 type Count = (exchange: Exchange) => Decision | Promise<Decision>;
 
 /** The limits of the config and the requests that share them, for the log and for explanations. */
-const limitsText = (config: RateLimitingConfig): string =>
-  `the limit of ${periods.flatMap((period) => (config[period] === null ? [] : `${config[period]} per ${period}`)).join(" or ")} ` +
-  `is reached, ${countedByText(config)}${config.policy === "local" ? "; each node counts for itself" : ""}`;
+function limitsText(config: RateLimitingConfig): string {
+  const { limit_by, policy } = config;
+  const limits = periods.flatMap((period) => (config[period] === null ? [] : `${config[period]} per ${period}`));
+  const otherwise = limit_by === "consumer" || limit_by === "credential" ? " or, without one, by client address" : "";
+  const by = `${countedByText(config)}${otherwise}${policy === "local" ? "; each node counts for itself" : ""}`;
+  return `the limit of ${limits.join(" or ")} is reached, ${by}`;
+}
 
 /** @param seconds Until a further request may be admitted */
 type Refuse = (seconds: number) => DirectResponse;
