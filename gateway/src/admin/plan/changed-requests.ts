@@ -34,7 +34,7 @@ export interface ChangedRequest {
 }
 
 export interface ChangedRequests {
-  /** The number of requests without credentials. */
+  /** The number of requests without credentials, at most 5,000. */
   readonly sampled: number;
   /** At most a hundred. */
   readonly changed: readonly ChangedRequest[];
@@ -48,8 +48,12 @@ const MAX_SAMPLES = 5_000;
 const MAX_EXPLAINED = 500;
 const MAX_TOLD = 100;
 const MAX_CONSUMERS = 10;
-/** Milliseconds for all explanations. */
-const TIMEOUT = 3_000;
+/** Milliseconds after which no further sample is explained. */
+const EXPLAIN_TIMEOUT = 3_000;
+/** Milliseconds after which no further sample is made. Each is matched with both runtimes, even if none is explained. */
+const SAMPLE_TIMEOUT = 2 * EXPLAIN_TIMEOUT;
+/** Milliseconds after which the process serves other requests. */
+const SLICE = 20;
 
 export async function changedRequests(
   planned: PlannedRuntimes,
@@ -57,20 +61,20 @@ export async function changedRequests(
 ): Promise<ChangedRequests> {
   const snapshots = [planned.before.runtime.snapshot, planned.after.runtime.snapshot];
   const affected = affectedParts(pairs, snapshots);
-  const { samples, withoutSamples } = samplesOf(affected, snapshots);
+  const samples = new Samples(affected, snapshots);
   const identities = new SampleIdentities(affected, snapshots);
   const groups = new Map<string, ChangedRequest>();
   const began = performance.now();
   let explained = 0;
-  let isCut = samples.length >= MAX_SAMPLES || identities.isCut;
-  for (const sample of samples) {
+  let isCut = identities.isCut;
+  for await (const sample of samples.inSlices()) {
     const matches = [planned.before, planned.after].map(({ runtime }) => compiledRouteOf(runtime, sample));
     const [before = null, after = null] = matches.map(matchedRoute);
     const isRouted = before?.id !== after?.id || before?.service !== after?.service;
     // Nothing can be compared if no route matches either before or after the writes.
     const isWhole = (before === null) !== (after === null);
     for (const identity of isWhole ? [null] : identities.of(sample, matches, isRouted)) {
-      const isLate = explained >= MAX_EXPLAINED || performance.now() - began > TIMEOUT;
+      const isLate = explained >= MAX_EXPLAINED || performance.now() - began > EXPLAIN_TIMEOUT;
       isCut ||= isLate && !isWhole;
       const isExplained = !isLate && !isWhole;
       if (isExplained) explained++;
@@ -84,10 +88,10 @@ export async function changedRequests(
   }
   const all = kinds.flatMap((kind) => [...groups.values()].filter((group) => group.kind === kind));
   return {
-    sampled: samples.length,
+    sampled: samples.count,
     changed: all.slice(0, MAX_TOLD),
-    incomplete: isCut || all.length > MAX_TOLD,
-    left_out: withoutSamples
+    incomplete: isCut || samples.isCut || all.length > MAX_TOLD,
+    left_out: [...samples.routesWithout]
       .slice(0, MAX_TOLD)
       .map((name) => `route ${name}: no request was found that its regular expressions match`),
   };
@@ -107,36 +111,59 @@ function addTo(groups: Map<string, ChangedRequest>, changed: ChangedRequest): vo
   groups.set(key, group ? { ...group, similar: group.similar + 1 } : changed);
 }
 
-interface Samples {
-  readonly samples: readonly SampleRequest[];
+/**
+ * The different samples of a plan. Regular expressions make samples slow: deriving one takes a tenth of a millisecond
+ * or more, and the router tries all regular expressions for each.
+ */
+class Samples {
+  /** The number of samples so far. */
+  count = 0;
+  /** Whether a limit ended the samples. */
+  isCut = false;
   /** Names or ids of affected routes. */
-  readonly withoutSamples: readonly string[];
-}
+  readonly routesWithout = new Set<string>();
+  readonly #affected: AffectedParts;
+  readonly #snapshots: readonly Snapshot[];
 
-/** Affected routes are sampled first, because the number of samples is limited. */
-function samplesOf(
-  { routes, reroutes, consumers, serverNames }: AffectedParts,
-  snapshots: readonly Snapshot[],
-): Samples {
-  const samples = new Map<string, SampleRequest>();
-  const withoutSamples = new Set<string>();
-  const add = (sample: SampleRequest) => {
-    if (samples.size < MAX_SAMPLES) samples.set(JSON.stringify(sample), sample);
-  };
-  for (const name of serverNames) add(sampleHandshake(name));
-  // Both versions of a changed route.
-  const all = new Set(snapshots.flatMap((snapshot) => [...snapshot.routes.values()]));
-  const isAffected = ({ id }: SnapshotRoute) => routes === null || routes.has(id);
-  for (const route of all) {
-    if (!isAffected(route)) continue;
-    const own = sampleRequestsFor(route);
-    for (const sample of own) add(sample);
-    if (own.length === 0) withoutSamples.add(route.name ?? route.id);
+  constructor(affected: AffectedParts, snapshots: readonly Snapshot[]) {
+    this.#affected = affected;
+    this.#snapshots = snapshots;
   }
-  // Other routes may lose requests to changed routes, and may identify affected consumers.
-  if (reroutes || consumers.size > 0)
-    for (const route of all) if (!isAffected(route)) for (const sample of sampleRequestsFor(route)) add(sample);
-  return { samples: [...samples.values()], withoutSamples: [...withoutSamples] };
+
+  /** The slices include the time that the caller spends on each sample. */
+  async *inSlices(): AsyncGenerator<SampleRequest> {
+    const known = new Set<string>();
+    const end = performance.now() + SAMPLE_TIMEOUT;
+    let endOfSlice = performance.now() + SLICE;
+    for (const sample of this.#perRoute()) {
+      this.isCut = known.size >= MAX_SAMPLES || performance.now() > end;
+      if (this.isCut) return;
+      const key = JSON.stringify(sample);
+      if (sample !== null && !known.has(key)) {
+        this.count = known.add(key).size;
+        yield sample;
+      }
+      if (performance.now() < endOfSlice) continue;
+      await nextTurn();
+      endOfSlice = performance.now() + SLICE;
+    }
+  }
+
+  /** Affected routes are first, because the number of samples is limited. Null: a route has none. */
+  *#perRoute(): Generator<SampleRequest | null> {
+    const { routes, reroutes, consumers, serverNames } = this.#affected;
+    for (const name of serverNames) yield sampleHandshake(name);
+    // Both versions of a changed route.
+    const all = [...new Set(this.#snapshots.flatMap((snapshot) => [...snapshot.routes.values()]))];
+    const isAffected = ({ id }: SnapshotRoute) => routes === null || routes.has(id);
+    // Other routes may lose requests to changed routes, and may identify affected consumers.
+    const others = reroutes || consumers.size > 0 ? all.filter((route) => !isAffected(route)) : [];
+    for (const route of [...all.filter(isAffected), ...others]) {
+      const own = sampleRequestsFor(route);
+      if (own.length === 0 && isAffected(route)) this.routesWithout.add(route.name ?? route.id);
+      yield* own.length === 0 ? [null] : own;
+    }
+  }
 }
 
 const compiledRouteOf = (runtime: Runtime, sample: SampleRequest): CompiledRoute | null =>

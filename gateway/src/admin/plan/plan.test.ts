@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
+import { Router } from "../../compile/router/router.ts";
 import { planBetween } from "./testing-plans.ts";
 
 function made<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
@@ -143,5 +144,29 @@ describe("a plan of routes", () => {
     assert.equal(requests?.changed.length, 100);
     assert.equal(requests?.incomplete, true);
     assert.ok((requests?.sampled ?? 0) <= 5000);
+  });
+
+  test("lets the process serve other requests between samples, and ends after six seconds", async (context) => {
+    const before = Array.from({ length: 1000 }, (_, index) => route(`r${index}`, { paths: [`/r${index}`] }));
+    let [now, matches, matchesOfSlice, longest] = [0, 0, 0, 0];
+    context.mock.method(performance, "now", () => now);
+    const { match } = Router.prototype;
+    context.mock.method(Router.prototype, "match", function (this: Router, ...args: Parameters<Router["match"]>) {
+      now += 10;
+      matches++;
+      longest = Math.max(longest, ++matchesOfSlice);
+      return match.apply(this, args);
+    });
+    const turn = () => {
+      matchesOfSlice = 0;
+      immediate = setImmediate(turn);
+    };
+    let immediate = setImmediate(turn);
+    context.after(() => clearImmediate(immediate));
+    const after = [...before, route("new", { paths: ["/new"] })];
+    const { requests } = await planBetween({ services: [shop], routes: before }, { services: [shop], routes: after });
+    assert.equal(requests?.incomplete, true);
+    assert.ok(matches > 500 && matches < 700, `${matches} matches of 10 ms`);
+    assert.ok(longest <= 4, `${longest} matches of 10 ms in one turn of the event loop`);
   });
 });
