@@ -180,6 +180,7 @@ async function passPhases(
   const rejection: { answer?: DirectResponse | GatewayErrorName } = {};
   exchange.sender = {
     reachesGrpc: tools.reachesGrpc,
+    opensBySuccess: false,
     reject: (answer) => {
       rejection.answer ??= answer;
     },

@@ -27,7 +27,12 @@ import { upstreamHeaders } from "./headers/upstream-headers.ts";
 import { LogLimiter } from "./observability/log-limiter.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import { BodyTooLongError, filteredBody, ReplacedResponseError } from "./response/body-filters.ts";
-import { createGatewayResponse, type GatewayResponse, responseReason } from "./response/gateway-response.ts";
+import {
+  createGatewayResponse,
+  finalResponse,
+  type GatewayResponse,
+  responseReason,
+} from "./response/gateway-response.ts";
 import { type HeldMessage, ownMessage, ResponseBrokenError, runResponsePhase } from "./response/response-phase.ts";
 
 /** A request with an invalid head, or without a matching route, does not become an exchange: plugins do not see it. */
@@ -46,9 +51,7 @@ export type AccessResult =
   | { readonly forward: ForwardPlan; readonly answer?: undefined }
   | { readonly forward?: undefined; readonly answer: DirectResponse | GatewayErrorName };
 
-const FIRST_FINAL_STATUS = 200;
 const FIRST_SERVER_ERROR = 500;
-const LAST_STATUS = 599;
 
 interface RefusedRequest {
   /** Remote address of the connection. */
@@ -132,9 +135,10 @@ export class Pipeline {
     cause: Error | null = null,
   ): GatewayResponse {
     const { request } = exchange;
-    const response = finalResponse(typeof answer === "string" ? gatewayErrors[answer] : answer);
+    const opensBySuccess = exchange.sender?.opensBySuccess === true;
+    const response = finalResponse(typeof answer === "string" ? gatewayErrors[answer] : answer, opensBySuccess);
     if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
-    exchange.ownReason = responseReason(answer, cause);
+    exchange.ownReason = response.reason ?? responseReason(answer, cause);
     exchange.restoreResponseEdits();
     exchange.source = "gateway";
     const { started } = exchange.timings;
@@ -378,15 +382,6 @@ export class Pipeline {
     return tokens?.hasAny === true && tokens.accepts(request.header(DEBUG_HEADER));
   }
 }
-
-/**
- * Replaces a response by an error when its status is interim (1xx, RFC 9110 section 15.2), after which the client would
- * wait for the final response, or above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
- */
-const finalResponse = (response: DirectResponse): DirectResponse =>
-  response.status >= FIRST_FINAL_STATUS && response.status <= LAST_STATUS
-    ? response
-    : errorAnswer("unexpected", `a plugin answered with the status ${response.status}, not one from 200 to 599`);
 
 /** Once this step has set a consumer, the plugins of the consumer and of its groups apply too. */
 function applyConsumerPlugins(exchange: LiveExchange, step: PluginStep): void {

@@ -59,6 +59,10 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   /** Called when the response has been written. The client may still be sending. */
   protected abstract onFinished(): void;
 
+  get opensBySuccess(): boolean {
+    return false;
+  }
+
   protected startCall(call: UpstreamCall): void {
     call.start();
   }

@@ -61,6 +61,8 @@ export interface AttemptObserver {
 export interface ResponseSender {
   /** Whether the engine can send this client's requests to gRPC services if a plugin converts the trailers. */
   readonly reachesGrpc: boolean;
+  /** Whether the client takes a 2xx for the agreement to a WebSocket (RFC 8441 section 5). */
+  readonly opensBySuccess: boolean;
   /** Sends this response instead of the upstream's, or aborts a response whose head has been sent. */
   reject(answer: DirectResponse | GatewayErrorName): void;
   /** Prepares a copy of the request for another service. */

@@ -1,5 +1,6 @@
 /** One exchange with a client's HTTP/2 stream: writes the response to the stream. */
 import type { Socket } from "node:net";
+import { errorAnswer } from "../../exchange/gateway-errors.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { grpcStatusOf, isGrpc } from "../exchange/protocols.ts";
@@ -75,6 +76,10 @@ export class Http2Exchange
     return true;
   }
 
+  override get opensBySuccess(): boolean {
+    return this.#join !== null;
+  }
+
   interim({ status, headers }: UpstreamHead): void {
     // The gateway sends 100 Continue itself.
     if (status !== 100) this.#writer.interim(status, headers);
@@ -87,10 +92,14 @@ export class Http2Exchange
   respond(head: UpstreamHead): boolean {
     if (this.isOver) return false;
     const { status } = head;
-    if (status > LAST_STATUS || this.#wouldOpen(status)) {
+    if (status > LAST_STATUS) {
       this.call?.abort();
-      const reason = status > LAST_STATUS ? "cannot be sent over HTTP/2" : "is not the 101 that opens a WebSocket";
-      this.failed("badUpstream", new RangeError(`the status ${status} ${reason}`));
+      this.failed("badUpstream", new RangeError(`the status ${status} cannot be sent over HTTP/2`));
+      return false;
+    }
+    if (this.opensBySuccess && status >= OK && status < REDIRECTIONS) {
+      // No failure of the upstream: a client can cause it by asking for a WebSocket where there is none.
+      this.reject(errorAnswer("badUpstream", `the upstream answered ${status}, not the 101 that opens a WebSocket`));
       return false;
     }
     this.context.pipeline.respond(this.exchange, head);
@@ -178,10 +187,6 @@ export class Http2Exchange
   }
 
   protected override writeOwn(response: GatewayResponse): void {
-    if (this.#wouldOpen(response.status)) {
-      this.breakOff();
-      return;
-    }
     const headers = this.context.pipeline.ownHeaders(this.exchange, response);
     if (this.#isGrpc) this.exchange.grpcStatus = grpcStatusOf(headers);
     this.#writer.own({ ...response, headers }, this.exchange.request.method);
@@ -190,10 +195,5 @@ export class Http2Exchange
 
   protected override breakOff(): void {
     this.#writer.breakOff();
-  }
-
-  /** Whether the client would take the response for the agreement to a WebSocket (RFC 8441 section 5). */
-  #wouldOpen(status: number): boolean {
-    return this.#join !== null && status >= OK && status < REDIRECTIONS;
   }
 }

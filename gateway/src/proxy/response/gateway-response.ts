@@ -1,7 +1,7 @@
 /** Responses that the gateway itself generates, ready to be written. */
 
 import type { DirectResponse } from "@sluice/plugin-sdk";
-import { type GatewayErrorName, gatewayErrors } from "../../exchange/gateway-errors.ts";
+import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { formatMilliseconds } from "../headers/client-headers.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";
@@ -10,6 +10,9 @@ import { failureReason } from "../upstream/failure.ts";
 const LENGTH = "content-length";
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
+const FIRST_FINAL_STATUS = 200;
+const FIRST_REDIRECTION = 300;
+const LAST_STATUS = 599;
 
 export interface GatewayResponse {
   readonly status: number;
@@ -62,6 +65,20 @@ export function createGatewayResponse(
   if (style.latencies) headers.push(style.names.responseLatency.name, formatMilliseconds(performance.now() - started));
   headers.push(style.names.requestId.name, id);
   return { status: answer.status, headers, body, isKept: false };
+}
+
+/**
+ * Replaces a response by an error when its status is interim (1xx, RFC 9110 section 15.2), after which the client would
+ * wait for the final response, or above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
+ *
+ * @param opensBySuccess Whether a 2xx is replaced too, because it would open a WebSocket without an upstream
+ */
+export function finalResponse(response: DirectResponse, opensBySuccess: boolean): DirectResponse {
+  const { status } = response;
+  if (status < FIRST_FINAL_STATUS || status > LAST_STATUS)
+    return errorAnswer("unexpected", `a plugin answered with the status ${status}, not one from 200 to 599`);
+  if (status >= FIRST_REDIRECTION || !opensBySuccess) return response;
+  return errorAnswer("unexpected", `a plugin answered with the status ${status}, which would open a WebSocket`);
 }
 
 /**
