@@ -161,6 +161,7 @@ export class Http2Exchange
     this.#join?.({
       upstream: socket,
       silence: exchange.service?.read_timeout ?? 0,
+      stall: exchange.service?.write_timeout ?? 0,
       onClose: () => {
         this.call?.tunnelEnded();
         pipeline.endExchange(exchange);

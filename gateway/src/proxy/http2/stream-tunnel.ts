@@ -1,7 +1,9 @@
 /**
  * A WebSocket of an HTTP/2 stream (RFC 8441): DATA frames carry its bytes, in both directions no faster than the
  * recipient reads them. The end of the upstream's data ends the stream, and the end of the client's data ends the
- * upstream's side. An abnormal end of the upstream's connection resets the stream.
+ * upstream's side. An abnormal end of the upstream's connection resets the stream, and so does an upstream that accepts
+ * no data for its service's write_timeout: what waits for it takes up the window of the client's connection, and the
+ * client's other requests would wait too.
  */
 import type { TunnelOptions } from "../http1/tunnel.ts";
 import { ByteView } from "../sockets/byte-view.ts";
@@ -10,7 +12,10 @@ import { errorCode, type FrameErrorCode } from "./frames/frame-types.ts";
 import type { StreamWriter } from "./responses/stream-writer.ts";
 
 /** The side of the upstream, which has switched to WebSocket. `onClose` is called when the stream has closed. */
-export type TunnelledUpstream = Omit<TunnelOptions, "client" | "account">;
+export interface TunnelledUpstream extends Omit<TunnelOptions, "client" | "account"> {
+  /** Milliseconds that bytes of the client may wait while the upstream accepts none. */
+  readonly stall: number;
+}
 
 /** The stream of a tunnel. */
 export interface TunnelStream {
@@ -32,22 +37,27 @@ export class StreamTunnel {
   readonly #stream: TunnelStream;
   readonly #silence: number;
   readonly #onClose: () => void;
-  /** Runs while neither side sends. */
-  readonly #idle = new IdleTimer(() => this.#stream.reset(errorCode.cancel));
+  /** Runs while neither side sends. The client may still be reading bytes that wait for it. */
+  readonly #idle: ProgressTimer;
+  /** Runs while bytes wait for the upstream. */
+  readonly #stall: ProgressTimer;
   /** Bytes of the client that wait for the upstream. */
   #waiting = 0;
   #hasFailed = false;
   #isOver = false;
 
-  constructor({ upstream, silence, onClose }: TunnelledUpstream, stream: TunnelStream) {
+  constructor({ upstream, silence, stall, onClose }: TunnelledUpstream, stream: TunnelStream) {
     this.#upstream = upstream;
     this.#stream = stream;
     this.#silence = silence;
     this.#onClose = onClose;
+    const cancel = () => stream.reset(errorCode.cancel);
+    this.#idle = new ProgressTimer(silence, () => stream.writer.taken, cancel);
+    this.#stall = new ProgressTimer(stall, () => upstream.bytesWritten - upstream.writableLength, cancel);
     upstream.setKeepAlive(true, PROBE);
     upstream.on("data", this.#onData).on("drain", this.#onDrain).on("end", this.#onEnd);
     upstream.on("error", this.#onError).on("close", this.#onClosed).resume();
-    this.#idle.start(silence);
+    this.#idle.start();
   }
 
   /** Whether the upstream's connection has closed. */
@@ -58,9 +68,10 @@ export class StreamTunnel {
   /** Sends bytes of the client. */
   send(view: ByteView): void {
     const { length } = view;
-    this.#idle.start(this.#silence);
+    this.#idle.start();
     if (this.isClosed || view.hold().writeTo(this.#upstream)) this.#stream.consume(length);
     else {
+      if (this.#waiting === 0) this.#stall.start();
       this.#waiting += length;
       this.#stream.hold(length);
     }
@@ -68,12 +79,13 @@ export class StreamTunnel {
 
   /** Called when the client has ended its side. */
   end(): void {
-    this.#upstream.end();
+    // After `end`, the socket does not emit "drain".
+    this.#upstream.end(this.#onDrain);
   }
 
   /** Called when the client accepts data again. */
   drained(): void {
-    this.#idle.start(this.#silence);
+    this.#idle.start();
     this.#upstream.resume();
   }
 
@@ -82,6 +94,7 @@ export class StreamTunnel {
     const upstream = this.#upstream;
     this.#isOver = true;
     this.#idle.close();
+    this.#stall.close();
     if (this.#waiting > 0) this.#stream.hold(-this.#waiting);
     // The last bytes of the client may not have left.
     if (upstream.writableEnded && upstream.readableEnded) upstream.setTimeout(this.#silence, () => upstream.destroy());
@@ -92,7 +105,7 @@ export class StreamTunnel {
   readonly #onData = (bytes: Buffer): void => {
     if (this.#isOver) return;
     const { writer } = this.#stream;
-    this.#idle.start(this.#silence);
+    this.#idle.start();
     writer.data(ByteView.of(bytes));
     if (!writer.isTaking) this.#upstream.pause();
   };
@@ -101,6 +114,7 @@ export class StreamTunnel {
     const bytes = this.#waiting;
     if (bytes === 0 || this.#isOver) return;
     this.#waiting = 0;
+    this.#stall.stop();
     this.#stream.hold(-bytes);
     this.#stream.consume(bytes);
   };
@@ -115,7 +129,44 @@ export class StreamTunnel {
 
   readonly #onClosed = (): void => {
     if (this.#isOver) return;
+    this.#onDrain();
     if (this.#hasFailed || !this.#upstream.readableEnded) this.#stream.reset(errorCode.cancel);
     else this.#stream.upstreamClosed();
   };
+}
+
+/** Runs out after this many milliseconds without progress. */
+class ProgressTimer {
+  readonly #limit: number;
+  readonly #bytes: () => number;
+  readonly #onLate: () => void;
+  readonly #timer = new IdleTimer(() => this.#check());
+  /** `bytes` when the timer was last started. */
+  #seen = 0;
+
+  /** @param bytes Returns a count that grows with the progress */
+  constructor(limit: number, bytes: () => number, onLate: () => void) {
+    this.#limit = limit;
+    this.#bytes = bytes;
+    this.#onLate = onLate;
+  }
+
+  start(): void {
+    this.#seen = this.#bytes();
+    this.#timer.start(this.#limit);
+  }
+
+  stop(): void {
+    this.#timer.stop();
+  }
+
+  /** Also clears the underlying timer. */
+  close(): void {
+    this.#timer.close();
+  }
+
+  #check(): void {
+    if (this.#bytes() === this.#seen) this.#onLate();
+    else this.start();
+  }
 }

@@ -52,6 +52,8 @@ const OK = 200;
 export class StreamWriter implements QueuedResponse {
   /** Bytes written so far, whether they have left or not; heads are counted as HTTP/1.1 lines. */
   written = 0;
+  /** Bytes that had to wait for the client and have left. */
+  taken = 0;
   window: number;
   priority: SendPriority = usualPriority;
   readonly #options: StreamWriterOptions;
@@ -176,6 +178,7 @@ export class StreamWriter implements QueuedResponse {
     else this.#queue[0] = first.subarray(size);
     const before = this.#queued;
     this.#queued -= size;
+    this.taken += size;
     if (this.#queued === 0) {
       this.#onTaken();
       if (this.#isComplete) this.#writeEnd();
