@@ -6,7 +6,16 @@ import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { dial } from "./client.ts";
 
-export const frame = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goAway: 7, continuation: 9 } as const;
+export const frame = {
+  data: 0,
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
 export const frameFlags = { endStream: 1, endHeaders: 4 } as const;
 
 export interface Frame {

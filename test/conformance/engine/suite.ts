@@ -27,6 +27,7 @@ import { http2Suite } from "./http2.ts";
 import { http2FloodSuite } from "./http2-floods.ts";
 import { http2LimitSuite } from "./http2-limits.ts";
 import { http2TurnSuite } from "./http2-turns.ts";
+import { http2WebSocketLimitsSuite } from "./http2-websocket-limits.ts";
 import { http2WebSocketSuite } from "./http2-websockets.ts";
 import { interimSuite } from "./interims.ts";
 import { largeBodySuite } from "./large-bodies.ts";
@@ -106,6 +107,7 @@ export function engineSuite(engine: Engine): void {
   http2FloodSuite(engine);
   http2TurnSuite(engine);
   http2WebSocketSuite(engine);
+  http2WebSocketLimitsSuite(engine);
   grpcSuite(engine);
   grpcPeerSuite(engine);
   grpcWebSuite(engine);
