@@ -3,7 +3,7 @@
  * claim slots and count by compare-and-swap. The table is lock-free: a worker that dies in the middle of an operation
  * blocks no other worker.
  *
- * A slot has eight words: a head, three words of the name's hash (the head holds the fourth except for its three lowest
+ * A slot has eight words: a head, three words of the name's hash (the head holds the fourth except for its four lowest
  * bits), the window, its period and group, its expiry, and the count. Its state is FREE, TAKEN (its owner is about to
  * write it), READY, DOOMED (claimed in vain, and its owner may still write it) or VOID (reusable). A key is in one of
  * the PROBES slots that begin at its home slot, and before the first FREE slot. No slot becomes FREE again, so a search
@@ -45,6 +45,11 @@ const READY = 2;
 const VOID = 3;
 const DOOMED = 4;
 const STATE = 7;
+/**
+ * A bit of a READY head that changes when the slot of a bucket is claimed again for the same bucket. So a worker that
+ * saw the slot expired cannot claim it after another worker has renewed it.
+ */
+const GENERATION = 8;
 
 /** Rounds of waiting for a slot that is TAKEN for the same key. Then the owner of the slot is considered dead. */
 const PATIENCE = 200;
@@ -132,7 +137,7 @@ export class CounterTable {
     for (let probe = 0; probe < PROBES; probe++) {
       const at = ((home + probe) & this.#mask) * WORDS;
       const head = Atomics.load(this.#words, at);
-      if (head === ready && this.#is(at, key)) return at;
+      if (isReadyFor(head, ready) && this.#is(at, key)) return at;
       if ((head & STATE) === FREE) return -1;
     }
     return -1;
@@ -224,11 +229,13 @@ export class CounterTable {
     for (let probe = 0; probe < PROBES; probe++) {
       const at = ((home + probe) & this.#mask) * WORDS;
       const head = Atomics.load(words, at);
-      if (head === ready && this.#is(at, key)) {
+      if (isReadyFor(head, ready) && this.#is(at, key)) {
         if (!key.isBucket) return at;
         // Read before the expiry: a worker that fills the bucket extends the expiry first.
         const count = Atomics.load(words, at + COUNT);
-        return this.#isOver(at, now + RENEWAL) ? this.#claimSlot(key, { at, head, home, ready, count }) : at;
+        if (this.#isOver(at, now + RENEWAL)) return this.#claimSlot(key, { at, head, home, ready, count });
+        // A worker that renews the slot writes the expiry first, and may still lose the slot.
+        return Atomics.load(words, at) === head ? at : -1;
       }
       const state = head & STATE;
       if (state === TAKEN) {
@@ -303,7 +310,8 @@ export class CounterTable {
     if (count !== undefined) Atomics.compareExchange(words, at + COUNT, count, key.count);
     else Atomics.store(words, at + COUNT, key.count);
     const isAlone = this.#isAlone(key, { at, home, ready });
-    if (isAlone && Atomics.compareExchange(words, at, taken, ready) === taken) {
+    const renewed = count === undefined ? ready : head ^ GENERATION;
+    if (isAlone && Atomics.compareExchange(words, at, taken, renewed) === taken) {
       Atomics.add(this.#sizes, group, 1);
       return at;
     }
@@ -326,7 +334,7 @@ export class CounterTable {
       }
       const head = Atomics.load(words, at);
       if (head === FREE) return true;
-      if (head === ready && this.#is(at, key)) return false;
+      if (isReadyFor(head, ready) && this.#is(at, key)) return false;
       if ((head & STATE) !== TAKEN || !isOf(head, ready)) continue;
       if (isBefore || Atomics.compareExchange(words, at, head, DOOMED) !== head) return false;
     }
@@ -359,7 +367,7 @@ export class CounterTable {
 
 interface Search {
   readonly home: number;
-  /** The head of the key's slot in state READY. */
+  /** The head of the key's slot in state READY and the first generation. */
   readonly ready: number;
   readonly round: number;
 }
@@ -380,8 +388,11 @@ function mixed(word: number, window: number, period: number): number {
   return word ^ spread ^ (spread >>> 15);
 }
 
-/** The head of the key's slot in state READY. */
-const readyHead = ({ hash }: CounterKey): number => ((hash[3] ?? 0) & ~STATE) | READY;
+/** The head of the key's slot in state READY and the first generation. */
+const readyHead = ({ hash }: CounterKey): number => ((hash[3] ?? 0) & ~(GENERATION | STATE)) | READY;
+
+/** Whether this is the head of the key's READY slot, in any generation. */
+const isReadyFor = (head: number, ready: number): boolean => (head & ~GENERATION) === ready;
 
 /** The head of a TAKEN slot: 21 bits of the key's hash, 8 bits of the owner, the state. */
 const takenBy = (owner: number, ready: number): number => (ready & ~0x7ff) | (owner << 3) | TAKEN;
