@@ -45,10 +45,7 @@ const READY = 2;
 const VOID = 3;
 const DOOMED = 4;
 const STATE = 7;
-/**
- * A bit of a READY head that changes when the slot of a bucket is claimed again for the same bucket. So a worker that
- * saw the slot expired cannot claim it after another worker has renewed it.
- */
+/** A bit of a READY head. It changes when a bucket's slot is renewed, so that no worker renews the slot once more. */
 const GENERATION = 8;
 
 /** Rounds of waiting for a slot that is TAKEN for the same key. Then the owner of the slot is considered dead. */
