@@ -70,9 +70,9 @@ test("a node kills a command that runs too long, and the error contains the comm
 
 test("everything that a killed run left behind is removed, and a running node is not affected", async () => {
   const script = `
-    import { startNode } from "${join(root, "tools/cluster/pods/node.ts")}";
+    import { startClusterNode } from "${join(root, "tools/cluster/pods/node.ts")}";
     import { writeFileSync } from "node:fs";
-    const node = await startNode(${JSON.stringify(await obtainTool("pause"))}, (folder) =>
+    const node = await startClusterNode(${JSON.stringify(await obtainTool("pause"))}, (folder) =>
       writeFileSync(folder + "/resolv.conf", ""));
     node.start("sleep", ["1000"], { name: "sleep" });
     console.log("folder", node.folder);
