@@ -41,6 +41,8 @@ export const acl = definePlugin({
     const rule = `the plugin ${denies ? "denies" : "allows"} ${namesOf([...listed])}`;
     const refusalFor = (groups: readonly string[]): DirectResponse =>
       forbidden(`the consumer is in ${groups.length === 0 ? "no group" : `the groups ${namesOf(groups)}`}; ${rule}`);
+    const withoutConsumer = forbidden(`the credential belongs to no consumer; ${rule}`);
+    const withoutGroups = refusalFor([]);
 
     const decide = (groups: readonly string[], name: string): Decision => ({
       refusal: groups.some((group) => listed.has(group)) === denies ? refusalFor(groups) : null,
@@ -70,11 +72,10 @@ export const acl = definePlugin({
         if (usesAuthenticated && authenticatedGroups !== null) {
           return apply(exchange, decide(authenticatedGroups, AUTHENTICATED_GROUPS));
         }
-        if (consumer === null)
-          return credential === null ? unauthorized : forbidden(`the credential belongs to no consumer; ${rule}`);
+        if (consumer === null) return credential === null ? unauthorized : withoutConsumer;
         const groups = exchange.identities.groups(consumer.id);
         // A consumer without groups is in no group of `allow`; if it is anonymous, the response is 401.
-        if (groups.length === 0 && !denies) return credential === null ? unauthorized : refusalFor([]);
+        if (groups.length === 0 && !denies) return credential === null ? unauthorized : withoutGroups;
         return apply(exchange, decideByConsumer(groups));
       },
     };

@@ -160,7 +160,10 @@ export interface StoreProblem {
   /** The false condition of the resource, such as `ResolvedRefs`, and its reason; null for a file. */
   readonly condition: string | null;
   readonly reason: string | null;
+  /** Names `suggested` too. */
   readonly message: string;
+  /** The resources whose names are the closest to names in the message of which there is no resource. */
+  readonly suggested: readonly StoredResource[];
 }
 
 export interface StoredResource {

@@ -9,6 +9,7 @@ const problem = (kind: string, name: string, reason = "SecretNotFound") => ({
   resource: { kind, namespace: "shop", name },
   reason,
   message: "there is no Secret keys",
+  suggested: [],
 });
 
 async function explain(status: number, problems: readonly object[], facts: object = {}) {
@@ -93,11 +94,17 @@ for (const [what, status, problems, warning] of rows)
 const misspelt = "there is no Route invoice in the namespace shop (did you mean invoices?)";
 for (const [what, members, isNamed] of [
   ["whose misspelt target is the route", {}, true],
-  ["whose misspelt target is another route", { message: misspelt.replace("invoices?", "orders?") }, false],
+  [
+    "whose misspelt target is another route",
+    { suggested: [{ kind: "Route", namespace: "shop", name: "orders" }] },
+    false,
+  ],
   ["twice because of a second condition", { condition: "Programmed" }, false],
 ] as const)
   test(`a warning ${isNamed ? "names" : "does not name"} an unserved Plugin ${what}`, async () => {
-    const unserved = { ...problem("Plugin", "cors", "RouteNotFound"), condition: "ResolvedRefs", message: misspelt };
+    const suggested = [{ kind: "Route", namespace: "shop", name: "invoices" }];
+    const named = { condition: "ResolvedRefs", message: misspelt, suggested };
+    const unserved = { ...problem("Plugin", "cors", "RouteNotFound"), ...named };
     const { warnings } = await explain(200, [{ ...unserved, ...members }]);
     const warning = `the Plugin shop/cors is not served, and may be meant for this route: ${misspelt}`;
     assert.deepEqual(warnings, ["first", ...(isNamed ? [warning] : [])]);

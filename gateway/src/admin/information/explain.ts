@@ -1,6 +1,6 @@
 /** `POST /explain`: how the nodes would route and answer a request, and why. No upstream gets the request. */
 import { type Explanation, listFirstNames, NODE_ENDPOINT_ID, nodePaths, readExplainRequest } from "@sluice/model";
-import { type Store, type StoreProblem, StoreUnavailable } from "../../stores/store.ts";
+import { type Store, type StoredResource, type StoreProblem, StoreUnavailable } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
@@ -67,12 +67,10 @@ async function misspeltTargets(route: string, { store, problems }: MisspeltOptio
   const origin = await store.origin?.("routes", route);
   if (origin?.in !== "resource") return [];
   const { namespace, name } = origin.resource;
-  const suggested = `in the namespace ${namespace} (did you mean ${name}?)`;
-  return problems.flatMap(({ resource, condition, reason, message }) =>
-    resource?.kind === "Plugin" &&
-    condition === "ResolvedRefs" &&
-    reason === "RouteNotFound" &&
-    message.includes(suggested)
+  const isThis = (found: StoredResource) =>
+    found.kind === "Route" && found.namespace === namespace && found.name === name;
+  return problems.flatMap(({ resource, condition, message, suggested }) =>
+    resource?.kind === "Plugin" && condition === "ResolvedRefs" && suggested.some(isThis)
       ? [`the Plugin ${resource.namespace}/${resource.name} is not served, and may be meant for this route: ${message}`]
       : [],
   );

@@ -13,11 +13,13 @@ const route: StoreProblem = {
   condition: "ResolvedRefs",
   reason: "ServiceNotFound",
   message: "there is no Service cart",
+  suggested: [],
 };
 const programmed = { ...route, condition: "Programmed", message: `${route.message}; it is not served` };
 const line: StoreProblem = {
   ...{ resource: null, entity: null, place: "sluice.yml:3:5", condition: null, reason: null },
   message: "port: expected an integer",
+  suggested: [],
 };
 
 async function reported(problems: readonly StoreProblem[], store: string) {

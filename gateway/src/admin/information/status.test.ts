@@ -79,7 +79,8 @@ test("GET /problems and GET /origins return the conditions of custom resources",
   await waitFor(async () => (await problems()).length > 0, { what: "the condition to be seen" });
   const entity = { collection: "services", id };
   const remedy = "Correct the resource, in its file.";
-  assert.deepEqual(await problems(), [{ resource, entity, place: null, condition: "Accepted", ...condition, remedy }]);
+  const shownCondition = { condition: "Accepted", ...condition, suggested: [] };
+  assert.deepEqual(await problems(), [{ resource, entity, place: null, ...shownCondition, remedy }]);
   const { body: shown } = await rig.ask("GET", `/origins/services/${id}`);
   assert.deepEqual((shown as { conditions: object }).conditions, conditions);
 });

@@ -12,6 +12,7 @@ const problem = (name: string, condition: string | null): StoreProblem => ({
   condition,
   reason: "Invalid",
   message: "spec.paths[0]: should start with: /",
+  suggested: [],
 });
 const sentence = (name: string) =>
   `Route shop/${name} is not served as written: Accepted is False (Invalid): spec.paths[0]: should start with: /`;

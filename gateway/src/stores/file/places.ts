@@ -13,7 +13,7 @@ export const fileProblems = (failure: string | null): readonly StoreProblem[] =>
     .filter((line) => line !== "")
     .map((line) => {
       const [, place = null, message = line] = /^(\S+:\d+:\d+): (.*)$/.exec(line) ?? [];
-      return { resource: null, entity: null, place, condition: null, reason: null, message };
+      return { resource: null, entity: null, place, condition: null, reason: null, message, suggested: [] };
     });
 
 interface Wanted {

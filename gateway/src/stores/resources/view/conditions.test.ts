@@ -40,7 +40,22 @@ for (const [missing, expected] of [
     const service = rejectedService("cart", { url: "http://a" }, missing);
     const [problem] = resourceProblems(viewOf([service]), () => true);
     assert.equal(problem?.message, expected);
+    const suggested = missing === expected ? [] : [{ kind: "Service", namespace: "default", name: "cart" }];
+    assert.deepEqual(problem?.suggested, suggested);
   });
+
+test("among thousands of names, only the first missing names get suggestions", () => {
+  const missing = "there is no Service curt in the namespace default";
+  const services = Array.from({ length: 7000 }, (_, at) =>
+    rejectedService(
+      at === 0 ? "cart" : `other-service-${at}`,
+      { url: "http://a" },
+      at < 5 ? missing : "There is no target.",
+    ),
+  );
+  const suggestions = resourceProblems(viewOf(services), () => true).map(({ suggested }) => suggested.length);
+  assert.deepEqual(suggestions.slice(0, 5), [1, 1, 0, 0, 0]);
+});
 
 test("a problem of a resource names its entity, except if the entity is invalid", () => {
   const services = [

@@ -14,11 +14,12 @@ const labelOf = (kind: string, { metadata: { namespace, name } }: Resource): Sto
 });
 
 /** Every condition that is false, of the resources of this installation. */
-export const resourceProblems = (
+export function resourceProblems(
   { resources, within }: Pick<ResourceView, "resources" | "within">,
   isOwn: (resource: Resource) => boolean,
-): readonly StoreProblem[] =>
-  resourceKinds.flatMap((kind) =>
+): readonly StoreProblem[] {
+  const suggestions = new Suggestions(resources, isOwn);
+  return resourceKinds.flatMap((kind) =>
     [...resources[kind].values()].filter(isOwn).flatMap((resource) =>
       conditionsOf(resource)
         .filter(({ status }) => status === "False")
@@ -28,28 +29,60 @@ export const resourceProblems = (
           place: null,
           condition: type,
           reason,
-          message: withSuggestions(message, { resources, isOwn }),
+          ...suggestions.addedTo(message),
         })),
     ),
   );
+}
 
 /** A reference to a resource that does not exist, in the message of a condition (`referencePart` of the crds client). */
 const MISSING = /there is no (\w+) (\S+) in the namespace ([^\s;]+)/g;
 
-/** The message with the closest name of the same kind and namespace after each name that does not exist. */
-const withSuggestions = (
-  message: string,
-  { resources, isOwn }: { readonly resources: Resources; readonly isOwn: (resource: Resource) => boolean },
-): string =>
-  message.replaceAll(MISSING, (sentence, kind: string, name: string, namespace: string) => {
-    const known = resourceKinds.find((one) => one === kind);
-    if (known === undefined) return sentence;
-    const names = [...resources[known].values()]
-      .filter((resource) => resource.metadata.namespace === namespace && isOwn(resource))
-      .map((resource) => resource.metadata.name);
-    const closest = closestName(name, names);
-    return closest === undefined ? sentence : `${sentence} (did you mean ${closest}?)`;
-  });
+/** Maximum number of comparisons of two names, each of which takes about 5 microseconds. */
+const MAX_COMPARED = 20_000;
+
+/** Finds, for names that do not exist, the closest names of the same kind and namespace. */
+class Suggestions {
+  readonly #resources: Resources;
+  readonly #isOwn: (resource: Resource) => boolean;
+  /** Names by kind and namespace. */
+  readonly #names = new Map<string, readonly string[]>();
+  #compared = 0;
+
+  constructor(resources: Resources, isOwn: (resource: Resource) => boolean) {
+    this.#resources = resources;
+    this.#isOwn = isOwn;
+  }
+
+  /** The message of a condition, with a suggestion after each name that does not exist. */
+  addedTo(message: string): Pick<StoreProblem, "message" | "suggested"> {
+    const suggested: StoredResource[] = [];
+    const suggesting = message.replaceAll(MISSING, (sentence, kind: string, name: string, namespace: string) => {
+      const closest = this.#closest(name, this.#namesOf(kind, namespace));
+      if (closest === undefined) return sentence;
+      suggested.push({ kind, namespace, name: closest });
+      return `${sentence} (did you mean ${closest}?)`;
+    });
+    return { message: suggesting, suggested };
+  }
+
+  #closest(name: string, names: readonly string[]): string | undefined {
+    if (this.#compared + names.length > MAX_COMPARED) return undefined;
+    this.#compared += names.length;
+    return closestName(name, names);
+  }
+
+  #namesOf(kind: string, namespace: string): readonly string[] {
+    return this.#names.getOrInsertComputed(`${kind} ${namespace}`, () => {
+      const known = resourceKinds.find((one) => one === kind);
+      return known === undefined
+        ? []
+        : [...this.#resources[known].values()]
+            .filter((resource) => resource.metadata.namespace === namespace && this.#isOwn(resource))
+            .map((resource) => resource.metadata.name);
+    });
+  }
+}
 
 /** The first valid entity: its children, such as the targets of an upstream, come after it. */
 function entityOf(held: readonly EntityInResource[]): StoreProblem["entity"] {
