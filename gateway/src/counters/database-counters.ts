@@ -58,6 +58,7 @@ export class DatabaseCounters implements WindowCounters {
   }
 
   async incrementBelowLimit(counters: readonly Counter[]): Promise<CounterResult> {
+    if (counters.some(({ amount = 1 }) => amount !== 1)) throw new Error("the database counts requests, not costs");
     const [row] = await this.#ask(TAKE, [
       counters.map(keyOf),
       counters.map(({ limit }) => limit),

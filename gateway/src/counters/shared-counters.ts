@@ -83,12 +83,13 @@ export class SharedCounters implements Counters {
   incrementBelowLimit(counters: readonly Counter[]): CounterResult {
     const slots = counters.map((counter) => this.#slots.find(this.#keyOf(counter)));
     const seen = slots.map((slot) => this.#slots.count(slot));
-    if (counters.some(({ limit }, at) => (seen[at] ?? 0) >= limit)) return { admitted: false, counts: seen };
+    if (counters.some(({ limit, amount = 1 }, at) => (seen[at] ?? 0) + amount - 1 >= limit))
+      return { admitted: false, counts: seen };
     const counts: number[] = [];
-    for (const [at, { limit }] of counters.entries()) {
-      const count = this.#slots.add(slots[at] ?? 0, limit);
+    for (const [at, { limit, amount = 1 }] of counters.entries()) {
+      const count = this.#slots.add(slots[at] ?? 0, limit, amount);
       if (count === 0) {
-        for (const slot of slots.slice(0, at)) this.#slots.remove(slot);
+        for (let other = 0; other < at; other++) this.#slots.remove(slots[other] ?? 0, counters[other]?.amount ?? 1);
         return { admitted: false, counts: slots.map((slot) => this.#slots.count(slot)) };
       }
       counts.push(count);

@@ -47,11 +47,12 @@ export class ThreadCounters implements Counters {
     for (const counter of counters) {
       const group = this.#group(counter);
       const count = group.get(counter.name) ?? 0;
-      if (count >= counter.limit) admitted = false;
+      if (count + (counter.amount ?? 1) - 1 >= counter.limit) admitted = false;
       groups.push(group);
       before.push(count);
     }
-    return { admitted, counts: admitted ? counters.map((counter, at) => this.#add(counter, groups[at], 1)) : before };
+    if (!admitted) return { admitted, counts: before };
+    return { admitted, counts: counters.map((counter, at) => this.#add(counter, groups[at], counter.amount ?? 1)) };
   }
 
   addAmount(counters: readonly Counter[], amount: number): readonly number[] {

@@ -96,8 +96,8 @@ function readOnlyCounters(counters: Counters, activity: ReadOnlyActivity): Count
   return {
     async incrementBelowLimit(wanted, options) {
       const counts = await read(wanted, options);
-      const admitted = wanted.every(({ limit }, at) => (counts[at] ?? 0) < limit);
-      return { admitted, counts: admitted ? counts.map((count) => count + 1) : counts };
+      const admitted = wanted.every(({ limit, amount = 1 }, at) => (counts[at] ?? 0) + amount - 1 < limit);
+      return { admitted, counts: admitted ? counts.map((count, at) => count + (wanted[at]?.amount ?? 1)) : counts };
     },
     addAmount: async (wanted, amount, options) => (await read(wanted, options)).map((count) => count + amount),
     async fillBuckets(buckets, now, options) {

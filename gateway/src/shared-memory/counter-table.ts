@@ -146,18 +146,18 @@ export class CounterTable {
   }
 
   /**
-   * Increments the count and returns the new count. Returns 0, and changes nothing, when the count has reached the
-   * limit.
+   * Adds the amount to the count and returns the new count. Returns 0, and changes nothing, if the count would exceed
+   * the limit.
    */
-  add(slot: number, limit: number): number {
+  add(slot: number, limit: number, amount = 1): number {
     const words = this.#words;
     const at = slot + COUNT;
     for (let seen = Atomics.load(words, at); ; ) {
       const count = seen >>> 0;
-      if (count >= limit) return 0;
-      if (count === MOST) return count;
-      const now = Atomics.compareExchange(words, at, seen, (count + 1) | 0);
-      if (now === seen) return count + 1;
+      if (count + amount - 1 >= limit) return 0;
+      const after = Math.min(MOST, count + amount);
+      const now = Atomics.compareExchange(words, at, seen, after | 0);
+      if (now === seen) return after;
       seen = now;
     }
   }
@@ -192,12 +192,12 @@ export class CounterTable {
     return this.#isOver(slot, this.#now());
   }
 
-  /** Undoes an `add`. */
-  remove(slot: number): void {
+  /** Undoes an `add` of the amount. */
+  remove(slot: number, amount = 1): void {
     const words = this.#words;
     const at = slot + COUNT;
     for (let seen = Atomics.load(words, at); seen !== 0; ) {
-      const now = Atomics.compareExchange(words, at, seen, (seen - 1) | 0);
+      const now = Atomics.compareExchange(words, at, seen, Math.max(0, (seen >>> 0) - amount) | 0);
       if (now === seen) return;
       seen = now;
     }

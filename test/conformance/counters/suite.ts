@@ -36,8 +36,11 @@ export async function waitForCounters(isSo: () => Promise<boolean>, what: string
   }
 }
 
-/** @param open Called for every test. Returns counters that have counted nothing yet. */
-export function countersSuite(name: string, open: () => Promise<CountersUnderTest>): void {
+/**
+ * @param open Called for every test. Returns counters that have counted nothing yet.
+ * @param countsAmounts Whether a call may add another amount than 1
+ */
+export function countersSuite(name: string, open: () => Promise<CountersUnderTest>, countsAmounts = true): void {
   describe(name, () => {
     let under: CountersUnderTest;
     beforeEach(async () => {
@@ -86,6 +89,35 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       await take(first);
       for (const other of apart) assert.deepEqual(await take(other), { admitted: true, counts: [1] });
     });
+
+    if (countsAmounts) {
+      it("add the amount of each call, unless a counter would exceed its limit", async () => {
+        const one = counter({ limit: 10 });
+        const other = counter({ limit: 100 });
+        assert.deepEqual(await take({ ...one, amount: 7 }, { ...other, amount: 7 }), {
+          admitted: true,
+          counts: [7, 7],
+        });
+        assert.deepEqual(await take({ ...one, amount: 4 }, { ...other, amount: 4 }), {
+          admitted: false,
+          counts: [7, 7],
+        });
+        assert.deepEqual(await take({ ...one, amount: 3 }), { admitted: true, counts: [10] });
+        assert.deepEqual(await take(one), { admitted: false, counts: [10] });
+        assert.deepEqual(await take({ ...counter({ limit: 10 }), amount: 11 }), { admitted: false, counts: [0] });
+      });
+
+      it("admit concurrent calls with amounts exactly up to the limit", async () => {
+        const one = counter({ limit: 100, amount: 7 });
+        const taken = await Promise.all(Array.from({ length: 50 }, () => take(one)));
+        assert.equal(taken.filter(({ admitted }) => admitted).length, 14);
+        assert.deepEqual(await under.counters.addAmount([one], 0, under.config), [98]);
+      });
+    } else {
+      it("refuse amounts other than 1", async () => {
+        await assert.rejects(take(counter({ amount: 2 })), /counts requests, not costs/);
+      });
+    }
 
     it("round a fractional limit up", async () => {
       const half = counter({ limit: 0.5 });

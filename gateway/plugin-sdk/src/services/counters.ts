@@ -45,6 +45,11 @@ export interface Counter {
   readonly expires: number;
   /** Maximum number of admitted requests. A fraction is rounded up. */
   readonly limit: number;
+  /**
+   * What `incrementBelowLimit` adds: a whole number of at least 1, such as the cost of the request. Default: 1. With
+   * policy cluster, it must be 1.
+   */
+  readonly amount?: number;
 }
 
 export interface CounterResult {
@@ -90,9 +95,9 @@ export interface BucketResult {
 
 export interface Counters {
   /**
-   * Increments every counter, unless one of them has reached its limit: then none changes. So a request that the limit
-   * per second rejects does not use up the limit per hour (as in Kong's local policy). Atomic: over any number of
-   * callers, exactly `limit` requests are admitted, unless `sync_rate` lets nodes count separately. If the counters are
+   * Adds its amount to every counter, unless one of them would exceed its limit: then none changes. So a request that
+   * the limit per second rejects does not use up the limit per hour (as in Kong's local policy). Atomic: over any number
+   * of callers, exactly `limit` requests are admitted, unless `sync_rate` lets nodes count separately. If the counters are
    * not in this process, the result is a promise, which rejects when they cannot be reached.
    */
   incrementBelowLimit(counters: readonly Counter[], options: CounterOptions): CounterResult | Promise<CounterResult>;

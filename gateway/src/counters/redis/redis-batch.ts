@@ -57,7 +57,7 @@ export class RedisBatch {
       values.push(counters.length);
       for (const counter of counters) {
         keys.push(counterKey(counter));
-        values.push(counter.limit, counterLifetime(counter, now));
+        values.push(counter.limit, counterLifetime(counter, now), counter.amount ?? 1);
       }
     }
     try {

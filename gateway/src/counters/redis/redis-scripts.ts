@@ -28,8 +28,8 @@ const script = (source: string): Script => ({ source, sha1: hash("sha1", source)
 
 /**
  * Runs several calls of `incrementBelowLimit` in order. KEYS: the counters of all calls. ARGV: for each call its number
- * of counters, and for each counter the limit and its lifetime in milliseconds. Returns for each call 1 if its counters
- * were incremented, 0 if one was at its limit, followed by the counters' values.
+ * of counters, and for each counter the limit, its lifetime in milliseconds and the amount to add. Returns for each call
+ * 1 if its counters were increased, 0 if one would exceed its limit, followed by the counters' values.
  */
 export const takeScript = script(`
 local answer, key, arg = {}, 0, 1
@@ -37,18 +37,19 @@ while arg <= #ARGV do
   local size, admitted, at = tonumber(ARGV[arg]), 1, #answer + 1
   for i = 1, size do
     local count = tonumber(redis.call('GET', KEYS[key + i]) or 0)
-    if count >= tonumber(ARGV[arg + 2 * i - 1]) then admitted = 0 end
+    if count + tonumber(ARGV[arg + 3 * i]) - 1 >= tonumber(ARGV[arg + 3 * i - 2]) then admitted = 0 end
     answer[at + i] = count
   end
   answer[at] = admitted
   if admitted == 1 then
     for i = 1, size do
-      local count = redis.call('INCR', KEYS[key + i])
-      if count == 1 then redis.call('PEXPIRE', KEYS[key + i], ARGV[arg + 2 * i]) end
+      local amount = ARGV[arg + 3 * i]
+      local count = redis.call('INCRBY', KEYS[key + i], amount)
+      if count == tonumber(amount) then redis.call('PEXPIRE', KEYS[key + i], ARGV[arg + 3 * i - 1]) end
       answer[at + i] = count
     end
   end
-  key, arg = key + size, arg + 1 + 2 * size
+  key, arg = key + size, arg + 1 + 3 * size
 end
 return answer
 `);

@@ -30,7 +30,7 @@ interface Entry {
   readonly counter: Counter;
   /** The value in Redis when it was last read. */
   known: number;
-  /** The number of requests that this worker has admitted and not yet added to Redis. */
+  /** The amounts that this worker has admitted and not yet added to Redis. */
   added: number;
 }
 
@@ -59,8 +59,8 @@ export class SyncedCounters {
   async take(counters: readonly Counter[]): Promise<CounterResult> {
     const entries = this.#found(counters) ?? (await this.#load(counters));
     // Synchronous from here on: no other call can interfere.
-    const admitted = counters.every(({ limit }, index) => countOf(entries[index]) < limit);
-    if (admitted) for (const entry of entries) entry.added += 1;
+    const admitted = counters.every(({ limit, amount = 1 }, at) => countOf(entries[at]) + amount - 1 < limit);
+    if (admitted) for (const [at, entry] of entries.entries()) entry.added += counters[at]?.amount ?? 1;
     this.#arm();
     return { admitted, counts: entries.map(countOf) };
   }
