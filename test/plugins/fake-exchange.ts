@@ -134,6 +134,8 @@ export interface FakeExchangeOptions extends FakeRequest {
   readonly attempts?: readonly ForwardAttempt[];
   readonly bytesIn?: number;
   readonly bytesOut?: number;
+  /** Values that other plugins have left. */
+  readonly shared?: Readonly<Record<string, string>>;
   /** The text of the log record. */
   readonly logRecord?: string;
 }
@@ -286,7 +288,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     route: options.route ?? fakeRoute(),
     service: options.service === undefined ? fakeService() : options.service,
     pathCaptures: options.pathCaptures ?? null,
-    shared: new Map(),
+    shared: new Map(Object.entries(options.shared ?? {})),
     identities: {
       namespace: options.namespace ?? null,
       credential<Name extends keyof ExchangeCredentials>(collection: Name, value: string) {

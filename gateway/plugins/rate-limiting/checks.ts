@@ -20,6 +20,7 @@ export const checkRateLimiting: RecordRule = (config) => [
   ...syncRate(config),
   ...needed(config),
   ...bucketMembers(config),
+  ...costMembers(config),
 ];
 
 /** Like Kong, reports only the first pair of periods whose limits contradict each other. */
@@ -79,6 +80,16 @@ function bucketMembers(config: RecordMembers): readonly Violation[] {
       path: ["sync_rate"],
       message: "algorithm bucket counts every request in Redis: sync_rate must be -1",
     });
+  return found;
+}
+
+function costMembers({ cost, algorithm, policy }: RecordMembers): readonly Violation[] {
+  if (cost !== "graphql") return [];
+  const found: Violation[] = [];
+  if (algorithm === "bucket")
+    found.push({ path: ["cost"], message: "cost graphql can only be used with algorithm fixed-window" });
+  if (policy === "cluster")
+    found.push({ path: ["cost"], message: "cost graphql can only be used with the policies local and redis" });
   return found;
 }
 

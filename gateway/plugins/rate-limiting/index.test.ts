@@ -9,7 +9,7 @@ import {
   fakeExchange,
   ThreadCounters,
 } from "../../../test/plugins/fake-exchange.ts";
-import { filledRateLimiting } from "../../../test/plugins/filled-configs.ts";
+import { configViolations, filledRateLimiting } from "../../../test/plugins/filled-configs.ts";
 import { rateLimiting } from "./index.ts";
 import type { RateLimitingConfig } from "./schema.ts";
 
@@ -54,6 +54,47 @@ describe("rate-limiting", () => {
       "ratelimit-remaining": "0",
       "ratelimit-reset": "10",
     });
+  });
+
+  it("takes the cost of GraphQL operations from the limit, and refuses a request that costs more than is left", async () => {
+    const { send } = limiter({ minute: 10, cost: "graphql" });
+    const remaining: string[] = [];
+    for (const [cost, admitted] of [
+      ["6", true],
+      ["5", false],
+      ["3", true],
+      [undefined, true],
+      ["1", false],
+      ["0", false],
+    ] as const) {
+      const { exchange, answer } = await send({ shared: cost === undefined ? {} : { "graphql.cost": cost } });
+      assert.equal(answer === undefined, admitted, `cost ${cost}`);
+      remaining.push(exchange.responseHeaders.get("X-RateLimit-Remaining-Minute") ?? "");
+    }
+    assert.deepEqual(remaining, ["4", "4", "1", "0", "0", "0"]);
+  });
+
+  it("with limit_by operation, callers of an operation share a counter", async () => {
+    const { send } = limiter({ minute: 1, limit_by: "operation" });
+    const statuses: unknown[] = [];
+    for (const name of ["Report", "Users", "Report"]) {
+      const { answer } = await send({ shared: { "graphql.operation": name } });
+      statuses.push(answer?.status);
+    }
+    assert.deepEqual(statuses, [undefined, undefined, 429]);
+  });
+
+  it("counts costs only with algorithm fixed-window, and not in the database", () => {
+    const violations = (members: object) =>
+      configViolations("rate-limiting", { minute: 1, cost: "graphql", ...members }).filter((each) =>
+        /^cost/.test(each),
+      );
+    assert.deepEqual(violations({ policy: "cluster" }), [
+      "cost: cost graphql can only be used with the policies local and redis",
+    ]);
+    assert.deepEqual(violations({ algorithm: "bucket" }), [
+      "cost: cost graphql can only be used with algorithm fixed-window",
+    ]);
   });
 
   it("starts a new count when the window is over", async () => {

@@ -8,6 +8,7 @@ import {
   type DirectResponse,
   definePlugin,
   type Exchange,
+  OPERATION_COST,
   type PluginContext,
   periods,
   unexpectedError,
@@ -28,7 +29,14 @@ function limitsText(config: RateLimitingConfig): string {
   const limits = periods.flatMap((period) => (config[period] === null ? [] : `${config[period]} per ${period}`));
   const otherwise = limit_by === "consumer" || limit_by === "credential" ? " or, without one, by client address" : "";
   const by = `${countedByText(config)}${otherwise}${policy === "local" ? "; each node counts for itself" : ""}`;
-  return `the limit of ${limits.join(" or ")} is reached, ${by}`;
+  const cost = config.cost === "graphql" ? ", in costs of GraphQL operations," : "";
+  return `the limit of ${limits.join(" or ")}${cost} is reached, ${by}`;
+}
+
+/** The cost that the plugin graphql has computed; 1 for other requests. */
+function operationCost({ shared }: Exchange): number {
+  const cost = Number(shared.get(OPERATION_COST));
+  return Number.isSafeInteger(cost) && cost >= 1 ? cost : 1;
 }
 
 /** @param seconds Until a further request may be admitted */
@@ -64,18 +72,29 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
   const refuse = refusing(config);
   const { nameOf, scopeOf } = counterNames(config, scope);
 
-  function countersOf(exchange: Exchange, at: number): readonly Counter[] {
+  const amountOf = config.cost === "graphql" ? operationCost : () => 1;
+
+  function countersOf(exchange: Exchange, at: number, amount: number): readonly Counter[] {
     const name = nameOf(exchange);
     const scopeName = scopeOf(exchange);
     return limits.map((limit) => {
       const { start, end } = limit.windows.at(at);
-      return { name, scope: scopeName, period: limit.period, limit: limit.limit, windowStart: start, expires: end };
+      return {
+        name,
+        scope: scopeName,
+        period: limit.period,
+        limit: limit.limit,
+        windowStart: start,
+        expires: end,
+        amount,
+      };
     });
   }
 
   return (exchange) => {
     const at = now();
-    return settle(counters.incrementBelowLimit(countersOf(exchange, at), config), ({ admitted, counts }) => {
+    const counted = countersOf(exchange, at, amountOf(exchange));
+    return settle(counters.incrementBelowLimit(counted, config), ({ admitted, counts }) => {
       const headers = config.hide_client_headers ? null : exchange.responseHeaders;
       const reset = setRateLimitHeaders(headers, { limits, counts, now: at });
       return admitted ? undefined : refuse(reset);

@@ -1,9 +1,8 @@
 /** request-validator: refuses requests that do not conform to schemas (docs/reference/kong-compatibility.md). */
-import { type Checked, type DirectResponse, definePlugin, type Exchange } from "@sluice/plugin-sdk";
+import { type Checked, type DirectResponse, definePlugin, type Exchange, repeatsName } from "@sluice/plugin-sdk";
 import { contentTypeOf } from "./content-type.ts";
 import type { JsonSchemaValidator } from "./json-schema/validator.ts";
 import { hasParameter, hasTooManyParameters, type ParameterPlace, parameterValue } from "./parameters.ts";
-import { repeatsName } from "./repeated-names.ts";
 import { bodyValidator, type ParameterConfig, parameterValidator, requestValidatorFacts } from "./schema.ts";
 
 /** Maximum bytes of a body that is validated, because it is buffered. */

@@ -26,6 +26,7 @@ const missing: Readonly<Record<LimitByConfig["limit_by"], (config: LimitByConfig
   service: () => "the route has no service",
   header: ({ header_name }) => `the request has no header ${header_name}`,
   path: ({ path }) => `the request is not to the path ${path}`,
+  operation: () => "the request has no GraphQL operation that the plugin graphql has read",
 };
 
 /** Null: the plugin does not count by a property of requests. */

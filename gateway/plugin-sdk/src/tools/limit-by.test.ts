@@ -39,6 +39,13 @@ const variants: readonly Variant[] = [
     `ip=${client}`,
   ],
   [{ limit_by: "path", path: "/login" }, "to the path", { path: "/login" }, "path=/login"],
+  [
+    { limit_by: "operation" },
+    "with a GraphQL operation",
+    { shared: { "graphql.operation": "Report" } },
+    "operation=Report",
+  ],
+  [{ limit_by: "operation" }, "without a GraphQL operation", {}, `ip=${client}`],
   [{ limit_by: "path", path: "/login" }, "to another path", { path: "/login/" }, `ip=${client}`],
 ];
 

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { Exchange } from "../exchange/exchange.ts";
 import { lowerCase } from "../exchange/header-name.ts";
+import { OPERATION_NAME } from "../exchange/shared-names.ts";
 import type { KongCheck } from "../plugin.ts";
 import { choice, nullable, text } from "../schema/member.ts";
 import { conditionalViolations, isEmptyValue, type RecordMembers } from "../schema/rules.ts";
@@ -10,7 +11,7 @@ import type { PluginScope } from "../services/instance.ts";
 import type { Violation } from "../violation.ts";
 import { StringCache } from "./string-cache.ts";
 
-const properties = ["consumer", "credential", "ip", "service", "header", "path"] as const;
+const properties = ["consumer", "credential", "ip", "service", "header", "path", "operation"] as const;
 
 type LimitBy = (typeof properties)[number];
 
@@ -19,7 +20,8 @@ export const limitByMembers = (byDefault: LimitBy) => ({
   limit_by: choice(properties, {
     description:
       "The property by which requests are counted: requests with the same value share a counter. If a request has " +
-      "no such value, the client's address is used; for IPv6 it is the full address, as in Kong.",
+      "no such value, the client's address is used; for IPv6 it is the full address, as in Kong. operation (not in " +
+      "Kong): the name of the GraphQL operation that the plugin graphql has read; all callers of it share a counter.",
     default: byDefault,
   }),
   header_name: nullable(
@@ -98,6 +100,10 @@ const identifiers: Readonly<Record<LimitBy, (config: LimitByConfig) => Identify>
     ({ path }) =>
     (exchange) =>
       exchange.request.path === path ? path : undefined,
+  operation: () => (exchange) => {
+    const name = exchange.shared.get(OPERATION_NAME);
+    return typeof name === "string" ? name : undefined;
+  },
 };
 
 const countedByTexts: Readonly<Record<LimitBy, (config: LimitByConfig) => string>> = {
@@ -107,6 +113,7 @@ const countedByTexts: Readonly<Record<LimitBy, (config: LimitByConfig) => string
   service: () => "counted by service: all callers share it",
   header: ({ header_name }) => `counted by header ${header_name}: requests with the same value share it`,
   path: ({ path }) => `counted by path: all callers of ${path} share it`,
+  operation: () => "counted by GraphQL operation: all callers share it",
 };
 
 /** A clause about the requests that share one counter, for people. */
