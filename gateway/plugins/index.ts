@@ -9,7 +9,7 @@ import { cors } from "./cors/index.ts";
 import { datadog } from "./datadog/index.ts";
 import { fileLog } from "./file-log/index.ts";
 import { forwardAuth } from "./forward-auth/index.ts";
-import { graphqlOperations, operationRequests, operationSeconds } from "./graphql-operations/index.ts";
+import { graphql, operationRequests, operationSeconds, refusedRequests } from "./graphql/index.ts";
 import { grpcWeb } from "./grpc-web/index.ts";
 import { hmacAuth } from "./hmac-auth/index.ts";
 import { httpLog } from "./http-log/index.ts";
@@ -51,7 +51,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   datadog,
   fileLog,
   forwardAuth,
-  graphqlOperations,
+  graphql,
   hmacAuth,
   httpLog,
   ipRestriction,
@@ -88,6 +88,6 @@ export { createClientVerifier } from "./mtls-auth/verifier.ts";
 
 /** The metrics of single plugins, by the plugin's name. All log plugins have the metric `droppedEntries` of the SDK. */
 export const pluginMetrics: Readonly<Record<string, readonly (CounterMetricOptions | HistogramMetricOptions)[]>> = {
-  [graphqlOperations.name]: [operationRequests, operationSeconds],
+  [graphql.name]: [operationRequests, operationSeconds, refusedRequests],
   [requestMirror.name]: [mirrorCopies],
 };

@@ -9,7 +9,7 @@ import { corsFacts } from "./cors/schema.ts";
 import { datadogFacts } from "./datadog/schema.ts";
 import { fileLogFacts } from "./file-log/schema.ts";
 import { forwardAuthFacts } from "./forward-auth/schema.ts";
-import { graphqlOperationsFacts } from "./graphql-operations/schema.ts";
+import { graphqlFacts } from "./graphql/schema.ts";
 import { grpcWebFacts } from "./grpc-web/schema.ts";
 import { hmacAuthFacts } from "./hmac-auth/schema.ts";
 import { httpLogFacts } from "./http-log/schema.ts";
@@ -51,7 +51,7 @@ export const builtInFacts = [
   datadogFacts,
   fileLogFacts,
   forwardAuthFacts,
-  graphqlOperationsFacts,
+  graphqlFacts,
   hmacAuthFacts,
   httpLogFacts,
   ipRestrictionFacts,

@@ -331,7 +331,7 @@ test("the GraphQL page leads to the form of the plugin; once the plugin is saved
   await page.getByLabel("service", { exact: true }).fill("shop");
   await page.getByRole("button", { name: "Plan the change" }).click();
   await page.getByRole("button", { name: "Save" }).click();
-  await headingOf(page, /graphql-operations/);
+  await headingOf(page, /graphql/);
   await page.getByRole("link", { name: "GraphQL", exact: true }).click();
   await page.getByRole("link", { name: "service shop" }).waitFor();
   const names = page.getByRole("table", { name: "Operations" }).getByRole("rowheader");

@@ -30,7 +30,7 @@ const configuration = (port: number): object => ({
       routes: [{ name: "users", paths: ["/users"] }],
       plugins: [
         { name: "key-auth", config: { anonymous: "guest", hide_credentials: true } },
-        { name: "graphql-operations" },
+        { name: "graphql", config: { websocket: "forward" } },
       ],
     },
     // A service without the secret, as if `upstream_headers` had been forgotten.

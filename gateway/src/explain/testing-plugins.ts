@@ -173,7 +173,7 @@ const plugins: Readonly<Record<string, readonly [config: Config, ofConsumers: bo
     true,
   ],
   "bot-detection": [fc.constantFrom({}, { deny: ["curl"] }), false],
-  "graphql-operations": [fc.constant({}), false],
+  graphql: [fc.constantFrom({}, { enforce: false }, { websocket: "forward" }), true],
   prometheus: [fc.constant({ status_code_metrics: true }), true],
   "proxy-cache": [
     fc.constantFrom(

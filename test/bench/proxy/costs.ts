@@ -109,7 +109,7 @@ const measured = ({ collector, lines, ldap, provider, folder }: Servers): readon
     body: { json: webhook },
   },
   {
-    name: "graphql-operations",
+    name: "graphql",
     headers: { "Content-Type": "application/json" },
     body: { json: '{"query":"query Users { users { name email } }","operationName":"Users"}' },
   },
@@ -253,7 +253,7 @@ export async function measureCosts(field: Field): Promise<BenchReport> {
   return {
     title: "Each plugin alone",
     method:
-      "GET of a 100-byte JSON response through one plugin at ten routes. standard-webhooks and graphql-operations get a " +
+      "GET of a 100-byte JSON response through one plugin at ten routes. standard-webhooks and graphql get a " +
       "POST request, whose body they read. `added us` is the median of the rounds' differences from the node without a " +
       "plugin. Log servers read everything; traces are recorded for one request in a hundred. All caches are warm, because every request is a repetition of the first. forward-auth asks its server " +
       "about every request. Redirects, terminated requests and hits of the cache do not reach the upstream. grpc-web " +

@@ -60,7 +60,7 @@ const rig = await startConsole({
       routes: ["1", "2", "3", "4", "5"].map((number) => ({ name: `stock-${number}`, paths: [`/stock/${number}`] })),
     },
     ...["users", "reports"].map((name) => ({
-      ...{ name, url: `http://127.0.0.1:${port}/${name}`, plugins: [{ name: "graphql-operations" }] },
+      ...{ name, url: `http://127.0.0.1:${port}/${name}`, plugins: [{ name: "graphql" }] },
       routes: [{ name, paths: [`/${name}/graphql`] }],
     })),
   ],

@@ -92,7 +92,7 @@ const paid: Readonly<Record<string, string | null | Pick<KongPlugin, "differs">>
   "exit-transformer": LUA,
   "forward-proxy": null,
   "graphql-proxy-cache-advanced": null,
-  "graphql-rate-limiting-advanced": useInstead("rate-limiting"),
+  "graphql-rate-limiting-advanced": "use rate-limiting with cost: graphql, and graphql",
   "header-cert-auth": null,
   "injection-protection": null,
   jq: null,

@@ -131,7 +131,7 @@ const top: SluiceCommand = {
     { line: "sluice top --by consumers --once", effect: "the consumers, once" },
     {
       line: "sluice top --by operations",
-      effect: "the operations of GraphQL services that have the plugin graphql-operations",
+      effect: "the operations of GraphQL services that have the plugin graphql",
     },
   ],
   load: async () => (await import("../client/requests/top.ts")).topCommand,

@@ -73,7 +73,7 @@ export const informationTable: AdminTable = {
           "device-token",
           "file-log",
           "forward-auth",
-          "graphql-operations",
+          "graphql",
           "grpc-web",
           "hmac-auth",
           "http-log",

@@ -1,9 +1,9 @@
-/** Where the plugin graphql-operations counts operations. */
+/** Where the plugin graphql counts operations. */
 import { encodedPath, read } from "../../api/client.ts";
 import { entityTitle } from "../../api/collections.ts";
 import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 
-export const PLUGIN = "graphql-operations";
+export const PLUGIN = "graphql";
 
 /** Maximum number of instances that are listed by name. Of the others, the page shows only the number. */
 const MAX_NAMED = 50;

@@ -13,22 +13,25 @@ import {
   metricsText,
 } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
-import { graphqlOperations } from "./index.ts";
+import { graphql } from "./index.ts";
 
 const START = 1_700_000_000_000;
 
-/** An instance with a clock, and a service that answers with the given parts of a response. */
+/**
+ * An instance with a clock that refuses nothing, and a service that answers with the given parts of a response. Refusals
+ * are tested in attacks.test.ts.
+ */
 function startInstance(config: object = {}) {
   let time = START;
   const recorded: RecordedOperation[] = [];
   const metrics = createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" });
   const context = fakeContext({
-    plugin: "graphql-operations",
+    plugin: "graphql",
     now: () => time,
     metrics,
     operations: { record: (operation) => void recorded.push(operation) },
   });
-  const phases = graphqlOperations.phases(withConfigDefaults("graphql-operations", config), context);
+  const phases = graphql.phases(withConfigDefaults("graphql", { enforce: false, ...config }), context);
   return {
     metrics,
     advance(milliseconds: number) {
@@ -196,7 +199,7 @@ const results: readonly (readonly [what: string, response: FakeExchangeOptions, 
   ["no response", { status: 0 }, "", true],
 ];
 
-describe("graphql-operations", () => {
+describe("the operations that graphql counts", () => {
   for (const [what, request, operations] of readable) {
     it(`counts ${what}`, async () => assert.deepEqual(await startInstance().serve(request), operations));
   }
@@ -237,6 +240,10 @@ describe("graphql-operations", () => {
     assert.deepEqual(await serve(batch, {}, bad), ["query A!", "query B!", "query C!"]);
   });
 
+  it("does not count what other plugins of the gateway refuse", async () => {
+    assert.deepEqual(await startInstance().serve(post({ query: USERS }), { status: 429, source: "gateway" }), []);
+  });
+
   it("with max_response_size 0, only the status decides whether an operation has failed", async () => {
     assert.deepEqual(await startInstance({ max_response_size: 0 }).serve(post({ query: USERS }), {}, bad), [
       "query Users",
@@ -272,19 +279,19 @@ describe("graphql-operations", () => {
     const lines = (await Array.fromAsync(metricsText(metrics.tables))).join("").split("\n");
     const labels = 'service="users",type="query",operation="Users"';
     assert.deepEqual(
-      lines.filter((line) => /^sluice_graphql_operations_(requests|.*_(sum|count)|.*le="0.25")/.test(line)),
+      lines.filter((line) => /^sluice_graphql_(requests|.*_(sum|count)|.*le="0.25")/.test(line)),
       [
-        `sluice_graphql_operations_requests_total{${labels},result="ok"} 1`,
-        `sluice_graphql_operations_requests_total{${labels},result="error"} 1`,
-        `sluice_graphql_operations_duration_seconds_bucket{le="0.25",${labels}} 2`,
-        `sluice_graphql_operations_duration_seconds_sum{${labels}} 0.5`,
-        `sluice_graphql_operations_duration_seconds_count{${labels}} 2`,
+        `sluice_graphql_requests_total{${labels},result="ok"} 1`,
+        `sluice_graphql_requests_total{${labels},result="error"} 1`,
+        `sluice_graphql_duration_seconds_bucket{le="0.25",${labels}} 2`,
+        `sluice_graphql_duration_seconds_sum{${labels}} 0.5`,
+        `sluice_graphql_duration_seconds_count{${labels}} 2`,
       ],
     );
   });
 
   it("refuses limits outside their ranges", () => {
-    assert.deepEqual(configViolations("graphql-operations", { max_operations: 0, max_body_size: 2 ** 21 }), [
+    assert.deepEqual(configViolations("graphql", { max_operations: 0, max_body_size: 2 ** 21 }), [
       "max_operations: value should be between 1 and 1000",
       "max_body_size: value should be between 1 and 1048576",
     ]);

@@ -1,17 +1,25 @@
-/** graphql-operations: counts requests of GraphQL services by operation. */
+/** graphql: limits the documents of GraphQL services, and counts their requests by operation. */
 import {
   type BodyObserver,
   type CounterMetricOptions,
+  type DirectResponse,
   definePlugin,
   type Exchange,
   type HistogramMetricOptions,
+  OPERATION_COST,
+  OPERATION_NAME,
 } from "@sluice/plugin-sdk";
 import { FailedResults } from "./failed-results.ts";
 import { OperationNames } from "./operation-names.ts";
-import { type NamedOperation, OperationReader } from "./request-operations.ts";
-import { graphqlOperationsFacts } from "./schema.ts";
+import { responseOf } from "./refusals.ts";
+import { type NamedOperation, OperationReader, type ReadGraphqlRequest } from "./request-operations.ts";
+import { graphqlFacts } from "./schema.ts";
 
 const FIRST_ERROR = 400;
+/** The first status of failures that clients have not caused. */
+const FIRST_FAILURE = 500;
+/** The client disconnected before the response. */
+const CLIENT_GONE = 499;
 
 /** Types of responses that hold results. Results of incremental delivery and of subscriptions have other types. */
 const RESULT_TYPE = /^application\/(?:json|graphql-response\+json)\s*(?:;|$)/i;
@@ -29,6 +37,12 @@ export const operationSeconds: HistogramMetricOptions = {
   bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 };
 
+export const refusedRequests: CounterMetricOptions = {
+  name: "refused_total",
+  help: "Requests that the limits of GraphQL documents refuse, or would refuse without enforce: false, by service, code of the error, and limit",
+  labelNames: ["service", "code", "limit"],
+};
+
 interface RequestedOperations {
   readonly operations: readonly NamedOperation[];
   /** Null: the body of the response is not searched for errors. */
@@ -44,22 +58,47 @@ function mayHaveErrors(exchange: Exchange): boolean {
   return encoding === "identity" && RESULT_TYPE.test(type);
 }
 
-export const graphqlOperations = definePlugin({
-  ...graphqlOperationsFacts,
+/** Whether the gateway has refused the request, for example because of a rate limit. */
+const isRefusal = ({ source, status }: Exchange): boolean =>
+  source === "gateway" && status >= FIRST_ERROR && status < FIRST_FAILURE && status !== CLIENT_GONE;
+
+const serviceName = ({ service }: Exchange): string => service?.name ?? service?.host ?? "";
+
+export const graphql = definePlugin({
+  ...graphqlFacts,
   phases(config, context) {
     const { now, operations: recorder } = context;
-    const reader = new OperationReader(config.max_body_size);
+    const reader = new OperationReader(config);
     const names = new OperationNames(config.max_operations, now);
     const requests = context.counterMetric(operationRequests);
     const seconds = context.histogramMetric(operationSeconds);
+    const refused = context.counterMetric(refusedRequests);
     const requested = new WeakMap<Exchange, RequestedOperations>();
+
+    function decide(exchange: Exchange, read: ReadGraphqlRequest): DirectResponse | undefined {
+      const { operations, refusal } = read;
+      const isRefused = refusal !== null && config.enforce;
+      if (!isRefused) requested.set(exchange, { operations, results: null });
+      exchange.setLogField(
+        "graphql.operations",
+        operations.map(({ type, name, sha256, cost }) => ({ type, name, sha256, cost })),
+      );
+      exchange.shared.set(OPERATION_COST, String(operations.reduce((sum, { cost }) => sum + cost, 0)));
+      const [first] = operations;
+      if (first !== undefined) exchange.shared.set(OPERATION_NAME, names.shown(first.name));
+      if (refusal === null) return undefined;
+      const { code, limit } = refusal;
+      refused.add(1, [serviceName(exchange), code, limit?.name ?? ""]);
+      exchange.setLogField("graphql.refused", limit === undefined ? code : `${code}: ${limit.name}`);
+      return isRefused ? responseOf(refusal, exchange.request) : undefined;
+    }
 
     return {
       access(exchange) {
-        const operations = reader.read(exchange.request);
-        if (operations === null) return undefined;
-        if (!(operations instanceof Promise)) return void requested.set(exchange, { operations, results: null });
-        return operations.then((found) => void requested.set(exchange, { operations: found, results: null }));
+        const read = reader.read(exchange.request);
+        if (read instanceof Promise)
+          return read.then((found) => (found === null ? undefined : decide(exchange, found)));
+        return read === null ? undefined : decide(exchange, read);
       },
 
       responseBody(exchange): BodyObserver | null {
@@ -72,16 +111,16 @@ export const graphqlOperations = definePlugin({
 
       log(exchange) {
         const request = requested.get(exchange);
-        if (request === undefined) return;
-        const { status, service, timings } = exchange;
+        if (request === undefined || isRefusal(exchange)) return;
+        const { status, timings } = exchange;
         const { started, ended = started } = timings;
-        const serviceName = service?.name ?? service?.host ?? "";
+        const service = serviceName(exchange);
         for (const [at, { type, name: given }] of request.operations.entries()) {
           const name = names.shown(given);
           const failed = status === 0 || status >= FIRST_ERROR || request.results?.has(at) === true;
           recorder.record({ exchange, type, name, failed });
-          requests.add(1, [serviceName, type, name, failed ? "error" : "ok"]);
-          seconds.observe((ended - started) / 1000, [serviceName, type, name]);
+          requests.add(1, [service, type, name, failed ? "error" : "ok"]);
+          seconds.observe((ended - started) / 1000, [service, type, name]);
         }
       },
     };

@@ -1,0 +1,275 @@
+/**
+ * Finds the operations of a request: GraphQL over HTTP, with persisted documents, Apollo's persisted queries and
+ * batches. A refusal is the reason why the request is not within the limits, or cannot be read; such a request still has
+ * operations, under which it is counted.
+ */
+import { type ExchangeRequest, isRecord } from "@sluice/plugin-sdk";
+import { evaluateCost, type OperationVariables } from "./cost.ts";
+import { type DefinedOperation, DocumentCache, type ReadDocument } from "./documents.ts";
+import { UNKNOWN_OPERATION, UNNAMED_OPERATION } from "./operation-names.ts";
+import { nameRefusal, type Parameters, readJsonText, urlParameters } from "./parameters.ts";
+import { beyondLimit, malformedRequest, type Refusal } from "./refusals.ts";
+import type { GraphqlConfig } from "./schema.ts";
+import { noSchema, readServiceSchema } from "./service-schema.ts";
+
+/** An operation under the name by which it is counted. */
+export interface NamedOperation {
+  readonly type: DefinedOperation["type"] | "unknown";
+  /** In parentheses if the client has sent no name. */
+  readonly name: string;
+  /** SHA-256 of the document in hex digits; null: the document was not read. */
+  readonly sha256: string | null;
+  /** The cost with the request's variables, at least 1. */
+  readonly cost: number;
+}
+
+export interface ReadGraphqlRequest {
+  readonly operations: readonly NamedOperation[];
+  /** The first reason to refuse the request; null: it is forwarded. */
+  readonly refusal: Refusal | null;
+}
+
+const unknown: NamedOperation = { type: "unknown", name: UNKNOWN_OPERATION, sha256: null, cost: 1 };
+
+/** Larger batches are counted as one unknown operation. */
+const MAX_BATCH = 100;
+const NAME = /^[_a-z]\w{0,127}$/i;
+const SHA256 = /^[\da-f]{64}$/i;
+const DOCUMENT_ID = /^[\w.:+/=-]{1,128}$/;
+/** Digits of a hash that are shown instead of a name. */
+const SHOWN_DIGITS = 12;
+const UTF8_ONLY = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i;
+
+// A byte order mark is kept, and is therefore no valid JSON: parsers differ in whether they skip it.
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+const unreadable = (refusal: Refusal): ReadGraphqlRequest => ({ operations: [unknown], refusal });
+
+/** A request that is refused although it is not one of GraphQL over HTTP: it counts as no operation. */
+const notGraphql = (refusal: Refusal): ReadGraphqlRequest => ({ operations: [], refusal });
+
+const mediaTypeRefusal = (message: string): ReadGraphqlRequest =>
+  unreadable({ status: 415, code: "UNSUPPORTED_MEDIA_TYPE", message });
+
+const onlyPost = (message: string): Refusal => ({ status: 405, code: "METHOD_NOT_ALLOWED", message });
+
+/** Refuses mutations: other methods are safe, so web pages may send them with the cookies of their visitors. */
+const withoutMutations = (read: ReadGraphqlRequest): ReadGraphqlRequest =>
+  read.refusal !== null || !read.operations.some(({ type }) => type === "mutation")
+    ? read
+    : { ...read, refusal: onlyPost("A mutation must be sent by POST") };
+
+/** Null: only reading the body can tell. */
+function announcesBody(request: ExchangeRequest): boolean | null {
+  if (request.header("transfer-encoding") !== undefined) return true;
+  const length = request.header("content-length");
+  if (length !== undefined) return length !== "0";
+  return request.httpVersion === "2" ? null : false;
+}
+
+interface ReadOperation {
+  readonly operation: NamedOperation;
+  readonly refusal: Refusal | null;
+}
+
+/** The part of a request that decides which operation of a document is executed, and with which variables. */
+interface Choice {
+  readonly name: string | undefined;
+  readonly variables: OperationVariables;
+}
+
+export class OperationReader {
+  readonly #documents: DocumentCache;
+  readonly #config: GraphqlConfig;
+
+  constructor(config: GraphqlConfig) {
+    this.#config = config;
+    const { schema, list_size: listSize, slicing_arguments: slicingArguments } = config;
+    const options = { schema: schema === null ? noSchema : readServiceSchema(schema), listSize, slicingArguments };
+    this.#documents = new DocumentCache(config, options);
+  }
+
+  /** Null: the request is not for GraphQL, but for example for a page, or it is a preflight. */
+  read(request: ExchangeRequest): ReadGraphqlRequest | null | Promise<ReadGraphqlRequest | null> {
+    const { method } = request;
+    if (method === "POST" || method === "QUERY") return this.#inBody(request);
+    if (method !== "GET" && method !== "HEAD" && method !== "OPTIONS")
+      return notGraphql(onlyPost(`The method ${method} is not one of GraphQL over HTTP: use POST`));
+    if (request.header("upgrade") !== undefined) return this.#upgrade();
+    // Some services read the body of any method, and prefer it to the URL.
+    const withBody = () => notGraphql(malformedRequest(`A ${method} request must not have a body`));
+    const withoutBody = () => (method === "OPTIONS" ? null : this.#inUrl(request.query));
+    const hasBody = announcesBody(request);
+    if (hasBody !== null) return hasBody ? withBody() : withoutBody();
+    return request.body(0).then((empty) => (empty === null ? withBody() : withoutBody()));
+  }
+
+  #upgrade(): ReadGraphqlRequest | null {
+    if (this.#config.websocket === "forward") return null;
+    const message = "WebSocket connections are not allowed here: send operations by POST";
+    return notGraphql({ status: 403, code: "WEBSOCKET_NOT_ALLOWED", message });
+  }
+
+  #inUrl(query: string): ReadGraphqlRequest | null {
+    const { values, refusal } = urlParameters(query);
+    if (refusal !== null) return unreadable(refusal);
+    if (!values.has("query") && !values.has("documentId") && !values.has("extensions")) return null;
+    const parameters: Record<string, unknown> = Object.fromEntries(values);
+    for (const name of ["variables", "extensions"]) {
+      const text = values.get(name);
+      if (text === undefined) continue;
+      const read = readJsonText(text, `The parameter ${name}`);
+      if ("refusal" in read) return unreadable(read.refusal);
+      parameters[name] = read.value;
+    }
+    return withoutMutations(this.#single(parameters));
+  }
+
+  #inBody(request: ExchangeRequest): ReadGraphqlRequest | Promise<ReadGraphqlRequest> {
+    const [given = "", ...others] = request.headerValues("content-type");
+    const [type = "", ...parameters] = given.split(";");
+    const mediaType = type.trim().toLowerCase();
+    const isDocument = mediaType === "application/graphql";
+    // Web pages can send forms and text without a preflight, with the cookies of their visitors.
+    if (others.length > 0 || (!isDocument && mediaType !== "application/json"))
+      return mediaTypeRefusal("The Content-Type must be application/json");
+    if (parameters.some((each) => each.trim() !== "" && /charset/i.test(each) && !UTF8_ONLY.test(each)))
+      return mediaTypeRefusal("The charset must be utf-8");
+    if (request.header("content-encoding") !== undefined)
+      return mediaTypeRefusal("The body must not have a Content-Encoding");
+    return request.body(this.#config.max_body_size).then((bytes) => {
+      if (bytes === null) {
+        const message = `The body has more than ${this.#config.max_body_size} bytes`;
+        return unreadable({ status: 413, code: "BAD_REQUEST", message });
+      }
+      const found = this.#inText(bytes, isDocument);
+      const read = request.method === "POST" ? found : withoutMutations(found);
+      const { values, refusal } = urlParameters(request.query);
+      if (read.refusal !== null || (refusal === null && values.size === 0)) return read;
+      return { ...read, refusal: malformedRequest("A POST request must not have parameters of GraphQL in its URL") };
+    });
+  }
+
+  #inText(bytes: Buffer, isDocument: boolean): ReadGraphqlRequest {
+    let text: string;
+    try {
+      text = utf8.decode(bytes);
+    } catch {
+      return unreadable(malformedRequest("The body is not UTF-8"));
+    }
+    if (isDocument) return this.#single({ query: text });
+    const read = readJsonText(text, "The body");
+    if ("refusal" in read) return unreadable(read.refusal);
+    return Array.isArray(read.value) ? this.#batch(read.value) : this.#single(read.value);
+  }
+
+  #single(value: unknown): ReadGraphqlRequest {
+    const { operation, refusal } = this.#operation(value);
+    return { operations: [operation], refusal };
+  }
+
+  #batch(values: readonly unknown[]): ReadGraphqlRequest {
+    const { max_batch_size: limit } = this.#config;
+    if (values.length === 0) return unreadable(malformedRequest("The batch is empty"));
+    const tooLarge = () => beyondLimit("batch", limit, "The batch has too many operations");
+    if (values.length > MAX_BATCH) return unreadable(tooLarge());
+    const read = values.map((value) => this.#operation(value));
+    const refusal = read.find((each) => each.refusal !== null)?.refusal ?? null;
+    return {
+      operations: read.map(({ operation }) => operation),
+      refusal: values.length > limit ? tooLarge() : refusal,
+    };
+  }
+
+  #operation(value: unknown): ReadOperation {
+    const refused = (message: string) => ({ operation: unknown, refusal: malformedRequest(message) });
+    if (!isRecord(value)) return refused("A GraphQL request must be a JSON object");
+    const ambiguous = nameRefusal(value);
+    if (ambiguous !== null) return { operation: unknown, refusal: ambiguous };
+    const { query, operationName, variables, extensions }: Parameters = value;
+    const name = operationName === null || operationName === "" ? undefined : operationName;
+    if (name !== undefined && (typeof name !== "string" || !NAME.test(name)))
+      return refused("operationName must be a GraphQL name of at most 128 characters");
+    for (const [member, given] of Object.entries({ variables, extensions })) {
+      if (given !== undefined && given !== null && !isRecord(given)) return refused(`${member} must be an object`);
+    }
+    const id = idOf(value);
+    if (id.refusal !== null) return { operation: unknown, refusal: id.refusal };
+    const chosen: Choice = { name, variables: isRecord(variables) ? variables : {} };
+    if (query === undefined || query === null || query === "")
+      return id.sha256 === null && id.id === null
+        ? refused("The request has no query")
+        : this.#unsent(id.sha256, id.id ?? "", chosen);
+    if (typeof query !== "string") return refused("query must be a string");
+    if (id.id !== null) return refused("The request has both a document and the id of one");
+    const document = this.#documents.of(query);
+    const found = this.#chosen(document, chosen);
+    if (found.refusal !== null || id.sha256 === null || id.sha256 === document.sha256) return found;
+    return {
+      ...found,
+      refusal: malformedRequest("The SHA-256 of the document is not that of extensions.persistedQuery"),
+    };
+  }
+
+  /** The operation of a document that the request only names. */
+  #unsent(sha256: string | null, id: string, choice: Choice): ReadOperation {
+    const known = sha256 === null ? undefined : this.#documents.withHash(sha256);
+    if (known !== undefined) return this.#chosen(known, choice);
+    const shown = sha256 === null ? id : sha256.slice(0, SHOWN_DIGITS);
+    const operation: NamedOperation = { ...unknown, name: choice.name ?? `(${shown})`, sha256 };
+    if (this.#config.unknown_documents === "forward") return { operation, refusal: null };
+    const refusal: Refusal =
+      id === ""
+        ? { status: 200, code: "PERSISTED_QUERY_NOT_FOUND", message: "PersistedQueryNotFound" }
+        : malformedRequest("The gateway does not know the document with this id: send the document itself");
+    return { operation, refusal };
+  }
+
+  /** The operation that a service executes; services refuse other combinations of document and name. */
+  #chosen({ sha256, operations, refusal }: ReadDocument, { name, variables }: Choice): ReadOperation {
+    const [found, ...others] = operations.filter((one) => name === undefined || one.name === name);
+    if (found !== undefined && others.length === 0) {
+      const cost = evaluateCost(found.cost, variables);
+      const { max_cost: limit } = this.#config;
+      const operation: NamedOperation = { type: found.type, name: found.name ?? UNNAMED_OPERATION, sha256, cost };
+      if (refusal !== null || limit === null || cost <= limit) return { operation, refusal };
+      return { operation, refusal: beyondLimit("cost", limit, `The operation has a cost of ${cost}`) };
+    }
+    const message =
+      found !== undefined
+        ? "The document has several operations: operationName must name one of them"
+        : `The document has no operation${name === undefined ? "" : " with the name in operationName"}`;
+    // The name that a client gives to a document which cannot be read.
+    const shown = operations.length === 0 && refusal?.code === "LIMIT_EXCEEDED" ? name : undefined;
+    return {
+      operation: { ...unknown, name: shown ?? UNKNOWN_OPERATION },
+      refusal: refusal ?? { status: 400, code: "OPERATION_RESOLUTION_FAILURE", message },
+    };
+  }
+}
+
+interface DocumentId {
+  /** The id as sent in `documentId` or `id`; null: none was sent. */
+  readonly id: string | null;
+  /** The hash in lower case, from the id or `extensions.persistedQuery`; null: the request has none. */
+  readonly sha256: string | null;
+  readonly refusal: Refusal | null;
+}
+
+function idOf({ documentId, id: shortId, extensions }: Parameters): DocumentId {
+  const { persistedQuery } = Object(extensions);
+  const sent = [documentId, shortId, Object(persistedQuery).sha256Hash].filter(
+    (one) => one !== undefined && one !== null,
+  );
+  const [first] = sent;
+  if (first === undefined) return { id: null, sha256: null, refusal: null };
+  const refused = (message: string) => ({ id: null, sha256: null, refusal: malformedRequest(message) });
+  if (sent.length > 1) return refused("The request names a document in several ways");
+  if (typeof first !== "string" || !DOCUMENT_ID.test(first))
+    return refused("The id of a document must have at most 128 letters, digits or characters of . _ : + / = -");
+  const digits = first.replace(/^sha256:/, "").toLowerCase();
+  const sha256 = SHA256.test(digits) ? digits : null;
+  const isHash = documentId === undefined && shortId === undefined;
+  if (isHash && sha256 === null) return refused("extensions.persistedQuery.sha256Hash must have 64 hex digits");
+  return { id: isHash ? null : first, sha256, refusal: null };
+}

@@ -1,0 +1,190 @@
+/** Config of graphql: limits of documents and requests, and of the names that are counted. */
+import {
+  boolean,
+  choice,
+  definePluginFacts,
+  integer,
+  nullable,
+  type RecordRule,
+  record,
+  type Static,
+  set,
+  text,
+} from "@sluice/plugin-sdk";
+import type { GraphQLError } from "graphql/error/GraphQLError.js";
+import { MAX_COST } from "./cost.ts";
+import { readServiceSchema } from "./service-schema.ts";
+
+/** Maximum characters of the schema of a service. */
+const MAX_SCHEMA = 262_144;
+
+const schema = record(
+  {
+    enforce: boolean({
+      description:
+        "Whether requests beyond the limits, and requests that cannot be read, are refused. If false, all requests are " +
+        "forwarded; the metric `sluice_graphql_refused_total` and log records show what would have been refused.",
+      default: true,
+    }),
+    max_depth: integer({
+      description:
+        "Maximum depth of nested selection sets. The introspection query of the usual tools has a depth of 15.",
+      default: 20,
+      minimum: 1,
+      maximum: 200,
+    }),
+    max_fields: integer({
+      description:
+        "Maximum number of fields that an operation selects. The fields of a fragment count wherever it is spread, so " +
+        "that fragments which spread each other cannot multiply the work of the service.",
+      default: 1000,
+      minimum: 1,
+      maximum: 1_000_000,
+    }),
+    max_root_fields: integer({
+      description: "Maximum number of fields on the first level of an operation, including those of fragments.",
+      default: 20,
+      minimum: 1,
+      maximum: 10_000,
+    }),
+    max_aliases: integer({
+      description: "Maximum number of aliases in an operation, including those of fragments.",
+      default: 30,
+      minimum: 0,
+      maximum: 10_000,
+    }),
+    max_directives: integer({
+      description: "Maximum number of directives in an operation, including those of fragments.",
+      default: 50,
+      minimum: 0,
+      maximum: 10_000,
+    }),
+    max_tokens: integer({
+      description: "Maximum number of tokens in a document: names, values and punctuation.",
+      default: 2000,
+      minimum: 10,
+      maximum: 20_000,
+    }),
+    max_document_length: integer({
+      description: "Maximum number of characters in a document, with comments and spaces.",
+      default: 16_384,
+      minimum: 100,
+      maximum: 262_144,
+    }),
+    max_batch_size: integer({
+      description: "Maximum number of operations in one request; 1 refuses batches of several operations.",
+      default: 10,
+      minimum: 1,
+      maximum: 100,
+    }),
+    schema: nullable(
+      text({
+        description:
+          "The schema of the service in the schema definition language, from which the cost of operations is computed. " +
+          "An object in a result costs 1, scalars and enums nothing, and a mutation 10 in addition; a list multiplies the " +
+          "cost of its items by its size. The directive `@cost(weight:)` changes the cost of a field, a type or an " +
+          "argument, and `@listSize(assumedSize:, slicingArguments:, sizedFields:)` the size of lists. Without a schema, " +
+          "each field with subfields costs 1.",
+        maxLength: MAX_SCHEMA,
+      }),
+    ),
+    max_cost: nullable(
+      integer({
+        description: "Maximum cost of an operation. Unset: any cost.",
+        minimum: 1,
+        maximum: MAX_COST,
+      }),
+    ),
+    list_size: integer({
+      description: "The size of a list that no argument limits and that has no `@listSize`.",
+      default: 10,
+      minimum: 1,
+      maximum: 1_000_000,
+    }),
+    slicing_arguments: set(text({ description: "Name of an argument.", maxLength: 128 }), {
+      description:
+        "Names of arguments that limit the size of a list, for fields without `@listSize`. If the field returns an " +
+        "object with the fields `edges` and `nodes`, they have that size.",
+      default: ["first", "last", "limit"],
+      maxItems: 16,
+    }),
+    introspection: boolean({
+      description:
+        "Whether operations may query the schema (`__schema` and `__type`; `__typename` is always allowed). To allow it " +
+        "for some clients only, attach a second instance of the plugin to a consumer or a consumer group.",
+      default: false,
+    }),
+    unknown_documents: choice(["refuse", "forward"], {
+      description:
+        "Requests that name a document without sending it, by `documentId`, `id` or " +
+        "`extensions.persistedQuery.sha256Hash`, if the worker has not seen the document. refuse: a client with a " +
+        "persisted query gets PERSISTED_QUERY_NOT_FOUND and sends the document, as Apollo's clients do; other requests " +
+        "get an error. forward: the service decides. Use it if the service accepts only documents that it knows.",
+      default: "refuse",
+    }),
+    websocket: choice(["refuse", "forward"], {
+      description:
+        "Requests to open a WebSocket. The plugin cannot read operations that are sent over a WebSocket, so no limit " +
+        "applies to them. Use forward only if the service has limits of its own.",
+      default: "refuse",
+    }),
+    max_operations: integer({
+      description:
+        "Maximum number of operation names that each worker counts separately. The number is limited because clients " +
+        "choose the names: operations with further names are counted together as `(other)`. A name that has not been " +
+        "used for an hour makes room for another.",
+      default: 200,
+      minimum: 1,
+      maximum: 1000,
+    }),
+    max_body_size: integer({
+      description: "Maximum size of a request's body in bytes. The body is read before the request is forwarded.",
+      default: 131_072,
+      minimum: 1,
+      maximum: 1_048_576,
+    }),
+    max_response_size: integer({
+      description:
+        "Number of bytes of a JSON response that are searched for errors while it streams to the client. Errors " +
+        "after these bytes are not found. With 0, an operation has failed only if the status is 400 or above.",
+      default: 262_144,
+      minimum: 0,
+      maximum: 16_777_216,
+    }),
+  },
+  {
+    description:
+      "Protects GraphQL services: refuses documents beyond limits, introspection, and requests that services read in " +
+      "different ways, before the service gets them. Counts the requests that are forwarded by operation, with errors and latencies: the " +
+      "console, `sluice top --by operations` and `GET /traffic?by=operations` show the last ten seconds; `/metrics` has " +
+      "the totals for Prometheus. The plugin rate-limiting can count the cost of operations, or limit each operation. Attach it to routes of GraphQL services only: it refuses every POST " +
+      "request that is not a GraphQL request.",
+  },
+);
+
+export type GraphqlConfig = Static<typeof schema>;
+
+const check: RecordRule = ({ schema: sdl }) => {
+  if (typeof sdl !== "string") return [];
+  try {
+    const { types, roots } = readServiceSchema(sdl);
+    if (types.has(roots.query)) return [];
+    return [{ path: ["schema"], message: `the schema does not define the type ${roots.query}` }];
+  } catch (error) {
+    return [{ path: ["schema"], message: positioned(error as GraphQLError) }];
+  }
+};
+
+const positioned = ({ message, locations = [] }: GraphQLError): string =>
+  [...locations.map(({ line, column }) => `line ${line}, column ${column}: `), message].join("");
+
+export const graphqlFacts = definePluginFacts({
+  name: "graphql",
+  version: "0.1.0",
+  // After the plugins that authenticate clients, so that no document of an unknown client is read, and before
+  // rate-limiting, which counts by operation.
+  priority: 912,
+  protects: true,
+  check,
+  schema,
+});
