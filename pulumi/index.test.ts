@@ -55,6 +55,7 @@ test("each part and each of Sluice's custom resources is a component of its type
     "sluice:index:Gateway sluice-gateway",
     "sluice:index:Operator sluice-operator",
     "sluice:index:Plugin sluice-user-api-cors",
+    "sluice:index:Plugin sluice-user-api-graphql",
     "sluice:index:Plugin sluice-user-api-key-auth",
     "sluice:index:Plugin sluice-user-api-prometheus",
     "sluice:index:Plugin sluice-user-api-rate-limiting",

@@ -228,7 +228,7 @@ export interface Values {
     /** Seconds after endSeconds for which requests in flight and WebSockets may continue. */
     readonly drainSeconds: number;
     readonly route: {
-      /** Whether to create a route through the gateway: custom resources Service, Route, Consumer, and the Plugins key-auth, rate-limiting, cors and prometheus. */
+      /** Whether to create a route through the gateway: custom resources Service, Route, Consumer, and the Plugins key-auth, rate-limiting, graphql, cors and prometheus. */
       readonly enabled: boolean;
       /** Hosts of the route. Empty: all. */
       readonly hosts: readonly string[];
@@ -236,6 +236,8 @@ export interface Values {
       readonly paths: readonly string[];
       /** Requests per minute of each consumer, counted in Redis if available, otherwise by each node separately. */
       readonly requestsPerMinute: number;
+      /** Whether the gateway forwards operations that query the schema. The user API answers them only if SLUICE_USER_API_INTROSPECTION in `userApi.env` allows it too. */
+      readonly introspection: boolean;
       /** Origins of web pages that may call the user API. */
       readonly origins: readonly string[];
       readonly consumer: {

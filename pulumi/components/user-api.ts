@@ -39,7 +39,7 @@ export class UserApiComponent extends SluiceComponent {
 
   #route(release: Release, key: Input<string> | undefined): Output<string> | undefined {
     const { userApi } = release.values;
-    const { consumer, hosts, paths, origins, requestsPerMinute } = userApi.route;
+    const { consumer, hosts, paths, origins, introspection, requestsPerMinute } = userApi.route;
     const name = objectName(release, "user-api");
     const metadata = { namespace: release.namespace, labels: labelsOf(release, "user-api") };
     const placed = { metadata, ...(release.values.class === "sluice" ? {} : { class: release.values.class }) };
@@ -58,6 +58,11 @@ export class UserApiComponent extends SluiceComponent {
     const plugins = [
       plugin({ plugin: "key-auth", config: { hide_credentials: true } }),
       plugin({ plugin: "rate-limiting", ...limits(release, requestsPerMinute) }),
+      plugin({
+        plugin: "graphql",
+        // The user API itself limits the operations of WebSockets.
+        config: { introspection, max_batch_size: 1, max_root_fields: 10, websocket: "forward" },
+      }),
       plugin({ plugin: "cors", config: { origins } }),
       plugin({
         plugin: "prometheus",
