@@ -146,9 +146,9 @@ function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: S
       resolve(exit);
     });
   });
-  hold(child, false);
+  setKeepsAlive(child, false);
   const ended = () => {
-    hold(child, true);
+    setKeepsAlive(child, true);
     return exited;
   };
   return {
@@ -183,9 +183,9 @@ function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: S
  * Sets whether the process keeps the event loop of this process alive: only while it is awaited, so that a failed suite
  * can end while its processes run.
  */
-function hold(child: ChildProcessByStdio<null, Readable, Readable>, held: boolean): void {
+function setKeepsAlive(child: ChildProcessByStdio<null, Readable, Readable>, keepsAlive: boolean): void {
   for (const part of [child, child.stdout as Socket, child.stderr as Socket]) {
-    if (held) part.ref();
+    if (keepsAlive) part.ref();
     else part.unref();
   }
 }

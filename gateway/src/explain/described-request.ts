@@ -100,7 +100,7 @@ function newBody(declared: number | null, body: string | null, onBodyRead: () =>
     // Once a plugin has replaced the body, the client's body is only discarded.
     if (made.ended || made.whole !== null) return;
     if (body === null) return onBodyRead();
-    made.take(ByteView.of(Buffer.from(body)));
+    made.write(ByteView.of(Buffer.from(body)));
     made.end("");
   });
   return made;

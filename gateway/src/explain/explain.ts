@@ -201,7 +201,8 @@ async function passPhases(
   if (answer === "noPeer") write({}, "the upstream failed: no target accepts requests");
   if (answer === "upstreamDown") write({ reason: refusal }, "the upstream failed");
   const own = pipeline.createAnswer(exchange, answer);
-  const held = exchange.chain.holdingSteps === null ? null : await pipeline.hold(exchange, ownMessage(own));
+  const held =
+    exchange.chain.holdingSteps === null ? null : await pipeline.runResponsePhases(exchange, ownMessage(own));
   const response = pipeline.complete(exchange, held ?? own);
   return {
     ...noResult,

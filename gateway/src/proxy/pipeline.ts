@@ -149,7 +149,7 @@ export class Pipeline {
    * Runs the phase `response` of the plugins, once for each exchange. Never rejects. Returns the response that replaces
    * the held one; null: every plugin kept it, or the exchange has ended or been answered during the phase.
    */
-  async hold(exchange: LiveExchange, held: HeldMessage): Promise<GatewayResponse | null> {
+  async runResponsePhases(exchange: LiveExchange, held: HeldMessage): Promise<GatewayResponse | null> {
     const steps = exchange.chain.holdingSteps ?? [];
     exchange.chain = { ...exchange.chain, holdingSteps: null };
     exchange.beginHeldEdits();

@@ -204,13 +204,13 @@ describe("Redis counters that nodes share", () => {
     });
     const [kept, ...late] = Array.from({ length: 5 }, () => counter({ scope: "kept" }));
     assert.ok(kept);
-    await counters.take([kept]);
+    await counters.incrementBelowLimit([kept]);
     const flood = Array.from({ length: 99 }, () => counter({ scope: "flood" }));
-    for (const one of flood) await counters.take([one]);
-    await assert.rejects(counters.take([counter({ scope: "flood" })]), /too many counters/);
-    for (const one of late) assert.deepEqual((await counters.take([one])).counts, [1]);
-    assert.deepEqual((await counters.take([kept])).counts, [2]);
-    assert.deepEqual((await counters.take(flood.slice(-1))).counts, [2]);
+    for (const one of flood) await counters.incrementBelowLimit([one]);
+    await assert.rejects(counters.incrementBelowLimit([counter({ scope: "flood" })]), /too many counters/);
+    for (const one of late) assert.deepEqual((await counters.incrementBelowLimit([one])).counts, [1]);
+    assert.deepEqual((await counters.incrementBelowLimit([kept])).counts, [2]);
+    assert.deepEqual((await counters.incrementBelowLimit(flood.slice(-1))).counts, [2]);
     await counters.close();
   });
 

@@ -52,11 +52,11 @@ class FreeChunks {
     this.#most = most;
   }
 
-  take(): Buffer {
+  acquire(): Buffer {
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#size);
   }
 
-  give(bytes: Buffer): void {
+  release(bytes: Buffer): void {
     if (this.#free.length < this.#most) this.#free.push(bytes);
   }
 }
@@ -81,7 +81,7 @@ export class EntryMemory {
     if (length > SMALL) return storeAlone(text, length);
     let chunk = this.#open;
     if (chunk === null || chunk.used + length > chunk.bytes.length) {
-      chunk = { bytes: (this.#entries === 0 ? freeSmall : freeLarge).take(), used: 0, entries: 0, isAlone: false };
+      chunk = { bytes: (this.#entries === 0 ? freeSmall : freeLarge).acquire(), used: 0, entries: 0, isAlone: false };
       this.#open = chunk;
     }
     const start = chunk.used;
@@ -101,7 +101,7 @@ export class EntryMemory {
       if (this.#entries > 0) return;
       this.#open = null;
     }
-    (chunk.bytes.length === SMALL ? freeSmall : freeLarge).give(chunk.bytes);
+    (chunk.bytes.length === SMALL ? freeSmall : freeLarge).release(chunk.bytes);
   }
 }
 

@@ -32,7 +32,7 @@ export class RedisBatch {
     this.#now = now;
   }
 
-  take(counters: readonly Counter[]): Promise<CounterResult> {
+  incrementBelowLimit(counters: readonly Counter[]): Promise<CounterResult> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length === MOST) this.#leave();
       // Runs after all input of this turn has been read.

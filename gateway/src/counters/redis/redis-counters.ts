@@ -38,8 +38,8 @@ export class RedisCounters implements Counters {
   }
 
   async incrementBelowLimit(counters: readonly Counter[], config: CounterOptions): Promise<CounterResult> {
-    if (config.sync_rate !== EVERY_REQUEST) return this.#syncedFor(config).take(counters);
-    return (await this.#connections.batch(config.redis)).take(counters);
+    if (config.sync_rate !== EVERY_REQUEST) return this.#syncedFor(config).incrementBelowLimit(counters);
+    return (await this.#connections.batch(config.redis)).incrementBelowLimit(counters);
   }
 
   async addAmount(counters: readonly Counter[], amount: number, config: CounterOptions): Promise<readonly number[]> {

@@ -56,7 +56,7 @@ export class SyncedCounters {
     this.#all = new BoundedGroups(capacity);
   }
 
-  async take(counters: readonly Counter[]): Promise<CounterResult> {
+  async incrementBelowLimit(counters: readonly Counter[]): Promise<CounterResult> {
     const entries = this.#found(counters) ?? (await this.#load(counters));
     // Synchronous from here on: no other call can interfere.
     const admitted = counters.every(({ limit, amount = 1 }, at) => countOf(entries[at]) + amount - 1 < limit);

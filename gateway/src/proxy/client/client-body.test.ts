@@ -8,11 +8,11 @@ function sink(): BodySink & { readonly got: string[] } {
   const got: string[] = [];
   return {
     got,
-    take(view) {
+    writeBody(view) {
       got.push(view.latin1());
     },
-    send: () => true,
-    finish: (trailers) => void got.push(`end${trailers}`),
+    flushBody: () => true,
+    endBody: (trailers) => void got.push(`end${trailers}`),
   };
 }
 
@@ -20,9 +20,9 @@ test("data and the end of a client body that arrive between two attempts are for
   const body = new ClientBody(null, () => {});
   const [first, second] = [sink(), sink()];
   body.forwardTo(first);
-  body.hold();
+  body.detachSink();
   assert.equal(body.wanted, false);
-  body.take(ByteView.of(Buffer.from("one")));
+  body.write(ByteView.of(Buffer.from("one")));
   assert.equal(body.begun, false);
   body.end(" of it");
   body.forwardTo(second);
@@ -34,16 +34,16 @@ test("a client body requests more data again when the second attempt begins", ()
   let asked = 0;
   const body = new ClientBody(null, () => asked++);
   body.forwardTo(sink());
-  body.hold();
+  body.detachSink();
   body.forwardTo(sink());
   assert.deepEqual([asked, body.wanted], [2, true]);
 });
 
-test("a client body that was replaced ignores `hold`, and keeps only the replacement", () => {
+test("a client body that was replaced ignores `detachSink`, and keeps only the replacement", () => {
   const body = new ClientBody(null, () => {});
   body.replace(Buffer.from("other"));
-  body.hold();
-  body.take(ByteView.of(Buffer.from("was")));
+  body.detachSink();
+  body.write(ByteView.of(Buffer.from("was")));
   assert.equal(body.wanted, true);
   assert.equal(body.whole?.toString(), "other");
 });
@@ -51,10 +51,10 @@ test("a client body that was replaced ignores `hold`, and keeps only the replace
 test("a client body that exceeded a plugin's limit is read further for a plugin with a higher limit", async () => {
   const body = new ClientBody(null, () => {});
   const first = body.read(2);
-  body.take(ByteView.of(Buffer.from("abc")));
+  body.write(ByteView.of(Buffer.from("abc")));
   assert.equal(await first, null);
   const second = body.read(5);
-  body.take(ByteView.of(Buffer.from("de")));
+  body.write(ByteView.of(Buffer.from("de")));
   body.end("");
   assert.equal((await second)?.toString(), "abcde");
   assert.equal(await body.read(4), null);
@@ -63,11 +63,11 @@ test("a client body that exceeded a plugin's limit is read further for a plugin 
 test("a client body that exceeded a plugin's limit is forwarded as a whole", async () => {
   const body = new ClientBody(null, () => {});
   const read = body.read(2);
-  body.take(ByteView.of(Buffer.from("abc")));
+  body.write(ByteView.of(Buffer.from("abc")));
   assert.equal(await read, null);
   const upstream = sink();
   body.forwardTo(upstream);
-  body.take(ByteView.of(Buffer.from("de")));
+  body.write(ByteView.of(Buffer.from("de")));
   body.end("");
   assert.deepEqual(upstream.got, ["abc", "de", "end"]);
 });
@@ -75,7 +75,7 @@ test("a client body that exceeded a plugin's limit is forwarded as a whole", asy
 test("a complete client body that exceeded a plugin's limit is returned to a plugin with a higher limit", async () => {
   const body = new ClientBody(null, () => {});
   const first = body.read(2);
-  body.take(ByteView.of(Buffer.from("abc")));
+  body.write(ByteView.of(Buffer.from("abc")));
   body.end("");
   assert.equal(await first, null);
   assert.equal((await body.read(5))?.toString(), "abc");

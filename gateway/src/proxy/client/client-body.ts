@@ -18,22 +18,22 @@ export class BodyLostError extends Error {
 
 /** Consumer of a body. */
 export interface BodySink {
-  take(view: ByteView): void;
+  writeBody(view: ByteView): void;
   /**
-   * Called after all pieces of one read. Returns false if no more pieces may be passed to `take` before
+   * Called after all pieces of one read. Returns false if no more pieces may be passed to `writeBody` before
    * `ClientBody.drained` has been called.
    */
-  send(): boolean;
+  flushBody(): boolean;
   /** Called when the body is complete. Trailers are lines in wire format; "" when there are none. */
-  finish(trailers: string): void;
+  endBody(trailers: string): void;
 }
 
 /** Receives a copy of what a sink receives. */
 export interface BodyCopy {
   /** Called before the first piece for a sink, and again if another sink receives the body from its start. */
   begin(): void;
-  take(view: ByteView): void;
-  finish(): void;
+  write(view: ByteView): void;
+  end(): void;
   /** Called when the rest of the body will not be forwarded. */
   lose(): void;
 }
@@ -151,7 +151,7 @@ export class ClientBody {
     const seen = this.#seen;
     this.#seen = [];
     for (const piece of seen) this.#give(ByteView.of(piece));
-    if (this.#ended) sink.finish(this.#trailers);
+    if (this.#ended) sink.endBody(this.#trailers);
     else if (this.wanted) this.#onWanted();
   }
 
@@ -170,7 +170,7 @@ export class ClientBody {
    * Detaches a sink that failed while `begun` is false. The next sink receives what this one has received, and the pieces
    * that arrive from now on.
    */
-  hold(): void {
+  detachSink(): void {
     if (this.#use !== "forwarded") return;
     this.#use = "held";
     this.#sink = null;
@@ -196,7 +196,7 @@ export class ClientBody {
     if (!this.#ended) this.#onWanted();
   }
 
-  take(view: ByteView): void {
+  write(view: ByteView): void {
     this.#received += view.length;
     if (this.#received > this.#maximum) this.#exceed();
     else if (this.#use === "forwarded") this.#give(view);
@@ -204,9 +204,9 @@ export class ClientBody {
     else if (this.#use !== "dropped") this.#push(view);
   }
 
-  /** Called when all pieces of one read have been passed to `take`. */
+  /** Called when all pieces of one read have been passed to `write`. */
   flush(): void {
-    if (this.#sink?.send() === false) this.#blocked = true;
+    if (this.#sink?.flushBody() === false) this.#blocked = true;
   }
 
   end(trailers: string): void {
@@ -216,7 +216,7 @@ export class ClientBody {
       this.#whole = this.#takeSeen();
       this.#reader?.resolve();
     }
-    this.#sink?.finish(trailers);
+    this.#sink?.endBody(trailers);
   }
 
   /** Called when the rest of the body will not arrive: the client has disconnected, or the body is too long. */
@@ -242,7 +242,7 @@ export class ClientBody {
   #give(view: ByteView): void {
     if (this.#sent === null) this.#begun = true;
     else this.#keepCopy(this.#sent, view);
-    this.#sink?.take(view);
+    this.#sink?.writeBody(view);
   }
 
   #keepCopy(sent: Buffer[], view: ByteView): void {
@@ -296,17 +296,17 @@ class CopiedSink implements BodySink {
     for (const copy of copies) copy.begin();
   }
 
-  take(view: ByteView): void {
-    for (const copy of this.#copies) copy.take(view);
-    this.#sink.take(view);
+  writeBody(view: ByteView): void {
+    for (const copy of this.#copies) copy.write(view);
+    this.#sink.writeBody(view);
   }
 
-  send(): boolean {
-    return this.#sink.send();
+  flushBody(): boolean {
+    return this.#sink.flushBody();
   }
 
-  finish(trailers: string): void {
-    for (const copy of this.#copies) copy.finish();
-    this.#sink.finish(trailers);
+  endBody(trailers: string): void {
+    for (const copy of this.#copies) copy.end();
+    this.#sink.endBody(trailers);
   }
 }

@@ -118,8 +118,8 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
    * replaces it; null: no plugin replaced it. `onEnd` is not called if the exchange has ended or been answered during
    * the phase.
    */
-  hold(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void {
-    const held = this.context.pipeline.hold(this.exchange, message);
+  runResponsePhases(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void {
+    const held = this.context.pipeline.runResponsePhases(this.exchange, message);
     held
       .then((own) => {
         if (!this.#isOver && !this.hasBegun) onEnd(own);
@@ -194,7 +194,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     const { exchange } = this;
     const own = this.context.pipeline.createAnswer(exchange, answer, cause);
     if (exchange.chain.holdingSteps === null) this.#send(own);
-    else this.hold(ownMessage(own), (other) => this.#send(other ?? own));
+    else this.runResponsePhases(ownMessage(own), (other) => this.#send(other ?? own));
   }
 
   #send(own: GatewayResponse): void {

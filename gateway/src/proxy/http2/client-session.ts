@@ -206,7 +206,7 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
     if (this.#frames.streams.size === 0) this.#end();
   }
 
-  hold(bytes: number): void {
+  countHeld(bytes: number): void {
     this.#frames.held += bytes;
     if (bytes > 0) this.#account.wait(bytes);
     else {

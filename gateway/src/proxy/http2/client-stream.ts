@@ -27,7 +27,7 @@ export interface StreamCarrier {
   /** Shared by the responses of the connection. */
   readonly taking: ConnectionActivity;
   /** Called when bytes of a body are held because they are not wanted yet; negative when they have been passed on. */
-  hold(bytes: number): void;
+  countHeld(bytes: number): void;
   /** Allows the client to send this many more bytes on the stream. */
   widenStream(id: number, bytes: number): void;
   /** Resets the stream. */
@@ -161,11 +161,11 @@ export class ClientStream implements TrafficCounters {
       return;
     }
     if (body?.wanted && this.#held.length === 0) {
-      body.take(view);
+      body.write(view);
       this.consume(view.length);
     } else {
       view.keepIn(this.#held);
-      this.#carrier.hold(view.length);
+      this.#carrier.countHeld(view.length);
     }
   }
 
@@ -242,8 +242,8 @@ export class ClientStream implements TrafficCounters {
     while (body.wanted && !this.#isClosed) {
       const piece = this.#held.shift();
       if (piece === undefined) break;
-      this.#carrier.hold(-piece.length);
-      body.take(ByteView.of(piece));
+      this.#carrier.countHeld(-piece.length);
+      body.write(ByteView.of(piece));
       this.consume(piece.length);
       body.flush();
     }
@@ -268,7 +268,7 @@ export class ClientStream implements TrafficCounters {
   #join(upstream: TunnelledUpstream): void {
     const tunnel = new StreamTunnel(upstream, {
       writer: this.writer,
-      hold: (bytes) => this.#carrier.hold(bytes),
+      countHeld: (bytes) => this.#carrier.countHeld(bytes),
       consume: (bytes) => this.consume(bytes),
       upstreamClosed: () => this.#closeIfOver(),
       reset: (code) => this.#carrier.reset(this.id, code),
@@ -277,7 +277,7 @@ export class ClientStream implements TrafficCounters {
     const held = this.#held;
     this.#held = [];
     for (const piece of held) {
-      this.#carrier.hold(-piece.length);
+      this.#carrier.countHeld(-piece.length);
       tunnel.send(ByteView.of(piece));
     }
     if (this.#hasEnded) tunnel.end();
@@ -312,7 +312,7 @@ export class ClientStream implements TrafficCounters {
 
   /** Discards the pieces that were not wanted. */
   #release(): void {
-    for (const piece of this.#held) this.#carrier.hold(-piece.length);
+    for (const piece of this.#held) this.#carrier.countHeld(-piece.length);
     this.#held = [];
   }
 }

@@ -21,7 +21,7 @@ export interface TunnelledUpstream extends Omit<TunnelOptions, "client" | "accou
 export interface TunnelStream {
   readonly writer: StreamWriter;
   /** Called when bytes wait for the upstream; negative when it has accepted them. */
-  hold(bytes: number): void;
+  countHeld(bytes: number): void;
   /** Called when the client may send as many bytes again. */
   consume(bytes: number): void;
   /** Called when both sides of the upstream's connection have ended. */
@@ -73,7 +73,7 @@ export class StreamTunnel {
     else {
       if (this.#waiting === 0) this.#stall.start();
       this.#waiting += length;
-      this.#stream.hold(length);
+      this.#stream.countHeld(length);
     }
   }
 
@@ -95,7 +95,7 @@ export class StreamTunnel {
     this.#isOver = true;
     this.#idle.close();
     this.#stall.close();
-    if (this.#waiting > 0) this.#stream.hold(-this.#waiting);
+    if (this.#waiting > 0) this.#stream.countHeld(-this.#waiting);
     // The last bytes of the client may not have left.
     if (upstream.writableEnded && upstream.readableEnded) upstream.setTimeout(this.#silence, () => upstream.destroy());
     else upstream.destroy();
@@ -115,7 +115,7 @@ export class StreamTunnel {
     if (bytes === 0 || this.#isOver) return;
     this.#waiting = 0;
     this.#stall.stop();
-    this.#stream.hold(-bytes);
+    this.#stream.countHeld(-bytes);
     this.#stream.consume(bytes);
   };
 

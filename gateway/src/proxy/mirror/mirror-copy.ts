@@ -15,7 +15,7 @@ import type { MirrorMessage } from "./mirror-message.ts";
 /** What a copy needs from the mirrors of its listener. */
 export interface MirrorWorker {
   /** Takes room for bytes of a body; false: there is none. */
-  hold(bytes: number): boolean;
+  reserve(bytes: number): boolean;
   release(bytes: number): void;
   /** Sends the message. Returns a function that aborts the call. */
   send(target: UpstreamTarget, message: MirrorMessage, listener: MirrorCallListener): () => void;
@@ -50,19 +50,19 @@ export class MirrorCopy implements BodyCopy, MirrorCallListener {
     if (!this.#isSent) this.#forget();
   }
 
-  take(view: ByteView): void {
+  write(view: ByteView): void {
     if (this.#isSent || this.#hasEnded) return;
     const { worker, request } = this.#options;
     const { length } = view;
     if (this.#length + length > request.maxBody) this.#end(dropped(`the body has more than ${request.maxBody} bytes`));
-    else if (!worker.hold(length)) this.#end(dropped("the bodies of the copies under way take too much memory"));
+    else if (!worker.reserve(length)) this.#end(dropped("the bodies of the copies under way take too much memory"));
     else {
       view.keepIn(this.#pieces);
       this.#length += length;
     }
   }
 
-  finish(): void {
+  end(): void {
     if (this.#isSent || this.#hasEnded) return;
     this.#isSent = true;
     const { worker, head, target, request } = this.#options;

@@ -90,8 +90,8 @@ export class Mirrors {
     this.#copies.set(id, copies.add(copy));
     if (body !== null && body.whole === null) body.copyTo(copy);
     else {
-      if (body?.whole && body.whole.length > 0) copy.take(ByteView.of(body.whole));
-      copy.finish();
+      if (body?.whole && body.whole.length > 0) copy.write(ByteView.of(body.whole));
+      copy.end();
     }
   }
 
@@ -101,7 +101,7 @@ export class Mirrors {
   ): MirrorWorker {
     const { service } = upstream;
     return {
-      hold: (bytes) => {
+      reserve: (bytes) => {
         if (this.#held + bytes > MAX_BYTES) return false;
         this.#held += bytes;
         return true;

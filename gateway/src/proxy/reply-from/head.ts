@@ -47,7 +47,7 @@ export function headOf(incoming: Rewritten): RequestHead {
 function bodyOf(incoming: IncomingMessage, declared: number | null): ClientBody {
   let isRead = false;
   const collect = (chunk: Buffer) => {
-    body.take(ByteView.of(chunk));
+    body.write(ByteView.of(chunk));
     body.flush();
     if (!body.wanted) incoming.pause();
   };

@@ -106,11 +106,11 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> {
     this.stall.close();
   }
 
-  override take(view: ByteView): void {
+  override writeBody(view: ByteView): void {
     this.#outgoing?.push(view.keep());
   }
 
-  override send(): boolean {
+  override flushBody(): boolean {
     const outgoing = this.#outgoing;
     if (outgoing === null || outgoing.destroyed || outgoing.readableLength < outgoing.readableHighWaterMark)
       return true;
@@ -118,7 +118,7 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> {
     return false;
   }
 
-  override finish(): void {
+  override endBody(): void {
     this.isSending = false;
     this.#outgoing?.push(null);
     if (!this.isOver) this.restartSilenceTimer();

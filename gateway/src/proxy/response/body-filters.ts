@@ -58,7 +58,7 @@ export class BodyFilters {
   /**
    * Runs the phase `responseBody`. Returns null if no plugin filters or observes this body. Throws the errors of
    * plugins, BodyTooLongError, and ReplacedResponseError. After an error, `currentStep` is the plugin's step, as after
-   * an error of `take` or `end`.
+   * an error of `filter` or `end`.
    */
   static open(exchange: LiveExchange, { status, headers, isDelimited = true }: ResponseHead): BodyFilters | null {
     const steps = exchange.chain.bodySteps;
@@ -89,13 +89,13 @@ export class BodyFilters {
     return this.#stages.length > 0;
   }
 
-  /** Whether a filter still buffers the body, so that the head may change. While true, `take` returns no bytes. */
+  /** Whether a filter still buffers the body, so that the head may change. While true, `filter` returns no bytes. */
   get isHolding(): boolean {
     return this.#stages.some(({ stage }) => stage.isHolding);
   }
 
   /** Returns the bytes to send for this piece. Throws the errors of plugins and BodyTooLongError, like `end`. */
-  take(piece: Buffer): readonly Buffer[] {
+  filter(piece: Buffer): readonly Buffer[] {
     this.observe(piece);
     let pieces: readonly Buffer[] = [piece];
     const { currentStep } = this.#exchange;
@@ -135,7 +135,7 @@ export class BodyFilters {
   }
 }
 
-/** Returns the filtered body of a response, and sets its Content-Length. Throws as `BodyFilters.open` and `take` do. */
+/** Returns the filtered body of a response, and sets its Content-Length. Throws as `BodyFilters.open` and `filter` do. */
 export function filteredBody(exchange: LiveExchange, response: GatewayResponse): GatewayResponse["body"] {
   const filters = BodyFilters.open(exchange, response);
   if (filters === null) return response.body;
@@ -144,7 +144,7 @@ export function filteredBody(exchange: LiveExchange, response: GatewayResponse):
     filters.complete();
     return response.body;
   }
-  const first = filters.take(Buffer.from(response.body));
+  const first = filters.filter(Buffer.from(response.body));
   const body = Buffer.concat([...first, ...filters.end([])]);
   exchange.responseHeaders.set("Content-Length", String(body.length));
   return body;

@@ -97,7 +97,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
       if (!this.#isReplaced) this.#target.data(view);
       return;
     }
-    const pieces = this.#guarded(() => filters.take(view.keep()));
+    const pieces = this.#guarded(() => filters.filter(view.keep()));
     if (pieces === null) return;
     if (!filters.isHolding) this.#release(null);
     this.#send(pieces);

@@ -22,7 +22,7 @@ export interface SuspendedResponseTarget<Head, Trailers> extends FilteredRespons
    * Runs the phase. `onEnd` is called at its end with the response that replaces the held one, or null if none does.
    * `onEnd` is not called if the exchange has ended or been answered during the phase.
    */
-  hold(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void;
+  runResponsePhases(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void;
   /** Cancels the call, and sends this response. */
   replaceBy(own: GatewayResponse): void;
   /** Continues the response after `flush` has returned false. */
@@ -90,7 +90,7 @@ export class SuspendedResponse<Head extends ResponseHead, Trailers> implements U
     this.#exchange.source = "service";
     this.#exchange.timings.answered = performance.now();
     const read = (limit: number) => this.#read(head, limit);
-    this.#target.hold({ head, read }, (own) => this.#end(head, own));
+    this.#target.runResponsePhases({ head, read }, (own) => this.#end(head, own));
   }
 
   data(view: ByteView): void {

@@ -98,7 +98,7 @@ class Connection {
 
   consume(share: number, use: Use): void {
     const size = Math.ceil(this.#input.length * share);
-    if (size > 0) this.#input.pass({ take: (view) => this.#use(view, use) }, 0, size);
+    if (size > 0) this.#input.pass({ write: (view) => this.#use(view, use) }, 0, size);
   }
 
   #use(view: ByteView, use: Use): void {

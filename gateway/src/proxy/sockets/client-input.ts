@@ -40,11 +40,11 @@ export class ClientInput {
   }
 
   /** Consumes the first `size` bytes, and passes on the bytes from `start` to `end`. */
-  pass(receiver: { take(view: ByteView): void }, start: number, end: number, size = end): void {
+  pass(receiver: { write(view: ByteView): void }, start: number, end: number, size = end): void {
     const view = new ByteView(this.bytes, start, end, this.#slab);
     // The bytes are consumed first, because the receiver may ask for more.
     const used = this.#consume(size);
-    receiver.take(view);
+    receiver.write(view);
     used?.release();
   }
 

@@ -103,9 +103,9 @@ export abstract class UpstreamCall<
   protected abstract get carrier(): { readonly isFresh: boolean } | null;
   protected abstract get timers(): AttemptTimers | null;
 
-  abstract take(view: ByteView): void;
-  abstract send(): boolean;
-  abstract finish(trailers: string): void;
+  abstract writeBody(view: ByteView): void;
+  abstract flushBody(): boolean;
+  abstract endBody(trailers: string): void;
 
   start(): void {
     const target = this.#attempts.next();
@@ -295,7 +295,7 @@ export abstract class UpstreamCall<
 
   #tryAgain(pause: number): void {
     this.#triesLeft--;
-    this.body?.hold();
+    this.body?.detachSink();
     this.timers?.silence.stop();
     this.timers?.stall.stop();
     this.isPaused = false;

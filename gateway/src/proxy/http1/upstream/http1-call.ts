@@ -83,7 +83,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     this.#connection?.destroy();
   }
 
-  override take(view: ByteView): void {
+  override writeBody(view: ByteView): void {
     const connection = this.#connection;
     if (connection === null) return;
     if (this.body?.length === null) {
@@ -93,14 +93,14 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     } else connection.write(view);
   }
 
-  override send(): boolean {
+  override flushBody(): boolean {
     const connection = this.#connection;
     if (connection === null || connection.flush()) return true;
     this.startStall();
     return false;
   }
 
-  override finish(trailers: string): void {
+  override endBody(trailers: string): void {
     const connection = this.#connection;
     this.isSending = false;
     if (connection === null) return;

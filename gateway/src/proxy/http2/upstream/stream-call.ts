@@ -154,20 +154,20 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
     if (this.#stream === null) this.#upstream?.retire();
   }
 
-  override take(view: ByteView): void {
+  override writeBody(view: ByteView): void {
     const stream = this.#stream;
     if (stream === null || stream.destroyed || stream.writableEnded) return;
     if (this.#isConversation) this.restartSilenceTimer();
     view.hold().writeTo(stream);
   }
 
-  override send(): boolean {
+  override flushBody(): boolean {
     if (!this.#stream?.writableNeedDrain) return true;
     this.startStall();
     return false;
   }
 
-  override finish(trailers: string): void {
+  override endBody(trailers: string): void {
     this.isSending = false;
     const passed = this.exchange.forwardedTrailers(trailers);
     this.#requestTrailers = passed === "" ? NO_TRAILERS : passedTrailers(fieldsOf(passed));
