@@ -4,10 +4,10 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import manifest from "../package.json" with { type: "json" };
-import { root } from "./check/source-files.ts";
+import { repositoryRoot } from "./check/source-files.ts";
 import { temporaryFolder } from "./process/index.ts";
 
-const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8"));
+const readJson = (path: string) => JSON.parse(readFileSync(join(repositoryRoot, path), "utf8"));
 
 /** Every command that npm links: its name, and its file in the repository. */
 const commands = manifest.workspaces.flatMap((workspace) =>
@@ -39,7 +39,7 @@ function cloneOf(context: TestContext, version: string, installed: boolean): Clo
   ])
     mkdirSync(path, { recursive: true });
   if (installed) mkdirSync(join(repository, "node_modules"));
-  cpSync(join(root, "tools/launch.sh"), join(repository, "tools/launch.sh"));
+  cpSync(join(repositoryRoot, "tools/launch.sh"), join(repository, "tools/launch.sh"));
   symlinkSync("../../tools/launch.sh", join(repository, "gateway/bin/sluice"));
   const script = (text: string) => ({ text: `#!/bin/sh\n${text}\n`, mode: 0o755 });
   const files = {
@@ -90,7 +90,7 @@ for (const [name, file] of commands) {
   test(`${name} runs with the project's own Node when the Node on the PATH is too old`, (context) => {
     const { path } = cloneOf(context, "v20.20.2", true);
     const old = join(dirname(path), "machine");
-    const version = execFileSync(join(root, file), ["--version"], {
+    const version = execFileSync(join(repositoryRoot, file), ["--version"], {
       encoding: "utf8",
       env: { PATH: `${old}:/usr/bin:/bin` },
     });
@@ -112,14 +112,17 @@ for (const [name, script] of Object.entries(manifest.scripts)) {
     const [command, program = ""] = script.split(" ");
     if (name === "format") return assert.equal(command, "biome");
     assert.equal(command, "tools/launch.sh");
-    assert.ok(existsSync(join(root, program)), program);
+    assert.ok(existsSync(join(repositoryRoot, program)), program);
   });
 }
 
 test("npm ci prints no warnings about engines on the oldest Node that the README names", (context) => {
   const [, oldest = ""] = /^>=(\d+\.\d+)$/.exec(manifest.engines.node) ?? [];
   for (const page of ["README.md", "CONTRIBUTING.md"])
-    assert.ok(readFileSync(join(root, page), "utf8").includes(`Node ${oldest} or newer`), `${page}: Node ${oldest}`);
+    assert.ok(
+      readFileSync(join(repositoryRoot, page), "utf8").includes(`Node ${oldest} or newer`),
+      `${page}: Node ${oldest}`,
+    );
   const folder = temporaryFolder("engines");
   context.after(() => folder.remove());
   const files = [
@@ -128,7 +131,7 @@ test("npm ci prints no warnings about engines on the oldest Node that the README
     ".npmrc",
     ...manifest.workspaces.map((one) => `${one}/package.json`),
   ];
-  for (const file of files) cpSync(join(root, file), join(folder.path, file));
+  for (const file of files) cpSync(join(repositoryRoot, file), join(folder.path, file));
   // npm compares `engines` with the version of its own process.
   const version = `Object.defineProperty(process,'version',{value:'v${oldest}.0'})`;
   const { status, stderr } = spawnSync("npm", ["ci", "--dry-run", "--offline", "--ignore-scripts"], {

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 import { startFileNode } from "./testing-file-node.ts";
 
@@ -97,7 +97,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
     1,
     // Errors are only printed: no log line repeats them.
     /^sluice: the declarative file is invalid, [^\n]*\n(?:\/\S+package\.json:\d+:\d+: [^\n]*\n)+$/,
-    { SLUICE_STORE: "file", SLUICE_SOURCE: "file", SLUICE_FILE: join(root, "package.json") },
+    { SLUICE_STORE: "file", SLUICE_SOURCE: "file", SLUICE_FILE: join(repositoryRoot, "package.json") },
   ]),
   ...["start", "gateway", "admin", "migrations list", "config parse a.yml"].map(
     (words): [string, number, RegExp, Readonly<Record<string, string>>] => [
@@ -113,7 +113,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
 async function run(context: TestContext, words: string, env: Readonly<Record<string, string>>) {
   const folder = temporaryFolder("main");
   context.after(() => folder.remove());
-  const args = [join(root, "gateway/src/main.ts"), ...words.split(" ").filter((word) => word !== "")];
+  const args = [join(repositoryRoot, "gateway/src/main.ts"), ...words.split(" ").filter((word) => word !== "")];
   const process_ = await startProcess(process.execPath, args, { name: "sluice", env, cwd: folder.path });
   const { code } = await process_.ended();
   return { code, output: process_.output(), written: readdirSync(folder.path) };

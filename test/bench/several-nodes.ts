@@ -1,12 +1,12 @@
 /** Starts `sluice start` and a second node, `sluice gateway`, which share one Postgres. */
 import { join } from "node:path";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { startProcess } from "../../tools/process/index.ts";
 import { startPostgres } from "../../tools/programs/servers/postgres.ts";
 import type { RunningStore } from "../e2e/admin/stores.ts";
 import { freeAddresses } from "../product/free-addresses.ts";
 
-const main = join(root, "gateway/src/main.ts");
+const main = join(repositoryRoot, "gateway/src/main.ts");
 
 /** In the result, `admin` is the URL of the admin API of `sluice start`, and `proxy` the URL of the second node. */
 export async function startSeveralNodes(): Promise<RunningStore> {

@@ -6,8 +6,8 @@ import { readSettings } from "@sluice/model";
 import { adminSettings } from "../../gateway/src/settings/commands/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
-import { root } from "../../tools/check/source-files.ts";
-import { type Api, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { type ClusterApi, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { startProcess, waitFor } from "../../tools/process/index.ts";
 
@@ -15,7 +15,7 @@ const TOKEN = "token-of-the-test";
 const quiet = { info() {}, warn() {}, error() {} };
 
 let plane: ControlPlane;
-let api: Api;
+let api: ClusterApi;
 const started: { stop(): Promise<unknown> }[] = [];
 after(async () => {
   for (const one of started.reverse()) await one.stop();
@@ -25,7 +25,7 @@ after(async () => {
 before(async () => {
   plane = await startControlPlane();
   api = connectApi(plane.kubeconfig);
-  await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
+  await plane.kubectl(["apply", "--server-side", "-f", join(repositoryRoot, "crds")]);
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
   const namespaces = ["dev-home", "given", "shop"];
@@ -52,7 +52,7 @@ function made(kind: string, at: string, spec: object): object {
 async function operator(env: Readonly<Record<string, string>>): Promise<TestNode> {
   const node = await startTestNode(TOKEN);
   started.push(node);
-  const running = await startProcess(process.execPath, [join(root, "operator/src/main.ts")], {
+  const running = await startProcess(process.execPath, [join(repositoryRoot, "operator/src/main.ts")], {
     name: `operator of ${env.SLUICE_HOME_NAMESPACE}`,
     env: {
       KUBECONFIG: plane.kubeconfig,

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { root } from "../../tools/check/source-files.ts";
-import { type Api, connectApi } from "../../tools/cluster/api.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { type ClusterApi, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { clusterUsers, dedicatedNodesManifests, roleManifests } from "../../tools/cluster/rbac.ts";
 import { type Process, startProcess, waitFor } from "../../tools/process/index.ts";
@@ -14,7 +14,7 @@ import { obtainTool } from "../../tools/programs/tool.ts";
 import { grantsOf, refused, unused } from "../e2e/operator/compare-rights.ts";
 
 let plane: ControlPlane;
-let api: Api;
+let api: ClusterApi;
 let operator: Process | undefined;
 after(async () => {
   await operator?.stop();
@@ -25,7 +25,7 @@ after(async () => {
 before(async () => {
   plane = await startControlPlane({ audit: true });
   api = connectApi(plane.kubeconfig);
-  await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
+  await plane.kubectl(["apply", "--server-side", "-f", join(repositoryRoot, "crds")]);
   await plane.kubectl(["apply", "--server-side", "-f", await obtainTool("gateway-api-crds")]);
   for (const manifests of [roleManifests("default"), dedicatedNodesManifests("default")])
     await plane.kubectl(["apply", "--server-side", "-f", "-"], manifests);
@@ -49,7 +49,7 @@ before(async () => {
 });
 
 async function startOperator(): Promise<void> {
-  operator = await startProcess(process.execPath, [join(root, "operator/src/main.ts")], {
+  operator = await startProcess(process.execPath, [join(repositoryRoot, "operator/src/main.ts")], {
     name: "the operator",
     env: {
       KUBECONFIG: await plane.kubeconfigFor(clusterUsers.operator),

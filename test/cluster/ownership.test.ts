@@ -16,7 +16,7 @@ import { startOperator } from "../../operator/src/operator.ts";
 import { testStore } from "../../operator/src/saved-state/testing-store.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
-import { type Api, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
+import { type ClusterApi, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { clusterUsers, namespacedManifests, roleManifests } from "../../tools/cluster/rbac.ts";
 import { referenceGrant, referenceGrantCrd } from "../../tools/cluster/reference-grants.ts";
@@ -44,7 +44,7 @@ interface Running {
 
 describe("operators and admin listeners of different scopes", { concurrency: false }, () => {
   let plane: ControlPlane;
-  let api: Api;
+  let api: ClusterApi;
   let operatorConfig: string;
   const folder = temporaryFolder("ownership");
   const running: Running[] = [];

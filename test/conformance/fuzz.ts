@@ -8,7 +8,7 @@
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { explainsAsTheProxyDoes, REQUESTS } from "../../gateway/src/explain/testing-differential.ts";
-import { root, sourceFiles } from "../../tools/check/source-files.ts";
+import { repositoryRoot, sourceFiles } from "../../tools/check/source-files.ts";
 import { CASES_FACTOR } from "../../tools/stages/random-cases.ts";
 import { readsAsNodeDoes, readsPiecesAsTheWhole } from "./http1/differential.ts";
 import { stricterThanNode } from "./http1/stricter.ts";
@@ -67,7 +67,7 @@ function repeatProperties(): void {
   const files = sourceFiles().filter(({ path, text }) => path.endsWith(".test.ts") && /\brandomCases\(/.test(text));
   const factor = Math.ceil(cases / 5000);
   const { status } = spawnSync(process.execPath, ["--test", ...files.map(({ path }) => path)], {
-    cwd: root,
+    cwd: repositoryRoot,
     env: { ...process.env, [CASES_FACTOR]: String(factor) },
     stdio: "inherit",
   });

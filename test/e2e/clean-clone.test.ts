@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { type StartOptions, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { readmeStepsOf } from "./readme.ts";
 
@@ -33,7 +33,7 @@ const place = {
 };
 
 before(async () => {
-  await run("git", ["clone", "--quiet", "--no-hardlinks", root, clone], {});
+  await run("git", ["clone", "--quiet", "--no-hardlinks", repositoryRoot, clone], {});
   await run("npm", ["ci"], place);
 });
 

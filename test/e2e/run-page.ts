@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 
 /**
@@ -46,9 +46,9 @@ const freePorts = async () =>
 export async function runPage(
   context: TestContext,
   page: string,
-  { cwd = root, env = {}, replaced }: PageOptions = {},
+  { cwd = repositoryRoot, env = {}, replaced }: PageOptions = {},
 ): Promise<readonly PageStep[]> {
-  const steps = stepsIn(readFileSync(join(root, page), "utf8"));
+  const steps = stepsIn(readFileSync(join(repositoryRoot, page), "utf8"));
   const replacements = Object.entries(replaced ?? (await freePorts()));
   const portable = (text: string) => replacements.reduce((all, [from, to]) => all.replaceAll(from, to), text);
   const status = replacements.find(([from]) => from === ":8007")?.[1].slice(1) ?? "8007";

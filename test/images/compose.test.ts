@@ -8,7 +8,7 @@ import { adminSettings } from "../../gateway/src/settings/commands/admin.ts";
 import { gatewaySettings } from "../../gateway/src/settings/commands/gateway.ts";
 import { migrationsSettings } from "../../gateway/src/settings/commands/migrations.ts";
 import { startSettings } from "../../gateway/src/settings/commands/start.ts";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { runAsOf } from "../../tools/images/build.ts";
 import { packageVersion, workloads } from "../../tools/images/contents/workloads.ts";
 
@@ -48,7 +48,10 @@ const members = new Set([
 
 for (const file of ["compose.yaml", "compose.postgres.yaml"]) {
   // Compose replaces variables of the caller's environment; `:?` makes them mandatory.
-  const text = readFileSync(join(root, "gateway", file), "utf8").replace(/\$\{\w+:\?[^}]+\}/g, "0123456789abcdef");
+  const text = readFileSync(join(repositoryRoot, "gateway", file), "utf8").replace(
+    /\$\{\w+:\?[^}]+\}/g,
+    "0123456789abcdef",
+  );
   const parsed = parseDocument(text, { merge: true });
   const { services, volumes }: Compose = parsed.toJS();
   const own = Object.entries(services).filter(([, service]) => service.image.startsWith("sluice/"));

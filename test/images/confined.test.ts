@@ -10,7 +10,7 @@ import { isTest } from "../../tools/check/imports.ts";
 import { sourceFiles } from "../../tools/check/source-files.ts";
 import { type UnpackedImage, unpackImages } from "../../tools/images/archive/unpack.ts";
 import { type Container, startContainer } from "../../tools/images/confine.ts";
-import { closureOf } from "../../tools/images/contents/lock.ts";
+import { dependencyClosureOf } from "../../tools/images/contents/lock.ts";
 import { type ImageWorkload, imageUser, workloads } from "../../tools/images/contents/workloads.ts";
 import type { ImageName } from "../../tools/images/images.ts";
 import { freePort, temporaryFolder, waitFor } from "../../tools/process/index.ts";
@@ -145,7 +145,7 @@ function importsOf({ workspace, without }: ImageWorkload): ReadonlyMap<string, r
     const name = packageOf(specifier);
     return name !== undefined && !left.includes(name);
   };
-  const folders = closureOf(workspace, without).workspaces.map(({ path }) => path);
+  const folders = dependencyClosureOf(workspace, without).workspaces.map(({ path }) => path);
   return new Map(folders.map((folder) => [folder, importedBelow(folder).filter(isLoaded)]));
 }
 

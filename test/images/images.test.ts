@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
-import { root } from "../../tools/check/source-files.ts";
-import { textIn, type UnpackedImage, unpackImages } from "../../tools/images/archive/unpack.ts";
-import { makeKit, workloadImage } from "../../tools/images/build.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { fileTextIn, type UnpackedImage, unpackImages } from "../../tools/images/archive/unpack.ts";
+import { makeImageKit, workloadImage } from "../../tools/images/build.ts";
 import { sbomPlace } from "../../tools/images/contents/sbom.ts";
 import { workloads } from "../../tools/images/contents/workloads.ts";
 import type { ImageName } from "../../tools/images/images.ts";
@@ -16,7 +16,7 @@ before(async () => {
 });
 
 const lock: Readonly<Record<string, { readonly dev?: true; readonly license?: string }>> = JSON.parse(
-  readFileSync(join(root, "package-lock.json"), "utf8"),
+  readFileSync(join(repositoryRoot, "package-lock.json"), "utf8"),
 ).packages;
 
 /** The npm packages in an image, as their paths in the lockfile. */
@@ -83,7 +83,7 @@ for (const { name, workspace, title, console: hasConsole, standalone } of Object
   });
 
   test(`the SBOM of ${name} lists exactly the packages and libraries that the image contains`, () => {
-    const { components }: { components: Component[] } = JSON.parse(textIn(all[name], sbomPlace));
+    const { components }: { components: Component[] } = JSON.parse(fileTextIn(all[name], sbomPlace));
     const npm = components.filter(({ purl }) => purl.startsWith("pkg:npm/"));
     const installed = npm.filter((one) => one["bom-ref"].includes("node_modules/"));
     const node = `node_modules/node-${process.platform}-${process.arch}`;
@@ -105,7 +105,7 @@ for (const { name, workspace, title, console: hasConsole, standalone } of Object
 
   for (const file of ["LICENSE", "THIRD_PARTY_LICENSES.md"]) {
     test(`${name} contains ${file}`, () => {
-      assert.equal(textIn(all[name], `sluice/${file}`), readFileSync(join(root, file), "utf8"));
+      assert.equal(fileTextIn(all[name], `sluice/${file}`), readFileSync(join(repositoryRoot, file), "utf8"));
     });
   }
 
@@ -124,7 +124,7 @@ for (const { name, workspace, title, console: hasConsole, standalone } of Object
   test(`${name} runs as a numeric user, and has labels that describe it`, () => {
     const { User, Labels } = all[name].runAs;
     assert.equal(User, "65532:65532");
-    assert.match(textIn(all[name], "etc/passwd"), /^sluice:x:65532:65532:/m);
+    assert.match(fileTextIn(all[name], "etc/passwd"), /^sluice:x:65532:65532:/m);
     const label = (key: string) => Labels[`org.opencontainers.image.${key}`];
     assert.deepEqual(
       { title: label("title"), version: label("version"), licenses: label("licenses") },
@@ -137,7 +137,7 @@ for (const { name, workspace, title, console: hasConsole, standalone } of Object
     const { Entrypoint, Env } = all[name].runAs;
     const command = Entrypoint.at(-1) ?? "";
     assert.ok(command.startsWith(`/sluice/${workspace}/build/`));
-    const [line] = textIn(all[name], command).split("\n");
+    const [line] = fileTextIn(all[name], command).split("\n");
     const variables = Env.filter((variable) => !/^(PATH|SLUICE_\w+)=/.test(variable));
     const words = [...variables, "node", ...Entrypoint.slice(1, -1)];
     assert.equal(line, `#!/usr/bin/env -S ${words.join(" ")}`);
@@ -189,7 +189,7 @@ test("sluice has defaults for docker run: listeners on all addresses, a token fo
 });
 
 test("the same sources give the same digest, and all images share their first layer", () => {
-  const [first, second] = [makeKit(), makeKit()].map((kit) => workloadImage(workloads["user-api"], kit));
+  const [first, second] = [makeImageKit(), makeImageKit()].map((kit) => workloadImage(workloads["user-api"], kit));
   assert.equal(first?.digest, second?.digest);
   assert.equal(new Set(Object.values(workloads).map(({ name }) => all[name].layers[0])).size, 1);
 });
@@ -198,6 +198,9 @@ test("a file whose path is longer than the name field of a tar header has its co
   const files = [...all.gateway.list].filter(([path, { mode }]) => path.length > 100 && mode.startsWith("-"));
   assert.ok(files.length > 0);
   for (const [path] of files) {
-    assert.equal(textIn(all.gateway, path), readFileSync(join(root, path.replace("sluice/", "")), "utf8"));
+    assert.equal(
+      fileTextIn(all.gateway, path),
+      readFileSync(join(repositoryRoot, path.replace("sluice/", "")), "utf8"),
+    );
   }
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 
 const pages = [
@@ -26,7 +26,7 @@ const ports = [8000, 8001, 8443, 9001, 9002];
 
 /** A page's file, and its commands with the members of the response that the page shows after them. */
 function readPage(name: string) {
-  const page = readFileSync(join(root, "docs/how-to", name), "utf8");
+  const page = readFileSync(join(repositoryRoot, "docs/how-to", name), "utf8");
   const [, file = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const steps = [...page.matchAll(/```sh\n([\s\S]*?)```(?:\n\n```(json|text)\n([\s\S]*?)```)?/g)].map(
     ([, commands = "", language, shown]) => ({ commands, language, shown }),
@@ -55,7 +55,7 @@ suite("a page", { concurrency: 4 }, () => {
       );
       const portable = (text: string) => text.replaceAll(/\b[89]\d{3}\b/g, (port) => free.get(port) ?? port);
       writeFileSync(join(folder.path, "sluice.yml"), portable(file));
-      const node = await startProcess(join(root, "gateway/src/main.ts"), ["start"], {
+      const node = await startProcess(join(repositoryRoot, "gateway/src/main.ts"), ["start"], {
         name: "sluice",
         cwd: folder.path,
         env: {
@@ -74,7 +74,7 @@ suite("a page", { concurrency: 4 }, () => {
       // One shell for all steps: later steps use variables and background processes of earlier ones.
       const script = steps.map(({ commands }) => `${portable(commands)}\nprintf '\\n=== end of a step\\n'\n`);
       const env = {
-        PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+        PATH: `${join(repositoryRoot, "node_modules/.bin")}:${process.env.PATH}`,
         SLUICE_ADMIN_URL: portable("http://127.0.0.1:8001"),
       };
       const shell = await startProcess("sh", ["-ec", script.join("")], { name: "page", cwd: folder.path, env });

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 
-const page = readFileSync(join(root, "docs/how-to/use-the-command-line.md"), "utf8");
+const page = readFileSync(join(repositoryRoot, "docs/how-to/use-the-command-line.md"), "utf8");
 const [, file = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
 
 /** Commands, and the lines that the page shows after them. */
@@ -32,7 +32,7 @@ test("the commands of use-the-command-line.md print what the page shows", async 
   writeFileSync(join(folder.path, "sluice.yml"), file);
   const [proxy, admin, status] = [await freePort(), await freePort(), await freePort()];
   const [, command = ""] = /run `sluice (start [^`]*)`/.exec(page) ?? [];
-  const node = await startProcess(join(root, "gateway/src/main.ts"), command.split(" "), {
+  const node = await startProcess(join(repositoryRoot, "gateway/src/main.ts"), command.split(" "), {
     name: "sluice",
     cwd: folder.path,
     env: {
@@ -44,7 +44,7 @@ test("the commands of use-the-command-line.md print what the page shows", async 
   });
   context.after(() => node.stop());
   const env = {
-    PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+    PATH: `${join(repositoryRoot, "node_modules/.bin")}:${process.env.PATH}`,
     SLUICE_ADMIN_URL: `http://127.0.0.1:${admin}`,
   };
   assert.ok(steps.length > 5);

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { buildConsole } from "../../tools/build/console.ts";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 import { launchBrowser } from "../../tools/programs/browser.ts";
 
@@ -77,7 +77,7 @@ export async function startConsole(
   }
   const [adminPort, proxy, status] = [await freePort(), await freePort(), await freePort()];
   const [started, browser] = await Promise.all([
-    startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "start"], {
+    startProcess(process.execPath, [join(repositoryRoot, "gateway/src/main.ts"), "start"], {
       name: "sluice start",
       ready: /sluice is up/,
       cwd: folder.path,
@@ -152,7 +152,7 @@ export async function startConsole(
   };
 }
 
-const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
+const axe = readFileSync(join(repositoryRoot, "node_modules/axe-core/axe.min.js"), "utf8");
 
 /** The violations of axe-core's rules on the page, one line each. */
 export async function violationsOf(page: Page): Promise<readonly string[]> {

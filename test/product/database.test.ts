@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { migrations } from "../../gateway/src/database/migrations/index.ts";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../tools/process/index.ts";
 import { type Postgres, startPostgres } from "../../tools/programs/servers/postgres.ts";
 import { type NamedUpstream, startNamedUpstream } from "./client.ts";
 
-const main = join(root, "gateway/src/main.ts");
+const main = join(repositoryRoot, "gateway/src/main.ts");
 
 describe("several processes over one Postgres", () => {
   let postgres: Postgres;

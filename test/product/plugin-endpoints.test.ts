@@ -7,12 +7,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { request } from "undici";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { startPostgres } from "../../tools/programs/servers/postgres.ts";
 import { startNamedUpstream } from "./client.ts";
 
-const gateway = join(root, "gateway/src/main.ts");
+const gateway = join(repositoryRoot, "gateway/src/main.ts");
 const folder = temporaryFolder("plugin-endpoints");
 after(folder.remove);
 
@@ -39,7 +39,7 @@ async function customResources(): Promise<Backend> {
       SLUICE_OPERATOR_TOKEN: token,
     },
     async start(pushes) {
-      await started(join(root, "operator/src/main.ts"), [], `http://${operator}/readyz`, {
+      await started(join(repositoryRoot, "operator/src/main.ts"), [], `http://${operator}/readyz`, {
         SLUICE_DIRECTORY: directory,
         SLUICE_OPERATOR_LISTEN: operator,
         SLUICE_OPERATOR_TOKEN: token,

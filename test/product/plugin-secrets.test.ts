@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 const folder = temporaryFolder("plugin-secrets");
@@ -81,7 +81,7 @@ test("a user's plugin gets values from Secrets, and no condition, Event, log or 
   const [proxy, status, push, admin] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const processes: Process[] = [];
   const start = async (program: string, args: readonly string[], ready: RegExp, env: Record<string, string>) => {
-    const started = await startProcess(join(root, program), args, {
+    const started = await startProcess(join(repositoryRoot, program), args, {
       name: args[0] ?? "operator",
       ready,
       cwd: folder.path,

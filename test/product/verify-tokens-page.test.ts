@@ -4,12 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseAllDocuments } from "yaml";
-import { root } from "../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { startProcess } from "../../tools/process/index.ts";
 import { APP, Browser, openidClient, startOpenidProvider } from "../plugins/openid-provider.ts";
 import { startProxyWith } from "../plugins/proxy.ts";
 
-const page = readFileSync(join(root, "docs/how-to/verify-tokens.md"), "utf8");
+const page = readFileSync(join(repositoryRoot, "docs/how-to/verify-tokens.md"), "utf8");
 
 interface PageResource {
   readonly kind: string;

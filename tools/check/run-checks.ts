@@ -15,7 +15,7 @@ import { checkRegexes } from "./checks/check-regexes.ts";
 import { checkFolders, checkLength, checkWords } from "./checks/check-text.ts";
 import { type Fault, faultText } from "./fault.ts";
 import { findImports } from "./find-imports.ts";
-import { root, sourceFiles, sourcePaths } from "./source-files.ts";
+import { repositoryRoot, sourceFiles, sourcePaths } from "./source-files.ts";
 
 /** Returns the errors as lines; none if the check passes. */
 type Check = () => readonly string[];
@@ -28,10 +28,10 @@ type Command = () => Promise<readonly string[]>;
  * error. It does not compare the types of packages, so a later lockfile has it read everything.
  */
 const compile = (project: string, cache: string) => {
-  const modified = (path: string) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const modified = (path: string) => statSync(join(repositoryRoot, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const isReinstalled = modified("package-lock.json") > modified(`node_modules/.cache/${cache}.tsbuildinfo`);
   return command(process.execPath, [
-    ...[join(root, "node_modules/typescript/bin/tsc"), "--build", project, "--pretty", "false"],
+    ...[join(repositoryRoot, "node_modules/typescript/bin/tsc"), "--build", project, "--pretty", "false"],
     ...(isReinstalled ? ["--force"] : []),
   ]);
 };
@@ -40,7 +40,7 @@ const commands: Readonly<Record<string, Command>> = {
   types: () => compile(".", "typescript"),
   // With the types of browsers, which the other code must not use.
   "types of the console": () => compile("gateway/console", "typescript-console"),
-  "format and lint": () => command(join(root, "node_modules/.bin/biome"), ["ci", "--colors=off", "."]),
+  "format and lint": () => command(join(repositoryRoot, "node_modules/.bin/biome"), ["ci", "--colors=off", "."]),
   "generated files": () => command(process.execPath, ["tools/generate/main.ts", "--check"]),
 };
 
@@ -98,7 +98,7 @@ async function timed(run: Command): Promise<{ readonly found: readonly string[];
 
 /** The lines that a failed command has printed, and how it ended; empty if the command succeeded. */
 async function command(path: string, args: readonly string[]): Promise<readonly string[]> {
-  const child = spawn(path, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(path, args, { cwd: repositoryRoot, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (chunk: string) => {
@@ -111,7 +111,7 @@ async function command(path: string, args: readonly string[]): Promise<readonly 
 }
 
 function readManifests(): readonly Manifest[] {
-  const read = (folder: string) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  const read = (folder: string) => JSON.parse(readFileSync(join(repositoryRoot, folder, "package.json"), "utf8"));
   // The generator of the documentation site is a package of its own, which is not a workspace.
   const folders: readonly string[] = ["", ...read("").workspaces, "tools/docs"];
   return folders.map((folder) => {

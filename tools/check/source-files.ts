@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-export const root = join(import.meta.dirname, "../..");
+export const repositoryRoot = join(import.meta.dirname, "../..");
 
 /** A text file of the repository. */
 export interface CheckedFile {
@@ -12,7 +12,7 @@ export interface CheckedFile {
 }
 
 /** The path of every file that is tracked by git or untracked and not ignored; deleted files are left out. */
-export function sourcePaths(folder = root): readonly string[] {
+export function sourcePaths(folder = repositoryRoot): readonly string[] {
   const list = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: folder,
     encoding: "utf8",
@@ -25,7 +25,7 @@ export function sourcePaths(folder = root): readonly string[] {
 }
 
 /** The text files among the paths of `sourcePaths`. */
-export function sourceFiles(folder = root): readonly CheckedFile[] {
+export function sourceFiles(folder = repositoryRoot): readonly CheckedFile[] {
   return sourcePaths(folder)
     .map((path) => ({ path, text: readFileSync(join(folder, path), "utf8") }))
     .filter(({ text }) => !text.includes("\0"));

@@ -19,7 +19,7 @@ interface ApiRequest {
   readonly accept?: string;
 }
 
-export interface Api {
+export interface ClusterApi {
   ask(request: ApiRequest): Promise<ApiAnswer>;
   close(): void;
 }
@@ -29,7 +29,7 @@ export interface Api {
  *
  * @param kubeconfig Path of a file that `startControlPlane` has written: JSON, with a token or a client certificate.
  */
-export function connectApi(kubeconfig: string): Api {
+export function connectApi(kubeconfig: string): ClusterApi {
   const { clusters, users } = JSON.parse(readFileSync(kubeconfig, "utf8"));
   const { server, "certificate-authority-data": authority } = clusters[0].cluster;
   const { token, "client-certificate-data": certificate, "client-key-data": key } = users[0].user;
@@ -65,7 +65,7 @@ export function connectApi(kubeconfig: string): Api {
  * @param at `<namespace>/<name>`
  * @throws Error when the API server does not return the Route.
  */
-export async function conditionOfRoute(api: Api, at: string, type: string): Promise<string> {
+export async function conditionOfRoute(api: ClusterApi, at: string, type: string): Promise<string> {
   const [namespace, name] = at.split("/");
   const path = `/apis/sluice.dev/v1alpha1/namespaces/${namespace}/routes/${name}`;
   const { status, body } = await api.ask({ path });

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Audited {
+export interface AuditedRequest {
   readonly user: string;
   readonly verb: string;
   /** As in an RBAC rule: `routes/status`. */
@@ -45,7 +45,7 @@ interface Line {
 }
 
 /** The log's entries so far for requests for objects, in order. A watch has one when it starts and one when it ends. */
-export function readAudit(folder: string): readonly Audited[] {
+export function readAudit(folder: string): readonly AuditedRequest[] {
   return readFileSync(logIn(folder), "utf8")
     .split("\n")
     .filter(Boolean)

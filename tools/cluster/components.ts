@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 /** The ports of the components of one control plane, all on 127.0.0.1. */
-export interface Ports {
+export interface ControlPlanePorts {
   readonly etcd: number;
   readonly etcdPeer: number;
   readonly apiServer: number;
@@ -32,7 +32,7 @@ const controllers = [
 ];
 
 /** For each component, the arguments with which `kube` (main.go) runs the component on a state folder. */
-export function componentCommandLines(folder: string, ports: Ports) {
+export function componentCommandLines(folder: string, ports: ControlPlanePorts) {
   const file = (name: keyof typeof stateFiles) => join(folder, stateFiles[name]);
   const etcd = `http://127.0.0.1:${ports.etcd}`;
   return {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { freePort, type Process, startProcess, temporaryFolder } from "../process/index.ts";
 import { makeAuthority, type TestAuthority } from "../programs/certificates.ts";
 import { obtainTool } from "../programs/tool.ts";
-import { type Audited, auditFlags, readAudit } from "./audit.ts";
+import { type AuditedRequest, auditFlags, readAudit } from "./audit.ts";
 import { componentCommandLines, stateFiles } from "./components.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 
@@ -30,7 +30,7 @@ export interface ControlPlane {
    */
   compact(): Promise<void>;
   /** All requests for objects to the API server so far. Only with the option `audit`. */
-  audited(): readonly Audited[];
+  audited(): readonly AuditedRequest[];
   /** Stops all components and removes the state. */
   stop(): Promise<void>;
   /** The last log lines of each component. */

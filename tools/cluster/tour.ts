@@ -1,5 +1,5 @@
 /** The tour of `npm run cluster`: the steps of the tour of `npm start`, with kubectl. */
-import { askThrough, type TourStep } from "../start/greeting.ts";
+import { curlLines, type TourStep } from "../start/greeting.ts";
 import type { ChosenAddresses } from "../start/processes.ts";
 import { seededAnswer } from "../start/users.ts";
 
@@ -19,8 +19,8 @@ export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly T
       commands: [
         `kubectl apply -f ${samples}`,
         `${wait} -f ${samples}/users.yaml`,
-        ...askThrough(chosen.proxy),
-        ...askThrough(chosen.proxy2),
+        ...curlLines(chosen.proxy),
+        ...curlLines(chosen.proxy2),
       ],
       output: [
         "plugin.sluice.dev/users-cors created",
@@ -42,7 +42,7 @@ export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly T
       commands: [
         `curl -s http://${chosen.admin}/services/users/routes -d name=people -d 'paths[]=/people' \\`,
         "  -o /dev/null -w '%{http_code}\\n'",
-        ...askThrough(chosen.proxy, { path: "/people" }),
+        ...curlLines(chosen.proxy, { path: "/people" }),
         "kubectl get gwroute -o custom-columns=NAME:.spec.name,PATHS:.spec.paths | grep people",
       ],
       output: ["201", answer, "people   [/people]"],
@@ -52,7 +52,7 @@ export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly T
       commands: [
         `sed 's/minute: 60/minute: 30/' ${samples}/rate-limiting.yaml | kubectl apply -f -`,
         `${wait} gwplugin/users-rate-limiting`,
-        ...askThrough(chosen.proxy, { options: "-o /dev/null -D - | grep ^RateLimit-Limit" }),
+        ...curlLines(chosen.proxy, { options: "-o /dev/null -D - | grep ^RateLimit-Limit" }),
       ],
       output: [
         "plugin.sluice.dev/users-rate-limiting configured",

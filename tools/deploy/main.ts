@@ -13,7 +13,7 @@ import { delimiter, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { startCluster } from "../cluster/pods/cluster.ts";
 import { CannotRun } from "../cluster/pods/machine.ts";
-import { images } from "../images/images.ts";
+import { runImages } from "../images/images.ts";
 import { StartError } from "../start/ports.ts";
 import { untilStopped } from "../start/product.ts";
 import { pathInShell } from "../start/typed.ts";
@@ -69,7 +69,7 @@ interface OnNode {
  */
 async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<number> {
   say("KUBECONFIG is not set: starting a cluster of one node.");
-  const { tar } = await images();
+  const { tar } = await runImages();
   const cluster = await startCluster({ images: [tar] }).catch((error: unknown) => {
     throw error instanceof CannotRun ? new StartError(error.message) : error;
   });

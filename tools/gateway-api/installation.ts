@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Cluster, startCluster } from "../cluster/pods/cluster.ts";
 import { programImage } from "../cluster/pods/images.ts";
-import { images } from "../images/images.ts";
+import { runImages } from "../images/images.ts";
 import { obtainTool } from "../programs/tool.ts";
 
 /** The image of the suite's echo servers. */
@@ -40,7 +40,7 @@ export interface InstallationOptions {
 export async function startInstallation(options: InstallationOptions = {}): Promise<Cluster> {
   const { images: others = [programImage(await obtainTool("gateway-api-echo"), echoImage)], values: more = [] } =
     options;
-  const { tar } = await images();
+  const { tar } = await runImages();
   const [helm, crds] = [await obtainTool("helm"), await obtainTool("gateway-api-crds")];
   const cluster = await startCluster({ images: [tar, ...others] });
   const install = async (name: string, ...more: readonly string[]) => {

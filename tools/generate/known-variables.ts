@@ -3,7 +3,7 @@ import { settingsFile } from "@sluice/model";
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
 import { formerVariableNames, variableNames } from "../../user-api/src/settings.ts";
 import { productAddresses } from "../start/processes.ts";
-import { commands } from "./pages/settings-page.ts";
+import { settingsByCommand } from "./pages/settings-page.ts";
 
 /** The setting that all commands have, and settings that `npm` scripts of the repository read themselves. */
 const others = [
@@ -14,7 +14,7 @@ const others = [
 ];
 
 export function knownVariablesFile(): GeneratedFile {
-  const settings = Object.values(commands).flatMap((declarations) =>
+  const settings = Object.values(settingsByCommand).flatMap((declarations) =>
     Object.values(declarations).map(({ variable }) => variable),
   );
   const names = [...new Set([...settings, ...variableNames(), ...formerVariableNames, ...others])].filter((name) =>

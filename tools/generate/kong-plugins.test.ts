@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { insteadOfPlugin, kongPlugins, pluginNamed, pluginNames } from "@sluice/model";
-import { root } from "../check/source-files.ts";
+import { repositoryRoot } from "../check/source-files.ts";
 
-const page = readFileSync(join(root, "docs/reference/kong-compatibility.md"), "utf8");
+const page = readFileSync(join(repositoryRoot, "docs/reference/kong-compatibility.md"), "utf8");
 const [, section = ""] = page.split("\n### Bundled plugins\n");
 const rows = [
   ...(section.split("\n### ")[0] ?? "").matchAll(
@@ -43,6 +43,7 @@ test("advice names only plugins that Sluice has, and pages that exist", () => {
   for (const [name, { instead = "" }] of kongPlugins) {
     for (const [, plugin = ""] of instead.matchAll(/\buse ([a-z]+(?:-[a-z]+)+)/g))
       assert.ok(pluginNamed(plugin), `${name}: ${plugin}`);
-    for (const [file] of instead.matchAll(/docs\/[\w./-]+\.md/g)) assert.ok(readFileSync(join(root, file)), file);
+    for (const [file] of instead.matchAll(/docs\/[\w./-]+\.md/g))
+      assert.ok(readFileSync(join(repositoryRoot, file)), file);
   }
 });

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { kongPlugins, pluginNamed } from "@sluice/model";
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
 import { headingsOf } from "../check/checks/check-links.ts";
-import { root } from "../check/source-files.ts";
+import { repositoryRoot } from "../check/source-files.ts";
 
 const path = "docs/reference/kong-compatibility.md";
 const region = /(<!-- The table is generated [^>]*-->\n)[\s\S]*?(<!-- End of the generated table. -->)/;
 
-const pageText = () => readFileSync(join(root, path), "utf8");
+const pageText = () => readFileSync(join(repositoryRoot, path), "utf8");
 
 /** Whether the page has a section with this name. */
 export const hasCompatibilitySection = (plugin: string): boolean => headingsOf(pageText()).has(plugin);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { checkEntity, collections, kongPlugins, pluginNames } from "@sluice/model";
 import { unsupportedCollections } from "../../crds/model/src/document/flatten/top-level.ts";
-import { root } from "../check/source-files.ts";
+import { repositoryRoot } from "../check/source-files.ts";
 
 /** Entities that Kong uses internally, and entities that a row of the list has under another name. */
 const notListed = new Set([
@@ -13,7 +13,7 @@ const notListed = new Set([
   ...["ratelimiting_metrics", "tags", "groups", "licenses", "workspaces", "rbac_roles", "rbac_endpoint_permissions"],
 ]);
 
-const [, section = ""] = readFileSync(join(root, "README.md"), "utf8").split("\n## Not there yet\n");
+const [, section = ""] = readFileSync(join(repositoryRoot, "README.md"), "utf8").split("\n## Not there yet\n");
 const rows = new Map(
   [...section.matchAll(/^\| ([^|]+) \| (.*) \|$/gm)].map(([, subject = "", text = ""]) => [subject, text]),
 );
@@ -70,5 +70,6 @@ for (const [subject, name, [collection, entity]] of refused) {
 }
 
 test("every page that the list links to exists", () => {
-  for (const [, path = ""] of section.matchAll(/\]\((docs\/[^)#]+)/g)) assert.ok(readFileSync(join(root, path)), path);
+  for (const [, path = ""] of section.matchAll(/\]\((docs\/[^)#]+)/g))
+    assert.ok(readFileSync(join(repositoryRoot, path)), path);
 });

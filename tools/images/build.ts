@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import manifest from "../../package.json" with { type: "json" };
 import { builtForm } from "../build/emit.ts";
-import { type Image, imageLayer, type Layer, ociImage, type RunAs } from "./archive/oci.ts";
+import { type Image, type ImageLayer, imageLayer, ociImage, type RunAs } from "./archive/oci.ts";
 import { copiedFile, fileNode, type TreeEntry } from "./archive/tree.ts";
 import { imagePlaces, startCommandOf } from "./command.ts";
 import { type BaseLayer, nodeBase } from "./contents/base.ts";
-import { closureOf, lockRoot } from "./contents/lock.ts";
+import { dependencyClosureOf, lockRoot } from "./contents/lock.ts";
 import { consoleEntries, dependencyFiles, workspaceFiles } from "./contents/packages.ts";
 import { sbomOf, sbomPlace } from "./contents/sbom.ts";
 import {
@@ -34,10 +34,10 @@ export interface ImageKit {
   /** The built form of a source. */
   readonly built: (source: string) => string;
   /** Packs a layer; cached by its entries. */
-  readonly pack: (part: Part) => Layer;
+  readonly pack: (part: Part) => ImageLayer;
 }
 
-export function makeKit(): ImageKit {
+export function makeImageKit(): ImageKit {
   return {
     base: nodeBase(),
     built: once((source) => source, builtForm),
@@ -63,11 +63,11 @@ function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Give
 export const nodeRootPart = ({ base }: ImageKit): Part => ({ what: "node and its libraries", entries: base.entries });
 
 /** The root file system of a workload. */
-export function imageRootOf(workload: ImageWorkload, kit: ImageKit = makeKit()): ImageRoot {
+export function imageRootOf(workload: ImageWorkload, kit: ImageKit = makeImageKit()): ImageRoot {
   const { name, workspace, without, console: hasConsole, standalone } = workload;
-  const closure = closureOf(workspace, without);
+  const closure = dependencyClosureOf(workspace, without);
   // The files of the console contain these packages.
-  const bundled = hasConsole ? closureOf("gateway/console", []).packages : [];
+  const bundled = hasConsole ? dependencyClosureOf("gateway/console", []).packages : [];
   const npm = [...kit.base.npm, ...closure.workspaces, ...closure.packages, ...bundled];
   const sbom = sbomOf({ name: imageName(name), version: packageVersion, npm, system: kit.base.packages });
   return {

@@ -10,12 +10,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { root, sourcePaths } from "../check/source-files.ts";
+import { repositoryRoot, sourcePaths } from "../check/source-files.ts";
 import { cacheFolder, cacheKeyOf } from "../programs/obtain/cache.ts";
 import { oneAtATime } from "../programs/obtain/one-at-a-time.ts";
 import { obtainTool } from "../programs/tool.ts";
 import { type Image, writeArchive } from "./archive/oci.ts";
-import { type ImageKit, imageSources, makeKit, sourceRevision, workloadImage } from "./build.ts";
+import { type ImageKit, imageSources, makeImageKit, sourceRevision, workloadImage } from "./build.ts";
 import { librariesOf } from "./contents/libraries.ts";
 import { postgresImage, redisImage } from "./contents/stand-ins.ts";
 import { type WorkloadName, workloads } from "./contents/workloads.ts";
@@ -41,7 +41,7 @@ export interface BuiltImage {
  *
  * @param say Called with a line of progress before a build.
  */
-export async function images(
+export async function runImages(
   say: (line: string) => void = (line) => process.stderr.write(`${line}\n`),
 ): Promise<Images> {
   const redis = await obtainTool("redis-server");
@@ -58,7 +58,7 @@ export async function images(
 }
 
 /** Builds every image: those of the workloads, then those of the test servers. */
-export async function buildAll(kit: ImageKit = makeKit()): Promise<readonly Image[]> {
+export async function buildAll(kit: ImageKit = makeImageKit()): Promise<readonly Image[]> {
   const ours = Object.values(workloads).map((workload) => workloadImage(workload, kit));
   return [...ours, await postgresImage(kit), await redisImage()];
 }
@@ -85,7 +85,7 @@ const read = (folder: string): Images => ({
 function keyOfSources(redis: string): string {
   const isSource = (path: string) => imageSources.some((source) => path === source || path.startsWith(`${source}/`));
   const files = sourcePaths().filter((path) => isSource(path) && !path.endsWith(".test.ts"));
-  const contents = files.flatMap((path) => [path, readFileSync(join(root, path), "latin1")]);
+  const contents = files.flatMap((path) => [path, readFileSync(join(repositoryRoot, path), "latin1")]);
   const programs = [redis, process.execPath, "/bin/sh"];
   const machine = [...programs, ...librariesOf(programs)].map(
     (path) => `${path} ${statSync(path).size} ${statSync(path).mtimeMs}`,

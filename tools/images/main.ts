@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { writeArchive } from "./archive/oci.ts";
 import { writeTree } from "./archive/tree.ts";
-import { imageRootOf, makeKit, workloadImage } from "./build.ts";
+import { imageRootOf, makeImageKit, workloadImage } from "./build.ts";
 import { type ImageWorkload, workloads } from "./contents/workloads.ts";
-import { buildAll, images } from "./images.ts";
+import { buildAll, runImages } from "./images.ts";
 
 const usage = `usage: npm run images -- [--out DIR [NAME…] | --root DIR WORKLOAD]
 workloads: ${Object.keys(workloads).join(", ")}
@@ -28,7 +28,7 @@ async function main(): Promise<void> {
   });
   if (values.root !== undefined) return writeRoot(values.root, asked);
   if (values.out !== undefined) return writeArchives(values.out, asked);
-  const { tar, images: built } = await images();
+  const { tar, images: built } = await runImages();
   for (const { name, digest } of Object.values(built)) console.log(`${name} ${digest}`);
   console.log(`\nctr -n k8s.io images import ${tar}`);
 }
@@ -40,7 +40,7 @@ function writeRoot(folder: string, [workload, ...more]: readonly ImageWorkload[]
 
 async function writeArchives(folder: string, asked: readonly ImageWorkload[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const kit = makeKit();
+  const kit = makeImageKit();
   const built = asked.length > 0 ? asked.map((workload) => workloadImage(workload, kit)) : await buildAll(kit);
   for (const image of built) {
     const [, name = ""] = image.name.match(/([^/]+):/) ?? [];

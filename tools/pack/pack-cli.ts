@@ -9,7 +9,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { builtForm } from "../build/emit.ts";
 import { type TreeEntry, writeTree } from "../images/archive/tree.ts";
 import { imagePlaces } from "../images/command.ts";
-import { type Closure, closureOf, lockRoot } from "../images/contents/lock.ts";
+import { type DependencyClosure, dependencyClosureOf, lockRoot } from "../images/contents/lock.ts";
 import { consoleEntries, dependencyFiles, workspaceFiles } from "../images/contents/packages.ts";
 import { workloads } from "../images/contents/workloads.ts";
 import { npmPack } from "./npm-pack.ts";
@@ -19,7 +19,7 @@ export async function packCli(to: string): Promise<string> {
   const stage = resolve(to, "sluice");
   rmSync(stage, { recursive: true, force: true });
   const { workspace, without } = workloads.sluice;
-  const closure = closureOf(workspace, without);
+  const closure = dependencyClosureOf(workspace, without);
   const entries = [...workspaceFiles(closure, builtForm), ...consoleEntries(), ...dependencyFiles(closure)];
   writeTree(
     stage,
@@ -42,7 +42,7 @@ export async function packCli(to: string): Promise<string> {
 const commands = ["sluice", "kubectl-sluice"];
 
 /** An entry of the image at its path in the package. Workspaces are below `node_modules`: npm extracts no links. */
-function packaged(entry: TreeEntry, { workspaces }: Closure): readonly TreeEntry[] {
+function packaged(entry: TreeEntry, { workspaces }: DependencyClosure): readonly TreeEntry[] {
   if (entry.kind === "link") return [];
   const path = entry.path.slice(imagePlaces.sluice.length + 1);
   // The longest path comes first: gateway/plugins, then gateway.
@@ -52,7 +52,7 @@ function packaged(entry: TreeEntry, { workspaces }: Closure): readonly TreeEntry
   return [{ ...entry, path: owner ? `node_modules/${owner.name}${path.slice(owner.path.length)}` : path }];
 }
 
-function manifestOf({ workspaces, packages }: Closure): object {
+function manifestOf({ workspaces, packages }: DependencyClosure): object {
   const top = packages.filter(({ path }) => path.lastIndexOf("node_modules/") === 0);
   const bundled = [...workspaces, ...top].map(({ name, version }) => [name, version] as const).toSorted();
   const { version, description, license, optionalDependencies } = manifest;

@@ -47,7 +47,7 @@ export function endWithUs(group: number, signal: NodeJS.Signals): void {
 }
 
 /** Unregisters a process group that has ended, because its id may be reused. */
-export function hasEnded(group: number): void {
+export function forgetGroup(group: number): void {
   tell(`ended ${group}`);
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { endWithUs, hasEnded } from "./reaper.ts";
+import { endWithUs, forgetGroup } from "./reaper.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** The exit code of a process, or the signal that ended it. */
@@ -141,7 +141,7 @@ function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: S
   child.once("exit", killGroup);
   const exited = new Promise<Exit>((resolve) => {
     child.once("close", (code, signal) => {
-      hasEnded(pid);
+      forgetGroup(pid);
       exit = { code, signal };
       resolve(exit);
     });

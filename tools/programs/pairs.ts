@@ -1,7 +1,7 @@
 /** Public test certificates with their keys. Valid until 2126. */
 
 /** Ed25519. */
-export const firstPair = {
+export const firstKeyPair = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBPjCB8aADAgECAhQoLsd5Vdsk79CQC/T4KnMrHdIUjzAFBgMrZXAwFDESMBAG
 A1UEAwwJYS5leGFtcGxlMCAXDTI2MTEyMTExMjgxMFoYDzIxMjYxMDI4MTEyODEw
@@ -19,7 +19,7 @@ MC4CAQAwBQYDK2VwBCIEIG6aNMwZ2ulHyud+3vXlMyKnOkLi0AIFxe3N4Wrmj6i5
 };
 
 /** Ed25519, with another key. */
-export const secondPair = {
+export const secondKeyPair = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBPjCB8aADAgECAhRm8qRhQDD/WeqZx+rbNVHLVyQJVzAFBgMrZXAwFDESMBAG
 A1UEAwwJYi5leGFtcGxlMCAXDTI2MTEyMTExMjgxMFoYDzIxMjYxMDI4MTEyODEw

@@ -9,13 +9,13 @@ import { sourcePaths } from "../check/source-files.ts";
 import { obtainTool, type ToolName } from "../programs/tool.ts";
 import { OrderedOutput } from "./ordered-output.ts";
 import { keepResult } from "./public-results.ts";
-import { hasFailed, type Outcome, type Result, summary } from "./result.ts";
+import { hasFailed, type StageOutcome, type StageResult, summary } from "./result.ts";
 import { runSuites } from "./run-suites.ts";
-import { chosen, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
+import { chooseStages, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
 import { StartQueue } from "./start-queue.ts";
 
 const paths = sourcePaths();
-const { names, folders, unknown } = chosen(process.argv.slice(2), paths);
+const { names, folders, unknown } = chooseStages(process.argv.slice(2), paths);
 if (unknown.length > 0) {
   const all = ["check", ...suites.map(({ name }) => name)].join(", ");
   console.error(`no stage or folder of a stage is called ${unknown.join(", ")}; the stages are ${all}`);
@@ -23,7 +23,7 @@ if (unknown.length > 0) {
 }
 
 const began = performance.now();
-const results: Promise<Result>[] = [];
+const results: Promise<StageResult>[] = [];
 const queue = new StartQueue();
 const output = new OrderedOutput(process.stdout);
 for (const name of names) {
@@ -59,7 +59,11 @@ await output.ended();
 console.log(`\n${summary(all, (performance.now() - began) / 1000)}`);
 process.exitCode = all.some(hasFailed) ? 1 : 0;
 
-async function runStage(stage: string, what: string, work: (section: Writable) => Promise<Outcome>): Promise<Result> {
+async function runStage(
+  stage: string,
+  what: string,
+  work: (section: Writable) => Promise<StageOutcome>,
+): Promise<StageResult> {
   const section = output.section();
   section.write(`\n=== ${stage}: ${what}\n`);
   const began = performance.now();
@@ -70,7 +74,7 @@ async function runStage(stage: string, what: string, work: (section: Writable) =
 }
 
 /** A stage that throws counts as failed. */
-async function attempt(work: () => Promise<Outcome>): Promise<Outcome> {
+async function attempt(work: () => Promise<StageOutcome>): Promise<StageOutcome> {
   try {
     return await work();
   } catch (error) {

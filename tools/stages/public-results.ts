@@ -2,10 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../check/source-files.ts";
-import { hasFailed, type Result } from "./result.ts";
+import { repositoryRoot } from "../check/source-files.ts";
+import { hasFailed, type StageResult } from "./result.ts";
 
-const folder = join(root, "test/public");
+const folder = join(repositoryRoot, "test/public");
 
 /** A line of the page test/public/results.md. */
 export interface KeptResult {
@@ -21,7 +21,10 @@ export interface KeptResult {
   readonly seconds: number;
 }
 
-export const keptResult = (result: Result, about: Pick<KeptResult, "subject" | "date" | "commit">): KeptResult => ({
+export const keptResult = (
+  result: StageResult,
+  about: Pick<KeptResult, "subject" | "date" | "commit">,
+): KeptResult => ({
   ...about,
   passed: result.passed,
   failed: result.failed,
@@ -47,10 +50,11 @@ export function renderResults(kept: readonly KeptResult[]): string {
 }
 
 /** Replaces the kept result of the folder `result.stage` of test/public. The results of other folders stay. */
-export function keepResult(subject: string, result: Result): void {
+export function keepResult(subject: string, result: StageResult): void {
   const data = join(folder, "results.json");
   const before = existsSync(data) ? (JSON.parse(readFileSync(data, "utf8")) as Record<string, KeptResult>) : {};
-  const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+  const git = (...args: readonly string[]) =>
+    execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8" }).trim();
   const isChanged = git("status", "--porcelain", "--", ".", ":!test/public/results.*") !== "";
   const about = {
     subject,

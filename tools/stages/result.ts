@@ -1,5 +1,5 @@
 /** The result of a stage. */
-export interface Result {
+export interface StageResult {
   readonly stage: string;
   readonly passed: number;
   readonly failed: number;
@@ -11,10 +11,10 @@ export interface Result {
 }
 
 /** A `Result` without the name and the duration of the stage. */
-export type Outcome = Omit<Result, "stage" | "seconds">;
+export type StageOutcome = Omit<StageResult, "stage" | "seconds">;
 
 /** The counts of Node's test runner. Tests that are not counted as passed, skipped or todo have failed. */
-export interface Counts {
+export interface TestCounts {
   readonly tests: number;
   readonly passed: number;
   readonly cancelled: number;
@@ -23,7 +23,7 @@ export interface Counts {
 }
 
 /** The number of tests that failed or were cancelled. */
-export function failedOf({ tests, passed, skipped, todo }: Counts): number {
+export function failedOf({ tests, passed, skipped, todo }: TestCounts): number {
   return tests - passed - skipped - todo;
 }
 
@@ -33,7 +33,7 @@ export function failedOf({ tests, passed, skipped, todo }: Counts): number {
  *
  * @param files The files that ran, with the number of tests that each reported.
  */
-export function resultFaultsOf(counts: Counts, files: ReadonlyMap<string, number>): readonly string[] {
+export function resultFaultsOf(counts: TestCounts, files: ReadonlyMap<string, number>): readonly string[] {
   if (files.size === 0) return ["the stage has no test file"];
   const empty = [...files].filter(([, tests]) => tests === 0).map(([file]) => `${file} reported no test`);
   const unproven = (["skipped", "todo"] as const)
@@ -42,7 +42,7 @@ export function resultFaultsOf(counts: Counts, files: ReadonlyMap<string, number
   return [...empty, ...unproven];
 }
 
-export function hasFailed(result: Result): boolean {
+export function hasFailed(result: StageResult): boolean {
   return result.failed > 0 || result.faults.length > 0;
 }
 
@@ -64,7 +64,7 @@ export function failedTestText({ file, name, message }: { file: string; name: st
  *
  * @param seconds The duration of all stages together, which overlap.
  */
-export function summary(results: readonly Result[], seconds: number): string {
+export function summary(results: readonly StageResult[], seconds: number): string {
   const width = Math.max(...results.map(({ stage }) => stage.length));
   const lines = results.flatMap((result) => [
     `${hasFailed(result) ? "FAILED" : "ok    "} ${result.stage.padEnd(width)}  ${result.passed} passed, ${
@@ -72,7 +72,7 @@ export function summary(results: readonly Result[], seconds: number): string {
     } failed, ${result.seconds.toFixed(1)} s`,
     ...[...(result.failures ?? []), ...result.faults].map((text) => text.replaceAll(/^/gm, "       ")),
   ]);
-  const sum = (pick: (result: Result) => number) => results.reduce((total, result) => total + pick(result), 0);
+  const sum = (pick: (result: StageResult) => number) => results.reduce((total, result) => total + pick(result), 0);
   const time = `in ${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
   const failed = sum((result) => result.failed + result.faults.length);
   return [...lines, time, `${sum((result) => result.passed)} passed, ${failed} failed`].join("\n");

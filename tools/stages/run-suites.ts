@@ -4,8 +4,8 @@ import { dirname, join, relative } from "node:path";
 import type { Writable } from "node:stream";
 import { run } from "node:test";
 import { spec, type TestEvent } from "node:test/reporters";
-import { root } from "../check/source-files.ts";
-import { type Counts, failedOf, failedTestText, type Outcome, resultFaultsOf } from "./result.ts";
+import { repositoryRoot } from "../check/source-files.ts";
+import { failedOf, failedTestText, resultFaultsOf, type StageOutcome, type TestCounts } from "./result.ts";
 import { shareProcesses } from "./shared-processes.ts";
 import { slowFiles } from "./slow-files.ts";
 import type { Suites } from "./stages.ts";
@@ -21,7 +21,7 @@ const REPEATED = 5;
 export interface SuitesRun {
   /** Resolves when the last file has started. */
   readonly started: Promise<unknown>;
-  readonly ended: Promise<Outcome>;
+  readonly ended: Promise<StageOutcome>;
 }
 
 /** Where test files run, and where their reports go. */
@@ -50,16 +50,16 @@ export function runSuites(stage: Suites, files: readonly string[], { queue, outp
 
   async function runFile(module: string): Promise<void> {
     const events = run({
-      files: [join(root, module)],
+      files: [join(repositoryRoot, module)],
       // Ends a test that hangs.
       timeout: stage.minutes * 30_000,
       signal,
-      cwd: root,
+      cwd: repositoryRoot,
       // Most processes end before optimized WebAssembly pays off: PGlite needs a fifth less processor time without it.
       execArgv: ["--liftoff-only"],
       // Caches the JavaScript that Node makes of TypeScript. Without the cache, each process spends half of its start
       // on the conversion.
-      env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
+      env: { ...process.env, NODE_COMPILE_CACHE: join(repositoryRoot, "node_modules/.cache/node") },
     });
     let success: boolean | undefined;
     let failed = 0;
@@ -71,14 +71,14 @@ export function runSuites(stage: Suites, files: readonly string[], { queue, outp
         failed = failedOf(summary.counts);
         for (const kind of countedKinds) counts[kind] += summary.counts[kind];
       } else {
-        const file = relative(root, summary.file);
+        const file = relative(repositoryRoot, summary.file);
         if (tests.has(file)) tests.set(file, summary.counts.tests);
         durations.push([file, summary.duration_ms]);
       }
     });
     // In a shared process, a test counts for the file that defines it.
     const count = (file: string, type: string | undefined) => {
-      const own = relative(root, file);
+      const own = relative(repositoryRoot, file);
       if (sharing.has(own) && type !== "suite") tests.set(own, (tests.get(own) ?? 0) + 1);
     };
     events.on("test:pass", ({ file = "", details: { type } }) => count(file, type));
@@ -87,7 +87,7 @@ export function runSuites(stage: Suites, files: readonly string[], { queue, outp
       // A suite fails too when one of its tests has failed.
       if (failures.length === REPEATED || (error as { failureType?: string }).failureType === "subtestsFailed") return;
       const message = String((error.cause as Error | undefined)?.message ?? error.message);
-      failures.push(failedTestText({ file: relative(root, file), name, message }));
+      failures.push(failedTestText({ file: relative(repositoryRoot, file), name, message }));
     });
     // The files of a stage run at the same time, and the report has them one after the other.
     const reported: TestEvent[] = [];
@@ -105,7 +105,7 @@ export function runSuites(stage: Suites, files: readonly string[], { queue, outp
     queue.add(stage.concurrency, () => runFile(module)),
   );
 
-  async function end(): Promise<Outcome> {
+  async function end(): Promise<StageOutcome> {
     const results = await Promise.allSettled(tasks.map(({ ended }) => ended));
     report.end(endOfRun);
     await once(report, "end");
@@ -123,7 +123,7 @@ export function runSuites(stage: Suites, files: readonly string[], { queue, outp
   return { started: Promise.all(tasks.map(({ started }) => started)), ended: end() };
 }
 
-const countedKinds = ["tests", "passed", "cancelled", "skipped", "todo"] as const satisfies (keyof Counts)[];
+const countedKinds = ["tests", "passed", "cancelled", "skipped", "todo"] as const satisfies (keyof TestCounts)[];
 
 /** Whether the event is one of the totals with which the runner ends the report of a file. */
 const isTotal = ({ type, data }: TestEvent): boolean =>
@@ -141,7 +141,7 @@ const endOfRun: TestEvent = {
   },
 };
 
-const cache = join(root, "node_modules/.cache/sluice");
+const cache = join(repositoryRoot, "node_modules/.cache/sluice");
 
 /** A JSON file with the duration of each test file, or shared process, in its last run, in milliseconds. */
 const durationsFile = join(cache, "test-durations.json");

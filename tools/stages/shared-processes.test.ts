@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { root, sourcePaths } from "../check/source-files.ts";
+import { repositoryRoot, sourcePaths } from "../check/source-files.ts";
 import { temporaryFolder } from "../process/index.ts";
 import { mayShareProcess, shareProcesses } from "./shared-processes.ts";
 
@@ -36,14 +36,14 @@ test("each process has at most 40 files of one folder in the order of their path
   const files = sourcePaths().filter((path) => path.startsWith("crds/") && path.endsWith(".test.ts"));
   const shared = shareProcesses(files, folder.path);
   const imported = shared.map(({ entry }) =>
-    [...readFileSync(join(root, entry), "utf8").matchAll(/^import "(.+)";$/gm)].map(([, url = ""]) =>
-      relative(root, fileURLToPath(url)),
+    [...readFileSync(join(repositoryRoot, entry), "utf8").matchAll(/^import "(.+)";$/gm)].map(([, url = ""]) =>
+      relative(repositoryRoot, fileURLToPath(url)),
     ),
   );
   assert.ok(imported.length > 1);
   assert.ok(imported.every(({ length }) => length <= 40));
   assert.deepEqual(
     imported.flat(),
-    files.toSorted().filter((file) => mayShareProcess(readFileSync(join(root, file), "utf8"))),
+    files.toSorted().filter((file) => mayShareProcess(readFileSync(join(repositoryRoot, file), "utf8"))),
   );
 });

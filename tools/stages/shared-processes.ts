@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import { root } from "../check/source-files.ts";
+import { repositoryRoot } from "../check/source-files.ts";
 
 /** Test files that run in one process. */
 export interface SharedProcess {
@@ -39,16 +39,16 @@ export const mayShareProcess = (text: string): boolean => definesTest.test(text)
 
 /** Writes the entry modules below `folder`. Files that share no process are left out. */
 export function shareProcesses(files: readonly string[], folder: string): readonly SharedProcess[] {
-  const sharing = files.filter((file) => mayShareProcess(readFileSync(join(root, file), "utf8"))).toSorted();
+  const sharing = files.filter((file) => mayShareProcess(readFileSync(join(repositoryRoot, file), "utf8"))).toSorted();
   mkdirSync(folder, { recursive: true });
   const shared: SharedProcess[] = [];
   for (const [name, together] of Map.groupBy(sharing, folderOf)) {
     for (let at = 0; at < together.length; at += MAX_FILES) {
       const own = together.slice(at, at + MAX_FILES);
       const entry = join(folder, `${name.replaceAll("/", "-")}-${at / MAX_FILES + 1}.mjs`);
-      const lines = own.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)).href)};\n`);
+      const lines = own.map((file) => `import ${JSON.stringify(pathToFileURL(join(repositoryRoot, file)).href)};\n`);
       writeFileSync(entry, lines.join(""));
-      shared.push({ entry: relative(root, entry), files: own });
+      shared.push({ entry: relative(repositoryRoot, entry), files: own });
     }
   }
   return shared;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sourcePaths } from "../check/source-files.ts";
 import { keptResult, renderResults } from "./public-results.ts";
-import { type Counts, failedOf, failedTestText, hasFailed, resultFaultsOf, summary } from "./result.ts";
+import { failedOf, failedTestText, hasFailed, resultFaultsOf, summary, type TestCounts } from "./result.ts";
 import { longestFirst } from "./run-suites.ts";
 import { slowFiles } from "./slow-files.ts";
-import { chosen, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
+import { chooseStages, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = [
   "crds/model/src/a.test.ts",
@@ -44,10 +44,10 @@ test("every test file belongs to exactly one stage, and to unit if no folder of 
 
 test("without arguments all stages except e2e and public run; with arguments the named stages run, in the usual order", () => {
   const all = ["check", "tools", "unit", "conformance", "cluster", "images", "product", "golden"];
-  assert.deepEqual(chosen([], paths), { names: all, unknown: [] });
-  assert.deepEqual(chosen(["golden", "check"], paths), { names: ["check", "golden"], unknown: [] });
-  assert.deepEqual(chosen(["e2e"], paths), { names: ["e2e"], unknown: [] });
-  assert.deepEqual(chosen(["units"], paths).unknown, ["units"]);
+  assert.deepEqual(chooseStages([], paths), { names: all, unknown: [] });
+  assert.deepEqual(chooseStages(["golden", "check"], paths), { names: ["check", "golden"], unknown: [] });
+  assert.deepEqual(chooseStages(["e2e"], paths), { names: ["e2e"], unknown: [] });
+  assert.deepEqual(chooseStages(["units"], paths).unknown, ["units"]);
 });
 
 test("every test file below test/public belongs to a folder with a subject, and every such folder has test files", () => {
@@ -69,9 +69,9 @@ test("files of the paired folders run before the stage's other files, two at a t
 });
 
 test("an argument after public selects one folder of that stage", () => {
-  const { names, folders, unknown } = chosen(["public", "keycloak"], paths);
+  const { names, folders, unknown } = chooseStages(["public", "keycloak"], paths);
   assert.deepEqual({ names, folders, unknown }, { names: ["public"], folders: ["test/public/keycloak"], unknown: [] });
-  assert.deepEqual(chosen(["public", "admin"], paths).unknown, ["admin"]);
+  assert.deepEqual(chooseStages(["public", "admin"], paths).unknown, ["admin"]);
 });
 
 test("a kept result has a line with its date, its commit, and faults counted as failures", () => {
@@ -82,13 +82,13 @@ test("a kept result has a line with its date, its commit, and faults counted as 
 });
 
 test("arguments after e2e select folders of that stage that have tests, and only the test files of these folders run", () => {
-  const { names, folders, unknown } = chosen(["e2e", "admin"], paths);
+  const { names, folders, unknown } = chooseStages(["e2e", "admin"], paths);
   assert.deepEqual({ names, unknown }, { names: ["e2e"], unknown: [] });
   const files = suites
     .filter(({ name }) => names.includes(name))
     .flatMap((stage) => testFiles({ ...stage, folders }, paths));
   assert.deepEqual(files, ["test/e2e/admin/i.test.ts"]);
-  assert.deepEqual(chosen(["e2e", "admin", "adm", "g.test.ts"], paths).unknown, ["adm", "g.test.ts"]);
+  assert.deepEqual(chooseStages(["e2e", "admin", "adm", "g.test.ts"], paths).unknown, ["adm", "g.test.ts"]);
 });
 
 test("the files of some folders run only if an argument names the folder", () => {
@@ -111,12 +111,12 @@ test("a run needs the tools of its stage and those of each folder whose test fil
   assert.deepEqual(toolsOf(stage, ["a/bb/one.test.ts"]), ["kube"]);
 });
 
-const counts: Counts = { tests: 2, passed: 2, cancelled: 0, skipped: 0, todo: 0 };
+const counts: TestCounts = { tests: 2, passed: 2, cancelled: 0, skipped: 0, todo: 0 };
 test("a test that did not pass has failed, unless it is skipped or a todo", () => {
   assert.equal(failedOf({ tests: 9, passed: 4, cancelled: 1, skipped: 2, todo: 1 }), 2);
 });
 
-const faults: readonly [what: string, counts: Counts, files: [string, number][], expected: RegExp[]][] = [
+const faults: readonly [what: string, counts: TestCounts, files: [string, number][], expected: RegExp[]][] = [
   ["all tests passed", counts, [["a.test.ts", 2]], []],
   ["there is no test file", counts, [], [/^the stage has no test file$/]],
   [

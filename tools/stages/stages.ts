@@ -184,7 +184,7 @@ export function toolsOf({ tools = [], folderTools = {} }: Suites, files: readonl
 }
 
 /** What the arguments of `npm test` select. */
-export interface Chosen {
+export interface ChosenStages {
   /** The names of the stages to run, in the order in which they run. */
   readonly names: readonly string[];
   /** The only folders whose test files run. Absent: all folders of the stages. */
@@ -230,7 +230,7 @@ export function stagePartsOf(stage: Suites, files: readonly string[]): readonly 
  *
  * @param paths All paths of the repository.
  */
-export function chosen(args: readonly string[], paths: readonly string[]): Chosen {
+export function chooseStages(args: readonly string[], paths: readonly string[]): ChosenStages {
   const [first = "", ...rest] = args;
   if (["e2e", "public"].includes(first) && rest.length > 0) {
     const below = `test/${first}`;

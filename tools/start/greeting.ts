@@ -48,6 +48,6 @@ export const exampleQuery = `{"query":"{ users { name posts { title } } }"}`;
 const headers = "-H 'apikey: demo-key' -H 'content-type: application/json'";
 
 /** The lines of a curl command that queries the user API through a proxy; `options` are further options of curl. */
-export function askThrough(proxy: string, { path = "/users", options = "-w '\\n'" } = {}): readonly string[] {
+export function curlLines(proxy: string, { path = "/users", options = "-w '\\n'" } = {}): readonly string[] {
   return [`curl -s http://${proxy}${path}/graphql ${headers} \\`, `  -d '${exampleQuery}' ${options}`];
 }

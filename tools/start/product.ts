@@ -98,7 +98,7 @@ export async function runProduct(options: ProductOptions): Promise<Product> {
 /** The parts in the order in which they stop: the admin listener waits for the operator, and nodes for the user API. */
 const stopOrder: readonly (readonly PartName[])[] = [["admin"], ["operator", "gateway-1", "gateway-2"], ["user-api"]];
 
-export interface Words {
+export interface ProductTexts {
   /** Printed only after the handlers of Ctrl-C are installed: the user may press Ctrl-C right away. */
   readonly greeting: string;
   /** Printed when the product stops. */
@@ -112,7 +112,7 @@ export interface Words {
  */
 export async function untilStopped(
   product: Pick<Product, "failed" | "stop">,
-  { greeting, stopping = "Stopping: requests under way are finished first." }: Words,
+  { greeting, stopping = "Stopping: requests under way are finished first." }: ProductTexts,
 ): Promise<number> {
   // Neither signal handlers nor the product's processes keep the event loop alive.
   const alive = setInterval(() => {}, 60_000);

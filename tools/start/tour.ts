@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { askThrough, type TourStep } from "./greeting.ts";
+import { curlLines, type TourStep } from "./greeting.ts";
 import type { ChosenAddresses } from "./processes.ts";
 
 export interface TourOptions {
@@ -43,7 +43,7 @@ export function productTour({ chosen, folder, typed, answer }: TourOptions): rea
   return [
     {
       title: "A GraphQL query through the proxy, with an API key:",
-      commands: askThrough(chosen.proxy),
+      commands: curlLines(chosen.proxy),
       output: [answer],
     },
     {
@@ -51,7 +51,7 @@ export function productTour({ chosen, folder, typed, answer }: TourOptions): rea
       commands: [
         `curl -s http://${chosen.admin}/services/users/routes -d name=${name} -d 'paths[]=/${name}' \\`,
         "  -o /dev/null -w '%{http_code}\\n'",
-        ...askThrough(chosen.proxy, { path: `/${name}` }),
+        ...curlLines(chosen.proxy, { path: `/${name}` }),
         `grep -h -A 1 paths: ${typed}/route/${name}-*.yaml`,
       ],
       output: ["201", answer, "  paths:", `    - /${name}`],
@@ -60,7 +60,7 @@ export function productTour({ chosen, folder, typed, answer }: TourOptions): rea
       title: "An edit of a resource file, which takes effect within a second:",
       commands: [
         `sed -i.bak 's/minute: ${from}/minute: ${to}/' ${typed}/rate-limiting.yaml; sleep 1`,
-        ...askThrough(chosen.proxy, { options: "-o /dev/null -D - | grep ^RateLimit-Limit" }),
+        ...curlLines(chosen.proxy, { options: "-o /dev/null -D - | grep ^RateLimit-Limit" }),
       ],
       output: [`RateLimit-Limit: ${to}`],
     },

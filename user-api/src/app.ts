@@ -8,7 +8,7 @@ import { mercurius } from "mercurius";
 import { Registry } from "prom-client";
 import { type Context, makeResolvers, subscribers } from "./directory/resolvers.ts";
 import { schema as text } from "./directory/schema.ts";
-import { failure } from "./errors.ts";
+import { createFailure } from "./errors.ts";
 import type { Events } from "./events/events.ts";
 import { makeExecutor } from "./execution/executor.ts";
 import { PendingWork } from "./execution/pending-work.ts";
@@ -20,10 +20,10 @@ import { defaultSubscriptionLimits, type SubscriptionLimits } from "./limits/lim
 import { countRequests } from "./limits/rate.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
-import { bindingsOf, RequestLog, RequestLogger, requestIdOf } from "./operations/log.ts";
+import { logBindingsOf, RequestLog, RequestLogger, requestIdOf } from "./operations/log.ts";
 import { makeMetrics, serveMetrics } from "./operations/metrics.ts";
 import { type Caller, makeIdentifyCaller } from "./policy/caller.ts";
-import { applyPolicy } from "./policy/policy.ts";
+import { applyAccessPolicy } from "./policy/policy.ts";
 import type { Settings } from "./settings.ts";
 import type { UserStore } from "./store/store.ts";
 import { makeSubscriptions, type Subscriptions } from "./subscriptions/subscriptions.ts";
@@ -92,7 +92,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
     logController: new RequestLog(),
     childLoggerFactory: (_logger, bindings, given, request) =>
-      new RequestLogger(log, () => log.child({ ...bindings, ...bindingsOf(request) }, given)),
+      new RequestLogger(log, () => log.child({ ...bindings, ...logBindingsOf(request) }, given)),
   });
   // Node's list of connections does not include upgraded ones.
   const connections = new Set<Socket>();
@@ -133,7 +133,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   for (const [name, subscribe] of Object.entries(subscribers)) {
     Object.assign(schema.getSubscriptionType()?.getFields()[name] ?? {}, { subscribe });
   }
-  applyPolicy(schema, options.policy);
+  applyAccessPolicy(schema, options.policy);
   const { registry = new Registry() } = options;
   const metrics = makeMetrics({ registry, events, subscriptions: () => app.subscriptions.counts() });
   serveMetrics(app, registry);
@@ -154,7 +154,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     const refusal = await count?.(request);
     if (!refusal) return null;
     metrics.limited();
-    return failure("RATE_LIMITED", refusal.message, { seconds: refusal.seconds });
+    return createFailure("RATE_LIMITED", refusal.message, { seconds: refusal.seconds });
   }
 
   await app.register(async (scope) => {

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 
 /** Every code, with the HTTP status of a response without `data` that has this code. */
-export const statuses = {
+export const statusByCode = {
   BAD_REQUEST: 400,
   GRAPHQL_PARSE_FAILED: 400,
   GRAPHQL_VALIDATION_FAILED: 400,
@@ -21,12 +21,13 @@ export const statuses = {
   UNAVAILABLE: 503,
 } as const satisfies Record<string, number>;
 
-export type ErrorCode = keyof typeof statuses;
+export type ErrorCode = keyof typeof statusByCode;
 
-export const isCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(statuses, code);
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === "string" && Object.hasOwn(statusByCode, code);
 
 /** An error that is sent to clients unchanged. */
-export function failure(
+export function createFailure(
   code: ErrorCode,
   message: string,
   extensions: Readonly<Record<string, unknown>> = {},
@@ -44,8 +45,8 @@ const VALUE_FAULT = /^(?:Variable|Argument) "[^"]*" (?:(?:got|has) invalid value
  * The code of an error. An error of graphql-js has none and is classified by its message and its cause. Null: the error
  * is not the client's fault.
  */
-export function codeOf(error: GraphQLError): ErrorCode | null {
-  if (isCode(error.extensions.code)) return error.extensions.code;
+export function graphqlErrorCode(error: GraphQLError): ErrorCode | null {
+  if (isErrorCode(error.extensions.code)) return error.extensions.code;
   const executed = error.path !== undefined;
   const cause = error.originalError;
   const standard = cause === undefined || cause instanceof GraphQLError;
@@ -56,7 +57,7 @@ export function codeOf(error: GraphQLError): ErrorCode | null {
   return typeof status === "number" && status >= 400 && status < 500 ? "BAD_REQUEST" : null;
 }
 
-export const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
+export const errorCodesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
   (errors ?? []).map(({ extensions }) => extensions?.code);
 
 /** The id and the log of the request in which an error occurred. The log adds the id to each line. */
@@ -65,8 +66,8 @@ export type ErrorContext = Pick<FastifyRequest, "log" | "id">;
 /**
  * The error for the client. An error that is not the client's fault is logged with its cause and sent without details.
  */
-export function present(error: GraphQLError, { log, id }: ErrorContext): GraphQLFormattedError {
-  const code = codeOf(error);
+export function formatError(error: GraphQLError, { log, id }: ErrorContext): GraphQLFormattedError {
+  const code = graphqlErrorCode(error);
   if (code !== null) {
     const formatted = error.toJSON();
     return { ...formatted, extensions: { ...formatted.extensions, code } };

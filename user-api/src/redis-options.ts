@@ -8,7 +8,7 @@ import type { RedisOptions } from "ioredis";
 export const retryDelay = (failures: number): number => Math.min(1_000, 50 * 2 ** Math.min(failures, 10));
 
 /** Options with which no command waits longer than `milliseconds`, even if Redis is absent or does not respond. */
-export const failFast = (milliseconds: number): RedisOptions => ({
+export const failFastOptions = (milliseconds: number): RedisOptions => ({
   retryStrategy: retryDelay,
   connectTimeout: milliseconds,
   commandTimeout: milliseconds,

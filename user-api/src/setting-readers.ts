@@ -1,17 +1,17 @@
 /** Parses the values of settings, and reports unknown names. */
 import { isIP } from "node:net";
 import { suggestionList } from "graphql/jsutils/suggestionList.js";
-import { listed } from "./policy/caller.ts";
-import { type Demand, parseDemand, type Rules } from "./policy/policy.ts";
+import { splitList } from "./policy/caller.ts";
+import { type AccessRules, type FieldAccess, parseFieldAccess } from "./policy/policy.ts";
 
 /** The value of a setting's text, or a description of the texts that the setting accepts. */
-export type Parsed<Value> =
+export type ParsedSetting<Value> =
   | { readonly value: Value /** For a text in a former form: its current form. */; readonly rewrite?: string }
   | { readonly expected: string };
 
-export type Reader<Value> = (text: string) => Parsed<Value>;
+export type SettingReader<Value> = (text: string) => ParsedSetting<Value>;
 
-export const listenAddress: Reader<{ host: string; port: number }> = (text) => {
+export const listenAddress: SettingReader<{ host: string; port: number }> = (text) => {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   const host = match?.[1] ?? match?.[2];
@@ -20,29 +20,29 @@ export const listenAddress: Reader<{ host: string; port: number }> = (text) => {
 };
 
 /** Reads a URL with one of these protocols (given without the colon). `form` describes such a URL for the message. */
-export function address(protocols: readonly string[], form: string): Reader<string> {
+export function addressReader(protocols: readonly string[], form: string): SettingReader<string> {
   return (text) =>
     protocols.includes(URL.parse(text)?.protocol.slice(0, -1) ?? "") ? { value: text } : { expected: form };
 }
 
-export const anyText: Reader<string> = (text) => ({ value: text });
+export const textReader: SettingReader<string> = (text) => ({ value: text });
 
 /** A header carries the secret, so it must be printable; a short one could be guessed. */
-export const sharedSecret: Reader<string> = (text) =>
+export const sharedSecret: SettingReader<string> = (text) =>
   /^[\x21-\x7e]{16,200}$/.test(text) ? { value: text } : { expected: "16 to 200 printable characters without spaces" };
 
 /** Origins with schemes other than HTTP, such as chrome-extension://abc, for which `URL` reports the origin "null". */
 const OTHER_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[^\s/]+$/;
 
 /** Origins as browsers send them: another spelling would never equal a header. */
-export const origins: Reader<readonly string[]> = (text) => {
-  const value = listed(text);
+export const originsReader: SettingReader<readonly string[]> = (text) => {
+  const value = splitList(text);
   return value.every((item) => item === "*" || OTHER_ORIGIN.test(item) || URL.parse(item)?.origin === item)
     ? { value }
     : { expected: "* or origins, comma-separated, in lower case and without a path: https://app.example.org" };
 };
 
-export function oneOf<Word extends string>(words: readonly Word[]): Reader<Word> {
+export function wordReader<Word extends string>(words: readonly Word[]): SettingReader<Word> {
   return (text) => {
     const value = words.find((word) => word === text);
     return value === undefined ? { expected: `one of ${words.join(", ")}` } : { value };
@@ -50,14 +50,14 @@ export function oneOf<Word extends string>(words: readonly Word[]): Reader<Word>
 }
 
 /** Reads `true` or `false`. Also reads `on` and `off`, which version 0.1 had instead. */
-export const booleanValue: Reader<boolean> = (text) => {
+export const booleanValue: SettingReader<boolean> = (text) => {
   const word = text.toLowerCase();
   if (word === "true" || word === "false") return { value: word === "true" };
   if (word === "on" || word === "off") return { value: word === "on", rewrite: String(word === "on") };
   return { expected: "true or false" };
 };
 
-export function wholeNumber(min: number, max: number): Reader<number> {
+export function wholeNumber(min: number, max: number): SettingReader<number> {
   return (text) => {
     const value = Number(text);
     return /^\d+$/.test(text) && value >= min && value <= max
@@ -69,7 +69,7 @@ export function wholeNumber(min: number, max: number): Reader<number> {
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** A duration in milliseconds. The text has a unit, like the durations of the gateway. */
-export function duration(min: number, max: number): Reader<number> {
+export function duration(min: number, max: number): SettingReader<number> {
   return (text) => {
     const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text) ?? [];
     const value = Math.round(Number(amount) * (units[unit] ?? Number.NaN));
@@ -80,11 +80,11 @@ export function duration(min: number, max: number): Reader<number> {
 }
 
 /** Reads rules for fields, such as `Mutation.createUser=scope:writer, User.email=authenticated`. */
-export const rules: Reader<Rules> = (text) => {
-  const read: [string, Demand][] = [];
-  for (const item of listed(text)) {
+export const accessRulesReader: SettingReader<AccessRules> = (text) => {
+  const read: [string, FieldAccess][] = [];
+  for (const item of splitList(text)) {
     const [, field, demand] = /^(\w+\.\w+)=(.*)$/.exec(item) ?? [];
-    const known = demand === undefined ? null : parseDemand(demand);
+    const known = demand === undefined ? null : parseFieldAccess(demand);
     if (field === undefined || known === null) {
       return {
         expected:

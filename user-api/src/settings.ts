@@ -2,20 +2,20 @@
 import { levels } from "pino";
 import { limitSettings, mapSettings, type NumberSetting, subscriptionLimitSettings } from "./limits/limits.ts";
 import { type LogOutputFormat, logOutputFormats } from "./operations/text-log.ts";
-import { type Access, accesses } from "./policy/policy.ts";
+import { type AccessMode, accessModes } from "./policy/policy.ts";
 import {
-  address,
-  anyText,
+  accessRulesReader,
+  addressReader,
   booleanValue,
   duration,
   listenAddress,
-  oneOf,
-  origins,
-  type Reader,
-  rules,
+  originsReader,
+  type SettingReader,
   sharedSecret,
+  textReader,
   unknownVariables,
   wholeNumber,
+  wordReader,
 } from "./setting-readers.ts";
 
 /** `production`: only the gateway is served, and no internals are exposed. `development`: loopback is served too. */
@@ -85,7 +85,7 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
     return [former, present];
   }
 
-  function read<Value, Default>(suffix: string, fallback: Default, reader: Reader<Value>): Value | Default {
+  function read<Value, Default>(suffix: string, fallback: Default, reader: SettingReader<Value>): Value | Default {
     variables.push(PREFIX + suffix);
     const [variable, text] = find(suffix);
     if (text === "") return fallback;
@@ -104,10 +104,10 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
   const readNumber = ({ suffix, standard, min, max, duration: isDuration = false }: NumberSetting): number =>
     read(suffix, standard, (isDuration ? duration : wholeNumber)(min, max));
 
-  const mode = read("MODE", "production", oneOf<Mode>(["production", "development"]));
+  const mode = read("MODE", "production", wordReader<Mode>(["production", "development"]));
   const development = mode === "development";
-  const postgres = address(["postgres", "postgresql"], "postgres://user:password@host:port/database");
-  const redis = address(["redis", "rediss"], "redis://host:port, or rediss:// for TLS");
+  const postgres = addressReader(["postgres", "postgresql"], "postgres://user:password@host:port/database");
+  const redis = addressReader(["redis", "rediss"], "redis://host:port, or rediss:// for TLS");
 
   const subscriptionLimits = development
     ? {
@@ -122,32 +122,32 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
     /** A database server. Unset: PGlite. */
     databaseUrl: read("DATABASE_URL", undefined, postgres),
     /** PGlite's folder. Unset: in memory. */
-    dataFolder: read("DATA", undefined, anyText),
+    dataFolder: read("DATA", undefined, textReader),
     migrate: read("MIGRATE", true, booleanValue),
     /** Redis for the events and the rate counters of several replicas. Unset: counters are per process. */
     redisUrl: read("REDIS_URL", undefined, redis),
     /** Prefix of channels and counters in Redis. */
-    redisPrefix: read("REDIS_PREFIX", "sluice-user-api", anyText),
+    redisPrefix: read("REDIS_PREFIX", "sluice-user-api", textReader),
     /** PEM file of authorities to trust for Redis and Postgres, in addition to those of Node. */
-    trustedCertificates: read("TRUSTED_CERTIFICATES", undefined, anyText),
+    trustedCertificates: read("TRUSTED_CERTIFICATES", undefined, textReader),
     /** The secret that the gateway sends in X-Gateway-Secret. Unset: consumer headers are ignored. */
     gatewaySecret: read("GATEWAY_SECRET", undefined, sharedSecret),
     policy: {
-      access: read<Access, Access>("ACCESS", development ? "open" : "authenticated", oneOf(accesses)),
-      rules: read("POLICY", {}, rules),
+      access: read<AccessMode, AccessMode>("ACCESS", development ? "open" : "authenticated", wordReader(accessModes)),
+      rules: read("POLICY", {}, accessRulesReader),
     },
     /** Origins of other sites that are treated like our own; `*` for all. */
-    origins: read<readonly string[], readonly string[]>("ORIGINS", [], origins),
+    origins: read<readonly string[], readonly string[]>("ORIGINS", [], originsReader),
     introspection: read("INTROSPECTION", development, booleanValue),
     graphiql: read("GRAPHIQL", development, booleanValue),
     /** If set, the file with the only documents that are executed. */
-    trustedDocuments: read("TRUSTED_DOCUMENTS", undefined, anyText),
+    trustedDocuments: read("TRUSTED_DOCUMENTS", undefined, textReader),
     limits: mapSettings(limitSettings, readNumber),
     subscriptionLimits: mapSettings(subscriptionLimits, readNumber),
     /** Requests per minute and client; 0: unlimited. */
     requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, wholeNumber(0, 1_000_000)),
-    logLevel: read("LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
-    logFormat: read<LogOutputFormat, LogOutputFormat>("LOG_FORMAT", "auto", oneOf(logOutputFormats)),
+    logLevel: read("LOG_LEVEL", "info", wordReader([...Object.values(levels.labels), "silent"])),
+    logFormat: read<LogOutputFormat, LogOutputFormat>("LOG_FORMAT", "auto", wordReader(logOutputFormats)),
     /** The time for requests, sockets and streams to end after SIGTERM. */
     drainMilliseconds: read("DRAIN_TIMEOUT", 10_000, duration(0, 3_600_000)),
   };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { applyChange, checkDocument, type DocumentListener } from "@sluice/model";
-import { firstPair } from "../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../tools/programs/pairs.ts";
 import { type ExplainRig, startExplainRig } from "./testing-worker.ts";
 
 const listener = (name: string, port: number, members: Partial<DocumentListener> = {}): DocumentListener => ({
@@ -19,7 +19,7 @@ before(async () => {
   const on = (listeners: readonly string[], match: object = {}) => ({ _sluice: { priority: 1, listeners, match } });
   const document = {
     _format_version: "3.0",
-    certificates: [{ cert: firstPair.cert, key: firstPair.key, _sluice: { listeners: ["a/tls"] } }],
+    certificates: [{ cert: firstKeyPair.cert, key: firstKeyPair.key, _sluice: { listeners: ["a/tls"] } }],
     routes: [
       { name: "own", paths: ["/"] },
       { name: "web", paths: ["/"], ...on(["a/web", "a/tls"]) },

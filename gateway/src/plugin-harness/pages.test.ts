@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { importPlugins } from "@sluice/model";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { startTestGateway, type TestGatewayOptions } from "./index.ts";
 
@@ -18,7 +18,7 @@ interface PageOptions extends Pick<TestGatewayOptions, "upstream" | "consumers">
 
 /** A gateway with the plugin that a page shows in its blocks of TypeScript. */
 async function startFromPage(page: string, { block = 0, schema, ...options }: PageOptions = {}) {
-  const blocks = [...readFileSync(join(root, page), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)];
+  const blocks = [...readFileSync(join(repositoryRoot, page), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)];
   const folder = temporaryFolder("page");
   after(folder.remove);
   const file = join(folder.path, "index.ts");

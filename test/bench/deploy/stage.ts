@@ -2,7 +2,7 @@
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { selectStack } from "../../../tools/deploy/stack.ts";
-import { images } from "../../../tools/images/images.ts";
+import { runImages } from "../../../tools/images/images.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 
 /** The namespace in Pulumi.dev.yaml. */
@@ -39,7 +39,7 @@ const seconds = async (work: () => Promise<unknown>): Promise<number> => {
 
 export async function createDeployStage(): Promise<DeployStage> {
   const folder = temporaryFolder("bench-deploy");
-  const { tar } = await images();
+  const { tar } = await runImages();
   const cluster = await startCluster({ images: [tar] });
   const close = async () => {
     await cluster.down();

@@ -1,7 +1,7 @@
 /** The operator as a separate process, and access to its metrics and status. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import type { PushCertificateFiles } from "../../../tools/cluster/push-certificates.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
@@ -40,7 +40,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
   const { kubeconfig, certificates, nodes, env } = options;
   const port = await freePort();
   const startedAt = performance.now();
-  const started = await startProcess(process.execPath, [...flags(), join(root, "operator/src/main.ts")], {
+  const started = await startProcess(process.execPath, [...flags(), join(repositoryRoot, "operator/src/main.ts")], {
     name: "operator",
     ready: `http://127.0.0.1:${port}/healthz`,
     env: {

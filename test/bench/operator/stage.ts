@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
 import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
@@ -65,7 +65,7 @@ export interface MeasuredOperator {
 
 async function startNode(name: string, address: string, certificates: PushCertificateFiles): Promise<BenchNode> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
-  const main = join(root, "gateway/src/main.ts");
+  const main = join(repositoryRoot, "gateway/src/main.ts");
   const args = ["--min-semi-space-size=8", "--max-semi-space-size=8", main, "gateway"];
   const started = await startProcess(process.execPath, args, {
     name,
@@ -86,7 +86,11 @@ async function startNode(name: string, address: string, certificates: PushCertif
 async function preparePlane(plane: ControlPlane, crds: readonly string[]): Promise<string> {
   const [kubeconfig] = await Promise.all([
     plane.kubeconfigFor(clusterUsers.operator),
-    plane.kubectl(["apply", "--server-side", ...[join(root, "crds"), ...crds].flatMap((path) => ["-f", path])]),
+    plane.kubectl([
+      "apply",
+      "--server-side",
+      ...[join(repositoryRoot, "crds"), ...crds].flatMap((path) => ["-f", path]),
+    ]),
     plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(NAMESPACE)),
   ]);
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);

@@ -3,7 +3,7 @@
  * `base.example` if the kind has names.
  */
 import { deriveId, registerPlugins } from "@sluice/model";
-import { firstPair } from "../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../tools/programs/pairs.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";
 
 // A plugin like one that a user has written, with its own kind of credentials.
@@ -24,7 +24,7 @@ export const ids = {
 
 /** The POST requests that create the entities, in this order. The key of the key-auth credential is `base-key`. */
 export const fixture: readonly (readonly [path: string, body: object])[] = [
-  ["/certificates", { id: ids.certificate, ...firstPair, snis: ["base.example"] }],
+  ["/certificates", { id: ids.certificate, ...firstKeyPair, snis: ["base.example"] }],
   ["/services", { name: "base", host: "base.example", tags: ["blue", "base"] }],
   ["/services/base/routes", { name: "base", paths: ["/base"] }],
   ["/consumers", { username: "base", custom_id: "base-42", tags: ["blue"] }],

@@ -8,7 +8,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { sendRequest } from "../engine/client.ts";
 import { startNginx } from "./nginx.ts";
@@ -35,7 +35,7 @@ const gateway = await startFileNode({ file, env: { SLUICE_ALLOWED_UPSTREAMS: "12
 after(() => gateway.node.stop());
 
 const pages = ["docs/reference/ingress.md", "docs/how-to/leave-ingress-nginx.md"]
-  .map((page) => readFileSync(join(root, page), "utf8"))
+  .map((page) => readFileSync(join(repositoryRoot, page), "utf8"))
   .join("\n");
 
 test("the Ingresses have the Events that their rows expect", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Collection, Entity } from "@sluice/model";
 import type { WriteFault } from "../../../gateway/src/stores/store.ts";
-import { firstPair as one, secondPair as two } from "../../../tools/programs/pairs.ts";
+import { firstKeyPair as one, secondKeyPair as two } from "../../../tools/programs/pairs.ts";
 import {
   caCertificateEntity,
   certificateEntity,

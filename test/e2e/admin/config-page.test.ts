@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 
-const page = readFileSync(join(root, "docs/how-to/convert-import-and-export.md"), "utf8");
+const page = readFileSync(join(repositoryRoot, "docs/how-to/convert-import-and-export.md"), "utf8");
 const shown = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines).join("");
 
 test("the commands of convert-import-and-export.md print what the page shows", async (context) => {
@@ -14,7 +14,7 @@ test("the commands of convert-import-and-export.md print what the page shows", a
   context.after(() => folder.remove());
   const commands = shown.split("\n").flatMap((line) => (line.startsWith("$ ") ? [line.slice(2)] : []));
   assert.ok(commands.length > 10);
-  const main = join(root, "gateway/src/main.ts");
+  const main = join(repositoryRoot, "gateway/src/main.ts");
   const script = [
     `sluice() { '${process.execPath}' '${main}' "$@"; }`,
     "exec 2>&1",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { type ClusterProduct, startClusterProduct } from "../../../tools/cluster/product.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
@@ -11,7 +11,10 @@ import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
 import { readmeStepsOf } from "../readme.ts";
 
-const steps = readmeStepsOf(readFileSync(join(root, "README.md"), "utf8"), "One configuration, three clients");
+const steps = readmeStepsOf(
+  readFileSync(join(repositoryRoot, "README.md"), "utf8"),
+  "One configuration, three clients",
+);
 
 describe("the README's three clients", () => {
   const work = temporaryFolder("three-clients");

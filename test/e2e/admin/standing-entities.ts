@@ -1,12 +1,12 @@
 /** The entities that exist while bad input is sent, and bodies that create more. */
 import type { Collection } from "@sluice/model";
-import { firstPair } from "../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../tools/programs/pairs.ts";
 
 export const standingCertificate = "33333333-3333-4333-8333-333333333333";
 
 /** Writes that create one entity in each list of listing.ts, and a target; no test may change these entities. */
 export const standing: readonly object[] = [
-  { method: "POST", path: "/certificates", body: { id: standingCertificate, ...firstPair, snis: ["base.example"] } },
+  { method: "POST", path: "/certificates", body: { id: standingCertificate, ...firstKeyPair, snis: ["base.example"] } },
   { method: "POST", path: "/upstreams", body: { name: "base.example" } },
   { method: "POST", path: "/upstreams/base.example/targets", body: { target: "10.0.0.1:80" } },
   { method: "POST", path: "/services", body: { name: "base", host: "base.example", tags: ["blue"] } },
@@ -21,7 +21,7 @@ export const standing: readonly object[] = [
  * has a service.
  */
 export const makings: { readonly [Name in Collection]?: readonly [path: string, body: object] } = {
-  certificates: ["/certificates", firstPair],
+  certificates: ["/certificates", firstKeyPair],
   snis: ["/snis", { name: "other.example", certificate: { id: standingCertificate } }],
   upstreams: ["/upstreams", { name: "other.example" }],
   targets: ["/upstreams/base.example/targets", { target: "10.0.0.2:80" }],

@@ -1,7 +1,7 @@
 /** The stores that an admin listener can write to, each as a running product for Kong's clients. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { startClusterProduct } from "../../../tools/cluster/product.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
@@ -91,7 +91,7 @@ const postgresSettings = (url: string): Env => {
 
 /** Runs `sluice start`, a node and the admin listener in one process. Resolves to a function that stops it. */
 async function startAlone(chosen: ChosenAddresses, store: Env): Promise<Stop> {
-  const main = join(root, "gateway/src/main.ts");
+  const main = join(repositoryRoot, "gateway/src/main.ts");
   const env = {
     SLUICE_STORE: "database",
     SLUICE_DATABASE: "embedded",

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { headingOf, KEY_OF_ANN, startConsole } from "../../product/console-pages.ts";
@@ -109,7 +109,7 @@ const clients = setInterval(() => {
 
 async function picture(page: Page, name: string, height: number): Promise<void> {
   await page.setViewportSize({ width: WIDTH, height });
-  await page.screenshot({ path: join(root, `docs/how-to/images/console-${name}.png`) });
+  await page.screenshot({ path: join(repositoryRoot, `docs/how-to/images/console-${name}.png`) });
 }
 
 await rig.ask("POST", "/consumers/partner/key-auth", { tags: ["2026"], ttl: 864_000 });

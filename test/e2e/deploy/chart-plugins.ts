@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { pluginTemplate } from "../../../gateway/src/commands/plugin/template.ts";
 import { builtForm } from "../../../tools/build/emit.ts";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { writeArchive } from "../../../tools/images/archive/oci.ts";
 import { pluginImage } from "../../../tools/images/contents/plugin-image.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
@@ -109,7 +109,7 @@ export function pluginImages(scene: () => ChartScene): void {
 async function importPlugin({ cluster }: ChartScene): Promise<string> {
   const folder = temporaryFolder("chart-plugins");
   try {
-    const page = readFileSync(join(root, "docs/tutorials/your-first-plugin.md"), "utf8");
+    const page = readFileSync(join(repositoryRoot, "docs/tutorials/your-first-plugin.md"), "utf8");
     mkdirSync(join(folder.path, "build"));
     writeFileSync(join(folder.path, "package.json"), String(pluginTemplate(name)["package.json"]));
     for (const module of ["schema", "index"]) {
@@ -121,7 +121,7 @@ async function importPlugin({ cluster }: ChartScene): Promise<string> {
     }
     const { stdout } = await promisify(execFile)("npm", ["pack", "--ignore-scripts", "--silent"], { cwd: folder.path });
     const file = stdout.trim();
-    const guide = readFileSync(join(root, "docs/how-to/run-plugins-in-kubernetes.md"), "utf8");
+    const guide = readFileSync(join(repositoryRoot, "docs/how-to/run-plugins-in-kubernetes.md"), "utf8");
     const [, dockerfile = ""] = /^```Dockerfile\n(.*?)^```$/ms.exec(guide) ?? [];
     // `pluginImage` builds the same image as this Dockerfile.
     assert.match(dockerfile, /^FROM busybox:\S+\nADD \S+ \/\n$/);

@@ -1,7 +1,7 @@
 /** The release under test: the chart with all parts, on one cluster with pods. */
 import assert from "node:assert/strict";
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
-import { images } from "../../../tools/images/images.ts";
+import { runImages } from "../../../tools/images/images.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
 import { type Callers, startCallers } from "./chart-callers-pod.ts";
 import { charts, type HelmAnswer, release } from "./helm.ts";
@@ -55,7 +55,7 @@ export interface ChartScene {
 /** Starts the cluster and the callers' pod. The charts are not installed yet. */
 export async function startChartScene(): Promise<ChartScene> {
   const program = await obtainTool("helm");
-  const { tar, images: built } = await images();
+  const { tar, images: built } = await runImages();
   const cluster = await startCluster({ images: [tar], audit: true });
   try {
     await cluster.kubectl(["create", "namespace", releaseNamespace]);

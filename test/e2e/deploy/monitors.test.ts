@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
@@ -17,7 +17,11 @@ let plane: ControlPlane;
 before(async () => {
   plane = await startControlPlane();
   await plane.kubectl(["create", "namespace", "sluice"]);
-  const crds = [join(root, "crds"), await obtainTool("service-monitor-crd"), await obtainTool("prometheus-rule-crd")];
+  const crds = [
+    join(repositoryRoot, "crds"),
+    await obtainTool("service-monitor-crd"),
+    await obtainTool("prometheus-rule-crd"),
+  ];
   await plane.kubectl(["apply", "--server-side", ...crds.flatMap((path) => ["-f", path])]);
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
   await waitFor(() => plane.kubectl(["get", "sluice,servicemonitors,prometheusrules", "--all-namespaces"]), {

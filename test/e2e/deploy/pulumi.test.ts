@@ -13,7 +13,7 @@ import { crdNames } from "@sluice/model";
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { recoverStack, selectStack } from "../../../tools/deploy/stack.ts";
-import { images } from "../../../tools/images/images.ts";
+import { runImages } from "../../../tools/images/images.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { typeInShell } from "../../product/printed-tour.ts";
 import { type ClientPod, startClient } from "./client-pod.ts";
@@ -42,7 +42,7 @@ const graphql = (query: string) => ({
 });
 
 before(async () => {
-  const { tar, images: built } = await images();
+  const { tar, images: built } = await runImages();
   cluster = await startCluster({ images: [tar] });
   project = await openProject({
     folder: join(work, "pulumi"),

@@ -1,7 +1,7 @@
 /** Runs the commands of the first tutorial, from the clone on, and measures them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
@@ -13,7 +13,7 @@ test("the commands of first-answer.md print what the page shows, and the first r
   context.after(() => folder.remove());
   const steps = await runPage(context, "docs/tutorials/first-answer.md", {
     cwd: folder.path,
-    env: { REPOSITORY: root, npm_config_loglevel: "error" },
+    env: { REPOSITORY: repositoryRoot, npm_config_loglevel: "error" },
     replaced: {},
   });
   const answered = steps.find(({ output }) => output.startsWith('{"data":'));

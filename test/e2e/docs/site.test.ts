@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { startProcess } from "../../../tools/process/index.ts";
 import { launchBrowser } from "../../../tools/programs/browser.ts";
 
@@ -26,7 +26,7 @@ describe("the documentation site", () => {
 
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    const file = join(root, "tools/docs/dist", pathname.endsWith("/") ? `${pathname}index.html` : pathname);
+    const file = join(repositoryRoot, "tools/docs/dist", pathname.endsWith("/") ? `${pathname}index.html` : pathname);
     try {
       response.writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream" });
       response.end(readFileSync(file));
@@ -37,7 +37,7 @@ describe("the documentation site", () => {
 
   before(async () => {
     // Dead links fail the build.
-    const build = await startProcess("npm", ["run", "docs:build"], { name: "npm run docs:build", cwd: root });
+    const build = await startProcess("npm", ["run", "docs:build"], { name: "npm run docs:build", cwd: repositoryRoot });
     const { code } = await build.ended();
     assert.equal(code, 0, build.tail());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -78,7 +78,7 @@ describe("the documentation site", () => {
     const page = await open("/ARCHITECTURE.html");
     const source = page.locator('main a[href$="gateway/src/proxy/pipeline.ts.txt"]').first();
     const response = await page.request.get(`${site}${await source.getAttribute("href")}`);
-    assert.equal(await response.text(), readFileSync(join(root, "gateway/src/proxy/pipeline.ts"), "utf8"));
+    assert.equal(await response.text(), readFileSync(join(repositoryRoot, "gateway/src/proxy/pipeline.ts"), "utf8"));
     await page.goto(`${site}/source/crds/samples/index.html`);
     await page.getByRole("link", { name: "users.yaml" }).click();
     await page.getByText("kind: Route").waitFor();

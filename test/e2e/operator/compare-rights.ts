@@ -1,7 +1,7 @@
 /** Compares the rights that roles grant with their use in the API server's audit log. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import type { Audited } from "../../../tools/cluster/audit.ts";
+import type { AuditedRequest } from "../../../tools/cluster/audit.ts";
 
 /** A rule of a Role or a ClusterRole. */
 export interface RbacRule {
@@ -61,10 +61,10 @@ export function grantsIn(rules: readonly RbacRule[], namespace?: string): readon
 }
 
 /** The verbs that a request needed: an apply that created its object needed the verb create too. */
-const verbsOf = ({ verb, status }: Audited): readonly string[] =>
+const verbsOf = ({ verb, status }: AuditedRequest): readonly string[] =>
   verb === "patch" && status === 201 ? [verb, "create"] : [verb];
 
-const isUse = (one: Audited, { verb, group, resource, names, namespace }: Grant): boolean =>
+const isUse = (one: AuditedRequest, { verb, group, resource, names, namespace }: Grant): boolean =>
   verbsOf(one).includes(verb) &&
   one.group === group &&
   one.resource === resource &&
@@ -77,11 +77,11 @@ const describeGrant = ({ verb, group, resource, names, namespace }: Grant): stri
     .join(" ");
 
 /** Unused grants, one line each. */
-export const unused = (grants: readonly Grant[], log: readonly Audited[]): readonly string[] =>
+export const unused = (grants: readonly Grant[], log: readonly AuditedRequest[]): readonly string[] =>
   grants.filter((grant) => !log.some((one) => isUse(one, grant))).map(describeGrant);
 
 /** The different refused requests, one line each. */
-export const refused = (log: readonly Audited[]): readonly string[] => [
+export const refused = (log: readonly AuditedRequest[]): readonly string[] => [
   ...new Set(
     log
       .filter(({ status }) => status === 403)

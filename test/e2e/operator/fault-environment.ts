@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { connectApi } from "../../../tools/cluster/api.ts";
 import {
   type ControlPlane,
@@ -94,7 +94,7 @@ export interface FaultEnvironmentOptions {
 export async function nodeOf(name: string, settings: Env, flags: readonly string[] = []): Promise<RestartableNode> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
   const start = (env: Env = {}) =>
-    startProcess(process.execPath, [...flags, join(root, "gateway/src/main.ts"), "gateway"], {
+    startProcess(process.execPath, [...flags, join(repositoryRoot, "gateway/src/main.ts"), "gateway"], {
       name,
       ready: `http://127.0.0.1:${status}/status`,
       env: {
@@ -128,7 +128,7 @@ export async function operatorOf(
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const start = (env: Env = {}) =>
-    startProcess(process.execPath, [...flags, join(root, "operator/src/main.ts")], {
+    startProcess(process.execPath, [...flags, join(repositoryRoot, "operator/src/main.ts")], {
       name,
       ready: `${url}/healthz`,
       env: {
@@ -202,7 +202,7 @@ async function planeOf(options?: ControlPlaneOptions): Promise<ControlPlane> {
 
 async function prepare(plane: ControlPlane): Promise<void> {
   await Promise.all([
-    plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]),
+    plane.kubectl(["apply", "--server-side", "-f", join(repositoryRoot, "crds")]),
     plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(HOME)),
     plane.kubectl(["apply", "--server-side", "-f", "-"], twinManifests(HOME)),
   ]);

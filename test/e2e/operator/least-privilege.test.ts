@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { DEFAULT_CLASS, gatewayController, ingressController } from "@sluice/model";
 import { parse } from "yaml";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
 import { clusterUsers, namespacedManifests, pushManifests, roleManifests } from "../../../tools/cluster/rbac.ts";
@@ -39,7 +39,7 @@ before(async () => {
   plane = await startControlPlane({ audit: true });
   certificates = await writePushCertificates(join(folder.path, "push"));
   webhookPort = await freePort();
-  const webhook = parse(readFileSync(join(root, "charts/sluice/files/webhook.yaml"), "utf8"));
+  const webhook = parse(readFileSync(join(repositoryRoot, "charts/sluice/files/webhook.yaml"), "utf8"));
   const configuration = {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "ValidatingWebhookConfiguration",
@@ -62,7 +62,7 @@ before(async () => {
   };
   await apply(configuration, ingressClass);
   await plane.kubectl(["apply", "--server-side", "-f", await obtainTool("gateway-api-crds")]);
-  await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds")]);
+  await plane.kubectl(["apply", "--server-side", "-f", join(repositoryRoot, "crds")]);
   await plane.kubectl(["create", "namespace", APART]);
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default", APART));
   await plane.kubectl(["apply", "--server-side", "-f", "-"], pushManifests("default", APART));
@@ -174,7 +174,7 @@ function startAdmin(
   port: number,
   { operator, admin }: { readonly operator: RestartableOperator; readonly admin: Account },
 ): Promise<Process> {
-  return startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "admin"], {
+  return startProcess(process.execPath, [join(repositoryRoot, "gateway/src/main.ts"), "admin"], {
     name: `admin of ${namespace}`,
     ready: `http://127.0.0.1:${port}/`,
     env: {

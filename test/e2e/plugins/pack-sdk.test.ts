@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { loadPlugins } from "@sluice/model";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { packSdk } from "../../../tools/pack/pack-sdk.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 
@@ -18,7 +18,7 @@ const modules = join(plugin, "node_modules");
 const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
 const run = (command: string, args: readonly string[], cwd = plugin) =>
   promisify(execFile)(command, args, { cwd, env });
-const sluice = (...args: readonly string[]) => run(join(root, "gateway/src/main.ts"), args, folder.path);
+const sluice = (...args: readonly string[]) => run(join(repositoryRoot, "gateway/src/main.ts"), args, folder.path);
 
 /** Unpacks the packed SDK to where npm installs it, and links the dependencies to those of the repository. */
 async function install(tarball: string): Promise<void> {
@@ -30,7 +30,7 @@ async function install(tarball: string): Promise<void> {
   for (const name of [...installed, "@types/node", "typescript"]) {
     const to = join(modules, name);
     mkdirSync(dirname(to), { recursive: true });
-    symlinkSync(join(root, "node_modules", name), to);
+    symlinkSync(join(repositoryRoot, "node_modules", name), to);
   }
 }
 
@@ -67,7 +67,7 @@ test("a generated test of a new plugin fails when the plugin does not set its he
 });
 
 test("a new plugin compiles against the types of the packed SDK, and the compiled package is loaded as in a node", async () => {
-  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc")]);
+  await run(process.execPath, [join(repositoryRoot, "node_modules/typescript/bin/tsc")]);
   assert.deepEqual(readdirSync(join(plugin, "build")).toSorted(), [
     "index.d.ts",
     "index.js",

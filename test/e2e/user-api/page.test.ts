@@ -4,13 +4,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
 import { goldenOutcome, readResources } from "../../golden/outcome.ts";
 
-const page = readFileSync(join(root, "docs/how-to/pass-the-consumer-identity.md"), "utf8");
+const page = readFileSync(join(repositoryRoot, "docs/how-to/pass-the-consumer-identity.md"), "utf8");
 const consoles = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines);
 const shown = consoles.filter((block) => block.startsWith("$ ")).join("");
 
@@ -18,7 +18,7 @@ test("the commands of pass-the-consumer-identity.md print what the page shows", 
   const folder = temporaryFolder("page");
   context.after(() => folder.remove());
   await refuseTakenPorts(standardAddresses);
-  const main = (workspace: string) => `exec '${process.execPath}' '${join(root, workspace, "src/main.ts")}'`;
+  const main = (workspace: string) => `exec '${process.execPath}' '${join(repositoryRoot, workspace, "src/main.ts")}'`;
   const script = [
     "exec 2>&1",
     // The shell runs a background function in a separate process, which `exec` replaces with the command.

@@ -4,7 +4,7 @@ import { after, describe, test } from "node:test";
 import { kindNames } from "@sluice/crds";
 import { connectApi } from "../../../tools/cluster/api.ts";
 import type { ControlPlane } from "../../../tools/cluster/control-plane.ts";
-import { firstPair } from "../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../tools/programs/pairs.ts";
 import { resourceObject } from "../resources.ts";
 import { caCertificateRows } from "./crd-rows/ca-certificate.ts";
 import { certificateRows } from "./crd-rows/certificate.ts";
@@ -95,7 +95,7 @@ export function crdSuite(plane: ControlPlane): void {
         spec: { secretRef: { name: "tls" }, snis: [{ name: "a.example" }, { name: "b.example" }] },
         cells: { Secret: "tls", SNIs: "a.example" },
       },
-      CACertificate: { spec: { cert: firstPair.cert }, cells: { Id: null } },
+      CACertificate: { spec: { cert: firstKeyPair.cert }, cells: { Id: null } },
       Route: {
         spec: { hosts: ["a.example", "b.example"], paths: ["/a"], serviceRef: { name: "users" } },
         cells: { Hosts: '["a.example","b.example"]', Paths: '["/a"]', Service: "users" },

@@ -1,7 +1,7 @@
 /** The sample policies for tenants, on the real API server: resources that they accept and refuse. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Api, connectApi } from "../../../tools/cluster/api.ts";
+import { type ClusterApi, connectApi } from "../../../tools/cluster/api.ts";
 import type { ControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { resourceObject } from "../resources.ts";
@@ -68,9 +68,9 @@ const object = (kind: Kind, name: string, spec: object, namespace: string) => {
   const made = resourceObject(kind, name, spec) as { readonly metadata: object };
   return { ...made, metadata: { ...made.metadata, namespace } };
 };
-const create = (api: Api, kind: Kind, spec: object, namespace: string) =>
+const create = (api: ClusterApi, kind: Kind, spec: object, namespace: string) =>
   post(api, kind, object(kind, "tried", spec, namespace), "?dryRun=All");
-const post = (api: Api, kind: Kind, body: ReturnType<typeof object>, query = "") =>
+const post = (api: ClusterApi, kind: Kind, body: ReturnType<typeof object>, query = "") =>
   api.ask({
     method: "POST",
     path: `/apis/sluice.dev/v1alpha1/namespaces/${body.metadata.namespace}/${kind.toLowerCase()}s${query}`,
@@ -80,9 +80,9 @@ const messageOf = (body: unknown): string => String(Object(body).message);
 
 export function tenantPolicySuite(plane: ControlPlane): void {
   describe("the sample policies for tenants", () => {
-    let admin: Api;
+    let admin: ClusterApi;
     /** The client of Ann, who may write Routes, Certificates and Plugins in every namespace. */
-    let ann: Api;
+    let ann: ClusterApi;
     before(async () => {
       admin = connectApi(plane.kubeconfig);
       ann = connectApi(await plane.kubeconfigFor("ann"));

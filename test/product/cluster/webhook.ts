@@ -9,7 +9,7 @@ import { Registry } from "prom-client";
 import { parse } from "yaml";
 import type { ReviewedWrite } from "../../../operator/src/revisions/authors.ts";
 import { startWebhook, type Webhook } from "../../../operator/src/webhook/webhook.ts";
-import { type Api, connectApi } from "../../../tools/cluster/api.ts";
+import { type ClusterApi, connectApi } from "../../../tools/cluster/api.ts";
 import type { ControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { freePort, startProcess, waitFor } from "../../../tools/process/index.ts";
@@ -37,7 +37,7 @@ interface Replica extends Webhook {
 
 export function webhookSuite(plane: ControlPlane): void {
   describe("the validating webhook", () => {
-    let api: Api;
+    let api: ClusterApi;
     let replicas: readonly Replica[] = [];
     const lines: string[] = [];
     const seen: ReviewedWrite[] = [];

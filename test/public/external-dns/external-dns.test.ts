@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
-import { root } from "../../../tools/check/source-files.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
 import { coreServices } from "../../product/cluster/core-services.ts";
@@ -31,7 +31,7 @@ const zone = await startDnsZone();
 after(zone.close);
 
 const [values = "", ingress = "", routes = ""] = [
-  ...readFileSync(join(root, "docs/how-to/publish-dns-names.md"), "utf8").matchAll(/```yaml\n([\s\S]*?)```/g),
+  ...readFileSync(join(repositoryRoot, "docs/how-to/publish-dns-names.md"), "utf8").matchAll(/```yaml\n([\s\S]*?)```/g),
 ].map(([, block = ""]) => block);
 
 const httpPort = await freePort();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { stringify } from "yaml";
 import { rulesFile } from "../../../tools/generate/alerts/alert-files.ts";
-import { rulesFor } from "../../../tools/generate/alerts/alert-rules.ts";
+import { alertRulesFor } from "../../../tools/generate/alerts/alert-rules.ts";
 import { expressionFaults, knownSeries } from "../../../tools/generate/alerts/promql.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
@@ -60,7 +60,7 @@ const allFaults: SeriesValues = Object.assign(
 
 for (const namespace of [null, "sluice"]) {
   const options = { namespace, objective: "99.9" };
-  const { alerts } = rulesFor(options);
+  const { alerts } = alertRulesFor(options);
   const file = join(folder.path, `rules-${namespace}.yaml`);
   writeFileSync(file, rulesFile({ ...options, runbooks: "https://docs.example/alerts.md" }));
   const severityOf = (alert: string) => alerts.find((rule) => rule.alert === alert)?.severity ?? assert.fail(alert);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { waitFor } from "../../process/index.ts";
 
 /** A mounted hierarchy of cgroup v1. */
-export interface Hierarchy {
+export interface CgroupHierarchy {
   /** The name for `mount -o`: its controllers, such as `cpu,cpuacct`, or `none,name=systemd`. */
   readonly options: string;
   /** The folder of this process's control group in the hierarchy. */
@@ -19,7 +19,7 @@ const needed = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pid
  *
  * @returns an error message instead, when a needed hierarchy is not mounted or not writable.
  */
-export function cgroupHierarchies(groups: string, mounts: string): readonly Hierarchy[] | string {
+export function cgroupHierarchies(groups: string, mounts: string): readonly CgroupHierarchy[] | string {
   const all = mounts.split("\n").flatMap((line) => {
     const [before = "", after = ""] = line.split(" - ");
     const [type = "", , options = ""] = after.split(" ");
@@ -52,12 +52,12 @@ export function cgroupHierarchies(groups: string, mounts: string): readonly Hier
 }
 
 /** The hierarchies of this process now, or an error message (see `cgroupHierarchies`). */
-export function ownHierarchies(): readonly Hierarchy[] | string {
+export function ownHierarchies(): readonly CgroupHierarchy[] | string {
   return cgroupHierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
 /** Creates a control group with this name below the control group of this process. */
-export function makeGroup({ options, own }: Hierarchy, name: string): void {
+export function makeCgroup({ options, own }: CgroupHierarchy, name: string): void {
   mkdirSync(join(own, name));
   if (!options.split(",").includes("cpuset")) return;
   // A new group has no CPUs and no memory nodes, and until it has some, no process can enter it.

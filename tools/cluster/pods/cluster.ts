@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Process, type StartOptions, waitFor } from "../../process/index.ts";
 import { obtainTool } from "../../programs/tool.ts";
-import { type Audited, readAudit } from "../audit.ts";
+import { type AuditedRequest, readAudit } from "../audit.ts";
 import { writeCommand } from "../command.ts";
 import {
   apiServer,
@@ -34,7 +34,7 @@ export interface Cluster {
   /** Path of the administrator's kubeconfig. Its server is reachable from inside only. */
   readonly kubeconfig: string;
   /** All requests for objects to the API server so far. Only with the option `audit`. */
-  audited(): readonly Audited[];
+  audited(): readonly AuditedRequest[];
   /**
    * Runs a command inside to its end, whatever its exit code. The command can resolve the names of Services. KUBECONFIG
    * is the administrator's, `kubectl` is on PATH, and HOME is an empty writable folder.

@@ -2,7 +2,7 @@
 import { copyFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Images, images } from "../../images/images.ts";
+import { type Images, runImages } from "../../images/images.ts";
 import { obtainTool } from "../../programs/tool.ts";
 import { StartError } from "../../start/ports.ts";
 import { untilStopped } from "../../start/product.ts";
@@ -21,7 +21,7 @@ import { CannotRun, usableHierarchies } from "./machine.ts";
 export async function runPods(binaries: string): Promise<number> {
   console.log("Starting a Kubernetes cluster of one node.");
   await usableHierarchies().catch(refused);
-  const product = await images();
+  const product = await runImages();
   const cluster = await startCluster({ images: [product.tar] });
   writeCommand(binaries, "kubectl", [await obtainTool("kube"), "kubectl"]);
   writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.commandInside([])]);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { findOnPath } from "../../programs/obtain/apt.ts";
-import { type Hierarchy, ownHierarchies, removeGroups } from "./cgroups.ts";
+import { type CgroupHierarchy, ownHierarchies, removeGroups } from "./cgroups.ts";
 
 /** This machine cannot run a node. The message gives the reason in one sentence. */
 export class CannotRun extends Error {
@@ -20,7 +20,7 @@ export const namespaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgr
  *
  * @throws CannotRun on a machine that cannot run a node.
  */
-export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
+export async function usableHierarchies(): Promise<readonly CgroupHierarchy[]> {
   const refuse = (reason: string) => new CannotRun(`a cluster with pods cannot run here: ${reason}`);
   if (process.platform !== "linux") throw refuse(`it needs Linux, but this is ${process.platform}`);
   if (process.getuid?.() !== 0) throw refuse("it needs root, for namespaces, control groups and containerd");

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type Process, type StartOptions, startProcess, temporaryFolder } from "../../process/index.ts";
-import { makeGroup, removeGroups } from "./cgroups.ts";
+import { makeCgroup, removeGroups } from "./cgroups.ts";
 import { podStateFiles } from "./components.ts";
 import { namespaces, processIdentity, usableHierarchies, writeClusterTrace } from "./machine.ts";
 
@@ -72,7 +72,7 @@ export async function startClusterNode(pause: string, prepare: (folder: string) 
     forget();
   };
   try {
-    for (const hierarchy of hierarchies) makeGroup(hierarchy, `sluice-${name}`);
+    for (const hierarchy of hierarchies) makeCgroup(hierarchy, `sluice-${name}`);
     for (const inner of ["cni", "home", "logs"]) mkdirSync(join(folder, inner));
     await prepare(folder);
     const args = [folder, tmpdir(), pause, ...hierarchies.map(({ options }) => options)];

@@ -54,7 +54,7 @@ const ratioOver = (window: string): string => `sluice:http_requests:error_ratio_
 
 const EXPIRY_LIMIT = "14 * 86400";
 
-export function rulesFor({ namespace, objective }: RuleOptions): Rules {
+export function alertRulesFor({ namespace, objective }: RuleOptions): Rules {
   /** A selector of the installation's series with these further matchers. */
   const series = (name: string, ...matchers: readonly string[]): string => {
     const all = [...(namespace === null ? [] : [`namespace="${namespace}"`]), ...matchers];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { dashboards } from "../dashboards.ts";
 import type { MeasuredComponent } from "../registered-metrics.ts";
-import { rulesFor } from "./alert-rules.ts";
+import { alertRulesFor } from "./alert-rules.ts";
 import { expressionFaults, knownSeries } from "./promql.ts";
 
 const faulty: readonly (readonly [expression: string, faults: readonly (string | RegExp)[]])[] = [
@@ -41,7 +41,7 @@ describe("dashboards", () => {
 
 describe("alert rules", () => {
   for (const namespace of [null, "sluice"]) {
-    const { recording, alerts } = rulesFor({ namespace, objective: "99.9" });
+    const { recording, alerts } = alertRulesFor({ namespace, objective: "99.9" });
     const known = knownSeries(
       ["gateway", "operator"],
       recording.map(({ record }) => record),

@@ -10,7 +10,7 @@ import { startSettings } from "../../../gateway/src/settings/commands/start.ts";
 import { operatorSettings } from "../../../operator/src/settings.ts";
 
 /** The settings of each command, or of commands with the same settings, as `--help` lists them. */
-export const commands: Readonly<Record<string, Declarations>> = {
+export const settingsByCommand: Readonly<Record<string, Declarations>> = {
   "sluice start": startSettings,
   "sluice gateway": gatewaySettings,
   "sluice admin": adminSettings,
@@ -22,7 +22,7 @@ export const commands: Readonly<Record<string, Declarations>> = {
 };
 
 export function settingsPage(): GeneratedFile {
-  const sections = Object.entries(commands).map(
+  const sections = Object.entries(settingsByCommand).map(
     ([command, declarations]) => `## ${command}\n\n${describeSettings(declarations)}`,
   );
   return generatedPage(

@@ -25,7 +25,7 @@ export interface RunAs {
 }
 
 /** A packed layer. Images that share a layer share its bytes. */
-export interface Layer {
+export interface ImageLayer {
   /** A description for the image's history. */
   readonly what: string;
   readonly blob: Blob;
@@ -49,7 +49,7 @@ export interface Image {
 
 const media = (name: string) => `application/vnd.oci.image.${name}`;
 
-export const imageLayer = (what: string, entries: readonly TreeEntry[]): Layer => ({
+export const imageLayer = (what: string, entries: readonly TreeEntry[]): ImageLayer => ({
   what,
   blob: blobOf(tarArchive(entries)),
 });
@@ -57,7 +57,7 @@ export const imageLayer = (what: string, entries: readonly TreeEntry[]): Layer =
 /**
  * An image for this machine's platform. It contains no timestamps, so equal layers and settings give an equal digest.
  */
-export function ociImage(name: string, { layers, runAs }: { layers: readonly Layer[]; runAs: RunAs }): Image {
+export function ociImage(name: string, { layers, runAs }: { layers: readonly ImageLayer[]; runAs: RunAs }): Image {
   const config = json({
     architecture: { x64: "amd64" }[process.arch as string] ?? process.arch,
     os: "linux",

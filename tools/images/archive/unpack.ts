@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { oneAtATime } from "../../programs/obtain/one-at-a-time.ts";
-import { type ImageName, images } from "../images.ts";
+import { type ImageName, runImages } from "../images.ts";
 import type { RunAs } from "./oci.ts";
 
 /** An unpacked image, as in a container runtime. */
@@ -33,7 +33,7 @@ interface Described {
  * the cache, where other suites and later runs find them, so they must not be changed.
  */
 export async function unpackImages(): Promise<Readonly<Record<ImageName, UnpackedImage>>> {
-  const { tar, images: built } = await images();
+  const { tar, images: built } = await runImages();
   const folder = join(dirname(tar), "unpacked");
   const digests = Object.values(built).map(({ digest }) => digest);
   if (!existsSync(folder)) {
@@ -81,7 +81,7 @@ function listIn(text: string): readonly (readonly [string, TarListEntry])[] {
 }
 
 /** The text of a file in an image. */
-export function textIn({ layers }: UnpackedImage, path: string): string {
+export function fileTextIn({ layers }: UnpackedImage, path: string): string {
   const found = layers.toReversed().map((folder) => join(folder, path));
   for (const place of found) {
     try {

@@ -40,7 +40,7 @@ export function lockedAt(path: string): LockedPackage {
 const nameIn = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
 /** A workspace and its production dependencies. */
-export interface Closure {
+export interface DependencyClosure {
   /** The workspace itself and the workspaces that it depends on. */
   readonly workspaces: readonly LockedPackage[];
   /** The third-party packages, at the paths where npm installed them. */
@@ -54,7 +54,7 @@ export interface Closure {
  * @param without Names of packages that are not followed.
  * @throws Error when a needed package is not installed.
  */
-export function closureOf(workspace: string, without: readonly string[]): Closure {
+export function dependencyClosureOf(workspace: string, without: readonly string[]): DependencyClosure {
   const seen = new Set<string>();
   const follow = (path: string) => {
     if (seen.has(path)) return;

@@ -5,7 +5,7 @@ import { sourcesOf } from "../../build/emit.ts";
 import { isTest } from "../../check/imports.ts";
 import { copiedFile, fileNode, linkNode, type TreeEntry } from "../archive/tree.ts";
 import { imagePlaces } from "../command.ts";
-import { type Closure, type LockedPackage, lockRoot } from "./lock.ts";
+import { type DependencyClosure, type LockedPackage, lockRoot } from "./lock.ts";
 
 /** Names of files that only compilers, debuggers, tests, other runtimes and people read, and no program at run time. */
 const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[.-])(test|spec)\.[cm]?js$/i;
@@ -27,7 +27,7 @@ const unloaded: Readonly<Record<string, RegExp>> = {
 const terms = /^(licen[sc]e|notice|copying|copyright)/i;
 
 /** The files of installed packages, unmodified, without those that no program reads. Licence files are kept. */
-export function dependencyFiles({ packages }: Closure): readonly TreeEntry[] {
+export function dependencyFiles({ packages }: DependencyClosure): readonly TreeEntry[] {
   return packages.flatMap((package_) =>
     filesOf(join(lockRoot, package_.path))
       .filter((name) => !unloaded[package_.name]?.test(name))
@@ -59,7 +59,10 @@ const isDropped = (name: string, isTop: boolean) =>
  * Workspaces in the layout of the repository, with their built programs and the links by which they resolve each
  * other.
  */
-export function workspaceFiles({ workspaces }: Closure, built: (source: string) => string): readonly TreeEntry[] {
+export function workspaceFiles(
+  { workspaces }: DependencyClosure,
+  built: (source: string) => string,
+): readonly TreeEntry[] {
   return workspaces.flatMap((workspace) => [
     copiedFile(
       join(imagePlaces.sluice, workspace.path, "package.json"),

@@ -1,9 +1,9 @@
 /** Validates the arguments of fields: names and e-mail addresses of users, titles of posts, and pages of users. */
 
 import type { GraphQLError } from "graphql";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 import { asciiDomain } from "../store/email-key.ts";
-import { type Page, UUID } from "../store/store.ts";
+import { type PageBounds, UUID } from "../store/store.ts";
 
 export const MAX_NAME = 200;
 export const MAX_TITLE = 300;
@@ -88,13 +88,13 @@ export function checkTexts<Texts extends Readonly<Partial<Record<"name" | "email
 }
 
 /** The arguments as GraphQL passes them: absent, null, or of their types. */
-export interface GivenPage {
+export interface PageArguments {
   readonly first?: number | null;
   readonly after?: string | null;
 }
 
 /** The page, or all errors of the arguments. `maximum` is the maximum number of users in one list. */
-export function checkPage({ first, after }: GivenPage, maximum: number): CheckedArguments<Page> {
+export function checkPage({ first, after }: PageArguments, maximum: number): CheckedArguments<PageBounds> {
   const violations: Violation[] = [];
   if (typeof first === "number" && (first < 1 || first > maximum)) {
     violations.push({ path: ["first"], message: `must be a whole number from 1 to ${maximum}` });
@@ -106,8 +106,8 @@ export function checkPage({ first, after }: GivenPage, maximum: number): Checked
 }
 
 /** The error for a complete list that would be longer than the limit. */
-export const tooMany = (maximum: number): GraphQLError =>
-  failure(
+export const tooManyItems = (maximum: number): GraphQLError =>
+  createFailure(
     "LIMIT_EXCEEDED",
     `There are more than ${maximum} users: ask for a page with users(first: ${maximum}), and for the next one by adding ` +
       "after: with the id of the last user",

@@ -1,16 +1,16 @@
 /** The resolvers of the schema. The policy (policy/policy.ts) wraps them, field by field. */
 import { randomUUIDv7 } from "node:crypto";
 import { type GraphQLError, type GraphQLResolveInfo, Kind } from "graphql";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 import type { Consumer } from "../policy/caller.ts";
 import { MAX_POSTS, type Post, type User, type UserStore, type UserWithPosts } from "../store/store.ts";
 import {
   type CheckedArguments,
   checkPage,
   checkTexts,
-  type GivenPage,
   type NewUser,
-  tooMany,
+  type PageArguments,
+  tooManyItems,
   type Violation,
 } from "./arguments.ts";
 import type { PostLoader } from "./post-loader.ts";
@@ -23,7 +23,7 @@ export interface ResolverOptions {
 }
 
 /** The payload of an event: the root value with which a subscription is executed. */
-export interface Created {
+export interface CreatedUser {
   readonly userCreated: User;
 }
 
@@ -45,7 +45,7 @@ export const subscribers = {
 
 function badInput(violations: readonly Violation[]): GraphQLError {
   const message = violations.map(({ path, message }) => `${path[0]} ${message}`).join("; ");
-  return failure("BAD_USER_INPUT", message, { violations });
+  return createFailure("BAD_USER_INPUT", message, { violations });
 }
 
 /** @throws BAD_USER_INPUT with all errors of the arguments. */
@@ -56,11 +56,11 @@ function valid<Value>(checked: CheckedArguments<Value>): Value {
 
 /** @throws NOT_FOUND for an unknown id. */
 function existing<Value>(found: Value | null, kind: "User" | "Post"): Value {
-  if (found === null) throw failure("NOT_FOUND", `${kind} not found`);
+  if (found === null) throw createFailure("NOT_FOUND", `${kind} not found`);
   return found;
 }
 
-const conflict = (): GraphQLError => failure("CONFLICT", "Another user has this e-mail address");
+const conflict = (): GraphQLError => createFailure("CONFLICT", "Another user has this e-mail address");
 
 /** The arguments of updateUser as GraphQL passes them: null means the same as absent. */
 interface GivenChange {
@@ -80,11 +80,11 @@ const wantsPosts = ({ fieldNodes }: Info): boolean =>
 export function makeResolvers({ store, page, created }: ResolverOptions) {
   return {
     Query: {
-      async users(_root: unknown, given: GivenPage) {
+      async users(_root: unknown, given: PageArguments) {
         const { first, after } = valid(checkPage(given, page));
         if (first !== undefined) return store.users({ first, after });
         const users = await store.users({ first: page + 1, after });
-        if (users.length > page) throw tooMany(page);
+        if (users.length > page) throw tooManyItems(page);
         return users;
       },
       user: (_root: unknown, { id }: { readonly id: string }, _context: Context, info: Info) =>
@@ -119,7 +119,7 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
         forgetPosts();
         if (result === "full") {
           const message = `The user has ${MAX_POSTS} posts: delete one first`;
-          throw failure("LIMIT_EXCEEDED", message, { limit: "posts", maximum: MAX_POSTS });
+          throw createFailure("LIMIT_EXCEEDED", message, { limit: "posts", maximum: MAX_POSTS });
         }
         return existing(result === "added" ? post : null, "User");
       },
@@ -140,11 +140,11 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
     },
 
     Subscription: {
-      userCreated({ userCreated }: Partial<Created>) {
+      userCreated({ userCreated }: Partial<CreatedUser>) {
         // Without an event, graphql-js would execute a subscription like a query. The transports never do this, so the
         // error is only a safeguard.
         if (userCreated !== undefined) return userCreated;
-        throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket or as an event stream");
+        throw createFailure("BAD_REQUEST", "Subscriptions are answered over a WebSocket or as an event stream");
       },
     },
 

@@ -6,7 +6,7 @@
 import type { FastifyBaseLogger } from "fastify";
 import { PendingWork } from "../execution/pending-work.ts";
 import type { User, UserStore } from "../store/store.ts";
-import { earlier, makeRepair } from "./repair.ts";
+import { earlierOf, makeRepair } from "./repair.ts";
 import type { OpenTransport } from "./transport.ts";
 import { readMessage, type TransportMessage, writeMessage } from "./transport.ts";
 
@@ -27,15 +27,15 @@ export interface Events {
 
 export interface EventsHealth {
   /** `process`: a single replica without a transport. */
-  readonly through: Through;
+  readonly through: EventTransport;
   /** False: users created on other replicas are delivered later. */
   readonly connected: boolean;
 }
 
-export type Through = "process" | "redis" | "database";
+export type EventTransport = "process" | "redis" | "database";
 
 export interface EventsOptions {
-  readonly through: Exclude<Through, "process">;
+  readonly through: Exclude<EventTransport, "process">;
   readonly open: OpenTransport;
   readonly store: Pick<UserStore, "users">;
   readonly log: Pick<FastifyBaseLogger, "info" | "warn">;
@@ -98,7 +98,7 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
   let leftOut: string | undefined;
   function leaveOut(id: string): void {
     if (burst) {
-      leftOut = leftOut === undefined ? id : earlier(leftOut, id);
+      leftOut = leftOut === undefined ? id : earlierOf(leftOut, id);
       return;
     }
     burst = true;

@@ -1,6 +1,6 @@
 /** Messages through publish and subscribe of Redis, which delivers to current subscribers and stores nothing. */
 import { Redis, type RedisOptions } from "ioredis";
-import { failFast } from "../redis-options.ts";
+import { failFastOptions } from "../redis-options.ts";
 import { HEARTBEAT, type OpenTransport } from "./transport.ts";
 
 export interface RedisTransportOptions {
@@ -21,7 +21,7 @@ const COMMAND_TIMEOUT = 2_000;
 /** Uses two connections, because a connection that subscribes cannot publish. */
 export function openRedis({ url, channel, heartbeatMilliseconds = HEARTBEAT }: RedisTransportOptions): OpenTransport {
   return (listener) => {
-    const options: RedisOptions = { ...failFast(COMMAND_TIMEOUT), autoResubscribe: false };
+    const options: RedisOptions = { ...failFastOptions(COMMAND_TIMEOUT), autoResubscribe: false };
     const publisher = new Redis(url, options);
     const subscriber = new Redis(url, options);
     let subscribed = false;

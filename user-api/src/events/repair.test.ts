@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { Page, User } from "../store/store.ts";
+import type { PageBounds, User } from "../store/store.ts";
 import { creationTime, firstIdAt, makeRepair } from "./repair.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
@@ -19,7 +19,7 @@ function rig(users: readonly User[] = []) {
   const state = { reachable: true, storeFails: 0, announceFails: 0 };
   const repair = makeRepair({
     store: {
-      async users({ after = "", first = Number.POSITIVE_INFINITY }: Page = {}) {
+      async users({ after = "", first = Number.POSITIVE_INFINITY }: PageBounds = {}) {
         if (state.storeFails-- > 0) throw new Error("the store is away");
         return users.filter(({ id }) => id > after).slice(0, first);
       },

@@ -37,7 +37,7 @@ export function firstIdAt(milliseconds: number): string {
 /** The time at which a UUIDv7 was made, in milliseconds since 1970. */
 export const creationTime = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
-export const earlier = (one: string | undefined, other: string): string =>
+export const earlierOf = (one: string | undefined, other: string): string =>
   one === undefined || other < one ? other : one;
 
 export function makeRepair({ store, log, deliver, announce, reachable }: RepairOptions) {
@@ -72,7 +72,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     const after = toRead ?? "";
     toRead = undefined;
     await readFrom(after).catch((error: unknown) => {
-      toRead = earlier(toRead, after);
+      toRead = earlierOf(toRead, after);
       throw error;
     });
   }
@@ -81,7 +81,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     const after = toAnnounce ?? "";
     toAnnounce = undefined;
     await announce(after).catch((error: unknown) => {
-      toAnnounce = earlier(toAnnounce, after);
+      toAnnounce = earlierOf(toAnnounce, after);
       throw error;
     });
   }
@@ -123,18 +123,18 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     },
     /** Call this when messages arrive, again or for the first time: reads the users created since `lost` or `begin`. */
     back(): void {
-      if (lostSince !== undefined) toRead = earlier(toRead, lostSince);
+      if (lostSince !== undefined) toRead = earlierOf(toRead, lostSince);
       lostSince = undefined;
       void work();
     },
     /** Announces a user that could not be sent to the other replicas, once they can be reached. */
     unsent(id: string): void {
-      toAnnounce = earlier(toAnnounce, id);
+      toAnnounce = earlierOf(toAnnounce, id);
       if (reachable()) void work();
     },
     /** Reads the users from this id on: another replica reports that this one may have missed them. */
     read(after: string): void {
-      toRead = earlier(toRead, after);
+      toRead = earlierOf(toRead, after);
       void work();
     },
     /** Stops reading. Resolves once the other replicas have been told of all users that could not be sent to them. */

@@ -10,9 +10,9 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { makePostLoader } from "../directory/post-loader.ts";
-import type { Context, Created } from "../directory/resolvers.ts";
-import { asGraphqlError, codesOf, type ErrorContext, present } from "../errors.ts";
-import type { CheckDocument, Operation, Refused } from "../limits/documents.ts";
+import type { Context, CreatedUser } from "../directory/resolvers.ts";
+import { asGraphqlError, type ErrorContext, errorCodesOf, formatError } from "../errors.ts";
+import type { CheckDocument, Operation, RefusedDocument } from "../limits/documents.ts";
 import type { Variables } from "../limits/measures.ts";
 import { makeTimeLimit } from "../limits/time-limit.ts";
 import type { Metrics } from "../operations/metrics.ts";
@@ -60,7 +60,7 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
   const deliver = async (
     { operation: { document, node }, variables }: RequestedOperation,
     consumer: Consumer | null,
-    rootValue: Created,
+    rootValue: CreatedUser,
   ): Promise<ExecutionResult> =>
     execute({
       schema,
@@ -84,7 +84,7 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
       requested: RequestedOperation,
       consumer: Consumer | null,
       errorContext: ErrorContext,
-    ): Promise<ExecutedResult | Refused> {
+    ): Promise<ExecutedResult | RefusedDocument> {
       const began = performance.now();
       const { operation, variables } = requested;
       const planned = executeRecurring(operation, { variables, context: () => contextOf(consumer) });
@@ -93,8 +93,8 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
         ({ data, errors }) => {
           // A variable was missing or invalid, and nothing has been executed.
           if (data === undefined) return { errors: errors ?? [] };
-          const presented = errors?.map((error) => present(error, errorContext));
-          metrics.recordExecution(operation, seconds(), codesOf(presented));
+          const presented = errors?.map((error) => formatError(error, errorContext));
+          metrics.recordExecution(operation, seconds(), errorCodesOf(presented));
           return presented === undefined ? { data } : { errors: presented, data };
         },
         (error: unknown) => {
@@ -104,12 +104,12 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
       );
     },
     /** Executes a subscription for one event. Rejects with TIMEOUT. */
-    executeEvent: (requested: RequestedOperation, consumer: Consumer | null, event: Created) =>
+    executeEvent: (requested: RequestedOperation, consumer: Consumer | null, event: CreatedUser) =>
       limitTime(deliver(requested, consumer, event)),
     /** The errors of an operation that was not executed or took too long, as they are sent. Counts them. */
     refuse(errors: readonly GraphQLError[], errorContext: ErrorContext): readonly GraphQLFormattedError[] {
-      const presented = errors.map((error) => present(error, errorContext));
-      metrics.refused(codesOf(presented));
+      const presented = errors.map((error) => formatError(error, errorContext));
+      metrics.refused(errorCodesOf(presented));
       return presented;
     },
   };

@@ -34,7 +34,7 @@ import { PlanFailure, type ReturnedValues } from "./replay.ts";
  * Resolves to the data of a successful result, and adds the values of resolvers to `returned`. Once it has rejected, it
  * calls no more resolvers.
  */
-export type Plan = (context: object, variables: Variables, returned: ReturnedValues) => Promise<object>;
+export type ExecutionPlan = (context: object, variables: Variables, returned: ReturnedValues) => Promise<object>;
 
 interface Run {
   readonly context: object;
@@ -64,7 +64,7 @@ class UnsupportedByPlan extends Error {}
 export function compilePlan(
   node: OperationDefinitionNode,
   { schema, fragments }: { readonly schema: GraphQLSchema; readonly fragments: readonly FragmentDefinitionNode[] },
-): Plan | null {
+): ExecutionPlan | null {
   const type = schema.getRootType(node.operation);
   if (type === undefined || type === null || node.directives?.length) return null;
   const byName = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));

@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import type { Operation } from "../limits/documents.ts";
 import type { Variables } from "../limits/measures.ts";
-import { compilePlan, type Plan } from "./plan.ts";
+import { compilePlan, type ExecutionPlan } from "./plan.ts";
 import { type ReturnedValues, replayResolvers } from "./replay.ts";
 
 /** Returns the result. Null: the operation must be executed by graphql-js, and no resolver has run. */
@@ -45,9 +45,9 @@ export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
    * The plans by operation. Null: the operation can have no plan. Undefined: the operation was executed only once so
    * far, and a plan for an operation that never recurs would not pay off.
    */
-  const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
+  const plans = new WeakMap<OperationDefinitionNode, ExecutionPlan | null | undefined>();
 
-  function prepare({ document, node }: Pick<Operation, "document" | "node">): Plan | null {
+  function prepare({ document, node }: Pick<Operation, "document" | "node">): ExecutionPlan | null {
     if (node.operation !== OperationTypeNode.QUERY) return null;
     const fragments = document.definitions.filter(
       (definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION,

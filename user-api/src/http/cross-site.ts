@@ -6,7 +6,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { GraphQLError } from "graphql";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 
 /** Headers that require a preflight; any value is accepted. */
 export const PREFLIGHT_HEADERS = ["graphql-require-preflight", "x-requested-with"] as const;
@@ -49,10 +49,10 @@ export const SUBPROTOCOL = "graphql-transport-ws";
 export function crossSiteRefusalOf(headers: IncomingHttpHeaders, options: CrossSiteOptions): GraphQLError | null {
   // Clients list subprotocols in the order of their preference.
   if (first(headers["sec-websocket-protocol"]) !== SUBPROTOCOL) {
-    return failure("BAD_REQUEST", `The WebSocket subprotocol must be ${SUBPROTOCOL}`);
+    return createFailure("BAD_REQUEST", `The WebSocket subprotocol must be ${SUBPROTOCOL}`);
   }
   if (isListed(headers, options) || !isForeign(headers)) return null;
-  return failure(
+  return createFailure(
     "FORBIDDEN",
     "Pages of another origin may not open a WebSocket here; SLUICE_USER_API_ORIGINS lists origins that may",
   );

@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
 
@@ -19,7 +19,7 @@ export class RequestError extends Error {
   }
 }
 
-const bad = (message: string): GraphQLError => failure("BAD_REQUEST", message);
+const bad = (message: string): GraphQLError => createFailure("BAD_REQUEST", message);
 
 /** The hash that Apollo's clients send for a trusted document. Undefined: there is none. */
 function hashIn(extensions: JsonObject): string | undefined {

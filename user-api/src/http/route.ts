@@ -1,7 +1,7 @@
 /** The GraphQL endpoint: GET and POST as specified by GraphQL over HTTP, and QUERY (RFC 10008). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GraphQLError, OperationTypeNode } from "graphql";
-import { asGraphqlError, failure, isCode, statuses } from "../errors.ts";
+import { asGraphqlError, createFailure, isErrorCode, statusByCode } from "../errors.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
 import { type Limits, limitExceeded } from "../limits/limits.ts";
@@ -55,7 +55,10 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
       throw new RequestError(406, "Answers are application/graphql-response+json or application/json");
     const byUrl = method === "GET" || method === "HEAD";
     if (byUrl && isCrossSite(headers, { origins })) {
-      throw failure("FORBIDDEN", "Pages of other sites must send the header GraphQL-Require-Preflight with a GET");
+      throw createFailure(
+        "FORBIDDEN",
+        "Pages of other sites must send the header GraphQL-Require-Preflight with a GET",
+      );
     }
     const graphqlRequest = byUrl ? readUrlRequest(request.query) : readRequest(request.body);
     if (graphqlRequest instanceof GraphQLError) throw graphqlRequest;
@@ -74,7 +77,10 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
       throw new RequestError(405, `Mutations must be sent by POST, not by ${method}`, { allow: "POST" });
     }
     if (kind === OperationTypeNode.SUBSCRIPTION) {
-      throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket, or with Accept: text/event-stream");
+      throw createFailure(
+        "BAD_REQUEST",
+        "Subscriptions are answered over a WebSocket, or with Accept: text/event-stream",
+      );
     }
     const variables = graphqlRequest.variables ?? {};
     executor
@@ -134,7 +140,7 @@ function bodyTooLarge(error: Error, limits: Limits): Error {
 function statusOf([error]: readonly GraphQLError[], code: unknown, mediaType: MediaType): number {
   const cause = error?.originalError;
   const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
-  const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
+  const byCode = statusByCode[isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR"];
   // For these two codes, the status of an HTTP error (such as 405, 413 or 415) is more precise than the status of the
   // code. For other codes it is ignored, because it could hide an internal error.
   const precise = (code === "BAD_REQUEST" || code === "LIMIT_EXCEEDED") && typeof own === "number" ? own : byCode;

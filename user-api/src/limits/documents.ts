@@ -17,15 +17,15 @@ import {
   validate,
 } from "graphql";
 import { lru } from "tiny-lru";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 import { type Limits, limitExceeded } from "./limits.ts";
 import {
-  cost,
-  depth,
+  costMeasure,
+  depthMeasure,
   isIntrospection,
-  type Measure,
-  measure,
+  measureOperation,
   nestsDeeper,
+  type OperationMeasure,
   rootFields,
   type Variables,
 } from "./measures.ts";
@@ -51,10 +51,10 @@ export interface Operation {
   readonly fields: readonly string[];
 }
 
-export type Refused = { readonly errors: readonly GraphQLError[] };
+export type RefusedDocument = { readonly errors: readonly GraphQLError[] };
 
 /** Returns the requested operation if it is within all limits and valid against the schema, else its errors. */
-export type CheckDocument = (request: GraphqlRequest) => Operation | Refused;
+export type CheckDocument = (request: GraphqlRequest) => Operation | RefusedDocument;
 
 export interface DocumentsOptions {
   readonly schema: GraphQLSchema;
@@ -80,7 +80,7 @@ export function makeDocumentCheck({ schema, limits, introspection, trusted }: Do
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   const kept = lru<CachedDocument>(CACHED_DOCUMENTS);
 
-  function keep(source: string): CachedDocument | Refused {
+  function keep(source: string): CachedDocument | RefusedDocument {
     const document = parsed(source, limits);
     if ("errors" in document) return document;
     const found = inspect(source, document, { schema, limits });
@@ -112,17 +112,19 @@ export function makeDocumentCheck({ schema, limits, introspection, trusted }: Do
 
 function sourceOf({ query, documentId }: GraphqlRequest, trusted: TrustedDocuments | undefined): string | GraphQLError {
   if (documentId !== undefined) {
-    return trusted?.byId.get(documentId) ?? failure("PERSISTED_QUERY_NOT_FOUND", "No trusted document has this id");
+    return (
+      trusted?.byId.get(documentId) ?? createFailure("PERSISTED_QUERY_NOT_FOUND", "No trusted document has this id")
+    );
   }
-  if (query === undefined || query === "") return failure("BAD_REQUEST", "The request has no query");
+  if (query === undefined || query === "") return createFailure("BAD_REQUEST", "The request has no query");
   if (trusted === undefined || trusted.texts.has(query)) return query;
-  return failure("PERSISTED_QUERY_NOT_FOUND", "Only trusted documents are executed");
+  return createFailure("PERSISTED_QUERY_NOT_FOUND", "Only trusted documents are executed");
 }
 
 /** The message of graphql-js (language/parser.js). */
 const TOO_MANY_TOKENS = /^Syntax Error: Document contains more that \d+ tokens/;
 
-function parsed(source: string, limits: Limits): DocumentNode | Refused {
+function parsed(source: string, limits: Limits): DocumentNode | RefusedDocument {
   try {
     return parse(source, { maxTokens: limits.tokens });
   } catch (error) {
@@ -140,23 +142,26 @@ function inspect(
   source: string,
   document: DocumentNode,
   { schema, limits }: Pick<DocumentsOptions, "schema" | "limits">,
-): CachedDocument | Refused {
+): CachedDocument | RefusedDocument {
   const fragments = new Map<string, FragmentDefinitionNode>();
   const nodes: OperationDefinitionNode[] = [];
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
     else if (definition.kind === Kind.OPERATION_DEFINITION) nodes.push(definition);
     else
-      return { errors: [failure("GRAPHQL_VALIDATION_FAILED", "A request may contain only operations and fragments")] };
+      return {
+        errors: [createFailure("GRAPHQL_VALIDATION_FAILED", "A request may contain only operations and fragments")],
+      };
   }
   const options = { schema, fragments };
   const errors: GraphQLError[] = [];
   const operations = nodes.map((node) => {
     const typeName = schema.getRootType(node.operation)?.name ?? "";
-    const by = (how: Measure): number => measure({ selections: node.selectionSet, typeName }, how, options);
+    const by = (how: OperationMeasure): number =>
+      measureOperation({ selections: node.selectionSet, typeName }, how, options);
     const { aliases, fields } = countFields(by);
     const counts = [
-      ["depth", by(depth), (count: number) => `nests fields ${count} levels deep`],
+      ["depth", by(depthMeasure), (count: number) => `nests fields ${count} levels deep`],
       ["rootFields", by(rootFields), (count: number) => `has ${count} root fields`],
       ["aliases", aliases, (count: number) => `has ${count} aliases`],
     ] as const;
@@ -170,7 +175,10 @@ function inspect(
 }
 
 /** Counts each alias once where it is written, however often its fragment is spread, and lists the selected fields. */
-function countFields(by: (how: Measure) => number): { readonly aliases: number; readonly fields: readonly string[] } {
+function countFields(by: (how: OperationMeasure) => number): {
+  readonly aliases: number;
+  readonly fields: readonly string[];
+} {
   const fields = new Set<string>();
   let aliases = 0;
   by({
@@ -185,13 +193,13 @@ function countFields(by: (how: Measure) => number): { readonly aliases: number; 
 }
 
 /** Returns a function from variables to an operation's cost, which is computed once if it does not depend on them. */
-function costs(by: (how: Measure) => number, { page }: Limits): (variables: Variables) => number {
+function costs(by: (how: OperationMeasure) => number, { page }: Limits): (variables: Variables) => number {
   let depends = false;
   const onVariable = (): void => {
     depends = true;
   };
-  const fixed = by(cost({ page, variables: {}, onVariable }));
-  return (variables) => (depends ? by(cost({ page, variables })) : fixed);
+  const fixed = by(costMeasure({ page, variables: {}, onVariable }));
+  return (variables) => (depends ? by(costMeasure({ page, variables })) : fixed);
 }
 
 function select<Named extends { readonly node: OperationDefinitionNode }>(
@@ -202,7 +210,7 @@ function select<Named extends { readonly node: OperationDefinitionNode }>(
   const chosen =
     name === undefined && second === undefined ? first : operations.find(({ node }) => node.name?.value === name);
   if (chosen !== undefined && (name !== undefined || second === undefined)) return chosen;
-  return failure("GRAPHQL_VALIDATION_FAILED", "operationName must name one operation of the document");
+  return createFailure("GRAPHQL_VALIDATION_FAILED", "operationName must name one operation of the document");
 }
 
 const CONDITIONS: ReadonlySet<string> = new Set(["skip", "include"]);

@@ -1,6 +1,6 @@
 /** Limits for one request, and for sockets and event streams. Each is a setting. */
 import type { GraphQLError } from "graphql";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 
 export interface NumberSetting {
   /** The end of the environment variable's name. */
@@ -86,5 +86,5 @@ export const defaultSubscriptionLimits: SubscriptionLimits = mapSettings(
  */
 export function limitExceeded(limit: keyof Limits, limits: Limits, unit: string): GraphQLError {
   const maximum = limits[limit];
-  return failure("LIMIT_EXCEEDED", `${unit}; the limit is ${maximum}`, { limit, maximum });
+  return createFailure("LIMIT_EXCEEDED", `${unit}; the limit is ${maximum}`, { limit, maximum });
 }

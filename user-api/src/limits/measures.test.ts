@@ -2,13 +2,21 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
 import { buildSchema, type FragmentDefinitionNode, Kind, parse } from "graphql";
-import { cost, depth, type Measure, measure, nestsDeeper, rootFields, UNPAGED } from "./measures.ts";
+import {
+  costMeasure,
+  depthMeasure,
+  measureOperation,
+  nestsDeeper,
+  type OperationMeasure,
+  rootFields,
+  UNPAGED,
+} from "./measures.ts";
 
 const schema = buildSchema(
   "type Query { a: A, name: String, many(first: Int): [A!]!, few: [A] } type A { a: A, name: String, few: [A] }",
 );
 
-function of(source: string, how: Measure): number {
+function of(source: string, how: OperationMeasure): number {
   const document = parse(source);
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {
@@ -16,7 +24,7 @@ function of(source: string, how: Measure): number {
   }
   const [operation] = document.definitions;
   assert.ok(operation?.kind === Kind.OPERATION_DEFINITION);
-  return measure({ selections: operation.selectionSet, typeName: "Query" }, how, { schema, fragments });
+  return measureOperation({ selections: operation.selectionSet, typeName: "Query" }, how, { schema, fragments });
 }
 
 const nested = (levels: number): string => `${"{a".repeat(levels - 1)}{name}${"}".repeat(levels - 1)}`;
@@ -42,7 +50,7 @@ describe("the depth", () => {
   ] as const;
   for (const [source, levels] of cases) {
     const shown = source.length > 90 ? `${source.slice(0, 90)}...` : source;
-    it(`of ${shown} is ${levels}`, () => assert.equal(of(source, depth), levels));
+    it(`of ${shown} is ${levels}`, () => assert.equal(of(source, depthMeasure), levels));
   }
 });
 
@@ -79,12 +87,12 @@ describe("the cost", () => {
   ] as const;
   for (const [source, variables, total] of cases) {
     it(`of ${source} with the variables ${inspect(variables)} is ${total}`, () => {
-      assert.equal(of(source, cost({ page, variables })), total);
+      assert.equal(of(source, costMeasure({ page, variables })), total);
     });
   }
 
   it("of fragments that double repeatedly is computed quickly, and exceeds every limit", () => {
-    assert.ok(of(`{ a { ...F0 } } ${doubling(400)}`, cost({ page, variables: {} })) > 1e100);
+    assert.ok(of(`{ a { ...F0 } } ${doubling(400)}`, costMeasure({ page, variables: {} })) > 1e100);
   });
 });
 

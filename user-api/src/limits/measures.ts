@@ -21,14 +21,14 @@ export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
  * What the schema knows of a selected field. `field` is undefined for a field that the schema does not have, for an
  * introspection field, and for every field below one of these.
  */
-export interface Known {
+export interface SelectedField {
   readonly typeName: string;
   readonly field: GraphQLField<unknown, unknown> | undefined;
 }
 
-export interface Measure {
+export interface OperationMeasure {
   /** A field's measure, introspection included; `below` is the measure of its selection set, 0 without one. */
-  field(node: FieldNode, below: number, known: Known): number;
+  field(node: FieldNode, below: number, known: SelectedField): number;
   join(one: number, other: number): number;
 }
 
@@ -45,9 +45,9 @@ export const isIntrospection = (node: FieldNode): boolean => node.name.value.sta
  * fragments that each spread the next one twice would otherwise take exponential time. A fragment that spreads itself
  * counts as 0 at that place; NoFragmentCyclesRule rejects it.
  */
-export function measure(
+export function measureOperation(
   { selections: all, typeName: root }: { readonly selections: SelectionSetNode; readonly typeName: string },
-  { field, join }: Measure,
+  { field, join }: OperationMeasure,
   { schema, fragments }: MeasureOptions,
 ): number {
   const known = new Map<string, number>();
@@ -92,13 +92,13 @@ function fieldOf(schema: GraphQLSchema, typeName: string, name: string): GraphQL
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-export const depth: Measure = {
+export const depthMeasure: OperationMeasure = {
   field: (node, below) => (isIntrospection(node) ? 0 : 1 + below),
   join: Math.max,
 };
 
 /** The number of fields on the first level, including those of fragments. */
-export const rootFields: Measure = { field: () => 1, join: (one, other) => one + other };
+export const rootFields: OperationMeasure = { field: () => 1, join: (one, other) => one + other };
 
 export const UNPAGED = 10;
 
@@ -115,8 +115,8 @@ export interface CostOptions {
   readonly onVariable?: () => void;
 }
 
-export function cost({ page, variables, onVariable = () => {} }: CostOptions): Measure {
-  function itemsOf(node: FieldNode, { field }: Known): number {
+export function costMeasure({ page, variables, onVariable = () => {} }: CostOptions): OperationMeasure {
+  function itemsOf(node: FieldNode, { field }: SelectedField): number {
     if (field === undefined || !isList(field)) return 1;
     if (!field.args.some(({ name }) => name === "first")) return UNPAGED;
     const value = node.arguments?.find(({ name }) => name.value === "first")?.value;

@@ -3,7 +3,7 @@ import rateLimit, { normalizeIP, type RateLimitPluginOptions } from "@fastify/ra
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import { Redis, ReplyError } from "ioredis";
 import type { Caller } from "../policy/caller.ts";
-import { failFast } from "../redis-options.ts";
+import { failFastOptions } from "../redis-options.ts";
 import type { Settings } from "../settings.ts";
 import { makeOutageLog } from "./outage.ts";
 
@@ -36,7 +36,7 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
   if (max === 0) return null;
   const here = await ownCounters(app, max);
   if (redisUrl === undefined) return here;
-  const redis = new Redis(redisUrl, failFast(COMMAND_TIMEOUT));
+  const redis = new Redis(redisUrl, failFastOptions(COMMAND_TIMEOUT));
   const outage = makeOutageLog(log);
   let cause: Error | undefined;
   redis.on("error", (error) => {
@@ -89,7 +89,7 @@ async function counter(app: FastifyInstance, options: RateLimitPluginOptions): P
     await scope.register(rateLimit, {
       global: false,
       timeWindow: 60_000,
-      keyGenerator: ({ caller }) => keyOf(caller),
+      keyGenerator: ({ caller }) => rateKeyOf(caller),
       ...options,
     });
     resolve(scope.createRateLimit());
@@ -102,6 +102,6 @@ async function counter(app: FastifyInstance, options: RateLimitPluginOptions): P
 }
 
 /** The key of a client's counter. An IPv6 address counts as its /64, since one client usually has all of it. */
-export function keyOf({ consumer, address }: Caller): string {
+export function rateKeyOf({ consumer, address }: Caller): string {
   return consumer === null ? `address ${normalizeIP(address)}` : `consumer ${consumer.id}`;
 }

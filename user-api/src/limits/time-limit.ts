@@ -1,4 +1,4 @@
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 
 /** Rejects with TIMEOUT when the work exceeds the limit. graphql-js cannot be cancelled: the work itself continues. */
 export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
@@ -39,7 +39,7 @@ export function makeTimeLimit(milliseconds: number): TimeLimit {
     new Promise((resolve, reject) => {
       const one: PendingOperation = {
         due: performance.now() + milliseconds,
-        late: () => reject(failure("TIMEOUT", `The operation took longer than ${milliseconds} ms`)),
+        late: () => reject(createFailure("TIMEOUT", `The operation took longer than ${milliseconds} ms`)),
       };
       pending.add(one);
       if (timer === undefined) arm();

@@ -56,7 +56,7 @@ export function changeLevelOnSignal(log: Logger): void {
 const TRACE_PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:-|$)/;
 
 /** Members of every log line of a request, in addition to its id: the ids of the gateway's trace and span, if any. */
-export function bindingsOf({ headers }: Pick<IncomingMessage, "headers">): {
+export function logBindingsOf({ headers }: Pick<IncomingMessage, "headers">): {
   readonly traceId?: string;
   readonly spanId?: string;
 } {

@@ -1,7 +1,7 @@
 /** Metrics in Prometheus' text format at /metrics. The number of values of each label is bounded. */
 import type { FastifyInstance } from "fastify";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { isCode } from "../errors.ts";
+import { isErrorCode } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Operation } from "../limits/documents.ts";
 
@@ -142,7 +142,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
     for (const selection of selections) selection.count += 1;
   }
   const count = (codes: readonly unknown[]): void => {
-    for (const code of codes) errors.inc({ code: isCode(code) ? code : "INTERNAL_SERVER_ERROR" });
+    for (const code of codes) errors.inc({ code: isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR" });
   };
 
   return {

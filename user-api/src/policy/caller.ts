@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import type { GraphQLError } from "graphql";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 
 /** Carries the secret shared by the gateway and this service; `upstream_headers` of the gateway's Service adds it. */
 export const SECRET_HEADER = "x-gateway-secret";
@@ -62,21 +62,23 @@ export function makeIdentifyCaller({ gatewaySecret, directCalls }: TrustOptions)
     const shown = headers[SECRET_HEADER];
     // Digests have equal length, and comparing them takes constant time.
     if (expected !== null && typeof shown === "string" && timingSafeEqual(digest(shown), expected)) {
-      const address = single(headers["x-real-ip"]) ?? remoteAddress ?? "";
+      const address = singleHeader(headers["x-real-ip"]) ?? remoteAddress ?? "";
       return { consumer: consumerOf(headers), address, gateway: true };
     }
     if (expected !== null && shown !== undefined) return refused("X-Gateway-Secret has the wrong secret");
     // Without the secret, consumer headers are ignored.
     if (directCalls && isLoopback(remoteAddress)) {
       if (isRebound(headers))
-        return { refusal: failure("FORBIDDEN", "Without a gateway, web pages of other hosts may not send requests") };
+        return {
+          refusal: createFailure("FORBIDDEN", "Without a gateway, web pages of other hosts may not send requests"),
+        };
       return { consumer: null, address: remoteAddress ?? "", gateway: false };
     }
     return refused("Requests are accepted only through the gateway");
   };
 }
 
-const refused = (message: string) => ({ refusal: failure("UNAUTHENTICATED", message) });
+const refused = (message: string) => ({ refusal: createFailure("UNAUTHENTICATED", message) });
 
 export interface Consumer {
   readonly id: string;
@@ -85,12 +87,12 @@ export interface Consumer {
   readonly tags: readonly string[];
 }
 
-export function single(value: string | string[] | undefined): string | undefined {
+export function singleHeader(value: string | string[] | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** The items of a comma-separated list. */
-export const listed = (value = ""): readonly string[] =>
+export const splitList = (value = ""): readonly string[] =>
   value
     .split(",")
     .map((item) => item.trim())
@@ -101,11 +103,11 @@ export const listed = (value = ""): readonly string[] =>
  * its anonymous consumer.
  */
 export function consumerOf(headers: IncomingHttpHeaders): Consumer | null {
-  const id = single(headers["x-consumer-id"]);
-  if (id === undefined || single(headers["x-anonymous-consumer"]) === "true") return null;
+  const id = singleHeader(headers["x-consumer-id"]);
+  if (id === undefined || singleHeader(headers["x-anonymous-consumer"]) === "true") return null;
   return {
     id,
-    username: single(headers["x-consumer-username"]) ?? id,
-    tags: listed(single(headers["x-consumer-tags"])),
+    username: singleHeader(headers["x-consumer-username"]) ?? id,
+    tags: splitList(singleHeader(headers["x-consumer-tags"])),
   };
 }

@@ -2,12 +2,19 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { buildSchema, graphql } from "graphql";
 import type { Consumer } from "./caller.ts";
-import { accesses, applyPolicy, type Demand, enforce, parseDemand, unknownFields } from "./policy.ts";
+import {
+  accessModes,
+  applyAccessPolicy,
+  type FieldAccess,
+  parseFieldAccess,
+  requireAccess,
+  unknownFields,
+} from "./policy.ts";
 
 const consumer = (...tags: string[]): Consumer => ({ id: "1", username: "demo", tags });
 
 describe("a demand's text", () => {
-  const cases: readonly (readonly [string, Demand | null])[] = [
+  const cases: readonly (readonly [string, FieldAccess | null])[] = [
     ["anonymous", { kind: "anonymous" }],
     ["authenticated", { kind: "authenticated" }],
     ["scope:writer", { kind: "scope", tags: ["writer"] }],
@@ -20,13 +27,13 @@ describe("a demand's text", () => {
   ];
   for (const [text, demand] of cases) {
     it(`${JSON.stringify(text)} ${demand === null ? "is invalid" : `has the kind ${demand.kind}`}`, () =>
-      assert.deepEqual(parseDemand(text), demand));
+      assert.deepEqual(parseFieldAccess(text), demand));
   }
 });
 
 describe("a demand", () => {
-  const scope: Demand = { kind: "scope", tags: ["writer", "admin"] };
-  const cases: readonly (readonly [Demand, Consumer | null, string | null])[] = [
+  const scope: FieldAccess = { kind: "scope", tags: ["writer", "admin"] };
+  const cases: readonly (readonly [FieldAccess, Consumer | null, string | null])[] = [
     [{ kind: "anonymous" }, null, null],
     [{ kind: "authenticated" }, null, "UNAUTHENTICATED"],
     [{ kind: "authenticated" }, consumer(), null],
@@ -37,7 +44,7 @@ describe("a demand", () => {
   for (const [demand, who, code] of cases) {
     const caller = who === null ? "a caller without a consumer" : `a consumer with the tags [${who.tags.join(", ")}]`;
     it(`of the kind ${demand.kind} gives ${caller} ${code ?? "the field"}`, () => {
-      const ask = () => enforce(demand, who, "Query.a");
+      const ask = () => requireAccess(demand, who, "Query.a");
       if (code === null) ask();
       else assert.throws(ask, (error: { extensions?: { code?: unknown } }) => error.extensions?.code === code);
     });
@@ -48,7 +55,7 @@ describe("the policy of a schema", () => {
   const make = () => buildSchema("type Query { a: A } type A { b: String c: String } type Mutation { m: Int }");
   const root = { a: { b: "b", c: "c" }, m: 1 };
 
-  const expected: Readonly<Record<(typeof accesses)[number], readonly [query: boolean, mutation: boolean]>> = {
+  const expected: Readonly<Record<(typeof accessModes)[number], readonly [query: boolean, mutation: boolean]>> = {
     open: [true, true],
     "anonymous-read": [true, false],
     authenticated: [false, false],
@@ -58,10 +65,10 @@ describe("the policy of a schema", () => {
     "anonymous-read": "read but not write",
     authenticated: "neither read nor write",
   } as const;
-  for (const access of accesses) {
+  for (const access of accessModes) {
     it(`lets a caller without a consumer ${described[access]} if the access is ${access}`, async () => {
       const schema = make();
-      applyPolicy(schema, { access, rules: {} });
+      applyAccessPolicy(schema, { access, rules: {} });
       const may = async (source: string, who: Consumer | null) =>
         (await graphql({ schema, source, rootValue: root, contextValue: { consumer: who } })).errors === undefined;
       assert.deepEqual([await may("{ a { b } }", null), await may("mutation { m }", null)], expected[access]);
@@ -71,7 +78,7 @@ describe("the policy of a schema", () => {
 
   it("has rules for single fields, also below the root, on any path to them", async () => {
     const schema = make();
-    applyPolicy(schema, {
+    applyAccessPolicy(schema, {
       access: "authenticated",
       rules: { "Query.a": { kind: "anonymous" }, "A.b": { kind: "scope", tags: ["x"] } },
     });
@@ -89,7 +96,7 @@ describe("the policy of a schema", () => {
   });
 
   it("reports rules for fields that do not exist", () => {
-    const demand: Demand = { kind: "anonymous" };
+    const demand: FieldAccess = { kind: "anonymous" };
     const rules = Object.fromEntries(
       ["A.b", "A.x", "X.b", "A", "A.b.c", "String.length", "A.constructor"].map((field) => [field, demand]),
     );

@@ -4,7 +4,7 @@ import { PGlite } from "@electric-sql/pglite";
 import type { SqlRow } from "./database.ts";
 
 /** One call of the database. Its rows, or the message of its failure, are sent to `port`. */
-export interface Call {
+export interface PgliteCall {
   readonly method: "query" | "script" | "close";
   readonly text: string;
   readonly values: readonly unknown[];
@@ -16,14 +16,14 @@ export type PgliteAnswer = { readonly rows: readonly SqlRow[] } | { readonly fai
 const { folder } = workerData as { readonly folder: string | undefined };
 const pglite = new PGlite(folder);
 
-async function run({ method, text, values }: Call): Promise<readonly SqlRow[]> {
+async function run({ method, text, values }: PgliteCall): Promise<readonly SqlRow[]> {
   if (method === "query") return (await pglite.query<SqlRow>(text, [...values])).rows;
   if (method === "script") await pglite.exec(text);
   else await pglite.close();
   return [];
 }
 
-parentPort?.on("message", (call: Call) => {
+parentPort?.on("message", (call: PgliteCall) => {
   const answer = (message: PgliteAnswer): void => call.port.postMessage(message);
   run(call).then(
     (rows) => answer({ rows }),

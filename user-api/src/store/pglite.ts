@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { Database, SqlRow } from "./database.ts";
 import { lockFolder } from "./folder-lock.ts";
-import type { Call, PgliteAnswer } from "./pglite-worker.ts";
+import type { PgliteAnswer, PgliteCall } from "./pglite-worker.ts";
 
 export interface PgliteOptions {
   /** The data folder; created when missing. Unset: in memory, lost when the process ends. */
@@ -34,9 +34,13 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
   worker.on("error", die);
   worker.on("exit", () => die(new Error(serves ? "its thread has ended" : "the embedded database is closed")));
 
-  async function call(method: Call["method"], text = "", values: readonly unknown[] = []): Promise<readonly SqlRow[]> {
+  async function call(
+    method: PgliteCall["method"],
+    text = "",
+    values: readonly unknown[] = [],
+  ): Promise<readonly SqlRow[]> {
     const { port1, port2 } = new MessageChannel();
-    worker.postMessage({ method, text, values, port: port2 } satisfies Call, [port2]);
+    worker.postMessage({ method, text, values, port: port2 } satisfies PgliteCall, [port2]);
     try {
       // Promise.race with a promise for the thread's end would retain the reactions of all calls until the thread ends.
       const [answer]: PgliteAnswer[] = await once(port1, "message", { signal: death.signal }).catch(

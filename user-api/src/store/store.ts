@@ -27,7 +27,7 @@ export interface UserWithPosts extends User {
 }
 
 /** A range of the users in the order of their ids. */
-export interface Page {
+export interface PageBounds {
   /** Only users after this id: a UUID, not necessarily of a user. */
   readonly after?: string;
   readonly first?: number;
@@ -36,7 +36,7 @@ export interface Page {
 /** Stores users and posts. Implementations: Postgres and PGlite; test/conformance/user-store is the suite of both. */
 export interface UserStore {
   /** All users, oldest first, or a page of them. */
-  users(page?: Page): Promise<readonly User[]>;
+  users(page?: PageBounds): Promise<readonly User[]>;
   /**
    * Resolves to null for an unknown id, including any text that is not a UUID.
    *

@@ -5,17 +5,17 @@ import { afterEach, describe, it } from "node:test";
 import { arrayStore, fromGateway, postQuery } from "../testing.ts";
 import { makeClientQuotas } from "./client-quota.ts";
 import {
-  acknowledged,
   bareSocket,
   connectionInit,
   createUserOperation,
-  FOLLOW,
-  FOLLOW_NAMES,
-  following,
-  listening,
   nextMessage,
+  openAcknowledgedSocket,
   runCleanUps,
+  SUBSCRIBE_NAMES,
+  SUBSCRIBE_USERS,
+  startListening,
   subscribe,
+  waitForSubscriptions,
   waitUntil,
 } from "./testing.ts";
 
@@ -75,13 +75,13 @@ describe("the quota of a client", () => {
 
 describe("a client", () => {
   /** A subscription with a comment of this many bytes. */
-  const long = (bytes: number) => `${FOLLOW_NAMES} #${"x".repeat(bytes)}`;
+  const long = (bytes: number) => `${SUBSCRIBE_NAMES} #${"x".repeat(bytes)}`;
 
   it("may have a limited number of sockets and streams, independently of other clients", async () => {
-    const { app, url, http } = await listening({ subscriptionLimits: { clientConnections: 2 } });
+    const { app, url, http } = await startListening({ subscriptionLimits: { clientConnections: 2 } });
     const socket = await bareSocket(url);
     const headers = { accept: "text/event-stream" };
-    const stream = () => fetch(`${http}?query=${encodeURIComponent(FOLLOW)}`, { headers });
+    const stream = () => fetch(`${http}?query=${encodeURIComponent(SUBSCRIBE_USERS)}`, { headers });
     const first = await stream();
     const refused = await stream();
     assert.equal(refused.status, 503);
@@ -89,19 +89,19 @@ describe("a client", () => {
     assert.deepEqual(errors[0]?.extensions, { code: "UNAVAILABLE", limit: "clientConnections", maximum: 2 });
     const closed = await once(await bareSocket(url), "close");
     assert.deepEqual(closed.map(String), ["1013", "This client has its maximum number of connections"]);
-    await acknowledged(url, { headers: fromGateway });
+    await openAcknowledgedSocket(url, { headers: fromGateway });
     await first.body?.cancel();
     socket.terminate();
     await waitUntil(() => app.subscriptions.counts().streams === 0 && app.subscriptions.counts().sockets === 1);
-    await acknowledged(url);
+    await openAcknowledgedSocket(url);
     assert.equal((await stream()).status, 200);
   });
 
   it("may use a limited number of bytes for its operations, and gets an error beyond that", async () => {
-    const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
-    const [one, other] = [await acknowledged(url), await acknowledged(url)];
+    const { app, url } = await startListening({ subscriptionLimits: { clientBytes: 50_000 } });
+    const [one, other] = [await openAcknowledgedSocket(url), await openAcknowledgedSocket(url)];
     one.send(subscribe("1", long(20_000)));
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     const message = nextMessage(other);
     other.send(subscribe("1", long(30_000)));
     const { id, type, payload } = await message;
@@ -111,22 +111,22 @@ describe("a client", () => {
       limit: "clientBytes",
       maximum: 50_000,
     });
-    const otherClient = await acknowledged(url, { headers: fromGateway });
+    const otherClient = await openAcknowledgedSocket(url, { headers: fromGateway });
     otherClient.send(subscribe("1", long(30_000)));
-    await following(app, 2);
+    await waitForSubscriptions(app, 2);
     // Long ids are kept in memory too, and count.
     const refused = nextMessage(other);
     other.send(subscribe("2".repeat(30_000)));
     assert.equal((await refused).type, "error");
     one.send('{"type":"complete","id":"1"}');
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     other.send(subscribe("1", long(30_000)));
-    await following(app, 2);
+    await waitForSubscriptions(app, 2);
   });
 
   it("may use the bytes of an operation again when it has failed or completed, or when its socket is gone", async () => {
-    const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ subscriptionLimits: { clientBytes: 50_000 } });
+    const socket = await openAcknowledgedSocket(url);
     const ends: string[] = [];
     socket.on("message", (data) => {
       const { type, payload } = JSON.parse(String(data));
@@ -141,29 +141,29 @@ describe("a client", () => {
     }
     assert.deepEqual(ends, ["GRAPHQL_VALIDATION_FAILED", "GRAPHQL_VALIDATION_FAILED", "complete", "complete"]);
     socket.send(subscribe("4", long(30_000)));
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     socket.terminate();
-    await following(app, 0);
-    const next = await acknowledged(url);
+    await waitForSubscriptions(app, 0);
+    const next = await openAcknowledgedSocket(url);
     next.send(subscribe("1", long(30_000)));
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
   });
 
   it("is charged once for the text and the variables of equal subscriptions", async () => {
-    const { app, url } = await listening({ subscriptionLimits: { clientBytes: 100_000 } });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ subscriptionLimits: { clientBytes: 100_000 } });
+    const socket = await openAcknowledgedSocket(url);
     for (let n = 0; n < 20; n++) {
       socket.send(subscribe(`${n}`, long(30_000)));
-      await following(app, n + 1);
+      await waitForSubscriptions(app, n + 1);
     }
   });
 
   it("is charged once for a document that many subscriptions use, and separately for each other document", async () => {
-    const { app, url } = await listening({ subscriptionLimits: { clientBytes: 20_000 } });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ subscriptionLimits: { clientBytes: 20_000 } });
+    const socket = await openAcknowledgedSocket(url);
     // FOLLOW_NAMES has 9 tokens; counted once per subscription, the document would exceed the limit.
-    for (let n = 0; n < 50; n++) socket.send(subscribe(`${n}`, FOLLOW_NAMES));
-    await following(app, 50);
+    for (let n = 0; n < 50; n++) socket.send(subscribe(`${n}`, SUBSCRIBE_NAMES));
+    await waitForSubscriptions(app, 50);
     const refused: unknown[] = [];
     socket.on("message", (data) => refused.push(JSON.parse(String(data)).payload[0].extensions.limit));
     for (let n = 50; n < 60; n++) socket.send(subscribe(`${n}`, `subscription { userCreated { a${n}: name } }`));
@@ -181,7 +181,7 @@ describe("undeclared variables", () => {
         return ids.map(() => []);
       },
     });
-    const { app, url } = await listening({ store });
+    const { app, url } = await startListening({ store });
     const socket = await bareSocket(url);
     socket.send(connectionInit);
     await nextMessage(socket);
@@ -189,7 +189,7 @@ describe("undeclared variables", () => {
     for (const [id, variables] of [{ a: false }, { a: false, b: "x" }, { b: [1], a: false }].entries()) {
       socket.send(JSON.stringify({ id: `${id}`, type: "subscribe", payload: { query, variables } }));
     }
-    await following(app, 3);
+    await waitForSubscriptions(app, 3);
     const received: unknown[] = [];
     socket.on("message", (data) => received.push(JSON.parse(String(data)).payload));
     await postQuery(app, createUserOperation("ann"));

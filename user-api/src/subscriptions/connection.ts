@@ -1,6 +1,6 @@
 /** The interfaces that sockets and streams share: a connection to a client, and operations that write results to it. */
 import type { GraphQLFormattedError } from "graphql";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 
 export interface Connection {
   readonly kind: "socket" | "stream";
@@ -15,9 +15,9 @@ export interface Connection {
 }
 
 export const SLOW_CLIENT = "This client reads its events too slowly";
-export const slowClient = (): GraphQLFormattedError => failure("SLOW_CONSUMER", SLOW_CLIENT).toJSON();
+export const slowClient = (): GraphQLFormattedError => createFailure("SLOW_CONSUMER", SLOW_CLIENT).toJSON();
 
-export interface Receiver {
+export interface OperationReceiver {
   /** Receives one result, as JSON. */
   next(result: string): void;
   /** Called when the operation has failed; no result follows. */
@@ -31,12 +31,12 @@ export interface Receiver {
  * reference to the request: a subscription may stay open for a long time, and the text and variables of its request
  * must not stay in memory.
  */
-export class ActiveOperation implements Receiver {
-  readonly #receiver: Receiver;
+export class ActiveOperation implements OperationReceiver {
+  readonly #receiver: OperationReceiver;
   readonly #ends: (() => void)[] = [];
   #ended = false;
 
-  constructor(receiver: Receiver) {
+  constructor(receiver: OperationReceiver) {
     this.#receiver = receiver;
   }
 

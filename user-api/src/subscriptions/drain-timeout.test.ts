@@ -5,18 +5,18 @@ import { text } from "node:stream/consumers";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore } from "../testing.ts";
 import {
-  acknowledged,
   CLOSE_FRAME,
   connectionInit,
   createUserOperation,
-  following,
-  frameOf,
-  listening,
+  openAcknowledgedSocket,
   rawConnection,
   rawSocket,
   runCleanUps,
+  startListening,
   subscribe,
-  upgradeTo,
+  textFrame,
+  upgradeRequest,
+  waitForSubscriptions,
   waitUntil,
 } from "./testing.ts";
 
@@ -45,13 +45,13 @@ describe("the shutdown of a server", () => {
     timeout: 20_000,
   }, async () => {
     const { store, asked, answer } = silentStore();
-    const { app, port, url } = await listening({ store, drainMilliseconds: 60_000 });
-    const socket = await acknowledged(url);
+    const { app, port, url } = await startListening({ store, drainMilliseconds: 60_000 });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1", "{ users { name } }"));
     await asked;
     const raw = await rawConnection(port);
     const closing = app.close();
-    raw.write(upgradeTo(port));
+    raw.write(upgradeRequest(port));
     assert.match(await text(raw), /^HTTP\/1.1 503 /);
     answer();
     await closing;
@@ -59,19 +59,19 @@ describe("the shutdown of a server", () => {
 
   it("closes the connection of a refused upgrade whose client does not disconnect", { timeout: 20_000 }, async () => {
     const { store, asked } = silentStore();
-    const { app, port, url } = await listening({ store, drainMilliseconds: 100 });
-    const socket = await acknowledged(url);
+    const { app, port, url } = await startListening({ store, drainMilliseconds: 100 });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1", "{ users { name } }"));
     await asked;
     const raw = await rawConnection(port);
     raw.pause();
     const closing = app.close();
-    raw.write(upgradeTo(port));
+    raw.write(upgradeRequest(port));
     await closing;
   });
 
   it("closes sockets beyond the maximum number, even if they do not disconnect", { timeout: 20_000 }, async () => {
-    const { app, port } = await listening({ subscriptionLimits: { connections: 0 }, drainMilliseconds: 100 });
+    const { app, port } = await startListening({ subscriptionLimits: { connections: 0 }, drainMilliseconds: 100 });
     const { raw } = await rawSocket(port);
     raw.pause();
     await app.close();
@@ -81,8 +81,8 @@ describe("the shutdown of a server", () => {
     timeout: 20_000,
   }, async () => {
     const { store, asked } = silentStore();
-    const { app, url } = await listening({ store, drainMilliseconds: 100 });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ store, drainMilliseconds: 100 });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1", "{ users { name } }"));
     await asked;
     const began = performance.now();
@@ -92,8 +92,8 @@ describe("the shutdown of a server", () => {
 
   it("starts no more operations for connected clients", { timeout: 20_000 }, async () => {
     const { store, asked, answer, added } = silentStore();
-    const { app, url } = await listening({ store, drainMilliseconds: 60_000 });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ store, drainMilliseconds: 60_000 });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1", "{ users { name } }"));
     await asked;
     const closing = app.close();
@@ -108,11 +108,11 @@ describe("the shutdown of a server", () => {
 });
 
 describe("a socket that the server has closed", () => {
-  const mutation = [frameOf(connectionInit), frameOf(subscribe("1", createUserOperation("late").query))];
+  const mutation = [textFrame(connectionInit), textFrame(subscribe("1", createUserOperation("late").query))];
 
   it("executes nothing that arrives after the close with 4408", { timeout: 20_000 }, async () => {
     const { store, added } = silentStore();
-    const { app, port } = await listening({ store, subscriptionLimits: { initMilliseconds: 30 } });
+    const { app, port } = await startListening({ store, subscriptionLimits: { initMilliseconds: 30 } });
     const { raw, rest } = await rawSocket(port);
     const closed = rest.length > 0 ? rest : (await once(raw, "data"))[0];
     assert.deepEqual([closed[0], closed.readUInt16BE(2)], [0x88, 4408]);
@@ -125,10 +125,10 @@ describe("a socket that the server has closed", () => {
     timeout: 20_000,
   }, async () => {
     const { store, added } = silentStore();
-    const { app, port } = await listening({ store });
+    const { app, port } = await startListening({ store });
     const { raw } = await rawSocket(port);
-    raw.write(Buffer.concat([frameOf(connectionInit), frameOf(subscribe("2"))]));
-    await following(app, 1);
+    raw.write(Buffer.concat([textFrame(connectionInit), textFrame(subscribe("2"))]));
+    await waitForSubscriptions(app, 1);
     const ended = new Promise<void>((resolve) => {
       raw.on("data", (chunk: Buffer) => {
         if (chunk.includes("The server is shutting down")) resolve();
@@ -137,7 +137,7 @@ describe("a socket that the server has closed", () => {
     const closing = app.close();
     await ended;
     assert.equal(app.subscriptions.counts().subscriptions, 0);
-    raw.write(Buffer.concat([frameOf(subscribe("1", createUserOperation("late").query)), CLOSE_FRAME]));
+    raw.write(Buffer.concat([textFrame(subscribe("1", createUserOperation("late").query)), CLOSE_FRAME]));
     await closing;
     assert.deepEqual(added, []);
   });

@@ -3,17 +3,17 @@ import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, postQuery } from "../testing.ts";
 import {
-  acknowledged,
   bareSocket,
-  clients,
   createUserOperation,
-  FOLLOW,
-  FOLLOW_NAMES,
-  following,
-  listening,
   nextMessage,
+  openAcknowledgedSocket,
   runCleanUps,
+  SUBSCRIBE_NAMES,
+  SUBSCRIBE_USERS,
+  startListening,
   subscribe,
+  subscriptionClients,
+  waitForSubscriptions,
 } from "./testing.ts";
 
 afterEach(runCleanUps);
@@ -34,7 +34,7 @@ describe("a server that drains", () => {
         order.push("closed");
       },
     });
-    const { app, url, http } = await listening({ store });
+    const { app, url, http } = await startListening({ store });
     const sockets = await Promise.all(Array.from({ length: 5 }, () => bareSocket(url)));
     const closes = sockets.map((socket) => once(socket, "close"));
     const answer = fetch(`${http}?query={users{id}}`);
@@ -57,8 +57,8 @@ describe("a server that drains", () => {
         return [];
       },
     });
-    const { app, url } = await listening({ store });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ store });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1", "{ users { name } }"));
     await reading.promise;
     const closing = app.close();
@@ -82,10 +82,10 @@ describe("a server that drains", () => {
           return gate.promise;
         },
       });
-      const { app, url, http } = await listening({ store, drainMilliseconds: answers ? 60_000 : 100 });
-      const socket = await acknowledged(url);
-      socket.send(subscribe("1", FOLLOW_NAMES));
-      await following(app, 1);
+      const { app, url, http } = await startListening({ store, drainMilliseconds: answers ? 60_000 : 100 });
+      const socket = await openAcknowledgedSocket(url);
+      socket.send(subscribe("1", SUBSCRIBE_NAMES));
+      await waitForSubscriptions(app, 1);
       const received: unknown[] = [];
       socket.on("message", (data) => received.push(JSON.parse(String(data)).payload));
       const headers = { "content-type": "application/json" };
@@ -114,16 +114,16 @@ describe("a server that drains", () => {
         return ids.map(() => []);
       },
     });
-    const { app, url, http } = await listening({ store });
-    const socket = await acknowledged(url);
+    const { app, url, http } = await startListening({ store });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1"));
     const stream = await fetch(http, {
       method: "POST",
       headers: { accept: "text/event-stream", "content-type": "application/json" },
       // The text differs from the socket's, so that the operation is executed on its own.
-      body: JSON.stringify({ query: FOLLOW.replace("userCreated", "u: userCreated") }),
+      body: JSON.stringify({ query: SUBSCRIBE_USERS.replace("userCreated", "u: userCreated") }),
     });
-    await following(app, 2);
+    await waitForSubscriptions(app, 2);
     const names: string[] = [];
     socket.on("message", (data) => names.push(JSON.parse(String(data)).payload.data.userCreated.name));
     for (const name of ["ann", "bob"]) await postQuery(app, createUserOperation(name));
@@ -145,17 +145,17 @@ describe("a server that drains", () => {
     await closing;
   });
 
-  for (const client of clients) {
+  for (const client of subscriptionClients) {
     it(`ends the subscription of the client ${client.name} with an error, so that it does not look complete`, async () => {
-      const { app, port } = await listening();
-      const next = client.iterate(port, { query: FOLLOW }).next();
-      await following(app, 1);
+      const { app, port } = await startListening();
+      const next = client.iterate(port, { query: SUBSCRIBE_USERS }).next();
+      await waitForSubscriptions(app, 1);
       await Promise.all([assert.rejects(next), app.close()]);
     });
   }
 
   it("closes connections that do not end in time", async () => {
-    const { app, url, logged } = await listening({ drainMilliseconds: 30 });
+    const { app, url, logged } = await startListening({ drainMilliseconds: 30 });
     const socket = await bareSocket(url);
     // The client reads nothing from now on, not even the close frame.
     socket.pause();
@@ -165,10 +165,10 @@ describe("a server that drains", () => {
 
   it("closes connections that wait for a store that does not answer", async () => {
     const store = arrayStore({ postsOf: () => new Promise(() => undefined) });
-    const { app, url } = await listening({ store, drainMilliseconds: 30 });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ store, drainMilliseconds: 30 });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1"));
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     void postQuery(app, createUserOperation("ann"));
     const closed = once(socket, "close");
     await app.close();

@@ -5,13 +5,13 @@ import type { Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, fromGateway, postQuery } from "../testing.ts";
 import {
-  atEnd,
   createUserOperation,
-  FOLLOW,
-  FOLLOW_NAMES,
-  following,
-  listening,
+  runAtEnd,
   runCleanUps,
+  SUBSCRIBE_NAMES,
+  SUBSCRIBE_USERS,
+  startListening,
+  waitForSubscriptions,
   waitUntil,
 } from "./testing.ts";
 
@@ -47,7 +47,7 @@ async function open(
     headers: { accept, ...type, ...headers },
     ...(agent === undefined ? {} : { agent }),
   });
-  atEnd(() => sent.destroy());
+  runAtEnd(() => sent.destroy());
   sent.on("error", () => undefined);
   sent.end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
@@ -64,22 +64,22 @@ const urlOf = (query: string): string => `/graphql?query=${encodeURIComponent(qu
 
 describe("an event stream", () => {
   const ways: readonly (readonly [string, StreamOptions])[] = [
-    ["POST", { body: bodyOf(FOLLOW_NAMES) }],
-    ["GET", { method: "GET", path: urlOf(FOLLOW_NAMES) }],
-    ["a browser's GET", { method: "GET", path: urlOf(FOLLOW_NAMES), headers: { "cache-control": "no-cache" } }],
+    ["POST", { body: bodyOf(SUBSCRIBE_NAMES) }],
+    ["GET", { method: "GET", path: urlOf(SUBSCRIBE_NAMES) }],
+    ["a browser's GET", { method: "GET", path: urlOf(SUBSCRIBE_NAMES), headers: { "cache-control": "no-cache" } }],
     [
       "a POST whose Accept header has a parameter",
-      { body: bodyOf(FOLLOW_NAMES), headers: { accept: "text/event-stream; charset=utf-8" } },
+      { body: bodyOf(SUBSCRIBE_NAMES), headers: { accept: "text/event-stream; charset=utf-8" } },
     ],
   ];
   for (const [name, options] of ways) {
     it(`is opened by ${name} and sends events as graphql-sse specifies`, async () => {
-      const { app, port } = await listening();
+      const { app, port } = await startListening();
       const { response, text } = await open(port, options);
       assert.equal(response.statusCode, 200);
       assert.equal(response.headers["content-type"], "text/event-stream; charset=utf-8");
       assert.equal(response.headers["cache-control"], "no-store");
-      await following(app, 1);
+      await waitForSubscriptions(app, 1);
       await postQuery(app, createUserOperation("ann"));
       await waitUntil(() => text().includes("ann"));
       assert.equal(text(), ':\n\nevent: next\ndata: {"data":{"userCreated":{"name":"ann"}}}\n\n');
@@ -87,14 +87,14 @@ describe("an event stream", () => {
   }
 
   it("ends after the result of a query", async () => {
-    const { port } = await listening();
+    const { port } = await startListening();
     const { response, text } = await open(port, { body: bodyOf("{ users { name } }") });
     await once(response, "end");
     assert.equal(text(), ':\n\nevent: next\ndata: {"data":{"users":[]}}\n\nevent: complete\ndata: \n\n');
   });
 
   it("returns the errors of a document as its result", async () => {
-    const { port } = await listening();
+    const { port } = await startListening();
     const { response, text } = await open(port, { body: bodyOf("{ unknown }") });
     await once(response, "end");
     assert.equal(response.statusCode, 200);
@@ -105,7 +105,7 @@ describe("an event stream", () => {
   });
 
   it("does not execute a mutation by GET", async () => {
-    const { app, port } = await listening();
+    const { app, port } = await startListening();
     const { response, text } = await open(port, { method: "GET", path: urlOf(createUserOperation("ann").query) });
     await once(response, "end");
     assert.match(text(), /"code":"BAD_REQUEST"/);
@@ -115,38 +115,38 @@ describe("an event stream", () => {
   const refused: readonly (readonly [string, StreamOptions, number])[] = [
     ["a body that is not JSON", { body: "{" }, 400],
     ["a body without a query", { body: "[]" }, 400],
-    ["a wrong secret", { body: bodyOf(FOLLOW), headers: { ...fromGateway, "x-gateway-secret": "x" } }, 401],
+    ["a wrong secret", { body: bodyOf(SUBSCRIBE_USERS), headers: { ...fromGateway, "x-gateway-secret": "x" } }, 401],
     [
       "a page of another site",
       {
         method: "GET",
-        path: urlOf(FOLLOW),
+        path: urlOf(SUBSCRIBE_USERS),
         headers: { "sec-fetch-site": "cross-site", origin: "https://evil.example" },
       },
       403,
     ],
-    ["a HEAD request", { method: "HEAD", path: urlOf(FOLLOW) }, 406],
+    ["a HEAD request", { method: "HEAD", path: urlOf(SUBSCRIBE_USERS) }, 406],
     ["a body that is too large", { body: bodyOf(" ".repeat(200_000)) }, 413],
   ];
   for (const [name, options, status] of refused) {
     it(`is refused with ${status} for ${name}`, async () => {
-      const { port } = await listening();
+      const { port } = await startListening();
       const { response } = await open(port, options);
       assert.equal(response.statusCode, status);
     });
   }
 
   it("is not sent to a client that prefers JSON", async () => {
-    const { port } = await listening();
+    const { port } = await startListening();
     const accept = "application/graphql-response+json, application/json, text/event-stream";
     const { response } = await open(port, { body: bodyOf("{ users { name } }"), headers: { accept } });
     assert.match(response.headers["content-type"] ?? "", /^application\/graphql-response\+json/);
   });
 
   it("is refused with 503 at the maximum number of connections", async () => {
-    const { port } = await listening({ subscriptionLimits: { connections: 1 } });
-    await open(port, { body: bodyOf(FOLLOW) });
-    assert.equal((await open(port, { body: bodyOf(FOLLOW) })).response.statusCode, 503);
+    const { port } = await startListening({ subscriptionLimits: { connections: 1 } });
+    await open(port, { body: bodyOf(SUBSCRIBE_USERS) });
+    assert.equal((await open(port, { body: bodyOf(SUBSCRIBE_USERS) })).response.statusCode, 503);
   });
 
   it("leaves its connection usable for later requests", { timeout: 20_000 }, async () => {
@@ -158,11 +158,11 @@ describe("an event stream", () => {
         return gate.promise.then(() => null);
       },
     });
-    const { app, port } = await listening({ store, subscriptionLimits: { heartbeatMilliseconds: 20 } });
+    const { app, port } = await startListening({ store, subscriptionLimits: { heartbeatMilliseconds: 20 } });
     const sockets: Socket[] = [];
     app.server.on("connection", (socket: Socket) => sockets.push(socket));
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    atEnd(() => agent.destroy());
+    runAtEnd(() => agent.destroy());
     const counts: (readonly number[])[] = [];
     for (let n = 0; n < 20; n++) {
       const { response } = await open(port, { body: bodyOf("{ users { name } }"), agent });
@@ -174,7 +174,7 @@ describe("an event stream", () => {
     await reading.promise;
     // Waits for three heartbeats of another stream: the connection of an ended stream that its client does not read
     // is cut after two.
-    const clock = await open(port, { body: bodyOf(FOLLOW) });
+    const clock = await open(port, { body: bodyOf(SUBSCRIBE_USERS) });
     await waitUntil(() => clock.text().length >= 3 * 8);
     gate.resolve([]);
     assert.equal((await slow).response.statusCode, 200);
@@ -182,12 +182,12 @@ describe("an event stream", () => {
   });
 
   it("counts towards the rate of its client, and is refused with 429 beyond this rate", async () => {
-    const { app, port } = await listening({ requestsPerMinute: 2 });
-    await open(port, { body: bodyOf(FOLLOW) });
+    const { app, port } = await startListening({ requestsPerMinute: 2 });
+    await open(port, { body: bodyOf(SUBSCRIBE_USERS) });
     await open(port, { body: bodyOf("{ users { name } }"), headers: fromGateway });
-    await open(port, { method: "GET", path: urlOf(FOLLOW) });
-    await following(app, 2);
-    const { response, text } = await open(port, { body: bodyOf(FOLLOW) });
+    await open(port, { method: "GET", path: urlOf(SUBSCRIBE_USERS) });
+    await waitForSubscriptions(app, 2);
+    const { response, text } = await open(port, { body: bodyOf(SUBSCRIBE_USERS) });
     assert.equal(response.statusCode, 429);
     assert.ok(Number(response.headers["retry-after"]) >= 1);
     await once(response, "end");
@@ -196,31 +196,31 @@ describe("an event stream", () => {
     assert.deepEqual(rest, {});
     assert.equal(app.subscriptions.counts().subscriptions, 2);
     // Another client has a rate of its own.
-    assert.equal((await open(port, { body: bodyOf(FOLLOW), headers: fromGateway })).response.statusCode, 200);
+    assert.equal((await open(port, { body: bodyOf(SUBSCRIBE_USERS), headers: fromGateway })).response.statusCode, 200);
   });
 
   it("sends comments as heartbeats", async () => {
-    const { app, port } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 20 } });
-    const { text } = await open(port, { body: bodyOf(FOLLOW) });
-    await following(app, 1);
+    const { app, port } = await startListening({ subscriptionLimits: { heartbeatMilliseconds: 20 } });
+    const { text } = await open(port, { body: bodyOf(SUBSCRIBE_USERS) });
+    await waitForSubscriptions(app, 1);
     await waitUntil(() => text().startsWith(":\n\n:\n\n:\n\n"));
   });
 
   it("ends its subscription when the client disconnects", async () => {
-    const { app, port } = await listening();
-    const { sent } = await open(port, { body: bodyOf(FOLLOW) });
-    await following(app, 1);
+    const { app, port } = await startListening();
+    const { sent } = await open(port, { body: bodyOf(SUBSCRIBE_USERS) });
+    await waitForSubscriptions(app, 1);
     sent.destroy();
-    await following(app, 0);
+    await waitForSubscriptions(app, 0);
     assert.equal(app.subscriptions.counts().streams, 0);
   });
 
   it("ends with an error when its client reads its events too slowly", async () => {
     const title = "x".repeat(100_000);
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ id: "post", title }]) });
-    const { app, port } = await listening({ store, subscriptionLimits: { connectionBytes: 300_000 } });
-    const { response, text } = await open(port, { body: bodyOf(FOLLOW) });
-    await following(app, 1);
+    const { app, port } = await startListening({ store, subscriptionLimits: { connectionBytes: 300_000 } });
+    const { response, text } = await open(port, { body: bodyOf(SUBSCRIBE_USERS) });
+    await waitForSubscriptions(app, 1);
     response.pause();
     let created = 0;
     while (app.subscriptions.counts().slow === 0) {

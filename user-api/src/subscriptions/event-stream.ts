@@ -1,12 +1,12 @@
 /** Results as server-sent events: graphql-sse's protocol in distinct connections mode, one response per operation. */
 import type { ServerResponse } from "node:http";
 import type { SubscriptionLimits } from "../limits/limits.ts";
-import { type Connection, type Receiver, slowClient } from "./connection.ts";
+import { type Connection, type OperationReceiver, slowClient } from "./connection.ts";
 
 export interface EventStreamOptions {
   readonly limits: Pick<SubscriptionLimits, "connectionBytes" | "heartbeatMilliseconds">;
   /** Begins the operation. Returns a function that stops it. */
-  readonly begin: (receiver: Receiver) => () => void;
+  readonly begin: (receiver: OperationReceiver) => () => void;
   /** Called when the client reads its events too slowly. */
   readonly slow: () => void;
   /** Called when the stream has ended, on either side. */
@@ -62,7 +62,7 @@ export function openEventStream(
   });
   // Some browsers report the stream as open only after the first bytes.
   response.write(COMMENT);
-  const fail: Receiver["fail"] = (errors) => end(eventOf("next", JSON.stringify({ errors })) + COMPLETE);
+  const fail: OperationReceiver["fail"] = (errors) => end(eventOf("next", JSON.stringify({ errors })) + COMPLETE);
   stop = begin({
     next(result) {
       if (response.writableLength <= connectionBytes) {

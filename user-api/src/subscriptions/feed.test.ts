@@ -6,7 +6,7 @@ import { firstIdAt } from "../events/repair.ts";
 import type { Operation } from "../limits/documents.ts";
 import { makeLog } from "../operations/log.ts";
 import type { User } from "../store/store.ts";
-import type { Receiver } from "./connection.ts";
+import type { OperationReceiver } from "./connection.ts";
 import { type FeedSubscription, makeFeed } from "./feed.ts";
 
 const schema = buildSchema("type Query { a: Int } type User { name: String } type Subscription { userCreated: User }");
@@ -40,7 +40,7 @@ function rig(hold: Promise<void> = Promise.resolve()) {
   function follow(key: string): () => void {
     const own: string[] = [];
     names.push(own);
-    const receiver: Receiver = {
+    const receiver: OperationReceiver = {
       next: (result) => void own.push(JSON.parse(result).data.userCreated.name),
       fail: (errors) => void failed.push(errors[0]?.message ?? ""),
       complete: () => assert.fail("a feed has no end"),

@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
-import { asGraphqlError, failure, present } from "../errors.ts";
+import { asGraphqlError, createFailure, formatError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { creationTime } from "../events/repair.ts";
 import type { Executor, RequestedOperation } from "../execution/executor.ts";
 import type { Consumer } from "../policy/caller.ts";
 import type { User } from "../store/store.ts";
-import type { Receiver } from "./connection.ts";
+import type { OperationReceiver } from "./connection.ts";
 
 export interface FeedSubscription extends RequestedOperation {
   readonly consumer: Consumer | null;
@@ -35,7 +35,7 @@ interface Joined {
 /** All receivers with the same key. */
 interface Group {
   readonly subscription: FeedSubscription;
-  readonly receivers: Map<Receiver, Joined>;
+  readonly receivers: Map<OperationReceiver, Joined>;
   /** Resolves when all users passed to the group are sent. */
   tail: Promise<void>;
   /** The number of users passed to the group so far. */
@@ -69,7 +69,7 @@ export function makeFeed({ executor, events, log }: FeedOptions) {
     // Events belong to no request: a new id connects the error that clients see with its log line.
     const id = randomUUID();
     const errorContext = { log: log.child({ requestId: id }), id };
-    return JSON.stringify({ data, errors: errors.map((error) => present(error, errorContext)) });
+    return JSON.stringify({ data, errors: errors.map((error) => formatError(error, errorContext)) });
   }
 
   /** @param number The position of the user among those passed to the group. */
@@ -90,7 +90,7 @@ export function makeFeed({ executor, events, log }: FeedOptions) {
 
   function enqueue(group: Group, user: User): void {
     if (group.waiting >= MAX_PENDING) {
-      const overrun = failure("SLOW_CONSUMER", "Users are created faster than this subscription can be served");
+      const overrun = createFailure("SLOW_CONSUMER", "Users are created faster than this subscription can be served");
       groups.delete(group.subscription.key);
       for (const receiver of group.receivers.keys()) receiver.fail([overrun.toJSON()]);
       group.receivers.clear();
@@ -112,7 +112,7 @@ export function makeFeed({ executor, events, log }: FeedOptions) {
 
   return {
     /** Sends the receiver a result for every user created from now on. Returns a function that stops it. */
-    subscribe(subscription: FeedSubscription, receiver: Receiver): () => void {
+    subscribe(subscription: FeedSubscription, receiver: OperationReceiver): () => void {
       const { key } = subscription;
       const group = groups.getOrInsertComputed(key, () => ({
         subscription,

@@ -7,14 +7,14 @@ import { afterEach, describe, it } from "node:test";
 import { arrayStore, postQuery } from "../testing.ts";
 import { openEventStream } from "./event-stream.ts";
 import {
-  atEnd,
   createUserOperation,
-  FOLLOW,
-  FOLLOW_NAMES,
-  following,
-  listening,
   rawConnection,
+  runAtEnd,
   runCleanUps,
+  SUBSCRIBE_NAMES,
+  SUBSCRIBE_USERS,
+  startListening,
+  waitForSubscriptions,
   waitUntil,
 } from "./testing.ts";
 
@@ -59,12 +59,12 @@ describe("an event stream that its client does not read", () => {
     it(`is closed once it has ended, if the limit of buffered bytes ${bound}`, {
       timeout: 20_000,
     }, async () => {
-      const { app, port, http, logged } = await listening({
+      const { app, port, http, logged } = await startListening({
         store: hugeStore(),
         subscriptionLimits: { ...subscriptionLimits, connectionBytes },
       });
       // This client reads, so its stream stays open.
-      const reader = await deaf(port, FOLLOW_NAMES);
+      const reader = await deaf(port, SUBSCRIBE_NAMES);
       reader.resume();
       await deaf(port, "{ users { name } }");
       await waitUntil(() => app.subscriptions.counts().streams === 2);
@@ -80,9 +80,9 @@ describe("an event stream that its client does not read", () => {
 
   it("is also closed when it has ended because its client is slow", { timeout: 20_000 }, async () => {
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ id: "post", title: HUGE }]) });
-    const { app, port, http } = await listening({ store, subscriptionLimits });
-    await deaf(port, FOLLOW);
-    await following(app, 1);
+    const { app, port, http } = await startListening({ store, subscriptionLimits });
+    await deaf(port, SUBSCRIBE_USERS);
+    await waitForSubscriptions(app, 1);
     for (const name of ["ann", "bob"]) await postQuery(app, createUserOperation(name));
     await waitUntil(() => app.subscriptions.counts().slow === 1);
     assert.equal(app.subscriptions.counts().subscriptions, 0);
@@ -93,9 +93,12 @@ describe("an event stream that its client does not read", () => {
 
 describe("an event stream whose client reads slowly", () => {
   it("stays open until it is read to its end", { timeout: 20_000 }, async () => {
-    const { app, port } = await listening({ store: hugeStore(), subscriptionLimits: { heartbeatMilliseconds: 100 } });
+    const { app, port } = await startListening({
+      store: hugeStore(),
+      subscriptionLimits: { heartbeatMilliseconds: 100 },
+    });
     // The heartbeats of this stream serve as the clock.
-    const clock = await deaf(port, FOLLOW_NAMES);
+    const clock = await deaf(port, SUBSCRIBE_NAMES);
     const raw = await deaf(port, "{ users { name } }");
     let ticks = 0;
     let read = 0;
@@ -120,33 +123,33 @@ describe("an event stream whose client reads slowly", () => {
 
 describe("an event stream whose client has closed the connection or its own side of it", () => {
   it("ends together with its subscription", { timeout: 20_000 }, async () => {
-    const { app, port, http } = await listening({ subscriptionLimits });
-    const raw = await deaf(port, FOLLOW_NAMES);
-    await following(app, 1);
+    const { app, port, http } = await startListening({ subscriptionLimits });
+    const raw = await deaf(port, SUBSCRIBE_NAMES);
+    await waitForSubscriptions(app, 1);
     raw.end();
-    await following(app, 0);
+    await waitForSubscriptions(app, 0);
     await waitUntil(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
 
   it("ends although many bytes are unread", { timeout: 20_000 }, async () => {
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ id: "post", title: HUGE }]) });
-    const { app, port, http } = await listening({ store, subscriptionLimits });
-    const raw = await deaf(port, FOLLOW);
-    await following(app, 1);
+    const { app, port, http } = await startListening({ store, subscriptionLimits });
+    const raw = await deaf(port, SUBSCRIBE_USERS);
+    await waitForSubscriptions(app, 1);
     await postQuery(app, createUserOperation("ann"));
     raw.end();
-    await following(app, 0);
+    await waitForSubscriptions(app, 0);
     await waitUntil(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
 
   it("ends even if it waits behind another stream of the same connection", { timeout: 20_000 }, async () => {
-    const { app, port } = await listening({ subscriptionLimits });
-    const raw = await deaf(port, FOLLOW_NAMES, FOLLOW_NAMES);
-    await following(app, 2);
+    const { app, port } = await startListening({ subscriptionLimits });
+    const raw = await deaf(port, SUBSCRIBE_NAMES, SUBSCRIBE_NAMES);
+    await waitForSubscriptions(app, 2);
     raw.destroy();
-    await following(app, 0);
+    await waitForSubscriptions(app, 0);
     assert.equal(app.subscriptions.counts().streams, 0);
   });
 
@@ -154,8 +157,8 @@ describe("an event stream whose client has closed the connection or its own side
     const responses: ServerResponse[] = [];
     const server = createServer((_request, response) => void responses.push(response)).listen(0, "127.0.0.1");
     await once(server, "listening");
-    atEnd(() => server.close());
-    const raw = await deaf((server.address() as AddressInfo).port, FOLLOW);
+    runAtEnd(() => server.close());
+    const raw = await deaf((server.address() as AddressInfo).port, SUBSCRIBE_USERS);
     await waitUntil(() => responses.length === 1);
     raw.destroy();
     const [response] = responses;

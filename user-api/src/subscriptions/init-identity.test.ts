@@ -5,12 +5,12 @@ import { type Caller, makeIdentifyCaller } from "../policy/caller.ts";
 import { fromGateway, GATEWAY_SECRET } from "../testing.ts";
 import { callerOfInit } from "./init-identity.ts";
 import {
-  acknowledged,
   bareSocket,
   createUserOperation,
-  listening,
   nextMessage,
+  openAcknowledgedSocket,
   runCleanUps,
+  startListening,
   subscribe,
 } from "./testing.ts";
 
@@ -122,7 +122,11 @@ describe("a socket whose init names its consumer", () => {
   const initWith = (payload: object): string => JSON.stringify({ type: "connection_init", payload });
 
   it("acts for that consumer, whose rate limit and quota apply to it", async () => {
-    const { url } = await listening({ policy, requestsPerMinute: 3, subscriptionLimits: { clientConnections: 1 } });
+    const { url } = await startListening({
+      policy,
+      requestsPerMinute: 3,
+      subscriptionLimits: { clientConnections: 1 },
+    });
     const socket = await bareSocket(url);
     socket.send(initWith(claim));
     assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
@@ -132,13 +136,13 @@ describe("a socket whose init names its consumer", () => {
     const address = await bareSocket(url);
     address.send(initWith(claim));
     assert.equal((await once(address, "close"))[0], 1013);
-    const other = await acknowledged(url);
+    const other = await openAcknowledgedSocket(url);
     other.send(subscribe("1", createUserOperation("bob").query));
     assert.match(JSON.stringify(await nextMessage(other)), /RATE_LIMITED|UNAUTHENTICATED/);
   });
 
   it("stays open even if the maximum number of connections is reached", async () => {
-    const { url } = await listening({ policy, subscriptionLimits: { connections: 1 } });
+    const { url } = await startListening({ policy, subscriptionLimits: { connections: 1 } });
     const socket = await bareSocket(url);
     socket.send(initWith(claim));
     assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
@@ -151,7 +155,7 @@ describe("a socket whose init names its consumer", () => {
     ["although the gateway has named no consumer", claim, secret],
   ] as const) {
     it(`${name} is closed with 4403, and executes nothing`, async () => {
-      const { url, http } = await listening({ policy: { access: "open", rules: {} } });
+      const { url, http } = await startListening({ policy: { access: "open", rules: {} } });
       const socket = await bareSocket(url, { headers });
       socket.send(initWith(payload));
       socket.send(subscribe("1", createUserOperation("ann").query));

@@ -5,13 +5,13 @@ import { afterEach, describe, it } from "node:test";
 import type { WebSocket } from "ws";
 import { arrayStore, fromGateway } from "../testing.ts";
 import {
-  acknowledged,
   createUserOperation,
-  FOLLOW_NAMES,
-  following,
-  listening,
+  openAcknowledgedSocket,
   runCleanUps,
+  SUBSCRIBE_NAMES,
+  startListening,
   subscribe,
+  waitForSubscriptions,
 } from "./testing.ts";
 
 const USERS = "query All { users { name } }";
@@ -29,9 +29,9 @@ describe("an operation of a socket", () => {
   afterEach(runCleanUps);
 
   it("counts towards the rate of its client like a request, and the socket stays open", async () => {
-    const { app, url, http } = await listening({ requestsPerMinute: 3 });
+    const { app, url, http } = await startListening({ requestsPerMinute: 3 });
     // The upgrade is the first of the counted requests.
-    const socket = await acknowledged(url, { headers: fromGateway });
+    const socket = await openAcknowledgedSocket(url, { headers: fromGateway });
     const next = heard(socket);
     const answers = [];
     for (const id of ["1", "2", "3"]) {
@@ -54,16 +54,16 @@ describe("an operation of a socket", () => {
   });
 
   it("is in the metrics: queries, subscriptions and refusals", async () => {
-    const { app, url } = await listening();
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening();
+    const socket = await openAcknowledgedSocket(url);
     const next = heard(socket);
     socket.send(subscribe("1", USERS));
     await next();
     await next();
     socket.send(subscribe("2", "{ nobody }"));
     assert.equal((await next()).type, "error");
-    socket.send(subscribe("3", FOLLOW_NAMES));
-    await following(app, 1);
+    socket.send(subscribe("3", SUBSCRIBE_NAMES));
+    await waitForSubscriptions(app, 1);
     const { body } = await app.inject("/metrics");
     for (const line of [
       'sluice_user_api_operations_total{operation="All",type="query",outcome="ok"} 1',
@@ -79,8 +79,8 @@ describe("an operation of a socket", () => {
 
   it("may name a trusted document by its id, its hash or its text, and by nothing else", async () => {
     const byId = new Map([["all", USERS]]);
-    const { url } = await listening({ trusted: { byId, texts: new Set(byId.values()) } });
-    const socket = await acknowledged(url);
+    const { url } = await startListening({ trusted: { byId, texts: new Set(byId.values()) } });
+    const socket = await openAcknowledgedSocket(url);
     const next = heard(socket);
     const hash = (sha256Hash: string) => ({ extensions: { persistedQuery: { version: 1, sha256Hash } } });
     const asked = [
@@ -106,8 +106,8 @@ describe("an operation of a socket", () => {
 
   it("that takes too long ends with TIMEOUT, which is counted, and the socket stays open", async () => {
     const store = arrayStore({ users: () => new Promise<never>(() => {}) });
-    const { app, url } = await listening({ store, limits: { milliseconds: 20 } });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ store, limits: { milliseconds: 20 } });
+    const socket = await openAcknowledgedSocket(url);
     const next = heard(socket);
     socket.send(subscribe("1", USERS));
     const { type, payload } = await next();
@@ -126,11 +126,11 @@ describe("an operation of a socket", () => {
       calls += 1;
       return calls === 1 ? new Promise<never>(() => {}) : Promise.resolve(ids.map(() => []));
     };
-    const { app, url, http } = await listening({ store: arrayStore({ postsOf }), limits: { milliseconds: 50 } });
-    const socket = await acknowledged(url);
+    const { app, url, http } = await startListening({ store: arrayStore({ postsOf }), limits: { milliseconds: 50 } });
+    const socket = await openAcknowledgedSocket(url);
     const next = heard(socket);
     socket.send(subscribe("1", "subscription { userCreated { name posts { title } } }"));
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     for (const name of ["ann", "bob"]) {
       const headers = { "content-type": "application/json" };
       await fetch(http, { method: "POST", headers, body: JSON.stringify(createUserOperation(name)) });

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { createSourceEventStream, type DocumentNode, GraphQLError, OperationTypeNode } from "graphql";
-import { asGraphqlError, codesOf, failure, present } from "../errors.ts";
+import { asGraphqlError, createFailure, errorCodesOf, formatError } from "../errors.ts";
 import type { Executor, RequestedOperation } from "../execution/executor.ts";
 import { PendingWork } from "../execution/pending-work.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
@@ -10,11 +10,11 @@ import type { SubscriptionLimits } from "../limits/limits.ts";
 import type { Variables } from "../limits/measures.ts";
 import type { Consumer } from "../policy/caller.ts";
 import type { ClientQuota } from "./client-quota.ts";
-import { ActiveOperation, type Receiver } from "./connection.ts";
+import { ActiveOperation, type OperationReceiver } from "./connection.ts";
 import type { Feed } from "./feed.ts";
 
 /** The connection on which an operation arrived. */
-export interface Sender {
+export interface MessageSender {
   /** The request of an event stream, or the one that opened the socket. */
   readonly request: FastifyRequest;
   readonly quota: ClientQuota;
@@ -71,14 +71,14 @@ function keyOf({ operation, variables }: RequestedOperation, consumer: Consumer 
 export function makeOperations({ executor, feed, limits: { clientBytes: maximum } }: OperationsOptions) {
   const single = new PendingWork();
   const memoryExceeded = (): GraphQLError =>
-    failure("LIMIT_EXCEEDED", `The operations of a client may use at most ${maximum} bytes`, {
+    createFailure("LIMIT_EXCEEDED", `The operations of a client may use at most ${maximum} bytes`, {
       limit: "clientBytes",
       maximum,
     });
 
   async function subscribe(
     { operation, variables }: RequestedOperation,
-    { request, quota }: Sender,
+    { request, quota }: MessageSender,
     { active, kept, releaseRequest }: { active: ActiveOperation; kept: number; releaseRequest: () => void },
   ): Promise<void> {
     const { document, node } = operation;
@@ -103,15 +103,15 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
       if (shared !== null) active.onEnd(shared);
       if (own === null || shared === null) errors = [memoryExceeded()];
     }
-    const presented = errors.map((error) => present(error, request));
-    executor.metrics.recordExecution(operation, null, codesOf(presented));
+    const presented = errors.map((error) => formatError(error, request));
+    executor.metrics.recordExecution(operation, null, errorCodesOf(presented));
     if (errors.length > 0) active.fail(presented);
     else active.onEnd(feed.subscribe({ operation, variables, consumer, key }, active));
   }
 
   async function begin(
     { request: asked, bytes, kept }: ReceivedOperation,
-    sender: Sender,
+    sender: MessageSender,
     active: ActiveOperation,
   ): Promise<void> {
     const { request, quota, count } = sender;
@@ -137,7 +137,7 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
     }
     // A socket is opened by GET, but its messages are not bound to that method.
     if (kind === OperationTypeNode.MUTATION && count === undefined && request.method !== "POST") {
-      throw failure("BAD_REQUEST", "Mutations must be sent by POST or over a WebSocket");
+      throw createFailure("BAD_REQUEST", "Mutations must be sent by POST or over a WebSocket");
     }
     const result = await executor.execute(requested, request.caller.consumer, request);
     if (!("data" in result)) {
@@ -153,7 +153,7 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
      * Begins an operation. When it ends, either `fail` or `complete` of the receiver is called once. The returned
      * function stops the operation without such a call.
      */
-    begin(received: ReceivedOperation, sender: Sender, receiver: Receiver): () => void {
+    begin(received: ReceivedOperation, sender: MessageSender, receiver: OperationReceiver): () => void {
       const active = new ActiveOperation(receiver);
       void single.add(
         begin(received, sender, active).catch((fault: unknown) => {

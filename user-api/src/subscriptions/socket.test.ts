@@ -5,7 +5,7 @@ import type { WebSocket } from "ws";
 import { ActiveOperation } from "./connection.ts";
 import { openSocket } from "./socket.ts";
 import type { OperationRequest } from "./socket-message.ts";
-import { atEnd, runCleanUps } from "./testing.ts";
+import { runAtEnd, runCleanUps } from "./testing.ts";
 
 afterEach(runCleanUps);
 
@@ -52,7 +52,7 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
     },
     ended: () => undefined,
   });
-  atEnd(() => socket.emit("close"));
+  runAtEnd(() => socket.emit("close"));
   const session = {
     received: (text: string | null) => void socket.emit("message", Buffer.from(text ?? ""), text === null),
     ended: () => void socket.emit("close"),

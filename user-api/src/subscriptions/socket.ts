@@ -5,10 +5,10 @@
  * docs/decisions/0030-libraries-of-the-user-api.md.
  */
 import type { WebSocket } from "ws";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { SubscriptionLimits } from "../limits/limits.ts";
-import { type Connection, type Receiver, SLOW_CLIENT, slowClient } from "./connection.ts";
+import { type Connection, type OperationReceiver, SLOW_CLIENT, slowClient } from "./connection.ts";
 import { type OperationRequest, readSocketMessage, type Subscribe } from "./socket-message.ts";
 
 /** The code and the reason of a close frame. */
@@ -26,7 +26,7 @@ interface SocketOptions {
    */
   readonly begin: (
     request: OperationRequest,
-    receiver: Receiver,
+    receiver: OperationReceiver,
     size: { readonly bytes: number; readonly kept: number },
   ) => () => void;
   /** Called when the client reads its events too slowly. */
@@ -86,18 +86,18 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
 
   function start(id: string, request: OperationRequest, bytes: number): void {
     const quoted = JSON.stringify(id);
-    const fail: Receiver["fail"] = (errors) => {
+    const fail: OperationReceiver["fail"] = (errors) => {
       active.delete(id);
       send(`{"id":${quoted},"type":"error","payload":${JSON.stringify(errors)}}`);
     };
     const { operations: maximum } = limits;
     if (active.size >= maximum) {
       const message = `A socket may have at most ${maximum} concurrent operations`;
-      fail([failure("LIMIT_EXCEEDED", message, { limit: "operations", maximum }).toJSON()]);
+      fail([createFailure("LIMIT_EXCEEDED", message, { limit: "operations", maximum }).toJSON()]);
       return;
     }
     let buffered = 0;
-    const receiver: Receiver = {
+    const receiver: OperationReceiver = {
       next(result) {
         if (buffered > limits.operationBytes) {
           stop();

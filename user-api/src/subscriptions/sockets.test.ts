@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, fromGateway, postQuery } from "../testing.ts";
 import {
-  acknowledged,
   bareSocket,
   connectionInit,
   createUserOperation,
-  FOLLOW_NAMES,
-  following,
-  listening,
   nextMessage,
+  openAcknowledgedSocket,
   rawSocket,
   runCleanUps,
+  SUBSCRIBE_NAMES,
+  startListening,
   subscribe,
   type TestSocketOptions,
+  waitForSubscriptions,
   waitUntil,
 } from "./testing.ts";
 
@@ -36,13 +36,13 @@ describe("a socket", () => {
   for (const [name, sent, code] of faults) {
     it(`that sends ${name} is closed with ${code}, and the next socket is served`, async () => {
       // The next socket must send its init in time, on a busy machine too.
-      const { app, url } = await listening(code === 4408 ? { subscriptionLimits: { initMilliseconds: 500 } } : {});
+      const { app, url } = await startListening(code === 4408 ? { subscriptionLimits: { initMilliseconds: 500 } } : {});
       const socket = await bareSocket(url);
       for (const frame of sent) socket.send(frame);
       const [closed] = await once(socket, "close");
       assert.equal(closed, code);
-      await following(app, 0);
-      const next = await acknowledged(url);
+      await waitForSubscriptions(app, 0);
+      const next = await openAcknowledgedSocket(url);
       next.send(subscribe("1", "{ users { name } }"));
       assert.deepEqual(await nextMessage(next), { id: "1", type: "next", payload: { data: { users: [] } } });
     });
@@ -57,7 +57,7 @@ describe("a socket", () => {
   ];
   for (const [name, bytes, code] of frames) {
     it(`that sends ${name} is closed with ${code}`, async () => {
-      const { port } = await listening();
+      const { port } = await startListening();
       const { raw, rest } = await rawSocket(port);
       raw.write(Buffer.from(bytes));
       const chunks: Buffer[] = [rest];
@@ -68,17 +68,17 @@ describe("a socket", () => {
   }
 
   it("that reuses the id of an operation right after completing the operation receives results of the new one only", async () => {
-    const { app, url } = await listening();
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening();
+    const socket = await openAcknowledgedSocket(url);
     const messages: unknown[] = [];
     socket.on("message", (data) => messages.push(JSON.parse(String(data))));
     socket.send(subscribe("1", "subscription { userCreated { email } }"));
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     socket.send('{"type":"complete","id":"1"}');
-    socket.send(subscribe("1", FOLLOW_NAMES));
+    socket.send(subscribe("1", SUBSCRIBE_NAMES));
     socket.send('{"type":"ping"}');
     await waitUntil(() => messages.length === 1);
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     await postQuery(app, createUserOperation("ann"));
     await postQuery(app, createUserOperation("bob"));
     await waitUntil(() => messages.length === 3);
@@ -90,29 +90,29 @@ describe("a socket", () => {
   });
 
   it("that no longer answers pings is closed, and its subscriptions end", async () => {
-    const { app, url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 50 } });
-    const socket = await acknowledged(url, { autoPong: false });
+    const { app, url } = await startListening({ subscriptionLimits: { heartbeatMilliseconds: 50 } });
+    const socket = await openAcknowledgedSocket(url, { autoPong: false });
     socket.send(subscribe("1"));
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     assert.equal((await once(socket, "close"))[0], 1006);
-    await following(app, 0);
+    await waitForSubscriptions(app, 0);
     assert.equal(app.subscriptions.counts().sockets, 0);
   });
 
   it("that answers pings stays open, and so does its subscription", async () => {
     // The socket must answer within an interval, on a busy machine too.
-    const { app, url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 300 } });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ subscriptionLimits: { heartbeatMilliseconds: 300 } });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1"));
-    await following(app, 1);
+    await waitForSubscriptions(app, 1);
     // Without an answer to the first ping, the second is not sent.
     for (let n = 0; n < 2; n++) await once(socket, "ping");
     assert.equal(app.subscriptions.counts().subscriptions, 1);
   });
 
   it("that answers a ping while the server's event loop is blocked stays open", async () => {
-    const { url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 300 } });
-    const socket = await acknowledged(url);
+    const { url } = await startListening({ subscriptionLimits: { heartbeatMilliseconds: 300 } });
+    const socket = await openAcknowledgedSocket(url);
     const closed = once(socket, "close").then(() => "closed");
     // The answer has been sent when the event is emitted.
     await once(socket, "ping");
@@ -121,17 +121,17 @@ describe("a socket", () => {
   });
 
   it("that is lost ends its subscriptions", async () => {
-    const { app, url } = await listening();
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening();
+    const socket = await openAcknowledgedSocket(url);
     for (const id of ["1", "2", "3"]) socket.send(subscribe(id));
-    await following(app, 3);
+    await waitForSubscriptions(app, 3);
     socket.terminate();
-    await following(app, 0);
+    await waitForSubscriptions(app, 0);
   });
 
   it("may have as many operations as the limit allows, and no further operation", async () => {
-    const { app, url } = await listening({ subscriptionLimits: { operations: 2 } });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ subscriptionLimits: { operations: 2 } });
+    const socket = await openAcknowledgedSocket(url);
     for (const id of ["1", "2", "3"]) socket.send(subscribe(id));
     const { id, type, payload } = await nextMessage(socket);
     assert.deepEqual([id, type], ["3", "error"]);
@@ -144,18 +144,18 @@ describe("a socket", () => {
   });
 
   it("is closed with 1013 at the maximum number of connections", async () => {
-    const { app, url } = await listening({ subscriptionLimits: { connections: 2 } });
+    const { app, url } = await startListening({ subscriptionLimits: { connections: 2 } });
     const first = await bareSocket(url);
     await bareSocket(url);
     assert.equal((await once(await bareSocket(url), "close"))[0], 1013);
     first.terminate();
     await waitUntil(() => app.subscriptions.counts().sockets === 1);
-    await acknowledged(url);
+    await openAcknowledgedSocket(url);
   });
 
   it("gets its consumer from the gateway's headers, and not from a payload of init without the secret", async () => {
-    const { url } = await listening({ policy: { access: "authenticated", rules: {} } });
-    const consumer = await acknowledged(url, { headers: fromGateway });
+    const { url } = await startListening({ policy: { access: "authenticated", rules: {} } });
+    const consumer = await openAcknowledgedSocket(url, { headers: fromGateway });
     consumer.send(subscribe("1", createUserOperation("ann").query));
     assert.equal((await nextMessage(consumer)).type, "next");
 
@@ -165,7 +165,7 @@ describe("a socket", () => {
   });
 
   it("accepts a payload of init that claims no identity", async () => {
-    const { url } = await listening();
+    const { url } = await startListening();
     const socket = await bareSocket(url);
     socket.send(JSON.stringify({ type: "connection_init", payload: { token: "x" } }));
     assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
@@ -183,13 +183,13 @@ describe("a socket", () => {
   ];
   for (const [name, options, status] of refused) {
     it(`of ${name} is refused with ${status}`, async () => {
-      const { url } = await listening();
+      const { url } = await startListening();
       await assert.rejects(bareSocket(url, options), new RegExp(`Unexpected server response: ${status}`));
     });
   }
 
   it("is opened at /graphql only; elsewhere an upgrade is answered like an ordinary request", async () => {
-    const { url } = await listening();
+    const { url } = await startListening();
     await assert.rejects(bareSocket(url.replace("graphql", "healthz")), /Unexpected server response: 200/);
   });
 });
@@ -199,11 +199,11 @@ describe("a client that reads its events too slowly", () => {
   const store = () => arrayStore({ postsOf: async (ids) => ids.map(() => [{ id: "post", title: long }]) });
 
   async function slowSocket(subscriptionLimits: object) {
-    const { app, url } = await listening({ subscriptionLimits, store: store() });
-    const socket = await acknowledged(url);
+    const { app, url } = await startListening({ subscriptionLimits, store: store() });
+    const socket = await openAcknowledgedSocket(url);
     socket.send(subscribe("1"));
-    socket.send(subscribe("2", FOLLOW_NAMES));
-    await following(app, 2);
+    socket.send(subscribe("2", SUBSCRIBE_NAMES));
+    await waitForSubscriptions(app, 2);
     socket.pause();
     const messages: { id: string; type: string; payload: unknown }[] = [];
     socket.on("message", (data) => messages.push(JSON.parse(String(data))));
@@ -236,7 +236,7 @@ describe("a client that reads its events too slowly", () => {
   });
 
   it("does not get an unlimited number of pongs", async () => {
-    const { port } = await listening({ subscriptionLimits: { connectionBytes: 1_000 } });
+    const { port } = await startListening({ subscriptionLimits: { connectionBytes: 1_000 } });
     const { raw } = await rawSocket(port);
     raw.pause();
     // 125 bytes of payload, masked by zeros.

@@ -3,26 +3,32 @@ import { afterEach, describe, it } from "node:test";
 import { arrayStore, postQuery, replyCodesOf } from "../testing.ts";
 import type { OperationRequest } from "./socket-message.ts";
 import {
-  clients,
   createUserOperation,
-  FOLLOW,
-  FOLLOW_NAMES,
-  firstOf,
-  following,
-  listening,
+  firstEvent,
   runCleanUps,
+  SUBSCRIBE_NAMES,
+  SUBSCRIBE_USERS,
+  startListening,
+  subscriptionClients,
+  waitForSubscriptions,
   waitUntil,
 } from "./testing.ts";
 
 afterEach(runCleanUps);
 
-for (const client of clients) {
+for (const client of subscriptionClients) {
   describe(`the server, as used by ${client.name},`, () => {
     it("sends a created user to every subscriber, with the fields that each selects", async () => {
-      const { app, port } = await listening();
-      const queries = [FOLLOW, FOLLOW, FOLLOW, FOLLOW_NAMES, "subscription { userCreated { e: email } }"];
-      const results = queries.map((query) => firstOf(client, port, { query }));
-      await following(app, queries.length);
+      const { app, port } = await startListening();
+      const queries = [
+        SUBSCRIBE_USERS,
+        SUBSCRIBE_USERS,
+        SUBSCRIBE_USERS,
+        SUBSCRIBE_NAMES,
+        "subscription { userCreated { e: email } }",
+      ];
+      const results = queries.map((query) => firstEvent(client, port, { query }));
+      await waitForSubscriptions(app, queries.length);
       const { data } = await postQuery(app, createUserOperation("ann"));
       const { id } = (data as { createUser: { id: string } }).createUser;
       const whole = { name: "ann", email: "ann@example.org", posts: [{ title: `a post of ${id}` }] };
@@ -43,11 +49,11 @@ for (const client of clients) {
           return ids.map(() => []);
         },
       });
-      const { app, port } = await listening({ store });
+      const { app, port } = await startListening({ store });
       const query = "subscription ($a: Boolean!) { userCreated { name posts { title } email @include(if: $a) } }";
       const variables = [true, true, true, false, false];
-      const results = variables.map((a) => firstOf(client, port, { query, variables: { a } }));
-      await following(app, variables.length);
+      const results = variables.map((a) => firstEvent(client, port, { query, variables: { a } }));
+      await waitForSubscriptions(app, variables.length);
       await postQuery(app, createUserOperation("ann"));
       const fields = (await Promise.all(results)).map(({ data }) => Object.keys(data?.userCreated as object));
       assert.deepEqual(
@@ -68,11 +74,11 @@ for (const client of clients) {
           return ids.map(() => []);
         },
       });
-      const { app, port } = await listening({ store });
-      const results = client.iterate(port, { query: FOLLOW });
+      const { app, port } = await startListening({ store });
+      const results = client.iterate(port, { query: SUBSCRIBE_USERS });
       const names: unknown[] = [];
       const first = results.next();
-      await following(app, 1);
+      await waitForSubscriptions(app, 1);
       for (const name of ["a", "b", "c"]) await postQuery(app, createUserOperation(name));
       for (const { resolve } of gates.toReversed()) resolve();
       for (const next of [first, results.next(), results.next()]) {
@@ -81,31 +87,31 @@ for (const client of clients) {
       }
       assert.deepEqual(names, ["a", "b", "c"]);
       await results.return?.();
-      await following(app, 0);
+      await waitForSubscriptions(app, 0);
     });
 
     it("does not send a user whose creation was refused", async () => {
-      const { app, port } = await listening();
-      const first = firstOf(client, port, { query: FOLLOW_NAMES });
-      await following(app, 1);
+      const { app, port } = await startListening();
+      const first = firstEvent(client, port, { query: SUBSCRIBE_NAMES });
+      await waitForSubscriptions(app, 1);
       assert.deepEqual(replyCodesOf(await postQuery(app, createUserOperation(" "))), ["BAD_USER_INPUT"]);
       await postQuery(app, createUserOperation("bob"));
       assert.deepEqual(await first, { data: { userCreated: { name: "bob" } } });
     });
 
     it("also executes queries and mutations", async () => {
-      const { app, port } = await listening();
-      const { data } = await firstOf(client, port, createUserOperation("ann"));
+      const { app, port } = await startListening();
+      const { data } = await firstEvent(client, port, createUserOperation("ann"));
       const { id } = (data as { createUser: { id: string } }).createUser;
       const query = "query One($id: ID!) { user(id: $id) { name } }";
       const operation = { query, variables: { id }, operationName: "One" };
-      assert.deepEqual(await firstOf(client, port, operation), { data: { user: { name: "ann" } } });
+      assert.deepEqual(await firstEvent(client, port, operation), { data: { user: { name: "ann" } } });
       await waitUntil(() => app.subscriptions.counts().streams === 0);
     });
 
     it("returns the errors of a query with its data", async () => {
-      const { port } = await listening();
-      const { data, errors } = await firstOf(client, port, { query: '{ user(id: "x") { name } }' });
+      const { port } = await startListening();
+      const { data, errors } = await firstEvent(client, port, { query: '{ user(id: "x") { name } }' });
       assert.deepEqual(data, { user: null });
       assert.deepEqual(
         errors?.map(({ extensions }) => extensions?.code),
@@ -122,7 +128,7 @@ for (const client of clients) {
         { query: "subscription { userCreated { id } b: userCreated { id } }" },
         "GRAPHQL_VALIDATION_FAILED",
       ],
-      ["fields that are nested too deeply", { query: FOLLOW }, "LIMIT_EXCEEDED"],
+      ["fields that are nested too deeply", { query: SUBSCRIBE_USERS }, "LIMIT_EXCEEDED"],
       ["too many tokens", { query: `subscription { userCreated { ${"id ".repeat(2_000)} } }` }, "LIMIT_EXCEEDED"],
       [
         "too many aliases",
@@ -196,14 +202,14 @@ for (const client of clients) {
         },
         INVALID,
       ],
-      ["an unknown operation", { query: `${FOLLOW_NAMES}`, operationName: "B" }, "GRAPHQL_VALIDATION_FAILED"],
+      ["an unknown operation", { query: `${SUBSCRIBE_NAMES}`, operationName: "B" }, "GRAPHQL_VALIDATION_FAILED"],
       ["introspection", { query: '{ __type(name: "User") { name } }' }, "GRAPHQL_VALIDATION_FAILED"],
     ];
     for (const [name, operation, code, limit] of refused) {
       it(`refuses ${name} with ${code}`, async () => {
         const limits = { depth: 2, cost: 250 };
-        const { app, port, logged } = await listening({ limits, introspection: false });
-        await assert.rejects(firstOf(client, port, operation), (errors: unknown) => {
+        const { app, port, logged } = await startListening({ limits, introspection: false });
+        await assert.rejects(firstEvent(client, port, operation), (errors: unknown) => {
           assert.ok(Array.isArray(errors), String(errors));
           assert.deepEqual(
             errors.map(({ extensions }) => extensions.code),
@@ -221,8 +227,8 @@ for (const client of clients) {
     }
 
     it("refuses a caller that may not subscribe", async () => {
-      const { port } = await listening({ policy: { access: "authenticated", rules: {} } });
-      await assert.rejects(firstOf(client, port, { query: FOLLOW }), (errors: { extensions: object }[]) => {
+      const { port } = await startListening({ policy: { access: "authenticated", rules: {} } });
+      await assert.rejects(firstEvent(client, port, { query: SUBSCRIBE_USERS }), (errors: { extensions: object }[]) => {
         assert.deepEqual(errors[0]?.extensions, { code: "UNAUTHENTICATED" });
         return true;
       });
@@ -230,9 +236,9 @@ for (const client of clients) {
 
     it("reports an internal error without detail", async () => {
       const store = arrayStore({ postsOf: () => Promise.reject(new Error("secret of the database")) });
-      const { app, port, logged } = await listening({ store });
-      const first = firstOf(client, port, { query: FOLLOW });
-      await following(app, 1);
+      const { app, port, logged } = await startListening({ store });
+      const first = firstEvent(client, port, { query: SUBSCRIBE_USERS });
+      await waitForSubscriptions(app, 1);
       await postQuery(app, createUserOperation("ann"));
       const { errors } = await first;
       assert.deepEqual(

@@ -3,22 +3,22 @@ import fastifyWebsocket from "@fastify/websocket";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import type { WebSocket } from "ws";
-import { failure } from "../errors.ts";
+import { createFailure } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Executor } from "../execution/executor.ts";
 import { SUBPROTOCOL } from "../http/cross-site.ts";
 import { readRequest } from "../http/request.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
 import type { SubscriptionLimits } from "../limits/limits.ts";
-import { keyOf } from "../limits/rate.ts";
+import { rateKeyOf } from "../limits/rate.ts";
 import type { SubscriptionCounts } from "../operations/metrics.ts";
 import type { IdentifyCaller } from "../policy/caller.ts";
 import { type ClientQuota, makeClientQuotas } from "./client-quota.ts";
-import type { Connection, Receiver } from "./connection.ts";
+import type { Connection, OperationReceiver } from "./connection.ts";
 import { openEventStream } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
 import { callerOfInit } from "./init-identity.ts";
-import { makeOperations, type ReceivedOperation, type Sender } from "./operations.ts";
+import { type MessageSender, makeOperations, type ReceivedOperation } from "./operations.ts";
 import { openSocket, SHUTTING_DOWN } from "./socket.ts";
 
 export interface SubscriptionsOptions {
@@ -76,11 +76,11 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
   /** Counts a new connection and returns its quota, or returns the name of the limit that is reached already. */
   function enter(request: FastifyRequest): ClientQuota | keyof typeof FULL {
     if (open.size >= limits.connections) return "connections";
-    return enterClient(keyOf(request.caller)) ?? "clientConnections";
+    return enterClient(rateKeyOf(request.caller)) ?? "clientConnections";
   }
 
   /** Not a closure in `stream`: it would share a scope with `ended` and so keep the request until the stream ends. */
-  const beginner = (received: ReceivedOperation, sender: Sender) => (receiver: Receiver) =>
+  const beginner = (received: ReceivedOperation, sender: MessageSender) => (receiver: OperationReceiver) =>
     operations.begin(received, sender, receiver);
 
   function opened(socket: WebSocket, request: FastifyRequest): void {
@@ -89,18 +89,18 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
       socket.close(...(entered === null ? SHUTTING_DOWN : ([1013, FULL[entered]] as const)));
       return;
     }
-    let sender: Sender = { request, quota: entered, count: countOperation };
+    let sender: MessageSender = { request, quota: entered, count: countOperation };
     const connection = openSocket(socket, {
       limits,
       admit(payload) {
-        const before = keyOf(request.caller);
+        const before = rateKeyOf(request.caller);
         const caller = callerOfInit(payload, { opener: request.caller, identifyCaller });
         if (caller === null) return [4403, "Forbidden"];
         request.caller = caller;
-        if (keyOf(caller) === before) return null;
+        if (rateKeyOf(caller) === before) return null;
         sender.quota.leave();
         // The total number of connections was checked already.
-        const quota = enterClient(keyOf(caller));
+        const quota = enterClient(rateKeyOf(caller));
         if (quota === null) return [1013, FULL.clientConnections];
         sender = { ...sender, quota };
         return null;
@@ -140,11 +140,11 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
 
   return {
     stream(graphqlRequest: GraphqlRequest, request: FastifyRequest, reply: FastifyReply): void {
-      if (shuttingDown) throw failure("UNAVAILABLE", SHUTTING_DOWN[1]);
+      if (shuttingDown) throw createFailure("UNAVAILABLE", SHUTTING_DOWN[1]);
       const received = { request: graphqlRequest, bytes: bytesOf(graphqlRequest, frameBytes), kept: 0 };
       const quota = enter(request);
       if (typeof quota === "string") {
-        throw failure("UNAVAILABLE", FULL[quota], { limit: quota, maximum: limits[quota] });
+        throw createFailure("UNAVAILABLE", FULL[quota], { limit: quota, maximum: limits[quota] });
       }
       reply.hijack();
       for (const [name, value] of Object.entries(reply.getHeaders())) {

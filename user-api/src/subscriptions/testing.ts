@@ -11,8 +11,8 @@ import { WebSocket } from "ws";
 import { type TestOptions, testApp } from "../testing.ts";
 import type { OperationRequest } from "./socket-message.ts";
 
-export const FOLLOW = "subscription { userCreated { name email posts { title } } }";
-export const FOLLOW_NAMES = "subscription { userCreated { name } }";
+export const SUBSCRIBE_USERS = "subscription { userCreated { name email posts { title } } }";
+export const SUBSCRIBE_NAMES = "subscription { userCreated { name } }";
 
 export const createUserOperation = (name: string) => ({
   query: `mutation { createUser(name: "${name}", email: "${name}@example.org") { id } }`,
@@ -20,15 +20,15 @@ export const createUserOperation = (name: string) => ({
 
 /** Clean-up functions of the running test; call `runCleanUps` in afterEach. */
 const ends: (() => unknown)[] = [];
-export const atEnd = (end: () => unknown): void => void ends.push(end);
+export const runAtEnd = (end: () => unknown): void => void ends.push(end);
 export async function runCleanUps(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
 }
 
 /** The application, listening on a port. */
-export async function listening(options: TestOptions = {}) {
+export async function startListening(options: TestOptions = {}) {
   const { app, logged } = await testApp(options);
-  atEnd(() => app.close());
+  runAtEnd(() => app.close());
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return { app, logged, port, url: `ws://127.0.0.1:${port}/graphql`, http: `http://127.0.0.1:${port}/graphql` };
@@ -39,7 +39,7 @@ export async function waitUntil(condition: () => boolean): Promise<void> {
 }
 
 /** Resolves once `count` subscriptions are active: the protocol does not acknowledge a subscription. */
-export const following = (app: FastifyInstance, count: number): Promise<void> =>
+export const waitForSubscriptions = (app: FastifyInstance, count: number): Promise<void> =>
   waitUntil(() => app.subscriptions.counts().subscriptions === count);
 
 type Result = FormattedExecutionResult<Record<string, unknown>>;
@@ -48,18 +48,18 @@ type Result = FormattedExecutionResult<Record<string, unknown>>;
  * A client library. `iterate` yields the results of an operation. If the operation cannot run, graphql-ws rejects with
  * the errors, and graphql-sse yields them as a result.
  */
-export interface Client {
+export interface SubscriptionClient {
   readonly name: string;
   iterate(port: number, operation: OperationRequest): AsyncIterableIterator<Result>;
 }
 
-export const clients: readonly Client[] = [
+export const subscriptionClients: readonly SubscriptionClient[] = [
   {
     name: "graphql-ws",
     iterate(port, operation) {
       const url = `ws://127.0.0.1:${port}/graphql`;
       const client = createSocketClient({ url, webSocketImpl: WebSocket, retryAttempts: 0 });
-      atEnd(() => client.dispose());
+      runAtEnd(() => client.dispose());
       return client.iterate(operation as never) as AsyncIterableIterator<Result>;
     },
   },
@@ -67,14 +67,18 @@ export const clients: readonly Client[] = [
     name: "graphql-sse",
     iterate(port, operation) {
       const client = createStreamClient({ url: `http://127.0.0.1:${port}/graphql`, retryAttempts: 0 });
-      atEnd(() => client.dispose());
+      runAtEnd(() => client.dispose());
       return client.iterate(operation as never) as AsyncIterableIterator<Result>;
     },
   },
 ];
 
 /** The first result. Rejects with the errors of an operation that cannot run, which a stream sends as its result. */
-export async function firstOf(client: Client, port: number, operation: OperationRequest): Promise<Result> {
+export async function firstEvent(
+  client: SubscriptionClient,
+  port: number,
+  operation: OperationRequest,
+): Promise<Result> {
   for await (const result of client.iterate(port, operation)) {
     if (result.data === undefined) throw result.errors;
     return result;
@@ -83,7 +87,8 @@ export async function firstOf(client: Client, port: number, operation: Operation
 }
 
 export const connectionInit = '{"type":"connection_init"}';
-export const subscribe = (id: string, query = FOLLOW) => JSON.stringify({ id, type: "subscribe", payload: { query } });
+export const subscribe = (id: string, query = SUBSCRIBE_USERS) =>
+  JSON.stringify({ id, type: "subscribe", payload: { query } });
 
 export interface TestSocketOptions {
   readonly headers?: Record<string, string>;
@@ -94,13 +99,13 @@ export interface TestSocketOptions {
 /** A plain WebSocket, for messages that a client library never sends. */
 export async function bareSocket(url: string, { protocol, ...options }: TestSocketOptions = {}): Promise<WebSocket> {
   const socket = new WebSocket(url, protocol ?? "graphql-transport-ws", options);
-  atEnd(() => socket.terminate());
+  runAtEnd(() => socket.terminate());
   await once(socket, "open");
   return socket;
 }
 
 /** A plain WebSocket after `connection_ack`. */
-export async function acknowledged(url: string, options: TestSocketOptions = {}): Promise<WebSocket> {
+export async function openAcknowledgedSocket(url: string, options: TestSocketOptions = {}): Promise<WebSocket> {
   const socket = await bareSocket(url, options);
   socket.send(connectionInit);
   await nextMessage(socket);
@@ -123,13 +128,13 @@ export async function nextMessage(socket: WebSocket): Promise<Record<string, unk
 /** A TCP connection that sends only what the test writes and reads nothing by itself. */
 export async function rawConnection(port: number): Promise<Socket> {
   const raw = connect(port, "127.0.0.1");
-  atEnd(() => raw.destroy());
+  runAtEnd(() => raw.destroy());
   raw.on("error", () => undefined);
   await once(raw, "connect");
   return raw;
 }
 
-export const upgradeTo = (port: number): string =>
+export const upgradeRequest = (port: number): string =>
   [
     "GET /graphql HTTP/1.1",
     `host: 127.0.0.1:${port}`,
@@ -142,7 +147,7 @@ export const upgradeTo = (port: number): string =>
   ].join("\r\n");
 
 /** A text in a client's frame, masked by zeros. */
-export function frameOf(text: string): Buffer {
+export function textFrame(text: string): Buffer {
   const payload = Buffer.from(text);
   const head = Buffer.from([0x81, 0xfe, 0, 0, 0, 0, 0, 0]);
   head.writeUInt16BE(payload.length, 2);
@@ -154,7 +159,7 @@ export const CLOSE_FRAME = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
 /** A TCP connection after the WebSocket handshake, with any bytes that followed it. */
 export async function rawSocket(port: number): Promise<{ raw: Socket; rest: Buffer }> {
   const raw = await rawConnection(port);
-  raw.write(upgradeTo(port));
+  raw.write(upgradeRequest(port));
   let got = Buffer.alloc(0);
   while (!got.includes("\r\n\r\n")) {
     const [chunk] = await once(raw, "data");

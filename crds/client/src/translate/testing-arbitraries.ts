@@ -2,7 +2,7 @@
 import { type Collection, registerPlugins } from "@sluice/model";
 import fc from "fast-check";
 import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
-import { ellipticPair, firstPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair } from "../../../../tools/programs/pairs.ts";
 import { AUTHORITY, CERTIFICATE, CONSUMER, GROUP, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
 
 registerPlugins([deviceTokenFacts]);
@@ -40,11 +40,11 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
   certificates: fc
     .record({
       ...times,
-      main: fc.constant(firstPair),
+      main: fc.constant(firstKeyPair),
       alternative: fc.constantFrom({}, { cert_alt: ellipticPair.cert, key_alt: ellipticPair.key }),
     })
     .map(({ main, alternative, ...members }) => ({ ...members, ...main, ...alternative })),
-  ca_certificates: fc.record({ ...times, cert: fc.constantFrom(firstPair.cert, ellipticPair.cert) }),
+  ca_certificates: fc.record({ ...times, cert: fc.constantFrom(firstKeyPair.cert, ellipticPair.cert) }),
   snis: fc.record({ ...times, name: host, certificate: fc.constant({ id: CERTIFICATE }) }),
   upstreams: fc.record({
     ...times,

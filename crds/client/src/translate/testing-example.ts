@@ -3,7 +3,7 @@
  * CACertificate and an Upstream; Secrets; and a core Service.
  */
 import { apiVersion, type ResourceKind } from "@sluice/model";
-import { ellipticPair, firstPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair } from "../../../../tools/programs/pairs.ts";
 import type { Resource } from "../resource.ts";
 import type { TranslateOptions } from "./translation.ts";
 
@@ -45,7 +45,7 @@ const tls = (name: string, data: Readonly<Record<string, string>>): Resource => 
   type: "kubernetes.io/tls",
   data: Object.fromEntries(Object.entries(data).map(([entry, text]) => [entry, base64(text)])),
 });
-const pair = { "tls.crt": firstPair.cert, "tls.key": firstPair.key };
+const pair = { "tls.crt": firstKeyPair.cert, "tls.key": firstKeyPair.key };
 
 const unlabelled: Resource = { ...secret, metadata: { ...secret.metadata, labels: {} } };
 const coreService: Resource = {
@@ -69,7 +69,7 @@ const objects: Readonly<Record<string, Resource>> = {
   "Secret/tls": tls("tls", pair),
   "Secret/both": tls("both", { ...pair, "tls-alt.crt": ellipticPair.cert, "tls-alt.key": ellipticPair.key }),
   "Secret/half": tls("half", { ...pair, "tls-alt.crt": ellipticPair.cert }),
-  "Secret/keyless": tls("keyless", { "tls.crt": firstPair.cert, "tls.key": "" }),
+  "Secret/keyless": tls("keyless", { "tls.crt": firstKeyPair.cert, "tls.key": "" }),
   "Secret/mixed": tls("mixed", { ...pair, "tls.key": ellipticPair.key }),
   "Secret/rubbish": tls("rubbish", { "tls.crt": "rubbish", "tls.key": "top secret" }),
   "CoreService/users": coreService,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstPair } from "../../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../../tools/programs/pairs.ts";
 import type { Collection } from "../entities/index.ts";
 import { checkEntity } from "./index.ts";
 
@@ -81,7 +81,7 @@ const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = 
   ],
   [
     "certificates",
-    { cert: firstPair.cert, key: firstPair.key, _sluice: { match: {} } },
+    { cert: firstKeyPair.cert, key: firstKeyPair.key, _sluice: { match: {} } },
     "_sluice.match: unknown field",
   ],
 ];

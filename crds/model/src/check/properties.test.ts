@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
-import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair, secondKeyPair } from "../../../../tools/programs/pairs.ts";
 import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { pluginNames, registerPlugins } from "../plugins/index.ts";
@@ -65,9 +65,9 @@ const alternative = fc.constantFrom({}, { cert_alt: ellipticPair.cert, key_alt: 
 
 const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknown>> } = {
   certificates: fc
-    .tuple(fc.constantFrom(firstPair, secondPair), alternative, optional(fc.array(name, { maxLength: 5 })))
+    .tuple(fc.constantFrom(firstKeyPair, secondKeyPair), alternative, optional(fc.array(name, { maxLength: 5 })))
     .map(([main, other, tags]) => ({ ...main, ...other, tags })),
-  ca_certificates: fc.record({ cert: fc.constantFrom(firstPair.cert, secondPair.cert) }),
+  ca_certificates: fc.record({ cert: fc.constantFrom(firstKeyPair.cert, secondKeyPair.cert) }),
   snis: fc.record({ name: host, certificate: fc.constant({ id: UUID }) }),
   upstreams: fc.record({
     name: host,

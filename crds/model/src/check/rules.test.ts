@@ -3,12 +3,12 @@ import { createPublicKey } from "node:crypto";
 import { test } from "node:test";
 import { compileRegex } from "@sluice/plugin-sdk";
 import fc from "fast-check";
-import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair, secondKeyPair } from "../../../../tools/programs/pairs.ts";
 import { textRules } from "./rules.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const CERTIFICATE = "invalid certificate: expected certificates in PEM";
-const publicKey = createPublicKey(firstPair.key).export({ type: "spki", format: "pem" }).toString();
+const publicKey = createPublicKey(firstKeyPair.key).export({ type: "spki", format: "pem" }).toString();
 const KEY = "invalid key: expected a private key in PEM, not encrypted";
 const targetName = (value: string) => `Invalid target ('${value}'); not a valid hostname or ip address`;
 const upstreamName = (value: string) => `Invalid name ('${value}'); must be a valid hostname`;
@@ -185,25 +185,25 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["a b", host("a b")],
   ],
   "certificate-chain": [
-    [firstPair.cert, undefined],
-    [`${firstPair.cert}\n${ellipticPair.cert}`, undefined],
-    [firstPair.key, CERTIFICATE],
+    [firstKeyPair.cert, undefined],
+    [`${firstKeyPair.cert}\n${ellipticPair.cert}`, undefined],
+    [firstKeyPair.key, CERTIFICATE],
     ["", CERTIFICATE],
-    [firstPair.cert.replace("MII", "MIJ"), CERTIFICATE],
-    [`${firstPair.cert}${secondPair.cert.replace("MII", "MIJ")}`, CERTIFICATE],
+    [firstKeyPair.cert.replace("MII", "MIJ"), CERTIFICATE],
+    [`${firstKeyPair.cert}${secondKeyPair.cert.replace("MII", "MIJ")}`, CERTIFICATE],
     ["-----BEGIN CERTIFICATE-----\n".repeat(10_000), CERTIFICATE],
   ],
   "private-key": [
-    [firstPair.key, undefined],
+    [firstKeyPair.key, undefined],
     [ellipticPair.key, undefined],
-    [firstPair.cert, KEY],
+    [firstKeyPair.cert, KEY],
     ["secret", KEY],
   ],
   "public-key": [
     [publicKey, undefined],
-    [firstPair.cert, undefined],
+    [firstKeyPair.cert, undefined],
     ["-----BEGIN PUBLIC KEY-----\nno key\n-----END PUBLIC KEY-----", "invalid key"],
-    [firstPair.key, "invalid key"],
+    [firstKeyPair.key, "invalid key"],
     ["secret", "invalid key"],
   ],
   "route-host": [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
-import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair, secondKeyPair } from "../../../../tools/programs/pairs.ts";
 import type { Collection } from "../entities/index.ts";
 import { checkEntity } from "./index.ts";
 
@@ -271,40 +271,40 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   ["ca_certificates", { cert: "x" }, "cert: invalid certificate: expected certificates in PEM"],
   [
     "ca_certificates",
-    { cert: firstPair.cert + secondPair.cert },
+    { cert: firstKeyPair.cert + secondKeyPair.cert },
     "@entity: please submit only one certificate at a time",
   ],
   ...["X509 CERTIFICATE", "TRUSTED CERTIFICATE", "PRIVATE KEY"].flatMap((label) =>
     [
-      secondPair.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`) + firstPair.cert,
-      firstPair.cert + secondPair.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`),
+      secondKeyPair.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`) + firstKeyPair.cert,
+      firstKeyPair.cert + secondKeyPair.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`),
     ].map((cert): readonly [Collection, unknown, string] => ["ca_certificates", { cert }, `@entity: ${ONE_BLOCK}`]),
   ),
-  ["ca_certificates", { cert: `${firstPair.cert}-----BEGIN CERTIFICATE-----\nMII` }, `@entity: ${ONE_BLOCK}`],
-  ["ca_certificates", { cert: `# our root\n${firstPair.cert}` }],
+  ["ca_certificates", { cert: `${firstKeyPair.cert}-----BEGIN CERTIFICATE-----\nMII` }, `@entity: ${ONE_BLOCK}`],
+  ["ca_certificates", { cert: `# our root\n${firstKeyPair.cert}` }],
   [
     "ca_certificates",
     { cert: leaf.certificate },
     '@entity: certificate does not appear to be a CA because it is missing the "CA" basic constraint',
   ],
-  ["ca_certificates", { cert: firstPair.cert, _sluice: { namespaces: [] } }, "_sluice.namespaces: unknown field"],
+  ["ca_certificates", { cert: firstKeyPair.cert, _sluice: { namespaces: [] } }, "_sluice.namespaces: unknown field"],
   ["certificates", {}, `cert: ${MISSING}`, `key: ${MISSING}`],
-  ["certificates", { cert: firstPair.cert, key: secondPair.key }, "@entity: certificate does not match key"],
+  ["certificates", { cert: firstKeyPair.cert, key: secondKeyPair.key }, "@entity: certificate does not match key"],
   [
     "certificates",
     { cert: "x", key: "top secret" },
     "cert: invalid certificate: expected certificates in PEM",
     "key: invalid key: expected a private key in PEM, not encrypted",
   ],
-  ["certificates", { ...firstPair, cert_alt: ellipticPair.cert }, `@entity: ${together("'cert_alt', 'key_alt'")}`],
+  ["certificates", { ...firstKeyPair, cert_alt: ellipticPair.cert }, `@entity: ${together("'cert_alt', 'key_alt'")}`],
   [
     "certificates",
-    { ...firstPair, cert_alt: ellipticPair.cert, key_alt: secondPair.key },
+    { ...firstKeyPair, cert_alt: ellipticPair.cert, key_alt: secondKeyPair.key },
     "@entity: alternative certificate does not match key",
   ],
   [
     "certificates",
-    { ...firstPair, cert_alt: secondPair.cert, key_alt: secondPair.key },
+    { ...firstKeyPair, cert_alt: secondKeyPair.cert, key_alt: secondKeyPair.key },
     "@entity: certificate and alternative certificate need to have different type (e.g. RSA and ECDSA), the provided " +
       "certificates were both of the same type",
   ],

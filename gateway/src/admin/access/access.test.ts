@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { makeAuthority, type TestAuthority } from "../../../../tools/programs/certificates.ts";
-import { firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
+import { firstKeyPair, secondKeyPair } from "../../../../tools/programs/pairs.ts";
 import { renegotiationError } from "../../../../tools/programs/renegotiation.ts";
 import { adminSettings } from "../../settings/commands/admin.ts";
 import { silentLog, startAdminRig } from "../testing.ts";
@@ -70,8 +70,8 @@ describe("access settings", () => {
     const folder = temporaryFolder("access-pair");
     try {
       const [cert, key] = [join(folder.path, "a.crt"), join(folder.path, "b.key")];
-      writeFileSync(cert, firstPair.cert);
-      writeFileSync(key, secondPair.key);
+      writeFileSync(cert, firstKeyPair.cert);
+      writeFileSync(key, secondKeyPair.key);
       const env = { SLUICE_ADMIN_TLS_CERT: cert, SLUICE_ADMIN_TLS_KEY: key };
       const message = /^SLUICE_ADMIN_TLS_CERT, SLUICE_ADMIN_TLS_KEY cannot be used together: .*key values mismatch/;
       await assert.rejects(openAccess(settingsOf(env), silentLog), { name: "SettingsError", message });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pluginNames, registerPlugins } from "@sluice/model";
 import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
-import { firstPair as pair } from "../../../../tools/programs/pairs.ts";
+import { firstKeyPair as pair } from "../../../../tools/programs/pairs.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
 
 const file = `_format_version: "3.0"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backendTlsStatus, type DerivedResource, type Resource, routeStatus } from "@sluice/crds";
-import { firstPair } from "../../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../../tools/programs/pairs.ts";
 import { deriveScene } from "../testing-derive-stage.ts";
 import { backendTlsPolicy, policyStatus } from "./testing-policies.ts";
 
@@ -133,13 +133,13 @@ test("a backend whose certificate authorities cannot be read gets no requests, a
   assert.deepEqual(tlsOf(derive), [undefined, undefined]);
   assert.deepEqual(policyStatus(derive, "p"), ["one, False NoValidCACertificate, False InvalidCACertificateRef"]);
   assert.ok(reported()?.includes("BackendTLSPolicy/shop/p"));
-  observer?.changed(certificates({ "ca.crt": `A root:\n${firstPair.cert}` }));
+  observer?.changed(certificates({ "ca.crt": `A root:\n${firstKeyPair.cert}` }));
   assert.deepEqual(tlsOf(derive), ["https", "p.test"]);
-  for (const text of [LINE.repeat(2 ** 18 / LINE.length), `${"#".repeat(2 ** 18)}\n${firstPair.cert}`]) {
+  for (const text of [LINE.repeat(2 ** 18 / LINE.length), `${"#".repeat(2 ** 18)}\n${firstKeyPair.cert}`]) {
     observer?.changed(certificates({ "ca.crt": text }));
     assert.deepEqual(policyStatus(derive, "p"), ["one, False NoValidCACertificate, False InvalidCACertificateRef"]);
   }
-  observer?.changed(certificates({ "ca.crt": firstPair.cert }));
+  observer?.changed(certificates({ "ca.crt": firstKeyPair.cert }));
   apply([backendTlsPolicy("p", { authorities: "other" })]);
   assert.deepEqual(tlsOf(derive), ["https", "p.test"], "the new ConfigMap has not been read");
   observers.get("ConfigMap shop metadata.name=other")?.replaced([certificates({ "ca.crt": "none" })]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { TLS_SECRET_TYPE } from "@sluice/model";
-import { firstPair } from "../../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../../tools/programs/pairs.ts";
 import { deriveScene } from "../testing-derive-stage.ts";
 
 const metadata = (name: string) => ({ name, namespace: "shop", uid: name, creationTimestamp: "2026-01-01T00:00:00Z" });
@@ -25,7 +25,7 @@ const certificate: Resource = {
   kind: "Secret",
   metadata: metadata("cert"),
   type: TLS_SECRET_TYPE,
-  data: { "tls.crt": btoa(firstPair.cert), "tls.key": btoa(firstPair.key) },
+  data: { "tls.crt": btoa(firstKeyPair.cert), "tls.key": btoa(firstKeyPair.key) },
 };
 
 const authorities = (text: string): Resource => ({
@@ -44,12 +44,12 @@ test("a Gateway that newly names a ConfigMap stays as it was until the ConfigMap
   assert.equal(listener()?.client_validation, undefined);
   assert.deepEqual(derive.unsynced(), ["ConfigMap/shop/clients"]);
   const observer = observers.get("ConfigMap shop metadata.name=clients");
-  observer?.replaced([authorities(firstPair.cert)]);
+  observer?.replaced([authorities(firstKeyPair.cert)]);
   assert.equal(listener()?.client_validation?.mode, "required");
   assert.ok(reportedAsMeaningful().includes("Gateway/shop/web"));
   observer?.changed(authorities("none"));
   assert.equal(listener(), undefined, "a listener that would be open to everyone is closed");
-  observer?.changed(authorities(firstPair.cert));
+  observer?.changed(authorities(firstKeyPair.cert));
   assert.ok(listener());
   apply([gateway()]);
   assert.equal(listener()?.client_validation, undefined);
@@ -84,7 +84,7 @@ test("a ListenerSet that leaves a Gateway which waits for a ConfigMap belongs to
   apply([waiting]);
   assert.equal(owner(), "shop/next/shop/set/tls");
   assert.equal(derive.gateway.listeners().has("shop/web/shop/set/tls"), false);
-  observers.get("ConfigMap shop metadata.name=clients")?.replaced([authorities(firstPair.cert)]);
+  observers.get("ConfigMap shop metadata.name=clients")?.replaced([authorities(firstKeyPair.cert)]);
   assert.equal(owner(), "shop/next/shop/set/tls");
   assert.equal(certificates().length, 1);
 });
@@ -104,7 +104,7 @@ test("certificates of an unchanged Secret are not read again, and authorities on
   const listeners = ["a", "b", "c"].map((name) => ({ ...listenerOfGateway, name, hostname: `${name}.test` }));
   apply([counted(certificate), { ...waiting, spec: { ...waiting.spec, listeners } }]);
   assert.equal(reads, 4, "each entry of the Secret is read once");
-  observers.get("ConfigMap shop metadata.name=clients")?.replaced([counted(authorities(firstPair.cert))]);
+  observers.get("ConfigMap shop metadata.name=clients")?.replaced([counted(authorities(firstKeyPair.cert))]);
   assert.equal(reads, 5, "the ConfigMap is read once");
   assert.equal(derive.gateway.listeners().size, 3);
 });

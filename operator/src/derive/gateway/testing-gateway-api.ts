@@ -1,7 +1,7 @@
 /** Resources of the Gateway API for tests. */
 import type { Resource } from "@sluice/crds";
 import { TLS_SECRET_TYPE } from "@sluice/model";
-import { firstPair } from "../../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../../tools/programs/pairs.ts";
 
 const API = "gateway.networking.k8s.io/v1";
 
@@ -100,7 +100,7 @@ const certificate = resource("Secret", "cert", {
   apiVersion: "v1",
   metadata: { name: "cert", namespace: "keys" },
   type: TLS_SECRET_TYPE,
-  data: { "tls.crt": btoa(firstPair.cert), "tls.key": btoa(firstPair.key) },
+  data: { "tls.crt": btoa(firstKeyPair.cert), "tls.key": btoa(firstKeyPair.key) },
 });
 
 const grant = (kind: string, to: string): Resource =>

@@ -12,11 +12,11 @@ import {
   snapshotToDocument,
 } from "@sluice/model";
 import fc from "fast-check";
-import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair, secondKeyPair } from "../../../../tools/programs/pairs.ts";
 import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import { createFleetDocuments } from "./fleet-documents.ts";
 
-const pairs = [firstPair, secondPair, ellipticPair];
+const pairs = [firstKeyPair, secondKeyPair, ellipticPair];
 
 const number = fc.nat({ max: 4 });
 const few = (item: fc.Arbitrary<number>) => fc.uniqueArray(item, { maxLength: 3 });

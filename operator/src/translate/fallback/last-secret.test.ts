@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Resource, refKey } from "@sluice/crds";
 import { TLS_SECRET_TYPE } from "@sluice/model";
-import { firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
+import { firstKeyPair, secondKeyPair } from "../../../../tools/programs/pairs.ts";
 import { createLastValidVersions } from "../../saved-state/last-valid-versions.ts";
 import { decodePart, encodePart, splitIntoParts } from "../../saved-state/state-parts.ts";
 import { testClusterState } from "../testing-cluster-state.ts";
@@ -20,7 +20,7 @@ const tls = (pair: { readonly cert: string; readonly key: string }): Partial<Res
     "tls.key": Buffer.from(pair.key).toString("base64"),
   },
 });
-const mixed = { cert: firstPair.cert, key: secondPair.key };
+const mixed = { cert: firstKeyPair.cert, key: secondKeyPair.key };
 const spec = (secret: string, ...names: readonly string[]) => ({
   spec: { secretRef: { name: secret }, snis: names.map((name) => ({ name })) },
 });
@@ -35,7 +35,7 @@ const problemsOf = ({ problems }: Translation) =>
 
 function start() {
   const clusterState = testClusterState();
-  clusterState.put("Secret", "a", tls(firstPair));
+  clusterState.put("Secret", "a", tls(firstKeyPair));
   clusterState.put("Certificate", "site", spec("a", "a.test"));
   const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   translate(clusterState.clusterState);
@@ -55,7 +55,7 @@ for (const how of ["full translation", "incremental translation"]) {
     const { put, remove, translate } = start();
     put("Secret", "a", tls(mixed));
     const broken = translate(...of("Secret/default/a"));
-    assert.deepEqual(served(broken), { certs: [firstPair.cert], names: ["a.test"] });
+    assert.deepEqual(served(broken), { certs: [firstKeyPair.cert], names: ["a.test"] });
     const [[condition, message] = [], ...more] = problemsOf(broken);
     assert.deepEqual([condition, more], ["ResolvedRefs", []]);
     assert.match(String(message), /the Secret a: /);
@@ -63,15 +63,15 @@ for (const how of ["full translation", "incremental translation"]) {
 
     remove("Secret", "a");
     const gone = translate(...of("Secret/default/a"));
-    assert.deepEqual(served(gone), { certs: [firstPair.cert], names: ["a.test"] });
+    assert.deepEqual(served(gone), { certs: [firstKeyPair.cert], names: ["a.test"] });
     assert.match(problemsOf(gone).join(), /there is no Secret a/);
 
     put("Certificate", "site", spec("b", "a.test", "b.test"));
-    assert.deepEqual(served(translate(...of(key))), { certs: [firstPair.cert], names: ["a.test", "b.test"] });
+    assert.deepEqual(served(translate(...of(key))), { certs: [firstKeyPair.cert], names: ["a.test", "b.test"] });
 
-    put("Secret", "b", tls(secondPair));
+    put("Secret", "b", tls(secondKeyPair));
     const renewed = translate(...of("Secret/default/b"));
-    assert.deepEqual(served(renewed), { certs: [secondPair.cert], names: ["a.test", "b.test"] });
+    assert.deepEqual(served(renewed), { certs: [secondKeyPair.cert], names: ["a.test", "b.test"] });
     assert.deepEqual(problemsOf(renewed), []);
   });
 
@@ -99,7 +99,7 @@ test("a certificate whose Secret was never valid is not served", () => {
 
 test("a certificate is served after a restart although its Secret is invalid or deleted; a new Certificate with its name is not", async () => {
   const { clusterState, put, remove } = testClusterState();
-  put("Secret", "a", tls(firstPair));
+  put("Secret", "a", tls(firstKeyPair));
   put("Certificate", "site", spec("a", "a.test"));
   const before = createLastValidVersions();
   createTranslate({ homeNamespace: "default", class: "sluice", lastValid: before })(clusterState);
@@ -112,10 +112,10 @@ test("a certificate is served after a restart although its Secret is invalid or 
   }
   put("Secret", "a", tls(mixed));
   const broken = await restarted();
-  assert.deepEqual(served(broken), { certs: [firstPair.cert], names: ["a.test"] });
+  assert.deepEqual(served(broken), { certs: [firstKeyPair.cert], names: ["a.test"] });
   assert.match(problemsOf(broken).join(), kept);
   remove("Secret", "a");
-  assert.deepEqual(served(await restarted()), { certs: [firstPair.cert], names: ["a.test"] });
+  assert.deepEqual(served(await restarted()), { certs: [firstKeyPair.cert], names: ["a.test"] });
   put("Certificate", "site", { ...spec("a", "a.test"), metadata: { name: "", namespace: "", uid: "another" } });
   assert.deepEqual(served(await restarted()), { certs: [], names: [] });
 });
@@ -127,15 +127,15 @@ test("a certificate without a valid Secret is served with the Secret that anothe
   const site = put("Certificate", "site", spec("a", "a.test"));
   put("Secret", "a", tls(mixed));
   assert.deepEqual(served(translate(clusterState)).certs, []);
-  const good = { ...put("Secret", "old", tls(firstPair)), kind: "Secret" };
+  const good = { ...put("Secret", "old", tls(firstKeyPair)), kind: "Secret" };
   lastValid.restore(
     new Map([
       [key, site],
       [`${key}/secret`, good],
     ]),
   );
-  assert.deepEqual(served(translate(clusterState)).certs, [firstPair.cert]);
-  const later = put("Secret", "old", tls(secondPair));
+  assert.deepEqual(served(translate(clusterState)).certs, [firstKeyPair.cert]);
+  const later = put("Secret", "old", tls(secondKeyPair));
   lastValid.restore(new Map([[`${key}/secret`, later]]));
-  assert.deepEqual(served(translate(clusterState)).certs, [secondPair.cert]);
+  assert.deepEqual(served(translate(clusterState)).certs, [secondKeyPair.cert]);
 });

@@ -1,6 +1,6 @@
 /** CA certificates, and the services that use them. */
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
-import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair, secondKeyPair } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import type { AdminRow, AdminTable } from "../row.ts";
 
@@ -12,7 +12,11 @@ const { certificate: leaf } = await authority.issue({ name: "leaf", usage: "serv
 
 const faults: readonly (readonly [does: string, json: object, message: string])[] = [
   ["without a certificate", {}, "cert: required field missing"],
-  ["of two certificates", { cert: firstPair.cert + secondPair.cert }, "please submit only one certificate at a time"],
+  [
+    "of two certificates",
+    { cert: firstKeyPair.cert + secondKeyPair.cert },
+    "please submit only one certificate at a time",
+  ],
   [
     "that is no CA",
     { cert: leaf },
@@ -46,15 +50,15 @@ export const caCertificateTable: AdminTable = {
     {
       does: "is created with its computed digest, whatever digest the request contains",
       ask: "POST /ca_certificates",
-      json: { id: one, cert: firstPair.cert, cert_digest: "ignored", tags: ["blue"] },
+      json: { id: one, cert: firstKeyPair.cert, cert_digest: "ignored", tags: ["blue"] },
       status: 201,
-      has: { id: one, cert: firstPair.cert, cert_digest: digest, tags: ["blue"] },
+      has: { id: one, cert: firstKeyPair.cert, cert_digest: digest, tags: ["blue"] },
     },
     { does: "is listed by its tag", ask: "GET /ca_certificates?tags=blue", status: 200, has: { data: [{ id: one }] } },
     {
       does: "is refused if the same certificate exists already",
       ask: "POST /ca_certificates",
-      json: { cert: firstPair.cert },
+      json: { cert: firstKeyPair.cert },
       status: 409,
       body: {
         code: 5,
@@ -67,9 +71,9 @@ export const caCertificateTable: AdminTable = {
     {
       does: "is created by PUT",
       ask: `PUT /ca_certificates/${two}`,
-      json: { cert: secondPair.cert },
+      json: { cert: secondKeyPair.cert },
       status: 200,
-      has: { id: two, cert: secondPair.cert, tags: null },
+      has: { id: two, cert: secondKeyPair.cert, tags: null },
     },
     ...refused(`PATCH /ca_certificates/${two}`),
     {
@@ -136,7 +140,7 @@ export const caCertificateTable: AdminTable = {
     {
       does: "with an unknown member is refused by the validation of the schema",
       ask: "POST /schemas/ca_certificates/validate",
-      json: firstPair,
+      json: firstKeyPair,
       status: 400,
     },
     {

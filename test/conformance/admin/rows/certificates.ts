@@ -1,5 +1,5 @@
 /** Certificates with their server names. */
-import { ellipticPair, firstPair, secondPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair, secondKeyPair } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import type { AdminTable } from "../row.ts";
 
@@ -16,7 +16,7 @@ export const certificatesTable: AdminTable = {
       has: {
         id: ids.certificate,
         snis: ["base.example"],
-        cert: firstPair.cert,
+        cert: firstKeyPair.cert,
         cert_alt: null,
         key_alt: null,
         tags: null,
@@ -50,7 +50,7 @@ export const certificatesTable: AdminTable = {
     {
       does: "is created with its server names, which are shown sorted",
       ask: "POST /certificates",
-      json: { id: free, ...secondPair, snis: ["z.example", "*.a.example"] },
+      json: { id: free, ...secondKeyPair, snis: ["z.example", "*.a.example"] },
       status: 201,
       has: { id: free, snis: ["*.a.example", "z.example"] },
     },
@@ -109,7 +109,7 @@ export const certificatesTable: AdminTable = {
     {
       does: "refuses another certificate's server name in a POST too",
       ask: "POST /certificates",
-      json: { ...firstPair, snis: ["fresh.example", "base.example"] },
+      json: { ...firstKeyPair, snis: ["fresh.example", "base.example"] },
       status: 400,
       has: { code: 2 },
     },
@@ -151,7 +151,7 @@ export const certificatesTable: AdminTable = {
     {
       does: "has no server names after a PUT that names none",
       ask: `PUT /certificates/${free}`,
-      json: secondPair,
+      json: secondKeyPair,
       status: 200,
       has: { id: free, snis: [], tags: null },
     },
@@ -172,14 +172,14 @@ export const certificatesTable: AdminTable = {
     {
       does: "can be replaced under a server name in the URL",
       ask: "PUT /certificates/url.example",
-      json: secondPair,
+      json: secondKeyPair,
       status: 200,
-      has: { cert: secondPair.cert, snis: ["url.example"] },
+      has: { cert: secondKeyPair.cert, snis: ["url.example"] },
     },
     {
       does: "refuses a key that does not match, and does not show the key in the error",
       ask: "POST /certificates",
-      json: { cert: firstPair.cert, key: secondPair.key },
+      json: { cert: firstKeyPair.cert, key: secondKeyPair.key },
       status: 400,
       body: {
         code: 2,
@@ -191,7 +191,7 @@ export const certificatesTable: AdminTable = {
     {
       does: "refuses an invalid key, and does not show the key in the error",
       ask: "POST /certificates",
-      json: { cert: firstPair.cert, key: "my-secret" },
+      json: { cert: firstKeyPair.cert, key: "my-secret" },
       status: 400,
       body: {
         code: 2,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, lookupHash, type ResourceKind, registerPlugins } from "@sluice/model";
 import { deviceTokenFacts } from "../../../../../test/plugins/device-token.ts";
-import { ellipticPair, firstPair } from "../../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair } from "../../../../../tools/programs/pairs.ts";
 import {
   CERTIFICATE,
   CONSUMER,
@@ -119,11 +119,11 @@ const translations: readonly (readonly [ResourceKind, object, object])[] = [
       tags: ["a"],
     },
   ],
-  ["Certificate", { secretRef: { name: "tls" }, tags: ["a"] }, { ...firstPair, cert_alt: null, tags: ["a"] }],
+  ["Certificate", { secretRef: { name: "tls" }, tags: ["a"] }, { ...firstKeyPair, cert_alt: null, tags: ["a"] }],
   [
     "Certificate",
     { secretRef: { name: "both" } },
-    { ...firstPair, cert_alt: ellipticPair.cert, key_alt: ellipticPair.key },
+    { ...firstKeyPair, cert_alt: ellipticPair.cert, key_alt: ellipticPair.key },
   ],
   [
     "Upstream",

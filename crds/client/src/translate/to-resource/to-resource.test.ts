@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CheckedEntity, type Collection, checkEntity } from "@sluice/model";
-import { firstPair } from "../../../../../tools/programs/pairs.ts";
+import { firstKeyPair } from "../../../../../tools/programs/pairs.ts";
 import type { Resource } from "../../resource.ts";
 import { credentialSecret } from "../secrets.ts";
 import { CERTIFICATE, CONSUMER, exampleResource, options, ROUTE, SERVICE } from "../testing-example.ts";
@@ -175,7 +175,7 @@ test("an upstream's resource contains its targets with their ids, and an annotat
 });
 
 test("a certificate's Secret has the type kubernetes.io/tls, and the certificate refers to it", () => {
-  const certificate = entity("certificates", { ...firstPair, id: CERTIFICATE });
+  const certificate = entity("certificates", { ...firstKeyPair, id: CERTIFICATE });
   const { secret, secretRef } = certificateSecret(certificate, { namespace: "home" });
   assert.equal(secret.type, "kubernetes.io/tls");
   assert.deepEqual(Object.keys(secret.data ?? {}), ["tls.crt", "tls.key"]);
