@@ -3,7 +3,7 @@ import { type ComponentResource, type ComponentResourceOptions, type Input, inte
 import { type ConsumerSpec, CREDENTIAL_LABEL, type KeyAuthEntry } from "@sluice/model";
 import { objectTimeouts } from "../objects/create.ts";
 import type { InputsOf, MembersOf } from "./inputs.ts";
-import { type Placed, type ResourceMetadata, SluiceResource } from "./resource.ts";
+import { type MetadataArguments, type ResourceMetadata, SluiceResource } from "./resource.ts";
 
 /** An API key (key-auth), for which the component creates a Secret. */
 export interface Key extends MembersOf<Omit<KeyAuthEntry, "secretRef">> {
@@ -12,7 +12,7 @@ export interface Key extends MembersOf<Omit<KeyAuthEntry, "secretRef">> {
 }
 
 /** Members of the spec, in addition to `metadata` and `keys`. */
-export type ConsumerArgs = Placed &
+export type ConsumerArgs = MetadataArguments &
   MembersOf<Omit<ConsumerSpec, "keyAuth">> & {
     /** Keys by a name that is unique within the consumer. A key's Secret is called `<metadata.name>-<name>`. */
     readonly keys?: Readonly<Record<string, Key>>;

@@ -23,4 +23,9 @@ export {
   Vault,
   type VaultArgs,
 } from "./kinds.ts";
-export { type ComponentReference, type Placed, type ResourceMetadata, SluiceResource } from "./resource.ts";
+export {
+  type ComponentReference,
+  type MetadataArguments as Placed,
+  type ResourceMetadata,
+  SluiceResource,
+} from "./resource.ts";

@@ -16,10 +16,10 @@ import type {
   VaultSpec,
 } from "@sluice/model";
 import type { DeepOptional, InputsOf, MembersOf } from "./inputs.ts";
-import { type ComponentReference, type Placed, referencedName, SluiceResource } from "./resource.ts";
+import { type ComponentReference, type MetadataArguments, referencedName, SluiceResource } from "./resource.ts";
 
 /** Members of the spec, in addition to `metadata`. One of `url`, `host` and `backendRef` sets the upstream. */
-export type ServiceArgs = Placed & MembersOf<ServiceSpec>;
+export type ServiceArgs = MetadataArguments & MembersOf<ServiceSpec>;
 
 /** An upstream: the custom resource Service of group `sluice.dev`, not the core Service. */
 export class Service extends SluiceResource<"Service"> {
@@ -29,7 +29,7 @@ export class Service extends SluiceResource<"Service"> {
 }
 
 /** Members of the spec, in addition to `metadata`; `service` stands for `serviceRef`. */
-export type RouteArgs = Placed &
+export type RouteArgs = MetadataArguments &
   MembersOf<Omit<RouteSpec, "serviceRef">> & {
     /** The Service that receives matching requests. */
     readonly service?: ComponentReference<"Service">;
@@ -44,7 +44,7 @@ export class Route extends SluiceResource<"Route"> {
 }
 
 /** Members of the spec, in addition to `metadata`. A Service uses the Upstream by naming it as host. */
-export type UpstreamArgs = Placed & MembersOf<UpstreamSpec>;
+export type UpstreamArgs = MetadataArguments & MembersOf<UpstreamSpec>;
 
 /** Load-balanced targets. */
 export class Upstream extends SluiceResource<"Upstream"> {
@@ -54,7 +54,7 @@ export class Upstream extends SluiceResource<"Upstream"> {
 }
 
 /** Members of the spec, in addition to `metadata`. */
-export type CertificateArgs = Placed & MembersOf<CertificateSpec>;
+export type CertificateArgs = MetadataArguments & MembersOf<CertificateSpec>;
 
 /** A certificate from a TLS Secret, and the server names for which it is presented. */
 export class Certificate extends SluiceResource<"Certificate"> {
@@ -64,7 +64,7 @@ export class Certificate extends SluiceResource<"Certificate"> {
 }
 
 /** Members of the spec, in addition to `metadata`. */
-export type CACertificateArgs = Placed & MembersOf<CACertificateSpec>;
+export type CACertificateArgs = MetadataArguments & MembersOf<CACertificateSpec>;
 
 /** The certificate of an authority that signs the certificates of upstreams or clients. */
 export class CACertificate extends SluiceResource<"CACertificate"> {
@@ -74,7 +74,7 @@ export class CACertificate extends SluiceResource<"CACertificate"> {
 }
 
 /** Members of the spec, in addition to `metadata`. A Consumer joins the group by naming it in `consumerGroups`. */
-export type ConsumerGroupArgs = Placed & MembersOf<ConsumerGroupSpec>;
+export type ConsumerGroupArgs = MetadataArguments & MembersOf<ConsumerGroupSpec>;
 
 /** A group of consumers to which plugins can be attached. */
 export class ConsumerGroup extends SluiceResource<"ConsumerGroup"> {
@@ -84,7 +84,7 @@ export class ConsumerGroup extends SluiceResource<"ConsumerGroup"> {
 }
 
 /** Members of the spec, in addition to `metadata`, whose namespace must be Sluice's home namespace. */
-export type VaultArgs = Placed & MembersOf<VaultSpec>;
+export type VaultArgs = MetadataArguments & MembersOf<VaultSpec>;
 
 /** A prefix by which configs of plugins refer to environment variables of the nodes. */
 export class Vault extends SluiceResource<"Vault"> {
@@ -94,7 +94,7 @@ export class Vault extends SluiceResource<"Vault"> {
 }
 
 /** Members of the spec, in addition to `metadata`. */
-export type GatewayParametersArgs = Placed & MembersOf<GatewayParametersSpec>;
+export type GatewayParametersArgs = MetadataArguments & MembersOf<GatewayParametersSpec>;
 
 /** How Gateways of the Gateway API are deployed; a Gateway or GatewayClass names it in its `parametersRef`. */
 export class GatewayParameters extends SluiceResource<"GatewayParameters"> {
@@ -129,7 +129,7 @@ type ConfigOf<Chosen extends PluginChoice> = Chosen extends PluginName
  * Members of the spec, in addition to `metadata`; `service`, `route`, `consumer` and `consumerGroup` stand for
  * `targetRefs`.
  */
-export type PluginArgs<Chosen extends PluginChoice> = Placed &
+export type PluginArgs<Chosen extends PluginChoice> = MetadataArguments &
   Targets &
   MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {
     readonly plugin: Chosen;

@@ -14,7 +14,7 @@ export interface ResourceMetadata {
 }
 
 /** Arguments of every component, in addition to the members of the kind's spec. */
-export interface Placed {
+export interface MetadataArguments {
   readonly metadata: ResourceMetadata;
 }
 

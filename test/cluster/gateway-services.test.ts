@@ -11,7 +11,7 @@ import { type ControlPlane, startControlPlane } from "../../tools/cluster/contro
 import { clusterUsers, dedicatedNodesManifests, roleManifests } from "../../tools/cluster/rbac.ts";
 import { type Process, startProcess, waitFor } from "../../tools/process/index.ts";
 import { obtainTool } from "../../tools/programs/tool.ts";
-import { grantsOf, refused, unused } from "../e2e/operator/compare-rights.ts";
+import { grantsOf, refusedRequests, unusedGrants } from "../e2e/operator/compare-rights.ts";
 
 let plane: ControlPlane;
 let api: ClusterApi;
@@ -315,5 +315,5 @@ test("the nodes of a Gateway that was deleted while no operator ran are deleted"
 test("the operator uses all rights to the objects of nodes, and requests no other rights", () => {
   const log = plane.audited().filter(({ user }) => user === clusterUsers.operator);
   const grants = grantsOf("operator", ["dedicatedNodes"], { home: "default", own: "default" });
-  assert.deepEqual([unused(grants, log), refused(log)], [[], []]);
+  assert.deepEqual([unusedGrants(grants, log), refusedRequests(log)], [[], []]);
 });

@@ -39,7 +39,7 @@ function signatureOf(algorithm: unknown, text: string, key: KeyObject): Buffer {
   return sign("sha256", bytes, key);
 }
 
-export interface Making {
+export interface TokenMembers {
   readonly header?: Readonly<Record<string, unknown>>;
   readonly claims?: object;
   readonly pair?: Pair;
@@ -50,7 +50,7 @@ export interface StubProvider {
   /** The number of requests for each path. */
   readonly requests: ReadonlyMap<string, number>;
   /** A token with the given members and otherwise valid ones. A member that is given as undefined is left out. */
-  token(making?: Making): string;
+  token(making?: TokenMembers): string;
   /** From now on, the provider publishes these keys. */
   setKeys(keys: readonly object[]): void;
   /** From now on, the listener answers requests for this path. */

@@ -10,7 +10,7 @@ import { getUrl } from "./client.ts";
 import { consumerObjects, resourceObject, routeObject, secretObjectOf } from "./resources.ts";
 
 /** A product with a service `echo` and a route `/echo` in its folder or cluster. */
-export interface Form {
+export interface BadInputProduct {
   /** Base URLs of the proxies. */
   readonly nodes: readonly [string, string];
   /** Writes resources; rejects when the API server refuses them. */
@@ -191,7 +191,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-const allNodes = async (form: Form, path: string, key?: string) =>
+const allNodes = async (form: BadInputProduct, path: string, key?: string) =>
   Promise.all(form.nodes.map(async (node) => (await getUrl(`${node}${path}`, key ? { apikey: key } : {})).status));
 
 /**
@@ -199,7 +199,10 @@ const allNodes = async (form: Form, path: string, key?: string) =>
  *
  * @param options.refusedBySchema Whether an API server refuses the resources of rows with a `refusal`
  */
-export function provesBadInput(form: Form, { refusedBySchema }: { readonly refusedBySchema: boolean }): void {
+export function provesBadInput(
+  form: BadInputProduct,
+  { refusedBySchema }: { readonly refusedBySchema: boolean },
+): void {
   for (const { what, items, kind, name, condition, reason, message, answers = [], refusal } of cases) {
     test(`${what}: the error is reported, and a valid route is still served`, async () => {
       if (refusal && refusedBySchema) await assert.rejects(form.put(...items), refusal);

@@ -22,7 +22,7 @@ export async function getUrl(url: string, headers: Readonly<Record<string, strin
   return read(await fetch(url, { headers, signal: AbortSignal.timeout(10_000) }));
 }
 
-export interface Question {
+export interface UserQuery {
   readonly query: string;
   /** Sent in the header apikey. Undefined: no key is sent. */
   readonly key?: string;
@@ -31,7 +31,7 @@ export interface Question {
 }
 
 /** Queries the user API through a proxy. */
-export async function queryUserApi(proxy: string, { query, key, path = "/users" }: Question): Promise<Answer> {
+export async function queryUserApi(proxy: string, { query, key, path = "/users" }: UserQuery): Promise<Answer> {
   const headers = { "content-type": "application/json", ...(key === undefined ? {} : { apikey: key }) };
   const body = JSON.stringify({ query });
   const signal = AbortSignal.timeout(10_000);

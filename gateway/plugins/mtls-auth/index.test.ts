@@ -12,16 +12,16 @@ import { configViolations, withConfigDefaults } from "../../../test/plugins/fill
 import { mtlsAuth } from "./index.ts";
 import { mtlsAuthFacts } from "./schema.ts";
 import {
-  authority,
   type CertificateOptions,
   type IssuedCertificate,
+  issueAuthority,
   issueTestCertificate,
   VERIFICATION_TIME,
 } from "./testing.ts";
 
 const [rootId, otherId] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
-const root = await authority("CN=root");
-const other = await authority("CN=other");
+const root = await issueAuthority("CN=root");
+const other = await issueAuthority("CN=other");
 const caCertificates: readonly ExchangeCaCertificate[] = [
   { id: rootId, cert: root.pem },
   { id: otherId, cert: other.pem },

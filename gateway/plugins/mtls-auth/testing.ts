@@ -71,8 +71,10 @@ export async function issueTestCertificate(options: CertificateOptions): Promise
   return { certificate: new X509Certificate(pem), pem, key, keys };
 }
 
-export const authority = (subject: string, options: Partial<CertificateOptions> = {}): Promise<IssuedCertificate> =>
-  issueTestCertificate({ subject, isAuthority: true, ...options });
+export const issueAuthority = (
+  subject: string,
+  options: Partial<CertificateOptions> = {},
+): Promise<IssuedCertificate> => issueTestCertificate({ subject, isAuthority: true, ...options });
 
 export { KeyUsageFlags } from "@peculiar/x509";
 export const { serverAuth, clientAuth } = x509.ExtendedKeyUsage as unknown as Record<string, string>;

@@ -3,9 +3,9 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate }
 import { describe, it } from "node:test";
 import { isAcceptedKey } from "./constraints.ts";
 import {
-  authority,
   type CertificateOptions,
   type IssuedCertificate,
+  issueAuthority,
   issueTestCertificate,
   KeyUsageFlags,
   malformedNames,
@@ -17,11 +17,11 @@ import {
 import { type ChainOptions, verifyChain } from "./verify-chain.ts";
 
 const HOUR = 3_600_000;
-const root = await authority("CN=root");
-const intermediate = await authority("CN=intermediate", { issuer: root });
+const root = await issueAuthority("CN=root");
+const intermediate = await issueAuthority("CN=intermediate", { issuer: root });
 const leafOf = (issuer: IssuedCertificate, options: Partial<CertificateOptions> = {}) =>
   issueTestCertificate({ subject: "CN=client", issuer, ...options });
-const below = (options: Partial<CertificateOptions>) => authority("CN=intermediate", { issuer: root, ...options });
+const below = (options: Partial<CertificateOptions>) => issueAuthority("CN=intermediate", { issuer: root, ...options });
 
 interface Case {
   readonly sent: readonly IssuedCertificate[];
@@ -45,44 +45,44 @@ const verify = ({ sent, trusted = [root], partial = false, maxIntermediates, now
 
 const leaf = await leafOf(root);
 const deepLeaf = await leafOf(intermediate);
-const otherRoot = await authority("CN=other");
+const otherRoot = await issueAuthority("CN=other");
 /** A root with the name of the trusted root, but another key. */
-const forgedRoot = await authority("CN=root");
-const forgedIntermediate = await authority("CN=intermediate", { issuer: forgedRoot });
+const forgedRoot = await issueAuthority("CN=root");
+const forgedIntermediate = await issueAuthority("CN=intermediate", { issuer: forgedRoot });
 const expired = { validTo: VERIFICATION_TIME - HOUR };
 const future = { validFrom: VERIFICATION_TIME + HOUR };
-const limited = await authority("CN=limited", { pathLength: 0 });
-const belowLimited = await authority("CN=below", { issuer: limited });
-const expiredRoot = await authority("CN=expired", expired);
-const constrained = await authority("CN=constrained", { extensions: [nameConstraints(false)] });
+const limited = await issueAuthority("CN=limited", { pathLength: 0 });
+const belowLimited = await issueAuthority("CN=below", { issuer: limited });
+const expiredRoot = await issueAuthority("CN=expired", expired);
+const constrained = await issueAuthority("CN=constrained", { extensions: [nameConstraints(false)] });
 
 async function chainOf(length: number): Promise<readonly IssuedCertificate[]> {
   const chain: IssuedCertificate[] = [];
   let issuer = root;
   for (let at = 0; at < length; at++) {
-    issuer = await authority(`CN=level ${at}`, { issuer });
+    issuer = await issueAuthority(`CN=level ${at}`, { issuer });
     chain.unshift(issuer);
   }
   return [await leafOf(issuer), ...chain];
 }
 
 /** Trusted certificates with equal names, none of which has signed the client's certificate. */
-const namesakes = await Promise.all(Array.from({ length: 17 }, () => authority("CN=namesake")));
-const bySameName = await leafOf(await authority("CN=namesake"));
+const namesakes = await Promise.all(Array.from({ length: 17 }, () => issueAuthority("CN=namesake")));
+const bySameName = await leafOf(await issueAuthority("CN=namesake"));
 
 /** Certificates that all have the same name and key, so that each may have issued every other. */
-const mutual = await authority("CN=mutual");
+const mutual = await issueAuthority("CN=mutual");
 const oneAnother = await Promise.all(
-  Array.from({ length: 19 }, () => authority("CN=mutual", { issuer: mutual, keyPair: mutual.keys })),
+  Array.from({ length: 19 }, () => issueAuthority("CN=mutual", { issuer: mutual, keyPair: mutual.keys })),
 );
 const byOneAnother = await leafOf(mutual);
 /** A certificate that names the trusted root as its issuer, but is not signed by it. */
-const belowNameOfRoot = await authority("CN=mutual", { issuer: forgedRoot, keyPair: mutual.keys });
+const belowNameOfRoot = await issueAuthority("CN=mutual", { issuer: forgedRoot, keyPair: mutual.keys });
 
 const pss = { scheme: "RSA-PSS" } as const;
-const pssRoot = await authority("CN=pss", pss);
+const pssRoot = await issueAuthority("CN=pss", pss);
 const weakPss = { scheme: "RSA-PSS", digest: "SHA-1" } as const;
-const weakPssRoot = await authority("CN=weak pss", weakPss);
+const weakPssRoot = await issueAuthority("CN=weak pss", weakPss);
 /** A public key with an arbitrary odd modulus of this size, because generating a real key takes seconds. */
 function rsaKey(bits: number, exponent: readonly number[] = [1, 0, 1]): KeyObject {
   const [n, e] = [Buffer.alloc(bits / 8, 0xff), Buffer.from(exponent)].map((each) => each.toString("base64url"));
@@ -90,7 +90,7 @@ function rsaKey(bits: number, exponent: readonly number[] = [1, 0, 1]): KeyObjec
 }
 
 /** An authority with a public exponent that makes verifications slow. */
-const unusual = await authority("CN=unusual", {
+const unusual = await issueAuthority("CN=unusual", {
   ...pss,
   keyPair: {
     publicKey: rsaKey(2048, [1, 0, 0, 0, 1]).toCryptoKey({ name: "RSA-PSS", hash: "SHA-256" }, true, ["verify"]),

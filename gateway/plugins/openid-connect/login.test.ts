@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { describe, it } from "node:test";
-import { DISCOVERY, type Making, NOW } from "../../../test/plugins/stub-openid-provider.ts";
+import { DISCOVERY, NOW, type TokenMembers } from "../../../test/plugins/stub-openid-provider.ts";
 import { instanceFor } from "./testing.ts";
-import { answerTokens, begin, CALLBACK, config, cookiesOf, returnToGateway } from "./testing-login.ts";
+import { answerTokens, beginLogin, CALLBACK, config, cookiesOf, returnToGateway } from "./testing-login.ts";
 
 describe("a login of openid-connect", () => {
   it("succeeds with valid tokens", async (test) => {
-    const login = await begin(test);
+    const login = await beginLogin(test);
     answerTokens(login);
     const { exchange, answer } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
     assert.equal(answer, undefined);
@@ -16,7 +16,7 @@ describe("a login of openid-connect", () => {
     assert.match(cookiesOf(exchange), /^session=/);
   });
 
-  const refusedTokens: readonly (readonly [what: string, making: Making, members?: object])[] = [
+  const refusedTokens: readonly (readonly [what: string, making: TokenMembers, members?: object])[] = [
     ["with another nonce", { claims: { nonce: "another" } }],
     ["without the nonce", { claims: { nonce: undefined } }],
     ["for another client", { claims: { aud: "another" } }],
@@ -36,7 +36,7 @@ describe("a login of openid-connect", () => {
   ];
   for (const [what, making, members] of refusedTokens) {
     it(`is refused with an ID token ${what}`, async (test) => {
-      const login = await begin(test);
+      const login = await beginLogin(test);
       answerTokens(login, making, members);
       const { exchange, answer } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
       assert.equal(answer?.status, 401);
@@ -66,7 +66,7 @@ describe("a login of openid-connect", () => {
   ];
   for (const [what, queryOf, discovery] of refusedQueries) {
     it(`is refused if the browser returns with ${what}`, async (test) => {
-      const login = await begin(test, { ...(discovery && { discovery }) });
+      const login = await beginLogin(test, { ...(discovery && { discovery }) });
       answerTokens(login);
       const query = queryOf(login.sent.get("state") ?? "", encodeURIComponent(login.provider.issuer));
       const { exchange, answer } = await returnToGateway(login, query);
@@ -78,7 +78,7 @@ describe("a login of openid-connect", () => {
 
   for (const path of ["//evil.test/x", "/\\evil.test", "/%0d%0aX: 1", "/.//evil.test", "/@evil.test"]) {
     it(`that began with a request for ${path} redirects back to the same origin`, async (test) => {
-      const login = await begin(test, { more: { login_action: "redirect" } });
+      const login = await beginLogin(test, { more: { login_action: "redirect" } });
       const { exchange, answer } = await login.instance.send({ path, sentPath: path, query: "?a=1" });
       const sent = new URL(`${answer?.headers?.Location}`).searchParams;
       const again = { ...login, cookie: cookiesOf(exchange), sent };
@@ -91,7 +91,7 @@ describe("a login of openid-connect", () => {
   }
 
   it("sends the configured redirect_uri to the provider, whatever the request says about its host", async (test) => {
-    const login = await begin(test);
+    const login = await beginLogin(test);
     const headers = {
       host: "evil.test",
       "x-forwarded-host": "evil.test",
@@ -104,7 +104,7 @@ describe("a login of openid-connect", () => {
   });
 
   it("removes its cookie when it is completed, after which a repeated callback uses the session", async (test) => {
-    const login = await begin(test);
+    const login = await beginLogin(test);
     answerTokens(login);
     const query = `?code=c&state=${login.sent.get("state")}`;
     const { exchange } = await returnToGateway(login, query);
@@ -116,7 +116,7 @@ describe("a login of openid-connect", () => {
   });
 
   it("ignores parameters of other OpenID Connect flows", async (test) => {
-    const login = await begin(test);
+    const login = await beginLogin(test);
     answerTokens(login);
     const query = `?code=c&state=${login.sent.get("state")}&id_token=x.y.z&token=t&response=x.y.z`;
     assert.equal((await returnToGateway(login, query)).answer, undefined);
@@ -124,7 +124,7 @@ describe("a login of openid-connect", () => {
 
   for (const redirect of ["https://app.test/callback?tenant=a", "https://app.test/callback"]) {
     it(`requests tokens with the redirect_uri ${redirect}, and with the verifier of the challenge`, async (test) => {
-      const login = await begin(test, { more: { redirect_uri: redirect } });
+      const login = await beginLogin(test, { more: { redirect_uri: redirect } });
       let form = new URLSearchParams();
       login.provider.answer("/token", (request, response) => {
         let body = "";
@@ -147,7 +147,7 @@ describe("a login of openid-connect", () => {
   }
 
   it("sets cookies that fit into a request, even if its tokens are long and other logins are under way", async (test) => {
-    const login = await begin(test);
+    const login = await beginLogin(test);
     let { cookie, sent } = login;
     for (let tab = 0; tab < 6; tab++) {
       const path = `/${"x".repeat(380)}`;
@@ -170,7 +170,7 @@ describe("a login of openid-connect", () => {
   });
 
   it("begins a session that ends if a refresh returns an ID token of another subject", async (test) => {
-    const login = await begin(test);
+    const login = await beginLogin(test);
     answerTokens(login, {}, { refresh_token: "r" });
     const { exchange } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
     const headers = { cookie: cookiesOf(exchange) };
@@ -183,7 +183,7 @@ describe("a login of openid-connect", () => {
 
   it("begins a session that ends at a logout even if the provider cannot be reached", async (test) => {
     const more = { logout_uri_suffix: "/logout" };
-    const login = await begin(test, { more });
+    const login = await beginLogin(test, { more });
     answerTokens(login);
     const { exchange } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
     login.provider.answer(DISCOVERY, (_request, response) => response.writeHead(500).end());

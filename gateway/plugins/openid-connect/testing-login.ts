@@ -5,12 +5,12 @@ import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { FakeExchange, FakeServicesOptions } from "../../../test/plugins/fake-exchange.ts";
 import {
   DISCOVERY,
-  type Making,
   NOW,
   type StubProvider,
   startStubProvider,
+  type TokenMembers,
 } from "../../../test/plugins/stub-openid-provider.ts";
-import { type Instance, instanceFor } from "./testing.ts";
+import { instanceFor, type OpenidInstance } from "./testing.ts";
 
 export const CALLBACK = "/callback";
 
@@ -31,7 +31,7 @@ export const cookiesOf = (exchange: FakeExchange): string =>
 
 export interface NewLogin {
   readonly provider: StubProvider;
-  readonly instance: Instance;
+  readonly instance: OpenidInstance;
   /** The cookies that the redirect to the provider sets. */
   readonly cookie: string;
   /** The parameters of this redirect. */
@@ -45,7 +45,7 @@ export interface BeginOptions extends Pick<FakeServicesOptions, "counters"> {
 }
 
 /** Starts a provider, and begins a login at an instance. */
-export async function begin(
+export async function beginLogin(
   test: TestContext,
   { discovery = {}, more = {}, ...services }: BeginOptions = {},
 ): Promise<NewLogin> {
@@ -63,7 +63,7 @@ export async function begin(
 }
 
 /** Begins another login at this instance. */
-export async function beginAgain(provider: StubProvider, instance: Instance): Promise<NewLogin> {
+export async function beginAgain(provider: StubProvider, instance: OpenidInstance): Promise<NewLogin> {
   const { exchange, answer } = await instance.send({ path: "/page" });
   assert.equal(answer?.status, 302);
   const sent = new URL(`${answer?.headers?.Location}`).searchParams;
@@ -73,7 +73,7 @@ export async function beginAgain(provider: StubProvider, instance: Instance): Pr
 /** From now on, the token endpoint answers with this ID token and these members. */
 export function answerTokens(
   { provider, sent }: NewLogin,
-  { claims, ...making }: Making = {},
+  { claims, ...making }: TokenMembers = {},
   members: object = {},
 ): void {
   const nonce = sent.get("nonce");

@@ -11,7 +11,7 @@ import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { NOW, type StubProvider } from "../../../test/plugins/stub-openid-provider.ts";
 import { openidConnect } from "./index.ts";
 
-export interface Instance {
+export interface OpenidInstance {
   /** Sends a request with this token, or a request with these options. */
   send(token: string | FakeExchangeOptions): Promise<{
     readonly exchange: FakeExchange;
@@ -30,7 +30,7 @@ export function instanceFor(
   { issuer }: Pick<StubProvider, "issuer">,
   config: object = {},
   services: Pick<FakeServicesOptions, "counters"> = {},
-): Instance {
+): OpenidInstance {
   let now = NOW * 1000;
   const warnings: string[] = [];
   const context: PluginContext = fakeContext({

@@ -4,9 +4,9 @@ import { type FakeExchangeOptions, fakeConsumer } from "../../../test/plugins/fa
 import {
   CLIENT_SECRET,
   jwkOf,
-  type Making,
   NOW,
   startStubProvider,
+  type TokenMembers,
 } from "../../../test/plugins/stub-openid-provider.ts";
 import { instanceFor } from "./testing.ts";
 
@@ -14,7 +14,7 @@ const alice = fakeConsumer({ id: "c-1", username: "alice", custom_id: "crm-7" })
 const base64url = (text: string) => Buffer.from(text).toString("base64url");
 
 describe("a token of openid-connect", () => {
-  const accepted: readonly (readonly [what: string, making: Making, config?: object])[] = [
+  const accepted: readonly (readonly [what: string, making: TokenMembers, config?: object])[] = [
     ["signed with RS256", {}],
     ["signed with ES256", { pair: "ec", header: { alg: "ES256" } }],
     ["signed with EdDSA", { pair: "ed", header: { alg: "EdDSA" } }],
@@ -54,7 +54,7 @@ describe("a token of openid-connect", () => {
     });
   }
 
-  const refused: readonly (readonly [what: string, making: Making, reason: string, config?: object])[] = [
+  const refused: readonly (readonly [what: string, making: TokenMembers, reason: string, config?: object])[] = [
     ["with the algorithm none", { header: { alg: "none" } }, "the token cannot be read: invalid alg"],
     ["with the algorithm NonE", { header: { alg: "NonE" } }, "the token cannot be read: invalid alg"],
     ["without an algorithm", { header: { alg: undefined } }, "the token cannot be read: invalid alg"],

@@ -36,7 +36,7 @@ export interface AdminRig {
   close(): Promise<void>;
 }
 
-export const served: WaitResponse = {
+export const servedWait: WaitResponse = {
   programmed: true,
   revision: 1,
   acknowledged: ["127.0.0.1:8005"],
@@ -70,7 +70,7 @@ export async function startAdminRig(env: Readonly<Record<string, string>> = {}):
       return void outgoing.end(JSON.stringify({ revision: 7, lagging: ["b"], silent: [], nodes: [] }));
     }
     waits.push(JSON.parse(Buffer.concat(chunks).toString()));
-    if (rig.answer !== "never") outgoing.end(JSON.stringify({ ...served, ...rig.answer }));
+    if (rig.answer !== "never") outgoing.end(JSON.stringify({ ...servedWait, ...rig.answer }));
   });
   await new Promise<void>((resolve) => operator.listen(0, "127.0.0.1", resolve));
   const settings = readSettings(adminSettings, {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hashInputOf } from "./hash-source.ts";
-import { request, type TestRequestOptions, upstreamNamed } from "./testing.ts";
+import { balancingRequest, type TestRequestOptions, upstreamNamed } from "./testing.ts";
 
 const values: readonly (readonly [upstream: object, shown: TestRequestOptions, value: string | null])[] = [
   [{ hash_on: "none" }, {}, null],
@@ -33,7 +33,7 @@ const values: readonly (readonly [upstream: object, shown: TestRequestOptions, v
 ];
 for (const [upstream, shown, value] of values) {
   test(`with ${JSON.stringify(upstream)}, the hash input of ${JSON.stringify(shown)} is ${value}`, () => {
-    const view = request(shown);
+    const view = balancingRequest(shown);
     assert.equal(hashInputOf(upstreamNamed("u", upstream), view), value);
     assert.deepEqual(view.cookies, []);
   });
@@ -51,7 +51,7 @@ const cookies: readonly (readonly [cookie: object, shown: TestRequestOptions, at
 ];
 for (const [cookie, shown, attributes] of cookies) {
   test(`the cookie ${JSON.stringify(cookie)} for ${JSON.stringify(shown)} has the attributes ${attributes}`, () => {
-    const view = request(shown);
+    const view = balancingRequest(shown);
     hashInputOf(upstreamNamed("u", { hash_on: "cookie", hash_on_cookie: "sid", _sluice: { cookie } }), view);
     const [, found = ""] = /^sid=[-0-9a-f]+; Path=\/; HttpOnly(.*)$/.exec(view.cookies[0] ?? "") ?? [];
     assert.match(found, attributes);
@@ -60,10 +60,10 @@ for (const [cookie, shown, attributes] of cookies) {
 
 test("a client without the cookie gets a cookie that gives its later requests the same hash input", () => {
   const upstream = upstreamNamed("u", { hash_on: "cookie", hash_on_cookie: "sid", hash_on_cookie_path: "/app" });
-  const first = request({ headers: { cookie: "side=1" } });
+  const first = balancingRequest({ headers: { cookie: "side=1" } });
   const value = hashInputOf(upstream, first);
   assert.deepEqual(first.cookies, [`sid=${value}; Path=/app; HttpOnly; SameSite=Lax`]);
-  const second = request({ headers: { cookie: `sid=${value}` } });
+  const second = balancingRequest({ headers: { cookie: `sid=${value}` } });
   assert.equal(hashInputOf(upstream, second), value);
   assert.deepEqual(second.cookies, []);
 });

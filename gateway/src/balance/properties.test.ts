@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ENDPOINT_WEIGHT_UNIT } from "@sluice/model";
 import type { BalancedAttempts } from "./target-attempts.ts";
-import { attemptsOf, balancerOf, request } from "./testing.ts";
+import { attemptsOf, balancerOf, balancingRequest } from "./testing.ts";
 
 /** Pseudo-random integers that are at least 0 and less than the limit, the same in every run. */
 function numbers(seed: number): (limit: number) => number {
@@ -47,7 +47,7 @@ for (const algorithm of ["round-robin", "consistent-hashing"]) {
       const balancer = balancerOf({ upstream, targets: { "target:1": 100 }, endpoints });
       const got = { target: 0, "10.1": 0, "10.2": 0 };
       for (let at = 0; at < COUNT; at++) {
-        const place = attemptsOf(balancer, request({ path: `/${at}` })).next() ?? "";
+        const place = attemptsOf(balancer, balancingRequest({ path: `/${at}` })).next() ?? "";
         got[place.split(/[:.]/, place.startsWith("10.") ? 2 : 1).join(".") as keyof typeof got]++;
       }
       // A hash spreads evenly only over many values.
@@ -75,7 +75,7 @@ for (const algorithm of algorithms) {
       for (let step = 0; step < 200; step++) {
         time += below(50);
         const known = open[below(open.length + 1)];
-        const attempts = known ?? attemptsOf(balancer, request({ path: `/${below(100)}` }));
+        const attempts = known ?? attemptsOf(balancer, balancingRequest({ path: `/${below(100)}` }));
         if (known === undefined) open.push(attempts);
         const move = below(5);
         if (move < 2) {

@@ -42,7 +42,7 @@ export function balancerOf({ upstream: members, targets, ...options }: TestBalan
 }
 
 /** The tries of a request; each place is a target's address. */
-export function attemptsOf(balancer: Balancer, view: BalancingRequest = request()): BalancedAttempts<string> {
+export function attemptsOf(balancer: Balancer, view: BalancingRequest = balancingRequest()): BalancedAttempts<string> {
   return new BalancedAttempts(
     balancer,
     balancer.entries.map(({ member }) => member.address),
@@ -61,7 +61,9 @@ export interface TestRequestOptions {
 }
 
 /** A request; `cookies` lists the cookies that its response sets. */
-export function request(shown: TestRequestOptions = {}): BalancingRequest & { readonly cookies: readonly string[] } {
+export function balancingRequest(
+  shown: TestRequestOptions = {},
+): BalancingRequest & { readonly cookies: readonly string[] } {
   const cookies: string[] = [];
   const { headers = {}, path = "/", query = "", address = "10.9.9.9", scheme = "http" } = shown;
   const { consumer, captures = null } = shown;

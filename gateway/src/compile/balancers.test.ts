@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CaCertificate, Certificate, Service, Target, Upstream, UpstreamEndpoint } from "@sluice/model";
-import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
+import { balancingRequest, targetOf, upstreamNamed } from "../balance/testing.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
@@ -70,7 +70,7 @@ test("a balancer is the same object as long as its upstream, its targets and its
 test("changed and added targets do not reset the state of the targets that an upstream already has", () => {
   const old = runtimeOf({});
   assert.ok(old.balancers.get(pool.id)?.setHealth(a.id, null, false));
-  const held = upstreamOf(old).attempts(request());
+  const held = upstreamOf(old).attempts(balancingRequest());
   assert.equal(held.next()?.host, "10.0.0.2");
   const next = runtimeOf({ targets: [a, { ...b, weight: 7 }, targetOf(pool, "10.0.0.3:80")] }, old);
   const known = next.balancers.get(pool.id)?.entries.map(({ member, weight }) => ({

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BucketMap, type Snapshot } from "@sluice/model";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
-import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
+import { balancingRequest, targetOf, upstreamNamed } from "../balance/testing.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
-import { beginning, type ChangeStep, stepped } from "./testing-changes.ts";
+import { applySteps, type ChangeStep, initialSnapshot } from "./testing-changes.ts";
 import { consumerNamed, keyCredential, pluginEntityNamed, routeNamed, serviceNamed } from "./testing-entities.ts";
 
 const MANY = 1000;
@@ -32,8 +32,8 @@ const route = (at: number, members = {}) =>
 const consumer = (at: number) => consumerNamed(`c${at}`);
 const limit = (at: number, config = {}) => pluginEntityNamed("rate-limiting", { route: { id: route(at).id }, config });
 
-const full: Snapshot = stepped(
-  beginning,
+const full: Snapshot = applySteps(
+  initialSnapshot,
   Array.from({ length: MANY }, (_, at) => [
     put("services", service(at)),
     put("routes", route(at)),
@@ -66,7 +66,7 @@ const changes: readonly (readonly [what: string, change: ChangeStep, plugins: nu
 for (const [what, change, plugins] of changes) {
   test(`neither compiling a change nor the next request iterates over a whole collection (${what})`, (context) => {
     const before = compile(null, full, tools);
-    const next = stepped(full, [change]);
+    const next = applySteps(full, [change]);
     for (const name of ["entries", "keys", "values"] as const)
       context.mock.method(BucketMap.prototype, name, () => assert.fail("a whole collection is iterated over"));
     made = 0;
@@ -82,7 +82,7 @@ for (const [what, change, plugins] of changes) {
       headerValues: () => [],
     });
     assert.equal(match?.compiledRoute.route.name, "r2");
-    assert.equal(match.compiledRoute.upstream?.attempts(request()).next()?.service, service(2).id);
+    assert.equal(match.compiledRoute.upstream?.attempts(balancingRequest()).next()?.service, service(2).id);
     assert.ok(match.compiledRoute.chains.http.base.steps.length > 0);
     assert.equal(made, plugins);
   });

@@ -10,7 +10,7 @@ import { randomCases } from "../../../tools/stages/random-cases.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "./runtime.ts";
-import { beginning, names, randomChanges, stepped } from "./testing-changes.ts";
+import { applySteps, initialSnapshot, randomChanges, testNames } from "./testing-changes.ts";
 import { consumerNamed, idOf } from "./testing-entities.ts";
 
 interface Made extends PluginPhases {
@@ -36,7 +36,7 @@ const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", "
     headerValues: () => [],
   })),
 );
-const consumers = names.consumers.map(consumerNamed);
+const consumers = testNames.consumers.map(consumerNamed);
 
 const toldChain = ({ steps }: PluginChain) =>
   steps.map(({ priority, phases }) => `${priority} ${(phases as Made).made}`);
@@ -64,7 +64,7 @@ function summaryOf(runtime: Runtime) {
       return match && [toldPart(match.compiledRoute), match.matchedPath];
     }),
     parts: [...snapshot.routes.keys()].map((id) => runtime.compiledRoute(id)).map((part) => part && toldPart(part)),
-    upstreams: names.services.map((name) => upstreams.get(idOf(`service ${name}`))?.targets.map(toldTarget)),
+    upstreams: testNames.services.map((name) => upstreams.get(idOf(`service ${name}`))?.targets.map(toldTarget)),
     balancers: [...balancers].map(([id, { upstream, certificate, authorities, trustsMachine, entries }]) => [
       id,
       upstream,
@@ -73,12 +73,12 @@ function summaryOf(runtime: Runtime) {
       trustsMachine,
       entries.map(({ member, weight }) => [member.id, member.address, weight]),
     ]),
-    credentials: names.keys.flatMap((key) =>
+    credentials: testNames.keys.flatMap((key) =>
       [...snapshot.routes.values()].map((route) =>
         identities.credential("keyauth_credentials", hash("sha256", key), route),
       ),
     ),
-    consumers: names.consumers.map((name) => identities.consumer(name)),
+    consumers: testNames.consumers.map((name) => identities.consumer(name)),
     certificates: ["a.test", "c.test", "other", null].map((name) => certificates.find(name)?.key),
   };
 }
@@ -86,12 +86,12 @@ function summaryOf(runtime: Runtime) {
 test("after any changes a runtime behaves like a runtime compiled from scratch, and the previous runtime is unchanged", () => {
   fc.assert(
     fc.property(randomChanges, (all) => {
-      let snapshot: Snapshot = beginning;
+      let snapshot: Snapshot = initialSnapshot;
       let runtime = compile(null, snapshot, tools);
       let before = summaryOf(runtime);
       for (const change of all) {
         const previous = runtime;
-        snapshot = stepped(snapshot, change);
+        snapshot = applySteps(snapshot, change);
         runtime = compile(previous, snapshot, tools);
         const now = summaryOf(runtime);
         assert.deepEqual(now, summaryOf(compile(null, snapshot, tools)));
@@ -106,13 +106,13 @@ test("after any changes a runtime behaves like a runtime compiled from scratch, 
 test("after any changes a target counts as served if and only if one of the upstreams contains it", () => {
   fc.assert(
     fc.property(randomChanges, (all) => {
-      let snapshot: Snapshot = beginning;
+      let snapshot: Snapshot = initialSnapshot;
       let runtime = compile(null, snapshot, tools);
       const seen = new Map<string, UpstreamTarget>();
       const targetsOf = () =>
-        names.services.flatMap((name) => runtime.upstreams.get(idOf(`service ${name}`))?.targets ?? []);
+        testNames.services.flatMap((name) => runtime.upstreams.get(idOf(`service ${name}`))?.targets ?? []);
       for (const change of all) {
-        snapshot = stepped(snapshot, change);
+        snapshot = applySteps(snapshot, change);
         runtime = compile(runtime, snapshot, tools);
         const keys = new Set(targetsOf().map(({ key }) => key));
         for (const target of targetsOf()) seen.set(target.key, target);

@@ -31,7 +31,7 @@ export interface ChangeStep {
 }
 
 const indexes = [0, 1, 2] as const;
-export const names = {
+export const testNames = {
   services: indexes.map((index) => `s${index}`),
   consumers: indexes.map((index) => `c${index}`),
   upstreams: ["pool0", "pool1"],
@@ -56,7 +56,7 @@ const put = <Value extends object>(section: Section, values: fc.Arbitrary<readon
     .tuple(values, fc.integer({ min: 0, max: 3 }))
     .map(([[key, value], luck]): ChangeStep => ({ section, key, value: luck === 0 ? undefined : value }));
 
-const authorityIds = names.authorities.map((name) => caCertificateOf("", name).id);
+const authorityIds = testNames.authorities.map((name) => caCertificateOf("", name).id);
 /** A config of rate-limiting whose Redis user name is in the vault. The other plugins have no such member. */
 const referringTo = (vault: string) => ({
   minute: 1,
@@ -64,15 +64,15 @@ const referringTo = (vault: string) => ({
   redis: { host: "redis.test", username: `{vault://${vault}/user}` },
 });
 
-const certificateIds = names.certificates.map((name) => idOf(`certificate ${name}`));
+const certificateIds = testNames.certificates.map((name) => idOf(`certificate ${name}`));
 
 const steps: readonly fc.Arbitrary<ChangeStep>[] = [
   put(
     "services",
     fc
       .record({
-        name: one(names.services),
-        host: one(["up.test", ...names.upstreams]),
+        name: one(testNames.services),
+        host: one(["up.test", ...testNames.upstreams]),
         protocol: one(["http", "https"] as const),
         enabled: one([true, true, false]),
         client_certificate: maybe(one(certificateIds).map((id) => ({ id }))),
@@ -88,9 +88,9 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
     fc
       .record({
         name: one(["r0", "r1", "r2", "r3", "r4"]),
-        hosts: maybe(fc.uniqueArray(one(names.hosts), { minLength: 1, maxLength: 2 })),
-        paths: maybe(fc.uniqueArray(one(names.paths), { minLength: 1, maxLength: 2 })),
-        service: referring("service", names.services),
+        hosts: maybe(fc.uniqueArray(one(testNames.hosts), { minLength: 1, maxLength: 2 })),
+        paths: maybe(fc.uniqueArray(one(testNames.paths), { minLength: 1, maxLength: 2 })),
+        service: referring("service", testNames.services),
       })
       .map(({ name, ...members }) => {
         const route = routeNamed(name, members);
@@ -101,11 +101,11 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
     "plugins",
     fc
       .record({
-        name: one(names.plugins),
+        name: one(testNames.plugins),
         route: referring("route", ["r0", "r1"]),
-        service: referring("service", names.services.slice(0, 2)),
-        consumer: referring("consumer", names.consumers.slice(0, 2)),
-        config: fc.oneof(fc.record({ made: fc.nat(3) }), one(names.vaults).map(referringTo)),
+        service: referring("service", testNames.services.slice(0, 2)),
+        consumer: referring("consumer", testNames.consumers.slice(0, 2)),
+        config: fc.oneof(fc.record({ made: fc.nat(3) }), one(testNames.vaults).map(referringTo)),
         enabled: one([true, true, false]),
         protocols: one([["http", "https"] as const, ["https"] as const]),
       })
@@ -116,19 +116,19 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
   ),
   put(
     "vaults",
-    fc.record({ name: one(names.vaults), variables: maybe(one(["A_", "B_", "C_"])) }).map(({ name, variables }) => {
+    fc.record({ name: one(testNames.vaults), variables: maybe(one(["A_", "B_", "C_"])) }).map(({ name, variables }) => {
       const vault = vaultNamed(name, variables);
       return [vault.id, vault] as const;
     }),
   ),
   put(
     "consumers",
-    one(names.consumers).map((name) => [consumerNamed(name).id, consumerNamed(name)] as const),
+    one(testNames.consumers).map((name) => [consumerNamed(name).id, consumerNamed(name)] as const),
   ),
   put(
     "keyauth_credentials",
     fc
-      .record({ name: one(["d0", "d1", "d2"]), key: one(names.keys), owner: one(names.consumers) })
+      .record({ name: one(["d0", "d1", "d2"]), key: one(testNames.keys), owner: one(testNames.consumers) })
       .map(({ name, key, owner }) => {
         const credential = { ...keyCredential(consumerNamed(owner), key), id: idOf(name) };
         return [credential.id, credential] as const;
@@ -138,7 +138,7 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
     "upstreams",
     fc
       .record({
-        name: one(names.upstreams),
+        name: one(testNames.upstreams),
         host_header: maybe(one(["called.test"])),
         client_certificate: maybe(one(certificateIds).map((id) => ({ id }))),
       })
@@ -150,7 +150,7 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
   put(
     "targets",
     fc
-      .record({ of: one(names.upstreams), address: one(["10.0.0.1:80", "10.0.0.2:80"]), weight: one([1, 100]) })
+      .record({ of: one(testNames.upstreams), address: one(["10.0.0.1:80", "10.0.0.2:80"]), weight: one([1, 100]) })
       .map(({ of, address, weight }) => {
         const target = targetOf(upstreamNamed(of), address, { weight });
         return [target.id, target] as const;
@@ -160,7 +160,7 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
     "endpoints",
     fc
       .record({
-        service: one(names.services),
+        service: one(testNames.services),
         addresses: fc.uniqueArray(one(["10.1.0.1", "10.1.0.2", "10.1.0.3"]), { maxLength: 3 }),
         terminating: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
       })
@@ -177,7 +177,7 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
     "upstream_endpoints",
     fc
       .record({
-        of: one(names.upstreams),
+        of: one(testNames.upstreams),
         addresses: fc.uniqueArray(one(["10.0.0.1", "10.1.0.2", "10.1.0.3"]), { maxLength: 3 }),
         weight: fc.nat({ max: 2 }),
       })
@@ -188,21 +188,21 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
   ),
   put(
     "certificates",
-    fc.record({ name: one(names.certificates), key: one(["old", "new"]) }).map(({ name, key }) => {
+    fc.record({ name: one(testNames.certificates), key: one(["old", "new"]) }).map(({ name, key }) => {
       const id = idOf(`certificate ${name}`);
       return [id, { ...certificateNamed(name, { certificate: name, key }).certificate, id }] as const;
     }),
   ),
   put(
     "ca_certificates",
-    fc.record({ name: one(names.authorities), cert: one(["old", "new"]) }).map(({ name, cert }) => {
+    fc.record({ name: one(testNames.authorities), cert: one(["old", "new"]) }).map(({ name, cert }) => {
       const authority = caCertificateOf(`${name} ${cert}`, name);
       return [authority.id, authority] as const;
     }),
   ),
   put(
     "snis",
-    fc.record({ name: one(names.serverNames), certificate: one(certificateIds) }).map(({ name, certificate }) => {
+    fc.record({ name: one(testNames.serverNames), certificate: one(certificateIds) }).map(({ name, certificate }) => {
       const sni = { ...certificateNamed(name, { certificate: "", key: "" }).sni, certificate: { id: certificate } };
       return [sni.id, sni] as const;
     }),
@@ -216,7 +216,7 @@ export const randomChanges: fc.Arbitrary<readonly (readonly ChangeStep[])[]> = f
 );
 
 /** The snapshot after a change; unchanged parts are shared. The snapshot is not checked: references may be dangling. */
-export function stepped(before: Snapshot, change: readonly ChangeStep[]): Snapshot {
+export function applySteps(before: Snapshot, change: readonly ChangeStep[]): Snapshot {
   const next: Record<string, unknown> = { ...before };
   for (const { section, key, value } of change) {
     const map = next[section] as ReadonlyMap<string, object>;
@@ -225,4 +225,4 @@ export function stepped(before: Snapshot, change: readonly ChangeStep[]): Snapsh
   return next as unknown as Snapshot;
 }
 
-export const beginning: Snapshot = emptySnapshot;
+export const initialSnapshot: Snapshot = emptySnapshot;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Service } from "@sluice/model";
-import { request } from "../balance/testing.ts";
+import { balancingRequest } from "../balance/testing.ts";
 import type { UpstreamInputs } from "./runtime.ts";
 import { serviceNamed } from "./testing-entities.ts";
 import { createUpstream } from "./upstream.ts";
@@ -10,7 +10,7 @@ const upstreamFor = (service: Service, parts: Partial<UpstreamInputs> = {}) =>
   createUpstream({ service, endpoints: null, balancer: null, certificate: null, authorities: null, ...parts }, null);
 
 /** The target of the next request; an upstream without a balancer does not read the request. */
-const next = (upstream: ReturnType<typeof createUpstream>) => upstream.attempts(request()).next();
+const next = (upstream: ReturnType<typeof createUpstream>) => upstream.attempts(balancingRequest()).next();
 
 const hosts: readonly (readonly [protocol: "http" | "https", host: string, port: number, header: string])[] = [
   ["http", "up.example", 80, "up.example"],
@@ -47,7 +47,7 @@ test("the cluster IP is used while no endpoint can be reached, and an endpoint i
   const own = { address: "own", port: 80, fallback: true };
   const endpoints = [{ address: "a", port: 80 }, { address: "b", port: 80 }, own];
   const upstream = upstreamFor(serviceNamed("s"), { endpoints });
-  const attempts = upstream.attempts(request());
+  const attempts = upstream.attempts(balancingRequest());
   const tries = (count: number, isReached: (host: string) => boolean) =>
     Array.from({ length: count }, () => {
       const target = attempts.next();
@@ -82,7 +82,7 @@ test("the cluster IP is used while no endpoint can be reached, and an endpoint i
 
 test("the endpoints of a core Service without a cluster IP are tried in turn, even if they fail", () => {
   const endpoints = ["a", "b"].map((address) => ({ address, port: 80 }));
-  const attempts = upstreamFor(serviceNamed("s"), { endpoints }).attempts(request());
+  const attempts = upstreamFor(serviceNamed("s"), { endpoints }).attempts(balancingRequest());
   const hosts = Array.from({ length: 4 }, () => {
     const target = attempts.next();
     attempts.unreachable(target);

@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import type { DocumentListener, Explanation } from "@sluice/model";
 import fc from "fast-check";
 import { type ClientResponse, describedRequest, RandomRequestClient } from "./testing-client.ts";
-import { documents, type RandomRequest, ROUTE_HEADER, randomListeners, randomRequests } from "./testing-documents.ts";
+import {
+  explainedDocuments,
+  type RandomRequest,
+  ROUTE_HEADER,
+  randomListeners,
+  randomRequests,
+} from "./testing-documents.ts";
 import { type ExplainRig, startExplainRig } from "./testing-worker.ts";
 
 export interface DifferentialOptions {
@@ -42,7 +48,12 @@ export async function explainsAsTheProxyDoes(options: DifferentialOptions): Prom
     }
     assert.equal(rig.worker.runtime().exchanges.open, 0);
   };
-  const property = fc.asyncProperty(documents(rig.upstreamPort), randomListeners(rig.listenerPorts), list, check);
+  const property = fc.asyncProperty(
+    explainedDocuments(rig.upstreamPort),
+    randomListeners(rig.listenerPorts),
+    list,
+    check,
+  );
   await fc.assert(property, { numRuns: options.documents, seed: options.seed });
   return tally;
 }

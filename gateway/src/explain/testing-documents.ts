@@ -158,7 +158,7 @@ const consumers = randomPlaces.map((place) => ({
 export const ROUTE_HEADER = "x-route";
 
 /** @param upstreamPort Port of the upstream */
-export const documents = (upstreamPort: number) =>
+export const explainedDocuments = (upstreamPort: number) =>
   fc
     .record({
       services: services(upstreamPort),

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
 import type { WatchedKind } from "../watch/cluster-state.ts";
-import { granting, secretWithKey, testClusterState } from "./testing-cluster-state.ts";
+import { grantBetween, secretWithKey, testClusterState } from "./testing-cluster-state.ts";
 import { createTranslate } from "./translator.ts";
 
 const junk: readonly unknown[] = [null, 7, "text", true, [], {}, [null], [7], ["text"], [[]], [{}], [{ port: null }]];
@@ -29,7 +29,7 @@ const written: readonly (readonly [kind: WatchedKind, member: string, (value: un
   [
     "ReferenceGrant",
     "spec.from[].namespace",
-    (namespace) => granting([{ kind: "Consumer", namespace: namespace as string }], [{ kind: "Route" }]),
+    (namespace) => grantBetween([{ kind: "Consumer", namespace: namespace as string }], [{ kind: "Route" }]),
   ],
   ["ReferenceGrant", "spec.to", (to) => ({ spec: { from: [{ group: "sluice.dev", kind: "Route" }], to } })],
   ["Secret", "data", (data) => ({ ...secretWithKey("k"), data })],

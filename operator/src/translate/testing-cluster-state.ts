@@ -12,7 +12,7 @@ export interface TestClusterState {
 }
 
 /** The members of a ReferenceGrant that allows these references. The default group is `sluice.dev`. */
-export const granting = (
+export const grantBetween = (
   from: readonly { readonly kind: string; readonly namespace: string }[],
   to: readonly { readonly group?: string; readonly kind: string; readonly name?: string }[],
 ): Partial<Resource> => ({

@@ -10,7 +10,7 @@ export const pulumiNamespace = "sluice-dev";
 export const sluiceClass = "dev";
 
 /** Durations in seconds. */
-export interface Times {
+export interface DeploymentTimes {
   /** `pulumi up` of the CRDs' stack. */
   readonly crds: number;
   /** `pulumi up` of dev, until it has ended. */
@@ -21,7 +21,7 @@ export interface Times {
 
 export interface DeployStage {
   readonly cluster: Cluster;
-  readonly times: Times;
+  readonly times: DeploymentTimes;
   /** The API key of the user API's first consumer. */
   readonly key: string;
   /** Runs kubectl in the stack's namespace and resolves to its output. */

@@ -1,7 +1,7 @@
 /** The resources that exist before measurements begin. */
 import { kindOf, type Resource, type ResourceClient, type SluiceKind } from "@sluice/crds";
 
-export interface Size {
+export interface PopulationSize {
   readonly routes: number;
   readonly services: number;
   readonly consumers: number;
@@ -26,7 +26,7 @@ export const populationRoute = (at: number, services: number, paths: readonly st
   populationResource("Route", populationRouteName(at), { serviceRef: { name: `service-${at % services}` }, paths });
 
 /** Writes the resources like `kubectl apply --server-side`, many at a time. */
-export async function populateCluster(client: ResourceClient, size: Size, url: string): Promise<void> {
+export async function populateCluster(client: ResourceClient, size: PopulationSize, url: string): Promise<void> {
   function* all(): Generator<Resource> {
     for (let at = 0; at < size.services; at++) yield populationResource("Service", `service-${at}`, { url });
     for (let at = 0; at < size.routes; at++) yield populationRoute(at, size.services);

@@ -10,7 +10,7 @@ import { type PushCertificateFiles, writePushCertificates } from "../../../tools
 import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { createStage, type Stage } from "../proxy/stage.ts";
-import { NAMESPACE, type Size } from "./population.ts";
+import { NAMESPACE, type PopulationSize } from "./population.ts";
 import { closeProxyConnections } from "./proxy-requests.ts";
 import { type RunningOperator, startOperatorProcess } from "./running-operator.ts";
 
@@ -55,7 +55,7 @@ export interface OperatorStage {
 
 /** With resources of Sluice. */
 export interface PopulatedStage extends OperatorStage {
-  readonly size: Size;
+  readonly size: PopulationSize;
 }
 
 export interface MeasuredOperator {

@@ -2,4 +2,4 @@
 import { join } from "node:path";
 
 /** A path for Node's --import. */
-export const preload = (name: "loop-delay" | "loop-iterations"): string => join(import.meta.dirname, `${name}.ts`);
+export const preloadPath = (name: "loop-delay" | "loop-iterations"): string => join(import.meta.dirname, `${name}.ts`);

@@ -1,6 +1,6 @@
 /** The throughput of large bodies in both directions. */
 import type { BenchReport } from "../report.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { nginx } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
 
@@ -9,7 +9,7 @@ const sizes = [
   { name: "1 MB", file: "1m", bytes: 1024 * 1024 },
 ];
 
-export async function measureBodies(field: Field): Promise<BenchReport> {
+export async function measureBodies(field: CaseContestants): Promise<BenchReport> {
   const proxies = {
     nginx: await field.start("nginx", nginx),
     sluice: await field.start("sluice", (stage) => startSluice(stage, { routes: 10 })),

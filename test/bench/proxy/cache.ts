@@ -1,6 +1,6 @@
 /** Hits of proxy-cache in memory, compared with hits of nginx' proxy_cache. */
 import type { BenchReport } from "../report.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { nginxCache } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
 import type { Started } from "./stage.ts";
@@ -20,7 +20,7 @@ async function warm({ port }: Started, path: string): Promise<void> {
   if (statuses[1]?.toLowerCase() !== "hit") throw new Error(`${path} is not cached: ${statuses.join(", ")}`);
 }
 
-export async function measureCache(field: Field): Promise<BenchReport> {
+export async function measureCache(field: CaseContestants): Promise<BenchReport> {
   const contestants = {
     nginx: await field.start("nginx", nginxCache),
     sluice: await field.start("sluice", (stage) => startSluice(stage, { routes: 10, plugins: [proxyCache] })),

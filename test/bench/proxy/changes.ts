@@ -7,8 +7,8 @@ import { type Change, deriveId, type NodeReport } from "@sluice/model";
 import { freePort } from "../../../tools/process/index.ts";
 import type { BenchReport } from "../report.ts";
 import { median, type RoundSample } from "../rounds.ts";
-import { type Field, sampleOf } from "./field.ts";
-import { content } from "./plugins.ts";
+import { type CaseContestants, sampleOf } from "./field.ts";
+import { pluginsContent } from "./plugins.ts";
 import { documentWith, referTo, routeAt, startBenchNode } from "./sluice.ts";
 import { startBenchProgram } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
@@ -106,14 +106,14 @@ class Push {
   }
 }
 
-export async function measureChanges(field: Field): Promise<BenchReport> {
+export async function measureChanges(field: CaseContestants): Promise<BenchReport> {
   const { stage, effort } = field;
   const [pushPort, token] = [await freePort(), "of-the-bench"];
   const sluice = await stage.keep(
     startBenchNode({ SLUICE_SOURCE: "push", SLUICE_PUSH_LISTEN: `127.0.0.1:${pushPort}`, SLUICE_PUSH_TOKEN: token }),
   );
   const push = new Push(pushPort, token);
-  await push.put(documentWith(stage, content));
+  await push.put(documentWith(stage, pluginsContent));
   // A server that ignores the changes, for comparison: sending and reading changes uses CPU of this machine too.
   const sink = new Push((await stage.keep(startBenchProgram("sink", [join(peers, "sink.ts")]))).port, token);
   const waits: number[] = [];

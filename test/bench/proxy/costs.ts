@@ -9,7 +9,7 @@ import type { BenchReport } from "../report.ts";
 import { median } from "../rounds.ts";
 import { writePlugin } from "./cost-plugins.ts";
 import { hmacToken, startLineReaders, startTokenProvider, type TokenProvider } from "./cost-servers.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { residentMemory } from "./memory.ts";
 import { referTo, startSluice } from "./sluice.ts";
 import { startBenchProgram } from "./stage.ts";
@@ -180,7 +180,7 @@ const measured = ({ collector, lines, ldap, provider, folder }: Servers): readon
 ];
 
 /** A sentence with a node's memory before and during requests, while the log server of http-log never answers. */
-async function memoryWithoutCollector({ stage, effort }: Field): Promise<string> {
+async function memoryWithoutCollector({ stage, effort }: CaseContestants): Promise<string> {
   const silent = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
   await once(silent, "listening");
   const { port } = silent.address() as AddressInfo;
@@ -205,7 +205,7 @@ async function cookieFrom(port: number): Promise<Readonly<Record<string, string>
   return { Cookie: cookie.split(";")[0] ?? "" };
 }
 
-export async function measureCosts(field: Field): Promise<BenchReport> {
+export async function measureCosts(field: CaseContestants): Promise<BenchReport> {
   const { stage } = field;
   const collector = await stage.keep(startBenchProgram("sink", [join(import.meta.dirname, "../peers/sink.ts")]));
   const [lines, provider, ldap] = [

@@ -7,7 +7,7 @@ import type { Stage, Started } from "./stage.ts";
 import { runWrk, type WrkOptions } from "./wrk.ts";
 
 /** The duration of a case. */
-export interface Effort {
+export interface CaseDuration {
   readonly rounds: number;
   readonly seconds: number;
 }
@@ -34,13 +34,13 @@ export async function sampleOf(
   return { cpu, p50, p99, perSecond: requests / seconds };
 }
 
-export class Field {
+export class CaseContestants {
   readonly stage: Stage;
-  readonly effort: Effort;
+  readonly effort: CaseDuration;
   readonly #contestants: Contestant[] = [];
   readonly #notes: string[] = [];
 
-  constructor(stage: Stage, effort: Effort) {
+  constructor(stage: Stage, effort: CaseDuration) {
     this.stage = stage;
     this.effort = effort;
   }

@@ -1,6 +1,6 @@
 /** HTTP/2 over TLS with an HTTP/1.1 upstream. */
 import type { BenchReport } from "../report.ts";
-import { type Field, sampleOf } from "./field.ts";
+import { type CaseContestants, sampleOf } from "./field.ts";
 import { runH2load } from "./h2load.ts";
 import { nginxHttp2 } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
@@ -11,7 +11,7 @@ const shapes = [
   { name: "8 connections with 16 streams each", connections: 8, streams: 16 },
 ] as const;
 
-export async function measureH2(field: Field): Promise<BenchReport> {
+export async function measureH2(field: CaseContestants): Promise<BenchReport> {
   const { stage, effort } = field;
   const peer = await field.start("nginx", nginxHttp2);
   let tlsPort = 0;

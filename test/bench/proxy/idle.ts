@@ -2,9 +2,9 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { residentMemory } from "./memory.ts";
-import { content } from "./plugins.ts";
+import { pluginsContent } from "./plugins.ts";
 import { startSluice } from "./sluice.ts";
 
 const CONNECTIONS = 10_000;
@@ -17,9 +17,9 @@ const REST = 3000;
 
 const REQUEST = "GET /api/x HTTP/1.1\r\nHost: localhost\r\napikey: key-0\r\n\r\n";
 
-export async function measureIdle(field: Field): Promise<BenchReport> {
+export async function measureIdle(field: CaseContestants): Promise<BenchReport> {
   const { stage } = field;
-  const started = await stage.keep(startSluice(stage, content, { SLUICE_KEEPALIVE_TIMEOUT: "10m" }));
+  const started = await stage.keep(startSluice(stage, pluginsContent, { SLUICE_KEEPALIVE_TIMEOUT: "10m" }));
   const { pid } = started.process;
   const sockets: Socket[] = [];
   try {

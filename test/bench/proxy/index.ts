@@ -4,7 +4,7 @@ import { measureBodies } from "./bodies.ts";
 import { measureCache } from "./cache.ts";
 import { measureChanges } from "./changes.ts";
 import { measureCosts } from "./costs.ts";
-import { type Effort, Field } from "./field.ts";
+import { CaseContestants, type CaseDuration } from "./field.ts";
 import { measureH2 } from "./h2.ts";
 import { measureIdle } from "./idle.ts";
 import { measureNodeMemory } from "./memory.ts";
@@ -17,8 +17,8 @@ import { createStage } from "./stage.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureWebsocket } from "./websocket.ts";
 
-interface Case extends Effort {
-  readonly run: (field: Field) => Promise<BenchReport>;
+interface Case extends CaseDuration {
+  readonly run: (field: CaseContestants) => Promise<BenchReport>;
 }
 
 /**
@@ -56,14 +56,14 @@ export const proxyCases = Object.keys(cases) as readonly ProxyCase[];
 export async function benchProxy(
   chosen: readonly ProxyCase[],
   onReport: (name: ProxyCase, report: BenchReport) => void,
-  effort: Partial<Effort> = {},
+  effort: Partial<CaseDuration> = {},
 ): Promise<void> {
   const stage = await createStage();
   try {
     for (const name of chosen) {
       const { run, ...own } = cases[name];
       console.log(`\n${name}`);
-      const report = await run(new Field(stage, { ...own, ...effort })).catch(
+      const report = await run(new CaseContestants(stage, { ...own, ...effort })).catch(
         (error: unknown): BenchReport => ({
           title: name,
           method: "NOT MEASURED.",

@@ -1,8 +1,8 @@
 /** Memory of a node with 10,000 routes and 1,000 consumers, and of each additional worker. */
 import { readFileSync } from "node:fs";
 import { atMost, type BenchReport } from "../report.ts";
-import type { Field } from "./field.ts";
-import { content } from "./plugins.ts";
+import type { CaseContestants } from "./field.ts";
+import { pluginsContent } from "./plugins.ts";
 import { startSluice } from "./sluice.ts";
 import { runWrk } from "./wrk.ts";
 
@@ -16,12 +16,12 @@ export function residentMemory(pid: number): { readonly now: number; readonly mo
   return { now: member("VmRSS"), most: member("VmHWM") };
 }
 
-export async function measureNodeMemory(field: Field): Promise<BenchReport> {
+export async function measureNodeMemory(field: CaseContestants): Promise<BenchReport> {
   const { stage, effort } = field;
   const used = new Map<number, number>();
   const rows: Record<string, string | number>[] = [];
   for (const workers of WORKERS) {
-    const started = await stage.keep(startSluice(stage, content, { SLUICE_WORKERS: `${workers}` }));
+    const started = await stage.keep(startSluice(stage, pluginsContent, { SLUICE_WORKERS: `${workers}` }));
     const { pid } = started.process;
     const before = residentMemory(pid).now;
     const url = `http://127.0.0.1:${started.port}/api/x`;

@@ -1,12 +1,12 @@
 /** One plain route: the cost of the engine alone. */
 import type { BenchReport } from "../report.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { haproxy, nginx, relay, replyFrom, startEnvoyPeer, startGoPeer } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
 
 export const RELAY = "node:net relay";
 
-export async function measurePlain(field: Field): Promise<BenchReport> {
+export async function measurePlain(field: CaseContestants): Promise<BenchReport> {
   const peers = {
     nginx,
     HAProxy: haproxy,

@@ -1,16 +1,16 @@
 /** Sluice with four plugins, 10,000 routes and 1,000 consumers, compared with plain proxies, with and without TLS. */
 import type { BenchReport } from "../report.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { nginx, nginxTls, startEnvoyPeer } from "./peers.ts";
 import { type Content, fourPlugins, startSluice } from "./sluice.ts";
 
-export const content: Content = { routes: 10_000, consumers: 1000, plugins: fourPlugins };
+export const pluginsContent: Content = { routes: 10_000, consumers: 1000, plugins: fourPlugins };
 const what = "key-auth, rate-limiting (local), prometheus and cors at 10,000 routes and 1,000 consumers";
 
-export async function measurePlugins(field: Field): Promise<BenchReport> {
+export async function measurePlugins(field: CaseContestants): Promise<BenchReport> {
   field.enter("nginx, plain", await field.start("nginx", nginx));
   field.enter("Envoy, plain", await field.start("Envoy", startEnvoyPeer));
-  field.enter("sluice", await field.start("sluice", (stage) => startSluice(stage, content)));
+  field.enter("sluice", await field.start("sluice", (stage) => startSluice(stage, pluginsContent)));
   return field.report({
     title: "Four plugins among 10,000 routes",
     method: `GET of a 100-byte JSON response; Sluice with ${what}.`,
@@ -22,12 +22,12 @@ export async function measurePlugins(field: Field): Promise<BenchReport> {
   });
 }
 
-export async function measureTls(field: Field): Promise<BenchReport> {
+export async function measureTls(field: CaseContestants): Promise<BenchReport> {
   const peer = await field.start("nginx", nginxTls);
   field.enter("nginx, plain over TLS", peer, { path: `https://localhost:${peer?.port}/api/x` });
   let tlsPort = 0;
   const sluice = await field.start("sluice", async (stage) => {
-    const started = await startSluice(stage, content);
+    const started = await startSluice(stage, pluginsContent);
     ({ tlsPort } = started);
     return started;
   });

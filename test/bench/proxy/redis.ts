@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
-import { preload } from "../peers/preload.ts";
+import { preloadPath } from "../peers/preload.ts";
 import { atMost, type BenchReport } from "../report.ts";
 import { median } from "../rounds.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { startSluice } from "./sluice.ts";
 import type { Stage, Started } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
@@ -61,7 +61,7 @@ async function pingWhile(client: Redis, until: Promise<unknown>): Promise<readon
 const p99Of = (values: readonly number[]): number =>
   [...values].sort((one, other) => one - other)[Math.floor(values.length * 0.99)] ?? Number.NaN;
 
-export async function measureRedis(field: Field): Promise<BenchReport> {
+export async function measureRedis(field: CaseContestants): Promise<BenchReport> {
   const { stage, effort } = field;
   const server = await startRedis();
   const client = new Redis(server.url);
@@ -70,7 +70,7 @@ export async function measureRedis(field: Field): Promise<BenchReport> {
       field.start("sluice", () => startSluice(stage, { routes: 10, consumers: 10, plugins: limited(policy) }, env));
     const local = await start({ policy: "local" });
     const config = { policy: "redis", redis: { host: "127.0.0.1", port: server.port } };
-    const counted = await start(config, { NODE_OPTIONS: `--import=${preload("loop-iterations")}` });
+    const counted = await start(config, { NODE_OPTIONS: `--import=${preloadPath("loop-iterations")}` });
     if (!counted) throw new Error("sluice could not be started");
     for (const [name, started] of [
       ["local", local],

@@ -1,9 +1,9 @@
 /** The cost of a request with few and with many routes. */
 import type { BenchReport } from "../report.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { startSluice } from "./sluice.ts";
 
-export async function measureRoutes(field: Field): Promise<BenchReport> {
+export async function measureRoutes(field: CaseContestants): Promise<BenchReport> {
   for (const count of [10, 10_000, 100_000]) {
     const sluice = await field.start("sluice", (stage) => startSluice(stage, { routes: count }));
     field.enter(`${count} routes`, sluice);

@@ -1,11 +1,11 @@
 /** Requests while a client reads the metrics of 10,000 routes every second. */
 import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { preload } from "../peers/preload.ts";
+import { preloadPath } from "../peers/preload.ts";
 import type { BenchReport } from "../report.ts";
 import { median } from "../rounds.ts";
-import { type Field, sampleOf } from "./field.ts";
-import { content } from "./plugins.ts";
+import { type CaseContestants, sampleOf } from "./field.ts";
+import { pluginsContent } from "./plugins.ts";
 import { startSluice } from "./sluice.ts";
 import type { Started } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
@@ -58,9 +58,11 @@ async function longestIteration({ process }: Started): Promise<number> {
   return Number((await process.waitForOutput(/longest iteration ([\d.]+)/, { since }))[1]);
 }
 
-export async function measureScraped(field: Field): Promise<BenchReport> {
+export async function measureScraped(field: CaseContestants): Promise<BenchReport> {
   const { stage, effort } = field;
-  const sluice = await stage.keep(startSluice(stage, content, { NODE_OPTIONS: `--import=${preload("loop-delay")}` }));
+  const sluice = await stage.keep(
+    startSluice(stage, pluginsContent, { NODE_OPTIONS: `--import=${preloadPath("loop-delay")}` }),
+  );
   const scrapes: Scrape[] = [];
   const iterations = new Map<string, number[]>();
   const url = `http://127.0.0.1:${sluice.port}`;
@@ -68,7 +70,8 @@ export async function measureScraped(field: Field): Promise<BenchReport> {
     ["at full speed", {}],
     ["4,000 requests/s", { pause: PAUSE }],
   ] as const) {
-    const load = () => runWrk({ url, folder: stage.folder, seconds: effort.seconds, spread: content.routes, ...pause });
+    const load = () =>
+      runWrk({ url, folder: stage.folder, seconds: effort.seconds, spread: pluginsContent.routes, ...pause });
     const whileScraped = async () => {
       const loaded = load();
       scrapes.push(...(await keepScraping(sluice.statusPort, loaded)));

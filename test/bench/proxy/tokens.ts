@@ -2,7 +2,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import type { Document } from "@sluice/model";
 import type { BenchReport } from "../report.ts";
-import type { Field } from "./field.ts";
+import type { CaseContestants } from "./field.ts";
 import { type EnvoyFilters, envoyWith } from "./peers.ts";
 import { referTo, startSluice } from "./sluice.ts";
 
@@ -117,7 +117,7 @@ function filters(publicKey: KeyObject, caches: boolean): EnvoyFilters {
   ];
 }
 
-export async function measureTokens(field: Field): Promise<BenchReport> {
+export async function measureTokens(field: CaseContestants): Promise<BenchReport> {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const content = { routes: 10_000, consumers: 1000, plugins, others: entities(publicKey) };
   const contestants = {

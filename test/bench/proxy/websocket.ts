@@ -2,14 +2,14 @@
 import { join } from "node:path";
 import type { BenchReport } from "../report.ts";
 import { type Echoes, openEchoes } from "./echoes.ts";
-import { type Field, sampleOf } from "./field.ts";
+import { type CaseContestants, sampleOf } from "./field.ts";
 import { haproxyTunnel } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
 import { startBenchProgram } from "./stage.ts";
 
 const CONNECTIONS = 1000;
 
-export async function measureWebsocket(field: Field): Promise<BenchReport> {
+export async function measureWebsocket(field: CaseContestants): Promise<BenchReport> {
   const { stage, effort } = field;
   const echo = await stage.keep(startBenchProgram("echo", [join(import.meta.dirname, "../peers/echo.ts")]));
   const proxies = {

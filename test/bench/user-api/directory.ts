@@ -10,7 +10,7 @@ export const USERS = 100;
 export const POSTS = 3;
 
 /** Fills an empty database. Resolves to the id of one of the users. */
-export async function fill(url: string): Promise<string> {
+export async function fillDirectory(url: string): Promise<string> {
   const database = openPostgres({ url, onLost: (error) => console.error(error) });
   const store = await openUserStore(database);
   let id = "";

@@ -1,9 +1,9 @@
 /** Runs the cases of `npm run bench -- user-api [case ...]`. */
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
-import type { Effort } from "../proxy/field.ts";
+import type { CaseDuration } from "../proxy/field.ts";
 import type { BenchReport } from "../report.ts";
-import { fill } from "./directory.ts";
+import { fillDirectory } from "./directory.ts";
 import { measureUser, measureUsers } from "./queries.ts";
 import { measureSubscriptions } from "./subscriptions.ts";
 
@@ -14,10 +14,10 @@ export interface UserApiStage {
   /** The id of one of the users in that database. */
   readonly userId: string;
   readonly folder: string;
-  readonly effort: Effort;
+  readonly effort: CaseDuration;
 }
 
-interface Case extends Effort {
+interface Case extends CaseDuration {
   readonly run: (scene: UserApiStage) => Promise<BenchReport>;
 }
 
@@ -35,7 +35,7 @@ export const userApiCases = Object.keys(cases) as readonly UserApiCase[];
 export async function benchUserApi(
   chosen: readonly UserApiCase[],
   onReport: (name: UserApiCase, report: BenchReport) => void,
-  effort: Partial<Effort> = {},
+  effort: Partial<CaseDuration> = {},
 ): Promise<void> {
   const folder = temporaryFolder("bench-user-api");
   try {
@@ -45,7 +45,7 @@ export async function benchUserApi(
       // Each case gets a new database, because the case `subscriptions` creates users.
       const postgres = await startPostgres();
       try {
-        const userId = await fill(postgres.url);
+        const userId = await fillDirectory(postgres.url);
         const scene = { databaseUrl: postgres.url, userId, folder: folder.path, effort: { ...own, ...effort } };
         onReport(name, await run(scene));
       } finally {

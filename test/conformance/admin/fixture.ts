@@ -35,7 +35,7 @@ export const fixture: readonly (readonly [path: string, body: object])[] = [
 ];
 
 /** The collections, children before their parents. */
-export const lists = [
+export const fixtureLists = [
   "/plugins",
   "/vaults",
   "/key-auths",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Reply, RequestOptions } from "../../../gateway/src/admin/testing.ts";
-import { fixture, lists } from "./fixture.ts";
+import { fixture, fixtureLists } from "./fixture.ts";
 import type { AdminRow } from "./row.ts";
 import { tables } from "./tables.ts";
 
@@ -44,7 +44,7 @@ export function describeAdmin(
 }
 
 async function clear({ ask }: AdminHolder): Promise<void> {
-  for (const list of lists) {
+  for (const list of fixtureLists) {
     for (;;) {
       const { body } = await ask("GET", list);
       const { data } = body as { data: readonly { id: string }[] };

@@ -1,7 +1,7 @@
 /** Finds differences between our parser and Node's that no rule explains. */
 import { nodeMethods, readNode } from "./read-node.ts";
 import { type AskedMethod, readOurs } from "./read-ours.ts";
-import type { Direction, ParsedMessage, Reading } from "./reading.ts";
+import type { Direction, ParsedMessage, ParsedStream } from "./reading.ts";
 import { stricterThanNode } from "./stricter.ts";
 
 export interface Comparison {
@@ -13,7 +13,7 @@ export interface Comparison {
   readonly stricter: string | null;
 }
 
-export function compare(
+export function compareParsers(
   text: string,
   options: { readonly direction: Direction; readonly asked?: AskedMethod },
 ): Comparison {
@@ -38,11 +38,11 @@ export function compare(
   return { agreed, ...compareEnds({ ours, node, agreed }, text) };
 }
 
-type Head = NonNullable<Reading["open"]>;
+type Head = NonNullable<ParsedStream["open"]>;
 
 interface Readings {
-  readonly ours: Reading;
-  readonly node: Reading;
+  readonly ours: ParsedStream;
+  readonly node: ParsedStream;
   readonly agreed: number;
 }
 

@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type Comparison, compare } from "./compare.ts";
+import { type Comparison, compareParsers } from "./compare.ts";
 import { requestStreams, responses } from "./generate.ts";
-import { share } from "./mutate.ts";
+import { shareOfText } from "./mutate.ts";
 import { type AskedMethod, OurReader, readOurs } from "./read-ours.ts";
 import type { Direction } from "./reading.ts";
 
@@ -17,7 +17,7 @@ export interface FuzzOptions {
   readonly seed: number;
 }
 
-export interface Tally {
+export interface DifferenceCounts {
   /** The number of messages that our parser and Node's both accepted with equal results. */
   readonly agreed: number;
   /** How many messages our parser rejected although Node accepted them, by the name of the fault. */
@@ -29,12 +29,12 @@ const messages = { requests: requestStreams, responses };
 const askedOf: Readonly<Record<Direction, readonly AskedMethod[]>> = { requests: ["GET"], responses: ["GET", "HEAD"] };
 
 /** Asserts that our parser's result for each text equals Node's, or differs only as `compare` allows. */
-export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally {
+export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): DifferenceCounts {
   let agreed = 0;
   const stricter = new Map<string, number>();
   const check = (text: string): void => {
     for (const asked of askedOf[direction]) {
-      const comparison: Comparison = compare(text, { direction, asked });
+      const comparison: Comparison = compareParsers(text, { direction, asked });
       assert.equal(comparison.difference, null);
       agreed += comparison.agreed;
       const { stricter: name } = comparison;
@@ -47,7 +47,7 @@ export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally 
 
 /** Asserts that our parser's result does not depend on how the bytes are split into pieces. */
 export function readsPiecesAsTheWhole({ direction, cases, seed }: FuzzOptions): void {
-  const places = fc.array(share, { maxLength: 6 });
+  const places = fc.array(shareOfText, { maxLength: 6 });
   const check = (text: string, cuts: readonly number[]): void => {
     const whole = readOurs(text, { direction });
     const bytes = Buffer.from(text, "latin1");

@@ -1,6 +1,6 @@
 /** Generates messages by the grammar of RFC 9112, with common violations. */
 import fc from "fast-check";
-import { mutated } from "./mutate.ts";
+import { mutatedText } from "./mutate.ts";
 
 /** `right` with this weight, one of `others` with a weight of 1. */
 const mostly = (weight: number, right: string, ...others: readonly string[]): fc.Arbitrary<string> =>
@@ -286,7 +286,7 @@ const response = fc
 
 /** The bytes of a connection, in Latin-1: one to three messages. A third of these texts are mutated. */
 const several = (message: fc.Arbitrary<string>): fc.Arbitrary<string> =>
-  mutated(fc.array(message, { minLength: 1, maxLength: 3 }).map((messages) => messages.join("")));
+  mutatedText(fc.array(message, { minLength: 1, maxLength: 3 }).map((messages) => messages.join("")));
 
 export const requestStreams = several(request);
 export const responses = several(response);

@@ -27,12 +27,12 @@ const nasty = [
 type Mutation = (text: string) => string;
 
 /** A position as a fraction of a text. Not `fc.double`, whose values are mostly close to zero. */
-export const share = fc.integer({ min: 0, max: 9_999 }).map((part) => part / 10_000);
+export const shareOfText = fc.integer({ min: 0, max: 9_999 }).map((part) => part / 10_000);
 
 const mutation: fc.Arbitrary<Mutation> = fc
   .record({
     kind: fc.constantFrom("drop", "insert", "replace", "flip", "double", "cut", "swapEnds", "repeatLine"),
-    at: share,
+    at: shareOfText,
     length: fc.integer({ min: 1, max: 8 }),
     byte: fc.constantFrom(...nasty),
     bit: fc.integer({ min: 0, max: 7 }),
@@ -63,7 +63,7 @@ const mutation: fc.Arbitrary<Mutation> = fc
   });
 
 /** Two thirds of the texts are unchanged; the others have one to three mutations. */
-export const mutated = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+export const mutatedText = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(
       text,

@@ -1,6 +1,6 @@
 /** Node's own parser with the strict defaults of node:http, driven as node:http drives it. */
 import { createRequire } from "node:module";
-import type { Direction, ParsedMessage, Reading } from "./reading.ts";
+import type { Direction, ParsedMessage, ParsedStream } from "./reading.ts";
 
 /**
  * Not a public interface: members that node:http itself uses. If Node drops a member, the tests fail, because they need
@@ -46,12 +46,12 @@ const UPGRADE = 2;
 export function readNode(
   text: string,
   { direction, asked = "GET" }: { direction: Direction; asked?: string },
-): Reading {
+): ParsedStream {
   const requests = direction === "requests";
   const parser = new HTTPParser();
   parser.initialize(requests ? HTTPParser.REQUEST : HTTPParser.RESPONSE, {}, MAX_HEADER_SIZE, HTTPParser.kLenientNone);
   const messages: ParsedMessage[] = [];
-  let open: Reading["open"] = null;
+  let open: ParsedStream["open"] = null;
   let isLast = false;
   let body = "";
   /** Node delivers header fields in parts when there are many, and trailers after the body. */

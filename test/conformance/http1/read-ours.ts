@@ -7,7 +7,7 @@ import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../../../gateway/src/pro
 import { method } from "../../../gateway/src/proxy/http1/parse/head-parser.ts";
 import { RequestHeadParser } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
 import { ResponseHeadParser } from "../../../gateway/src/proxy/http1/parse/response-head.ts";
-import type { Direction, ParsedMessage, Reading } from "./reading.ts";
+import type { Direction, ParsedMessage, ParsedStream } from "./reading.ts";
 
 export type AskedMethod = keyof typeof method;
 
@@ -26,7 +26,7 @@ export class OurReader {
   #state: "head" | "length" | "chunked" | "close" | "last" | "refused" = "head";
   /** The bytes of an incomplete head. */
   #pending: Buffer = NOTHING;
-  #open: Reading["open"] = null;
+  #open: ParsedStream["open"] = null;
   #body = "";
   #left = 0;
   #fault: string | null = null;
@@ -56,7 +56,7 @@ export class OurReader {
   }
 
   /** Must be called when the sender has closed the connection. Returns the result for all pushed bytes. */
-  end(): Reading {
+  end(): ParsedStream {
     if (this.#state === "close") this.#finish([]);
     const { length } = this.#pending;
     const ending =
@@ -142,7 +142,10 @@ const statusLine = ({ fields: { bytes }, status, reasonStart, reasonEnd }: Respo
 ];
 
 /** Our parser's result for a whole connection, with its bytes in Latin-1. */
-export function readOurs(text: string, { direction, asked }: { direction: Direction; asked?: AskedMethod }): Reading {
+export function readOurs(
+  text: string,
+  { direction, asked }: { direction: Direction; asked?: AskedMethod },
+): ParsedStream {
   const reader = new OurReader(direction, asked);
   reader.push(Buffer.from(text, "latin1"));
   return reader.end();

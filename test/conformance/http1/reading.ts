@@ -16,7 +16,7 @@ export interface ParsedMessage {
   readonly keepAlive: boolean;
 }
 
-export interface Reading {
+export interface ParsedStream {
   /** The complete messages. */
   readonly messages: readonly ParsedMessage[];
   /** The head (without body) of the incomplete message; null when there is none or the head itself is incomplete. */

@@ -1,10 +1,10 @@
 /** The rules by which our parser is stricter than Node's. Refusing any other message that Node accepts is a bug. */
-import type { Reading } from "./reading.ts";
+import type { ParsedStream } from "./reading.ts";
 
 /** Node's result for the message that we reject, and its bytes. */
-export interface Accepted {
+export interface AcceptedByNode {
   /** Null when Node waits for more of the message's head. */
-  readonly head: NonNullable<Reading["open"]> | null;
+  readonly head: NonNullable<ParsedStream["open"]> | null;
   /** Latin-1, from the message's first byte to the end of the connection. */
   readonly text: string;
 }
@@ -18,19 +18,19 @@ interface Rule {
    */
   readonly example: string;
   /** Whether the message violates the rule. */
-  readonly broken: (accepted: Accepted) => boolean;
+  readonly broken: (accepted: AcceptedByNode) => boolean;
 }
 
-const valuesOf = ({ head }: Accepted, name: string): readonly string[] =>
+const valuesOf = ({ head }: AcceptedByNode, name: string): readonly string[] =>
   (head?.headers ?? []).filter((_, at, all) => at % 2 === 1 && all[at - 1]?.toLowerCase() === name);
 
 /** Method and target, from the text when Node waits for more of the head. */
-function lineOf({ head, text }: Accepted): readonly [method: string, target: string] {
+function lineOf({ head, text }: AcceptedByNode): readonly [method: string, target: string] {
   const [, method = "", target = ""] = /^(?:\r\n)?(\S+) +(\S+)/.exec(text) ?? [];
   return head?.line ?? [method, target];
 }
 
-const versionOf = ({ head }: Accepted): string => head?.version ?? "";
+const versionOf = ({ head }: AcceptedByNode): string => head?.version ?? "";
 
 const hidden = /\r\ntransfer-encoding:[ \t]*chunked[ \t]+\r/i;
 

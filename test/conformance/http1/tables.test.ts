@@ -11,7 +11,7 @@ import { responseBodies, responseHeaderCases, statusLines } from "./cases/respon
 import { targets } from "./cases/targets.ts";
 import { readPieces } from "./differential.ts";
 import { readOurs } from "./read-ours.ts";
-import type { Direction, ParsedMessage, Reading } from "./reading.ts";
+import type { Direction, ParsedMessage, ParsedStream } from "./reading.ts";
 
 type Table = readonly [subject: string, direction: Direction, rows: readonly ParserCase[]];
 
@@ -49,7 +49,7 @@ for (const [subject, direction, rows] of tables) {
   });
 }
 
-function check(reading: Reading, expected: ParserCase["expect"]): void {
+function check(reading: ParsedStream, expected: ParserCase["expect"]): void {
   if (expected === "more") assert.deepEqual([reading.ending, reading.fault], ["more", null]);
   else if (typeof expected === "string") assert.deepEqual([reading.ending, reading.fault], ["refused", expected]);
   else {

@@ -15,7 +15,7 @@ import { startNginx } from "./nginx.ts";
 import { nginxFiles } from "./objects.ts";
 import { documentOfIngresses } from "./resources.ts";
 import type { Expected, ExpectedValues, IngressRequest } from "./row.ts";
-import { rows as all } from "./rows/index.ts";
+import { ingressRows as all } from "./rows/index.ts";
 import { startIngressServers } from "./servers.ts";
 
 const rows = all.map((row, index) => [`row${index + 1}.example`, row] as const);

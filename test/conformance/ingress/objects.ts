@@ -1,7 +1,7 @@
 /** The Secrets and ConfigMaps of the Ingresses, and the same passwords as files for nginx. */
 
 /** Hashes of the password `secret`, in the forms that crypt(3) and nginx have. */
-export const hashes = {
+export const passwordHashes = {
   apr1: "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/",
   md5: "$1$abcdefgh$cHJi5PXp/ki/ktXzqlk6I1",
   bcrypt: "$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW",
@@ -14,19 +14,19 @@ export const hashes = {
   clear: "secret",
 };
 
-const lines = Object.entries(hashes).map(([user, hash]) => `${user}:${hash}`);
+const lines = Object.entries(passwordHashes).map(([user, hash]) => `${user}:${hash}`);
 
 /** Files for nginx, in FOLDER. */
 export const nginxFiles = {
-  users: `# comment\nalice:${hashes.apr1}:more\nalice:${hashes.clear}\nempty:\n`,
+  users: `# comment\nalice:${passwordHashes.apr1}:more\nalice:${passwordHashes.clear}\nempty:\n`,
   hashes: `${lines.join("\n")}\n`,
-  "user-map": `alice:${hashes.sha512}\nbob:${hashes.apr1}\n`,
+  "user-map": `alice:${passwordHashes.sha512}\nbob:${passwordHashes.apr1}\n`,
 };
 
 export const secrets = {
   users: { auth: nginxFiles.users },
   hashes: { auth: nginxFiles.hashes },
-  "user-map": { alice: hashes.sha512, bob: hashes.apr1 },
+  "user-map": { alice: passwordHashes.sha512, bob: passwordHashes.apr1 },
 };
 
 export const configMaps = {

@@ -13,7 +13,7 @@ import {
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { describeForeignKinds } from "./foreign-kinds.ts";
-import { quiet } from "./log.ts";
+import { quietLog } from "./log.ts";
 import { describeResourceClient } from "./suite.ts";
 import { createWitness } from "./witness.ts";
 
@@ -28,7 +28,7 @@ const namespace = async (): Promise<string> => {
   return `case-${namespaces}`;
 };
 const open = (options: Partial<ClusterClientOptions> = {}): ResourceClient =>
-  createClusterClient({ kubeconfig: cluster.kubeconfig, log: quiet, ...options });
+  createClusterClient({ kubeconfig: cluster.kubeconfig, log: quietLog, ...options });
 
 before(async () => {
   cluster = await startControlPlane();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
 import { describeForeignKinds } from "./foreign-kinds.ts";
-import { quiet } from "./log.ts";
+import { quietLog } from "./log.ts";
 import { describeResourceClient } from "./suite.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sluice-directory-"));
@@ -12,7 +12,7 @@ after(() => rmSync(directory, { recursive: true }));
 
 let namespaces = 0;
 const holder = () => ({
-  client: () => createDirectoryClient({ directory, log: quiet }),
+  client: () => createDirectoryClient({ directory, log: quietLog }),
   namespace: async () => `case-${++namespaces}`,
 });
 describeResourceClient("a directory", holder);

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import type { Resource, ResourceClient } from "@sluice/crds";
-import type { Holder } from "./suite.ts";
+import type { LeaseHolder } from "./suite.ts";
 import { createWitness } from "./witness.ts";
 
 const manager = "sluice-admin";
 
-export function describeForeignKinds(name: string, holder: () => Holder): void {
+export function describeForeignKinds(name: string, holder: () => LeaseHolder): void {
   describe(`${name} as a client of other kinds`, () => {
     let client: ResourceClient;
     let namespace: string;

@@ -1,4 +1,4 @@
 import type { Log } from "@sluice/crds";
 
 /** A log that discards everything. */
-export const quiet: Log = { info() {}, warn() {}, error() {} };
+export const quietLog: Log = { info() {}, warn() {}, error() {} };

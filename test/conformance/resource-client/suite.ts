@@ -9,9 +9,9 @@ import {
   type ResourceClient,
   ResourceRejected,
 } from "@sluice/crds";
-import { createWitness, type Witness } from "./witness.ts";
+import { createWitness, type RecordingObserver } from "./witness.ts";
 
-export interface Holder {
+export interface LeaseHolder {
   /** A new client of the same resources: two of them behave like two processes. */
   client(): ResourceClient;
   /** Returns the name of an existing namespace that no other call returns. */
@@ -21,7 +21,7 @@ export interface Holder {
 const manager = "sluice-admin";
 const apiVersion = "sluice.dev/v1alpha1";
 
-export function describeResourceClient(name: string, holder: () => Holder): void {
+export function describeResourceClient(name: string, holder: () => LeaseHolder): void {
   describe(`${name} as a resource client`, () => {
     let client: ResourceClient;
     let namespace: string;
@@ -45,7 +45,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       spec: { url: `http://${name}.example`, ...spec },
     });
     const put = (resource: Resource) => client.apply("Service", resource, { manager });
-    const follow = async (options: { labels?: string } = {}): Promise<Witness> => {
+    const follow = async (options: { labels?: string } = {}): Promise<RecordingObserver> => {
       const witness = createWitness();
       client.watch("Service", witness, { namespace, signal: stop.signal, ...options });
       await witness.sees(({ reported }) => reported.length > 0, "the first list");

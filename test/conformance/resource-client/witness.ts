@@ -2,7 +2,7 @@
 import type { Observer, Resource } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
 
-export interface Witness extends Observer {
+export interface RecordingObserver extends Observer {
   /** `replaced a,b`, `changed a`, `removed a`, `lost`, in order. */
   readonly reported: string[];
   readonly lostWith: Error[];
@@ -10,14 +10,14 @@ export interface Witness extends Observer {
   names(): readonly string[];
   held(name: string): Resource | undefined;
   /** Waits until the condition holds, whatever events come before. */
-  sees(condition: (witness: Witness) => boolean, what: string): Promise<unknown>;
+  sees(condition: (witness: RecordingObserver) => boolean, what: string): Promise<unknown>;
 }
 
-export function createWitness(): Witness {
+export function createWitness(): RecordingObserver {
   const held = new Map<string, Resource>();
   const reported: string[] = [];
   const lostWith: Error[] = [];
-  const witness: Witness = {
+  const witness: RecordingObserver = {
     reported,
     lostWith,
     replaced(resources) {

@@ -11,16 +11,16 @@ import {
   serviceEntity,
   sniEntity,
   targetEntity,
-  timeless,
   upstreamEntity,
+  withoutTimestamps,
 } from "./entities.ts";
 import { createWrite, removeWrite, replaceWrite, type StoreTest } from "./suite.ts";
 
 /** An effect for comparison: entities without timestamps, and dependents as texts. */
 const entitiesOf = ({ collection, before, after, along }: Effect) => ({
   collection,
-  before: before && timeless(before),
-  after: after && timeless(after),
+  before: before && withoutTimestamps(before),
+  after: after && withoutTimestamps(after),
   along: along.map((gone) => `${gone.collection} ${gone.entity.id}`).sort(),
 });
 
@@ -51,8 +51,8 @@ export function testBatches(test: StoreTest): void {
     const writes = await one();
     const effects = await its.write(writes);
     assert.deepEqual(
-      effects.map(({ collection, after }) => [collection, timeless(after)]),
-      writes.map((write) => [write.collection, timeless(entityOf(write))]),
+      effects.map(({ collection, after }) => [collection, withoutTimestamps(after)]),
+      writes.map((write) => [write.collection, withoutTimestamps(entityOf(write))]),
     );
     for (const { collection, after } of effects)
       assert.deepEqual(await its.store.find(collection, { id: after?.id ?? "" }), after);

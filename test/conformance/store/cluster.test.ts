@@ -6,7 +6,7 @@ import type { Entities } from "@sluice/model";
 import type { Store, WriteFault } from "../../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { quiet } from "../resource-client/log.ts";
+import { quietLog } from "../resource-client/log.ts";
 import { describeCrashes, type InjectedFaults, withFaults } from "./crashes.ts";
 import {
   consumerEntity,
@@ -16,7 +16,7 @@ import {
   serviceEntity,
   targetEntity,
 } from "./entities.ts";
-import { createIn, createOpener, isRemoved, type Opener, removeFrom, replaceIn } from "./resource-store.ts";
+import { createIn, createOpener, isRemoved, removeFrom, replaceIn, type StoreOpener } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
 
 const crds = new URL("../../../crds/", import.meta.url);
@@ -40,10 +40,10 @@ before(async () => {
 after(() => cluster?.stop());
 
 /** Every case has its own home namespace and its own class: names must be unique in a class, across namespaces. */
-async function hold(): Promise<Opener & { readonly name: string }> {
+async function hold(): Promise<StoreOpener & { readonly name: string }> {
   assert.ok(++cases <= enough, "raise `enough`");
   const name = `case-${cases}`;
-  const connect = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quiet });
+  const connect = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quietLog });
   return { name, ...createOpener(connect, { homeNamespace: name, class: name }) };
 }
 
@@ -53,7 +53,7 @@ describeCrashes("a cluster", async () => {
   assert.ok(++cases <= enough, "raise `enough`");
   const name = `case-${cases}`;
   const faults: InjectedFaults = {};
-  const client = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quiet });
+  const client = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quietLog });
   const opener = createOpener(() => withFaults(client(), faults), { homeNamespace: name, class: name });
   return { ...opener, faults, client, isOurs: ({ metadata }) => metadata.namespace === name };
 });

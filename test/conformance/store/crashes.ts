@@ -14,7 +14,7 @@ import {
   serviceEntity,
   sniEntity,
 } from "./entities.ts";
-import { createIn, isRemoved, type Opener, removeFrom, replaceIn } from "./resource-store.ts";
+import { createIn, isRemoved, removeFrom, replaceIn, type StoreOpener } from "./resource-store.ts";
 
 export interface InjectedFaults {
   /**
@@ -74,7 +74,7 @@ export function withFaults(client: ResourceClient, faults: InjectedFaults): Reso
   };
 }
 
-export interface TroubledHolder extends Opener {
+export interface TroubledHolder extends StoreOpener {
   readonly faults: InjectedFaults;
   /** Another client of the same resources, without the faults. */
   client(): ResourceClient;

@@ -3,14 +3,14 @@ import type { Database } from "../../../gateway/src/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withNodeDatabase } from "../../../tools/programs/servers/embedded-database.ts";
-import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
+import { bootstrapDatabase, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
 import { describeDatabaseRevisions } from "./database-revisions.ts";
 import { revisionsOfWrites } from "./revisions.ts";
 import { describeStore } from "./suite.ts";
 
 let database: Database;
 before(async () => {
-  database = await bootstrapped(await openEmbedded());
+  database = await bootstrapDatabase(await openEmbedded());
 });
 after(() => database.close());
 

@@ -1,7 +1,7 @@
 import { after, before } from "node:test";
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
-import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
+import { bootstrapDatabase, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
 import { describeDatabaseRevisions } from "./database-revisions.ts";
 import { revisionsOfWrites } from "./revisions.ts";
 import { describeStore } from "./suite.ts";
@@ -12,7 +12,7 @@ let keeper: DatabaseKeeper;
 async function keep(): Promise<DatabaseKeeper> {
   const { hostname: host, port, username: user, password } = new URL(server.url);
   const database = openPostgres({ host, port: Number(port), user, password, database: "postgres" });
-  await bootstrapped(database);
+  await bootstrapDatabase(database);
   return { database, close: () => database.close() };
 }
 

@@ -388,7 +388,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
 }
 
 /** Bootstraps the database and returns it. */
-export async function bootstrapped(database: Database): Promise<Database> {
+export async function bootstrapDatabase(database: Database): Promise<Database> {
   await bootstrapTables(database);
   return database;
 }

@@ -8,16 +8,16 @@ import { registerPlugins } from "@sluice/model";
 import { type Store, StoreUnavailable } from "../../../gateway/src/stores/store.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";
-import { quiet } from "../resource-client/log.ts";
+import { quietLog } from "../resource-client/log.ts";
 import { describeCrashes, type InjectedFaults, withFaults } from "./crashes.ts";
 import { credentialEntity, entity, pluginEntity, routeEntity, serviceEntity } from "./entities.ts";
 import { createOperatorRecorder } from "./operator-recorder.ts";
-import { createIn, createOpener, isRemoved, type Opener, removeFrom, replaceIn } from "./resource-store.ts";
+import { createIn, createOpener, isRemoved, removeFrom, replaceIn, type StoreOpener } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
 
 registerPlugins([deviceTokenFacts]);
 
-interface DirectoryHolder extends Opener {
+interface DirectoryHolder extends StoreOpener {
   recorded(): Promise<void>;
   readonly directory: string;
   write(name: string, text: string): Promise<void>;
@@ -26,7 +26,7 @@ interface DirectoryHolder extends Opener {
 async function hold(): Promise<DirectoryHolder> {
   const folder = temporaryFolder("store");
   const storage = () => createDirectoryRevisionStorage({ directory: folder.path, class: "sluice" });
-  const connect = () => createDirectoryClient({ directory: folder.path, log: quiet });
+  const connect = () => createDirectoryClient({ directory: folder.path, log: quietLog });
   const opener = createOpener(connect, { homeNamespace: "default", class: "sluice", revisions: storage() });
   const recordingClient = connect();
   const recorder = createOperatorRecorder(recordingClient, storage());
@@ -52,7 +52,7 @@ describeStore("a directory", hold, { ofWrites: false });
 describeCrashes("a directory", async () => {
   const folder = temporaryFolder("store");
   const faults: InjectedFaults = {};
-  const client = () => createDirectoryClient({ directory: folder.path, log: quiet });
+  const client = () => createDirectoryClient({ directory: folder.path, log: quietLog });
   const opener = createOpener(() => withFaults(client(), faults), { homeNamespace: "default", class: "sluice" });
   return {
     ...opener,

@@ -11,7 +11,7 @@ export function entity<Name extends Collection>(collection: Name, raw: object): 
 }
 
 /** An entity without timestamps: `updated_at` may also change when another entity in the same resource is written. */
-export function timeless<Any extends Entity>(one: Any | null | undefined): object {
+export function withoutTimestamps<Any extends Entity>(one: Any | null | undefined): object {
   const {
     created_at: _created,
     updated_at: _updated,

@@ -3,9 +3,9 @@ import type { ResourceClient, RevisionStorage } from "@sluice/crds";
 import type { Collection, Entity, WaitResponse, WrittenResource } from "@sluice/model";
 import { createResourceStore, type ResourceStore } from "../../../gateway/src/stores/resources/index.ts";
 import type { Lookup, Store, StoreWriteOptions, WriteOutcome } from "../../../gateway/src/stores/store.ts";
-import { quiet } from "../resource-client/log.ts";
+import { quietLog } from "../resource-client/log.ts";
 
-export interface Opener {
+export interface StoreOpener {
   /** The resources of each write for which a store has waited for the nodes, in order. */
   readonly waited: (readonly WrittenResource[])[];
   open(orphanAge?: number): Store;
@@ -18,7 +18,7 @@ export interface Opener {
 export function createOpener(
   connect: () => ResourceClient,
   options: { readonly homeNamespace: string; readonly class: string; readonly revisions?: RevisionStorage },
-): Opener {
+): StoreOpener {
   const following = new AbortController();
   const clients: ResourceClient[] = [];
   const stores: ResourceStore[] = [];
@@ -34,7 +34,7 @@ export function createOpener(
       const store = createResourceStore({
         client,
         ...options,
-        log: quiet,
+        log: quietLog,
         awaitNodes: async (written) => {
           waited.push(written);
           return programmed;

@@ -4,7 +4,14 @@ import { readAll } from "../../../gateway/src/stores/read-all.ts";
 import { netChanges, writesToUndo } from "../../../gateway/src/stores/revisions/net-changes.ts";
 import type { EntityChange, Revisions, StoreRevision } from "../../../gateway/src/stores/revisions/revisions.ts";
 import type { StoreWriteOptions, Write } from "../../../gateway/src/stores/store.ts";
-import { consumerEntity, credentialEntity, pluginEntity, routeEntity, serviceEntity, timeless } from "./entities.ts";
+import {
+  consumerEntity,
+  credentialEntity,
+  pluginEntity,
+  routeEntity,
+  serviceEntity,
+  withoutTimestamps,
+} from "./entities.ts";
 import { createWrite, removeWrite, replaceWrite, type StoreCase, type StoreTest } from "./suite.ts";
 
 const revisionsIn = ({ store }: StoreCase): Revisions => store.revisions ?? assert.fail("the store keeps no revisions");
@@ -139,7 +146,9 @@ export const revisions =
         [removeWrite("consumers", bob.id), replaceWrite("services", { ...users, name: "renamed", retries: 1 })],
       ];
       const shown = async () =>
-        Object.fromEntries(Object.entries(await its.everything()).map(([name, list]) => [name, list.map(timeless)]));
+        Object.fromEntries(
+          Object.entries(await its.everything()).map(([name, list]) => [name, list.map(withoutTimestamps)]),
+        );
       for (const [index, writes] of steps.entries()) {
         const { number } = await revise(its, writes, { author: `author ${index}` });
         states.push({ number, entities: await shown() });

@@ -5,7 +5,7 @@ import { type Redis as Server, startRedis, startTlsRedis } from "../../../tools/
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openRedis } from "../../../user-api/src/events/redis.ts";
 import { type CuttableLink, openLink } from "./link.ts";
-import { connected, endReplicas, startReplica } from "./replicas.ts";
+import { endReplicas, startReplica, waitForConnections } from "./replicas.ts";
 import { eventsSuite } from "./suite.ts";
 
 describe("Redis", () => {
@@ -49,12 +49,12 @@ describe("a Redis whose password was changed", () => {
     const url = server.url.replace("//", "//:former-password@");
     const environment = { SLUICE_USER_API_REDIS_URL: url, SLUICE_USER_API_REQUESTS_PER_MINUTE: "60" };
     const before = await startReplica(environment);
-    await connected([before], "redis", true);
+    await waitForConnections([before], "redis", true);
     const admin = new Redis(url);
     context.after(() => admin.disconnect());
     await admin.config("SET", "requirepass", "another-password");
     for (const type of ["NORMAL", "PUBSUB"]) await admin.call("CLIENT", "KILL", "TYPE", type, "SKIPME", "YES");
-    await connected([before], "redis", false);
+    await waitForConnections([before], "redis", false);
     const after = await startReplica(environment);
     for (const line of [/"msg":"lost the connection to other replicas/, /"msg":"Redis does not count requests/]) {
       await after.process.waitForOutput(new RegExp(`"WRONGPASS [^\n]*${line.source}`));
@@ -71,8 +71,8 @@ describe("a Redis with a certificate of a private authority", () => {
     context.after(() => server.stop());
     const environment = { SLUICE_USER_API_REDIS_URL: `rediss://localhost:${server.port}` };
     const trusting = { ...environment, SLUICE_USER_API_TRUSTED_CERTIFICATES: server.authorityFile };
-    await connected([await startReplica(trusting)], "redis", true);
-    await connected([await startReplica(environment)], "redis", false);
+    await waitForConnections([await startReplica(trusting)], "redis", true);
+    await waitForConnections([await startReplica(environment)], "redis", false);
     for (const [file, reason] of [
       [server.keyFile, /holds no PEM certificate/],
       [`${server.keyFile}.gone`, /cannot read the file of SLUICE_USER_API_TRUSTED_CERTIFICATES/],

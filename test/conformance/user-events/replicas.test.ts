@@ -10,7 +10,6 @@ import {
   allFollow,
   bySocket,
   byStream,
-  connected,
   createUserOn,
   endReplicas,
   hasAll,
@@ -18,6 +17,7 @@ import {
   type Replica,
   startReplica,
   timesOf,
+  waitForConnections,
 } from "./replicas.ts";
 
 afterEach(endReplicas);
@@ -39,7 +39,7 @@ describe("two processes on one database", () => {
       ...(through === "redis" ? { SLUICE_USER_API_REDIS_URL: redis.url } : {}),
     };
     const replicas = await Promise.all([startReplica(environment), startReplica(environment)]);
-    await connected(replicas, through, true);
+    await waitForConnections(replicas, through, true);
     return replicas;
   }
 
@@ -69,7 +69,7 @@ describe("two processes on one database", () => {
   it("notify each other of every created user, even if the process that created the users is stopped", async (context) => {
     const environment = { SLUICE_USER_API_DATABASE_URL: postgres.url };
     const one = await startReplica(environment);
-    await connected([one], "database", true);
+    await waitForConnections([one], "database", true);
     const client = new Client(postgres.url);
     await client.connect();
     context.after(() => client.end());
@@ -78,7 +78,7 @@ describe("two processes on one database", () => {
     );
     assert.equal(rows.length, 1);
     const other = await startReplica(environment);
-    await connected([other], "database", true);
+    await waitForConnections([other], "database", true);
     const followed = bySocket(other);
     await allFollow(other, [followed]);
     // The server process of the first replica's connection is suspended, so that messages queue up.
@@ -106,7 +106,7 @@ describe("two processes on one database", () => {
     address.port = String(link.port);
     const drain = { SLUICE_USER_API_DRAIN_TIMEOUT: "1s" };
     const replica = await startReplica({ SLUICE_USER_API_DATABASE_URL: address.href, ...drain });
-    await connected([replica], "database", true);
+    await waitForConnections([replica], "database", true);
     link.freeze();
     const asked = createUserOn(replica, "ann").catch(() => undefined);
     replica.process.signal("SIGTERM");

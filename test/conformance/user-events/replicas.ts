@@ -17,7 +17,7 @@ export interface Replica {
 }
 
 /** The names of the users in a replica's events, in the order in which a client library received the events. */
-export interface Followed {
+export interface FollowedEvents {
   readonly names: string[];
 }
 
@@ -68,7 +68,7 @@ const sinkOf = (names: string[]) => ({
   complete: () => undefined,
 });
 
-export function bySocket({ url }: Replica): Followed {
+export function bySocket({ url }: Replica): FollowedEvents {
   const names: string[] = [];
   const client = createSocketClient({ url: `${url}/graphql`.replace("http", "ws"), webSocketImpl: WebSocket });
   client.subscribe({ query }, sinkOf(names));
@@ -76,7 +76,7 @@ export function bySocket({ url }: Replica): Followed {
   return { names };
 }
 
-export function byStream({ url }: Replica): Followed {
+export function byStream({ url }: Replica): FollowedEvents {
   const names: string[] = [];
   const client = createStreamClient({ url: `${url}/graphql` });
   client.subscribe({ query }, sinkOf(names));
@@ -89,7 +89,7 @@ export async function health({ url }: Replica, path = "/healthz"): Promise<{ sta
   return { status: response.status, body: await response.json() };
 }
 
-export const connected = (replicas: readonly Replica[], through: string, expected: boolean) =>
+export const waitForConnections = (replicas: readonly Replica[], through: string, expected: boolean) =>
   waitFor(
     async () => {
       const all = await Promise.all(replicas.map((replica) => health(replica)));
@@ -103,7 +103,7 @@ export const connected = (replicas: readonly Replica[], through: string, expecte
   );
 
 /** Creates users until all clients have received one: the protocols do not acknowledge a subscription. */
-export async function allFollow(replica: Replica, followed: readonly Followed[]): Promise<void> {
+export async function allFollow(replica: Replica, followed: readonly FollowedEvents[]): Promise<void> {
   let number = 0;
   await waitFor(
     async () => {
@@ -115,7 +115,7 @@ export async function allFollow(replica: Replica, followed: readonly Followed[])
   );
 }
 
-export const hasAll = (followed: readonly Followed[], expected: readonly string[]) =>
+export const hasAll = (followed: readonly FollowedEvents[], expected: readonly string[]) =>
   waitFor(
     () => {
       const missing = followed.flatMap(({ names }) => expected.filter((name) => !names.includes(name)));
@@ -126,7 +126,7 @@ export const hasAll = (followed: readonly Followed[], expected: readonly string[
   );
 
 /** How often each of the expected names was received, in the order of `expected`. */
-export const timesOf = ({ names }: Followed, expected: readonly string[]) =>
+export const timesOf = ({ names }: FollowedEvents, expected: readonly string[]) =>
   expected.map((name) => names.filter((one) => one === name).length);
 
 /** How long `outliveRedis` keeps Redis stopped. */
@@ -144,7 +144,7 @@ export async function outliveRedis(
   { seconds }: OutageLog,
 ): Promise<void> {
   const [one, other] = await Promise.all([startReplica(environment), startReplica(environment)]);
-  await connected([one, other], "redis", true);
+  await waitForConnections([one, other], "redis", true);
   const followed = [bySocket(one), byStream(other)];
   await allFollow(one, followed);
 
@@ -156,7 +156,7 @@ export async function outliveRedis(
     created.push(name);
   };
   await make(one, "during");
-  await connected([one, other], "redis", false);
+  await waitForConnections([one, other], "redis", false);
   for (let n = 0; n < 20 || performance.now() < ends; n++) {
     // After the first 20, users are created at a realistic rate instead of as fast as possible.
     if (n >= 20) await setTimeout(50);
@@ -170,7 +170,7 @@ export async function outliveRedis(
   for (const replica of [one, other]) assert.equal((await health(replica, "/readyz")).status, 200);
 
   await redis.restart();
-  await connected([one, other], "redis", true);
+  await waitForConnections([one, other], "redis", true);
   await make(one, "after1");
   await make(other, "after2");
   await hasAll(followed, created);

@@ -12,11 +12,11 @@ export interface EventsSuiteOptions {
   /** Opens the events of one replica. All open replicas share one transport. */
   readonly open: (options: Pick<EventsOptions, "store" | "log">) => Promise<Events>;
   /** Absent for an implementation without replicas. */
-  readonly between?: Between;
+  readonly between?: TransportProxy;
 }
 
 /** A proxy between the replicas and the server that carries their messages. */
-export interface Between {
+export interface TransportProxy {
   /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
   /** Forwards no more data and closes no connection: a replica notices only through its heartbeat. */

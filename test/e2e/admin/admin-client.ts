@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { type Reply, type RequestOptions, requestAt } from "../../../gateway/src/admin/testing.ts";
 
-export type Ask = (method: string, path: string, asking?: RequestOptions) => Promise<Reply>;
+export type AskAdmin = (method: string, path: string, asking?: RequestOptions) => Promise<Reply>;
 
 /** @param admin http:// URL of the listener. */
-export const connectAdmin = (admin: string): Ask => requestAt(Number(new URL(admin).port));
+export const connectAdmin = (admin: string): AskAdmin => requestAt(Number(new URL(admin).port));
 
 /** The options of a request to `/batch` that consists of these writes. */
 export const batch = (writes: readonly object[]): RequestOptions => ({ json: { writes } });
@@ -28,7 +28,7 @@ export async function sendAndDisconnect(
   socket.destroy();
 }
 
-export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
+export type ShownEntity = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** Paths of the lists. Parents come before their children. */
 const lists = ["/certificates", "/snis", "/upstreams", "/services", "/routes", "/consumers", "/key-auths", "/plugins"];
@@ -37,7 +37,7 @@ const lists = ["/certificates", "/snis", "/upstreams", "/services", "/routes", "
  * The entities of `lists` and of each upstream's list of targets, by the list's path. Two listings are equal if none of
  * these entities has changed between them.
  */
-export async function listing(ask: Ask): Promise<Readonly<Record<string, readonly Shown[]>>> {
+export async function listAllEntities(ask: AskAdmin): Promise<Readonly<Record<string, readonly ShownEntity[]>>> {
   const all = await Promise.all(lists.map(async (list) => [list, await whole(ask, list)] as const));
   const upstreams = all.find(([list]) => list === "/upstreams")?.[1] ?? [];
   const targets = upstreams.map(async ({ id }) => {
@@ -47,10 +47,10 @@ export async function listing(ask: Ask): Promise<Readonly<Record<string, readonl
   return Object.fromEntries([...all, ...(await Promise.all(targets))]);
 }
 
-async function whole(ask: Ask, list: string): Promise<readonly Shown[]> {
+async function whole(ask: AskAdmin, list: string): Promise<readonly ShownEntity[]> {
   const { status, body } = await ask("GET", `${list}?size=1000`);
   assert.equal(status, 200, `${list}: ${JSON.stringify(body)}`);
-  const { data, next } = body as { readonly data: readonly Shown[]; readonly next: unknown };
+  const { data, next } = body as { readonly data: readonly ShownEntity[]; readonly next: unknown };
   assert.equal(next, null, `${list} has more than a page`);
   return data;
 }

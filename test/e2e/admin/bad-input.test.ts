@@ -9,7 +9,14 @@ import { type Collection, deriveId, entities, pluginNames } from "@sluice/model"
 import type { Reply } from "../../../gateway/src/admin/testing.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
-import { type Ask, batch, connectAdmin, listing, type Shown, sendAndDisconnect } from "./admin-client.ts";
+import {
+  type AskAdmin,
+  batch,
+  connectAdmin,
+  listAllEntities,
+  type ShownEntity,
+  sendAndDisconnect,
+} from "./admin-client.ts";
 import {
   bodyWith,
   hostileTexts,
@@ -19,7 +26,7 @@ import {
   textPathsOf,
   valueAtPath,
 } from "./hostile-texts.ts";
-import { makings, standing, standingCertificate } from "./standing-entities.ts";
+import { creationRequests, standingCertificate, standingWrites } from "./standing-entities.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 
 const unknown = "99999999-9999-4999-8999-999999999999";
@@ -94,16 +101,16 @@ const offsetOf = (members: object): string => Buffer.from(JSON.stringify(members
 for (const store of writableStores) {
   describe(`bad input to a ${store.name} store`, () => {
     let running: RunningStore;
-    let ask: Ask;
+    let ask: AskAdmin;
     let node: unknown;
-    let held: Awaited<ReturnType<typeof listing>>;
+    let held: Awaited<ReturnType<typeof listAllEntities>>;
 
     before(async () => {
       running = await store.start();
       ask = connectAdmin(running.admin);
-      ok(await ask("POST", "/batch", batch(standing)));
+      ok(await ask("POST", "/batch", batch(standingWrites)));
       node = await nodeId();
-      held = await listing(ask);
+      held = await listAllEntities(ask);
     });
     after(() => running?.stop());
 
@@ -111,7 +118,7 @@ for (const store of writableStores) {
     /** Asserts that the started process still runs and has the same entities. */
     const isAsBefore = async () => {
       assert.equal(await nodeId(), node);
-      assert.deepEqual(await listing(ask), held);
+      assert.deepEqual(await listAllEntities(ask), held);
     };
     const isRefused = (reply: Reply, what: string) => {
       assert.ok(reply.status >= 400 && reply.status < 500, `${what}: ${reply.status} ${JSON.stringify(reply.body)}`);
@@ -126,7 +133,7 @@ for (const store of writableStores) {
     });
 
     test("with SQL in any text is stored literally (a password as a hash), or refused", async () => {
-      for (const [name, [path, body]] of Object.entries(makings)) {
+      for (const [name, [path, body]] of Object.entries(creationRequests)) {
         const collection = name as Collection;
         // The URL sets the parent within which a name is unique, whatever the body contains.
         const places = textPathsOf(collection).filter(([member]) => member !== entities[collection].within);
@@ -146,7 +153,7 @@ for (const store of writableStores) {
         body: { username: text, custom_id: text },
       }));
       ok(await ask("POST", "/batch", batch(writes)));
-      const { data } = ok(await ask("GET", "/consumers?size=1000")) as { data: readonly Shown[] };
+      const { data } = ok(await ask("GET", "/consumers?size=1000")) as { data: readonly ShownEntity[] };
       const kept = data.filter(({ username }) => username !== "base");
       assert.deepEqual(new Set(kept.map(({ username }) => username)), new Set(hostileTexts));
       for (const { id, username, custom_id } of kept) {
@@ -167,7 +174,7 @@ for (const store of writableStores) {
         ok(await ask("DELETE", `/routes/${id}`));
       } else isRefused(made, headers);
       for (const name of ["__proto__", "constructor", "hasOwnProperty", "toString", "valueOf"]) {
-        for (const [path, body] of Object.values(makings)) {
+        for (const [path, body] of Object.values(creationRequests)) {
           const json = JSON.stringify(body).replace(/^\{/, `{${JSON.stringify(name)}:{"id":"${unknown}"},`);
           isRefused(await ask("POST", path, { json }), `${path} with ${name}`);
         }
@@ -281,7 +288,7 @@ for (const store of writableStores) {
       const replies = await Promise.all(names.map((name) => ask("POST", "/batch", batch(of(name)))));
       assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 409]);
       const winner = names[replies.findIndex(({ status }) => status === 200)] ?? "";
-      const { data } = ok(await ask("GET", "/services?size=1000")) as { data: readonly Shown[] };
+      const { data } = ok(await ask("GET", "/services?size=1000")) as { data: readonly ShownEntity[] };
       const made = data.filter(({ name }) => name !== "base");
       const expected = [...Array.from({ length: 5 }, (_, index) => `${winner}-${index}`), "wanted"];
       assert.deepEqual(made.map(({ name }) => name).sort(), expected);
@@ -304,7 +311,7 @@ for (const store of writableStores) {
       await sendAndDisconnect(running.admin, { method: "POST", path: "/batch", body, length });
       const made = await waitFor(
         async () => {
-          const { data } = ok(await ask("GET", "/services?size=1000")) as { data: readonly Shown[] };
+          const { data } = ok(await ask("GET", "/services?size=1000")) as { data: readonly ShownEntity[] };
           return data.length > names.length && data;
         },
         { what: "the whole batch to be written" },
@@ -348,7 +355,7 @@ interface Making {
  * Creates an entity with SQL in a member, checks that the member is stored unchanged or, if it is a password of
  * basic-auth, as a hash, and removes the entity. A refusal must be a schema violation.
  */
-async function keepsOrRefuses(ask: Ask, { path, body, place }: Making): Promise<void> {
+async function keepsOrRefuses(ask: AskAdmin, { path, body, place }: Making): Promise<void> {
   const what = `${path} ${place.join(".")}`;
   const made = await ask("POST", path, { json: merged(body, bodyWith(place, sql)) });
   if (made.status !== 201) {

@@ -8,7 +8,7 @@ import { examplesOf } from "../../../tools/generate/plugin-examples.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
 import { getUrl, type NamedUpstream, startNamedUpstream } from "../../product/client.ts";
-import { createDeck, type Deck, nothing } from "./deck.ts";
+import { createDeck, type Deck, noChanges } from "./deck.ts";
 import { authorityId, certificateId, everyKind, nextDay } from "./every-kind.ts";
 import {
   countEntities,
@@ -16,8 +16,8 @@ import {
   fileOfSize,
   type KongFile,
   kongPlugin,
-  ordered,
   rateLimits,
+  withSortedMembers,
 } from "./kong-file.ts";
 import { databaseStore, type RunningStore, writableStores } from "./stores.ts";
 
@@ -76,7 +76,7 @@ test("decK leaves credentials of a plugin of your own as they are until it delet
     const { data } = (await (await fetch(`${running.admin}/plugin-credentials`)).json()) as { data: { key: string }[] };
     return data.map(({ key }) => key);
   };
-  assert.deepEqual(await deck.change("diff", file), nothing);
+  assert.deepEqual(await deck.change("diff", file), noChanges);
   assert.deepEqual(
     (await deck.change("sync", { ...emptyKongFile, consumers: [{ username: "ann", tags: ["t"] }] })).updated,
     ["consumer ann"],
@@ -127,8 +127,8 @@ for (const store of writableStores) {
       assert.deepEqual(others, { updated: [], deleted: [] });
       const total = Object.values(countEntities(file)).reduce((sum, count) => sum + count, 0);
       assert.equal(created.length, total, created.join("\n"));
-      assert.deepEqual(await deck.change("diff", file), nothing);
-      assert.deepEqual(await deck.change("sync", file), nothing);
+      assert.deepEqual(await deck.change("diff", file), noChanges);
+      assert.deepEqual(await deck.change("sync", file), noChanges);
       assert.equal((await deck.run(["diff", "--non-zero-exit-code"], file)).code, 0);
     });
 
@@ -136,7 +136,7 @@ for (const store of writableStores) {
       await deck.change("sync", file);
       assert.deepEqual(comparable(await deck.dump(["--skip-defaults"])), comparable(file));
       const whole = await deck.dump();
-      assert.deepEqual(await deck.change("diff", whole), nothing);
+      assert.deepEqual(await deck.change("diff", whole), noChanges);
     });
 
     test("a file with every plugin in several configurations, and its dump, cause no difference once the file is synced", async () => {
@@ -149,8 +149,8 @@ for (const store of writableStores) {
       const all: KongFile = { ...emptyKongFile, services, plugins };
       const expected = services.length + plugins.length * (1 + services.length);
       assert.equal((await deck.change("sync", all)).created.length, expected);
-      assert.deepEqual(await deck.change("diff", all), nothing);
-      assert.deepEqual(await deck.change("diff", await deck.dump()), nothing);
+      assert.deepEqual(await deck.change("diff", all), noChanges);
+      assert.deepEqual(await deck.change("diff", await deck.dump()), noChanges);
       await deck.reset();
     });
 
@@ -158,9 +158,9 @@ for (const store of writableStores) {
       test(`a file whose rate-limiting has ${what} causes no difference once it is synced`, async () => {
         const dumped: KongFile = { ...emptyKongFile, plugins: [kongPlugin("rate-limiting", config)] };
         assert.deepEqual((await deck.change("sync", dumped)).created, ["plugin rate-limiting (global)"]);
-        assert.deepEqual(await deck.change("diff", dumped), nothing);
+        assert.deepEqual(await deck.change("diff", dumped), noChanges);
         const whole = await deck.dump();
-        assert.deepEqual(await deck.change("diff", whole), nothing);
+        assert.deepEqual(await deck.change("diff", whole), noChanges);
         assert.deepEqual((await deck.change("sync", whole)).updated, []);
       });
     }
@@ -175,15 +175,15 @@ for (const store of writableStores) {
         "basic-auth ann for consumer ann",
         "consumer ann",
       ]);
-      assert.deepEqual(await deck.change("diff", hashed), nothing);
-      assert.deepEqual(await deck.change("diff", await deck.dump()), nothing);
+      assert.deepEqual(await deck.change("diff", hashed), noChanges);
+      assert.deepEqual(await deck.change("diff", await deck.dump()), noChanges);
       await deck.reset();
       await deck.change("sync", file("open sesame"));
       const whole = await deck.dump();
       assert.match(JSON.stringify(whole), /"password":"\$scrypt\$/);
-      assert.deepEqual(await deck.change("diff", whole), nothing);
+      assert.deepEqual(await deck.change("diff", whole), noChanges);
       // decK does not compare passwords.
-      assert.deepEqual(await deck.change("diff", file("open sesame")), nothing);
+      assert.deepEqual(await deck.change("diff", file("open sesame")), noChanges);
     });
 
     test("a dump with ids restores all entities with their ids", async () => {
@@ -191,7 +191,7 @@ for (const store of writableStores) {
       const whole = await deck.dump(["--with-id"]);
       await deck.reset();
       await deck.change("sync", whole);
-      assert.deepEqual(ordered(await deck.dump(["--with-id"])), ordered(whole));
+      assert.deepEqual(withSortedMembers(await deck.dump(["--with-id"])), withSortedMembers(whole));
     });
 
     test("sync of a changed file makes exactly the changes of the file", async () => {
@@ -231,10 +231,10 @@ for (const store of writableStores) {
       await deck.change("sync", file);
       const services = [{ name: "more", host: "more.test" }];
       const more: KongFile = { ...emptyKongFile, services };
-      assert.deepEqual(await deck.change("apply", more), { ...nothing, created: ["service more"] });
+      assert.deepEqual(await deck.change("apply", more), { ...noChanges, created: ["service more"] });
       assert.deepEqual(
         await deck.change("diff", { ...file, services: [...(file.services ?? []), ...services] }),
-        nothing,
+        noChanges,
       );
     });
 
@@ -244,10 +244,10 @@ for (const store of writableStores) {
       const services = [{ name: "b", host: "b.test", routes: [{ name: "b", paths: ["/b"] }] }];
       const theirs: KongFile = { ...emptyKongFile, _info: { select_tags: ["team-b"] }, services };
       assert.deepEqual((await deck.change("sync", theirs)).deleted, []);
-      assert.deepEqual(await deck.change("diff", theirs), nothing);
+      assert.deepEqual(await deck.change("diff", theirs), noChanges);
       assert.deepEqual(countEntities(await deck.dump(tag)), { services: 1, routes: 1 });
       assert.deepEqual((await deck.reset(tag)).deleted, ["route b", "service b"]);
-      assert.deepEqual(await deck.change("diff", file), nothing);
+      assert.deepEqual(await deck.change("diff", file), noChanges);
     });
 
     test("upstream_headers, which decK does not know, stay when decK changes the service, are not dumped, and are refused in a file", async () => {
@@ -256,7 +256,7 @@ for (const store of writableStores) {
       const upstream_headers = [{ name: "X-Gateway-Secret", value: "the-secret" }];
       const headers = { "content-type": "application/json" };
       await fetch(url, { method: "PATCH", headers, body: JSON.stringify({ upstream_headers }) });
-      assert.deepEqual(await deck.change("diff", file), nothing);
+      assert.deepEqual(await deck.change("diff", file), noChanges);
       await deck.change("sync", nextDay(file));
       const service = (await (await fetch(url)).json()) as Readonly<Record<string, unknown>>;
       assert.deepEqual([service.retries, service.upstream_headers], [3, upstream_headers]);
@@ -295,9 +295,9 @@ for (const store of writableStores) {
       assert.deepEqual(countEntities(whole), counts);
       const { created } = await timed(context, "sync", () => deck.change("sync", whole));
       assert.equal(created.length, 7 * large);
-      assert.deepEqual(await timed(context, "diff", () => deck.change("diff", whole)), nothing);
+      assert.deepEqual(await timed(context, "diff", () => deck.change("diff", whole)), noChanges);
       const dumped = await timed(context, "dump", () => deck.dump(["--skip-defaults"]));
-      assert.deepEqual(ordered(dumped), ordered(whole));
+      assert.deepEqual(withSortedMembers(dumped), withSortedMembers(whole));
       const services = (whole.services ?? [])
         .slice(1)
         .map((service, index) => (index === 7 ? { ...service, port: 9 } : service));
@@ -319,7 +319,7 @@ function comparable(file: KongFile): unknown {
     const { passive } = healthchecks as { passive: { unhealthy: { http_failures: number } } };
     return { ...upstream, failures: passive.unhealthy.http_failures };
   });
-  return ordered({ ...file, upstreams });
+  return withSortedMembers({ ...file, upstreams });
 }
 
 /** Runs a step, prints its duration, and resolves to its result. */

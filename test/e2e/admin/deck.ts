@@ -35,7 +35,7 @@ export interface Deck {
   reset(args?: readonly string[]): Promise<Changes>;
 }
 
-export const nothing: Changes = { created: [], updated: [], deleted: [] };
+export const noChanges: Changes = { created: [], updated: [], deleted: [] };
 
 /** Caches the YAML of files, because generating the YAML of a large file takes as long as decK takes to read it. */
 const texts = new WeakMap<KongFile, string>();

@@ -8,7 +8,7 @@ import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { adminOver, openWith } from "../../conformance/admin/over.ts";
 import type { AdminHolder } from "../../conformance/admin/suite.ts";
-import { bootstrapped } from "../../conformance/store/database.ts";
+import { bootstrapDatabase } from "../../conformance/store/database.ts";
 
 interface FullStore {
   readonly name: string;
@@ -27,7 +27,7 @@ const stores: readonly FullStore[] = [
     size: "96m",
     async settings(volume) {
       const folder = join(volume, "database");
-      const database = await bootstrapped(await openEmbedded({ folder }));
+      const database = await bootstrapDatabase(await openEmbedded({ folder }));
       await database.close();
       return { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: folder };
     },

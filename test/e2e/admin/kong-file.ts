@@ -142,14 +142,14 @@ const collections = new Set([
  * The same content in a canonical form: entities sorted by their JSON, members by name, without empty objects and
  * lists.
  */
-export function ordered(value: unknown): unknown {
+export function withSortedMembers(value: unknown): unknown {
   if (Array.isArray(value)) {
-    const items = value.map(ordered);
+    const items = value.map(withSortedMembers);
     const ofEntities = items.some((item) => typeof item === "object");
     return ofEntities ? items.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : items;
   }
   if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, ordered(member)] as const);
+  const members = Object.entries(value).map(([name, member]) => [name, withSortedMembers(member)] as const);
   const filled = members.filter(([, member]) => typeof member !== "object" || member === null || !isEmpty(member));
   return Object.fromEntries(filled.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

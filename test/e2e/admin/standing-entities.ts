@@ -5,7 +5,7 @@ import { firstKeyPair } from "../../../tools/programs/pairs.ts";
 export const standingCertificate = "33333333-3333-4333-8333-333333333333";
 
 /** Writes that create one entity in each list of listing.ts, and a target; no test may change these entities. */
-export const standing: readonly object[] = [
+export const standingWrites: readonly object[] = [
   { method: "POST", path: "/certificates", body: { id: standingCertificate, ...firstKeyPair, snis: ["base.example"] } },
   { method: "POST", path: "/upstreams", body: { name: "base.example" } },
   { method: "POST", path: "/upstreams/base.example/targets", body: { target: "10.0.0.1:80" } },
@@ -20,7 +20,7 @@ export const standing: readonly object[] = [
  * By collection, the path and body of a request that creates another entity. The new `cors` is global; the one above
  * has a service.
  */
-export const makings: { readonly [Name in Collection]?: readonly [path: string, body: object] } = {
+export const creationRequests: { readonly [Name in Collection]?: readonly [path: string, body: object] } = {
   certificates: ["/certificates", firstKeyPair],
   snis: ["/snis", { name: "other.example", certificate: { id: standingCertificate } }],
   upstreams: ["/upstreams", { name: "other.example" }],

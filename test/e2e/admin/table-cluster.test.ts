@@ -3,7 +3,7 @@ import { createClusterClient } from "@sluice/crds";
 import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";
-import { quiet } from "../../conformance/resource-client/log.ts";
+import { quietLog } from "../../conformance/resource-client/log.ts";
 import { createOpener } from "../../conformance/store/resource-store.ts";
 
 const crds = new URL("../../../crds/", import.meta.url);
@@ -13,7 +13,7 @@ describeAdmin("a cluster", async () => {
   const files = (await readdir(crds)).filter((name) => name.endsWith(".yaml"));
   await cluster.kubectl(["apply", ...files.flatMap((name) => ["-f", new URL(name, crds).pathname])]);
   await cluster.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
-  const connect = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quiet });
+  const connect = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quietLog });
   const opener = createOpener(connect, { homeNamespace: "default", class: "sluice" });
   return adminOver({
     ...withoutNodes(opener.open()),

@@ -3,7 +3,7 @@ import { createDatabaseStore } from "../../../gateway/src/stores/database/index.
 import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";
-import { bootstrapped } from "../../conformance/store/database.ts";
+import { bootstrapDatabase } from "../../conformance/store/database.ts";
 
 describeAdmin(
   "Postgres",
@@ -11,7 +11,7 @@ describeAdmin(
     const server = await startPostgres();
     const { hostname: host, port, username: user, password } = new URL(server.url);
     const database = openPostgres({ host, port: Number(port), user, password, database: "postgres" });
-    await bootstrapped(database);
+    await bootstrapDatabase(database);
     const store = createDatabaseStore(database, async () => null);
     return adminOver({
       ...withoutNodes(store),

@@ -7,7 +7,7 @@ import { type ControlPlane, startControlPlane } from "../../../tools/cluster/con
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
 import { chartCases, renderCase, valuesFileOf } from "./goldens.ts";
-import { charts, type Rendered, release, runHelm } from "./helm.ts";
+import { charts, type RenderedChart, release, runHelm } from "./helm.ts";
 import { schemaLocation, writeSchemas } from "./schemas.ts";
 
 // The cluster has no CRDs of the Prometheus operator, so kubeconform and the dry runs skip its kinds.
@@ -115,7 +115,7 @@ describe("the charts on an API server", () => {
 
   test("kubeconform detects an error", async () => {
     const [object] = (await renderCase("default")).filter(({ kind }) => kind === "Deployment");
-    const faulty = { ...object, spec: { ...Object(object?.spec), replica: 2 } } as Rendered;
+    const faulty = { ...object, spec: { ...Object(object?.spec), replica: 2 } } as RenderedChart;
     assert.match(await conform([faulty], folder.path), /replica/);
   });
 
@@ -153,7 +153,7 @@ describe("the charts on an API server", () => {
 });
 
 /** kubeconform's output, which is empty if it finds no error. */
-async function conform(objects: readonly Rendered[], folder: string): Promise<string> {
+async function conform(objects: readonly RenderedChart[], folder: string): Promise<string> {
   const program = await obtainTool("kubeconform");
   const args = ["-strict", "-skip", foreign, "-schema-location", schemaLocation(folder), "-"];
   return new Promise((done) => {
@@ -174,7 +174,7 @@ interface Maker {
 }
 
 /** The pod of an object's template, or the object itself if it is a pod. An empty list if the object is neither. */
-function podOf({ kind, metadata: { name }, spec }: Rendered): readonly object[] {
+function podOf({ kind, metadata: { name }, spec }: RenderedChart): readonly object[] {
   const { template, volumeClaimTemplates = [] } = (spec ?? {}) as Maker;
   const pod = kind === "Pod" ? (spec as PodSpec) : template?.spec;
   if (pod === undefined) return [];

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
-import type { Seen } from "./chart-callers.ts";
+import type { ReceivedCall } from "./chart-callers.ts";
 import type { FollowersOptions, FollowersReport } from "./chart-followers.ts";
 import type { CallLoadOptions, LoadReport } from "./load.ts";
 
@@ -30,7 +30,7 @@ export interface Callers {
    * Sends requests from the pod until the returned function is called. `seen` lists the requests that reached the
    * pod's upstream.
    */
-  load(options: CallLoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
+  load(options: CallLoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly ReceivedCall[] }>>;
   /** Runs subscribers in the pod until the returned function is called. Resolves when each has received an event. */
   followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;
 }

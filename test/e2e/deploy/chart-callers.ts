@@ -7,7 +7,7 @@ import { type Followers, startFollowers } from "./chart-followers.ts";
 import { type CallLoad, startLoad } from "./load.ts";
 
 /** A request that the upstream received. */
-export interface Seen {
+export interface ReceivedCall {
   /** The request's header `x-request-id`. */
   readonly id: string;
   /** Address of the gateway pod that sent the request. */
@@ -21,7 +21,7 @@ const usually = 300;
 
 const loads: CallLoad[] = [];
 let followers: Followers | undefined;
-const seen: Seen[] = [];
+const seen: ReceivedCall[] = [];
 
 const acts: Readonly<Record<string, (options: never) => unknown>> = {
   // Several loads may run at a time; the returned index identifies the started load.
@@ -59,7 +59,7 @@ createServer(async (asked, response) => {
 }).listen(8080);
 
 createServer((asked, response) => {
-  const one: Seen = {
+  const one: ReceivedCall = {
     id: String(asked.headers["x-request-id"]),
     from: asked.socket.remoteAddress?.replace("::ffff:", "") ?? "",
     answered: false,

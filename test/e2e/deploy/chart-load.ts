@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { waitFor } from "../../../tools/process/index.ts";
 import type { ChartScene } from "./chart-scene.ts";
 
-export type Loaded = Awaited<ReturnType<Awaited<ReturnType<ChartScene["callers"]["load"]>>>>;
+export type CallerLoad = Awaited<ReturnType<Awaited<ReturnType<ChartScene["callers"]["load"]>>>>;
 
 export const chartLoadText = ({
   statuses,
@@ -13,7 +13,7 @@ export const chartLoadText = ({
   refused,
   repeated,
   connections,
-}: Loaded): string =>
+}: CallerLoad): string =>
   `${JSON.stringify(statuses)} answered within ${slowest} ms, ${JSON.stringify(failures)} failed` +
   `${failedFrom ? ` that were sent from ${failedFrom.join(" to ")}` : ""}, ${refused.length} connections were refused; ` +
   `${repeated.length} of ${connections} keep-alive connections ended before any byte of a response: ` +
@@ -23,7 +23,7 @@ export const chartLoadText = ({
  * Asserts that there were more than 100 requests, all answered 200, and that no connection was refused. A node that
  * stops closes each of its connections once, so at most one request per connection is sent again.
  */
-export function allAnswered(load: Loaded, { connectionsEnded, meanwhile }: AllAnsweredOptions): void {
+export function allAnswered(load: CallerLoad, { connectionsEnded, meanwhile }: AllAnsweredOptions): void {
   const { statuses, failures, refused, repeated } = load;
   assert.deepEqual([failures, refused], [{}, []], `${chartLoadText(load)}\n${meanwhile}`);
   assert.deepEqual(Object.keys(statuses), ["200"]);
@@ -42,7 +42,7 @@ interface AllAnsweredOptions {
  * Asserts that the upstream received each request once. A request may be sent again only if the node had not read it;
  * then its method does not matter (RFC 9110, 9.2.2).
  */
-export function eachSeenOnce({ statuses, repeated }: Loaded, seen: readonly { readonly id: string }[]): void {
+export function eachSeenOnce({ statuses, repeated }: CallerLoad, seen: readonly { readonly id: string }[]): void {
   const byId = Map.groupBy(seen, ({ id }) => id);
   const twice = [...byId].filter(([, all]) => all.length > 1);
   assert.deepEqual(twice, [], `requests arrived more than once; the client sent again: ${repeated}`);
@@ -50,7 +50,7 @@ export function eachSeenOnce({ statuses, repeated }: Loaded, seen: readonly { re
 }
 
 /** Resolves to the load's requests in the logs of the user API's pods, which log each request that they answer. */
-export async function answeredByUsers({ kubectl, podsOf }: ChartScene, { name, statuses }: Loaded) {
+export async function answeredByUsers({ kubectl, podsOf }: ChartScene, { name, statuses }: CallerLoad) {
   const logged = async () => {
     const logs = await Promise.all((await podsOf("user-api")).map((pod) => kubectl("logs", pod)));
     const lines = logs.flatMap((log) => log.split("\n")).filter((line) => line.includes(`"requestId":"${name}.`));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChartScene } from "./chart-scene.ts";
-import { type Rendered, release, render } from "./helm.ts";
+import { type RenderedChart, release, render } from "./helm.ts";
 
 /** For each part with a ServiceMonitor, a metric that it always has. */
 const metrics: Readonly<Record<string, RegExp>> = {
@@ -12,7 +12,7 @@ const metrics: Readonly<Record<string, RegExp>> = {
 };
 
 /** A ServiceMonitor of the chart. */
-interface Monitor extends Rendered {
+interface Monitor extends RenderedChart {
   readonly spec: {
     readonly selector: {
       readonly matchLabels: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { writeArchive } from "../../../tools/images/archive/oci.ts";
 import { pluginImage } from "../../../tools/images/contents/plugin-image.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { allAnswered, chartLoadText, type Loaded } from "./chart-load.ts";
+import { allAnswered, type CallerLoad, chartLoadText } from "./chart-load.ts";
 import { type ChartScene, minutes, proxy, releaseNamespace } from "./chart-scene.ts";
 import { charts, release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";
@@ -63,7 +63,7 @@ export function pluginImages(scene: () => ChartScene): void {
 
     await callers.serve();
     await waitFor(async () => (await statusOf("/slow")) === 200, { what: "another route to be served" });
-    let load: Loaded;
+    let load: CallerLoad;
     const endLoad = await callers.load({ url: `${proxy}/slow?takes=20`, headers: {}, every: 50 });
     try {
       // Without this pause, the nodes might be replaced before the operator, and the condition might not be seen.

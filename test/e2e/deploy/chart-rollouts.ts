@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { allAnswered, answeredByUsers, chartLoadText, eachSeenOnce, type Loaded } from "./chart-load.ts";
+import { allAnswered, answeredByUsers, type CallerLoad, chartLoadText, eachSeenOnce } from "./chart-load.ts";
 import { type ChartScene, minutes, proxy, releaseNamespace } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";
@@ -29,7 +29,7 @@ async function undisturbed(
   scene: ChartScene,
   t: TestContext,
   { nodesLess, make }: Change,
-): Promise<{ readonly cameAgain: readonly number[]; readonly queries: Loaded }> {
+): Promise<{ readonly cameAgain: readonly number[]; readonly queries: CallerLoad }> {
   const { callers, consumer, statusOf } = scene;
   await callers.serve();
   await waitFor(async () => (await statusOf("/slow")) === 200, { what: "the recording upstream to be served" });
@@ -37,8 +37,8 @@ async function undisturbed(
   const endQueries = await callers.load({ url: query, headers });
   let endRecorded: Awaited<ReturnType<ChartScene["callers"]["load"]>> | undefined;
   let endFollowers: Awaited<ReturnType<ChartScene["callers"]["followers"]>> | undefined;
-  let queries: Loaded;
-  let recorded: Loaded | undefined;
+  let queries: CallerLoad;
+  let recorded: CallerLoad | undefined;
   let followed: Awaited<ReturnType<NonNullable<typeof endFollowers>>> | undefined;
   const operators = await followOperators(scene);
   try {

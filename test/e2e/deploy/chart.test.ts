@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { refusedValues } from "./chart-refused.ts";
 import { chartCases, chartGoldens, goldenOf, goldenText, renderCase, titleOfCase } from "./goldens.ts";
-import { charts, type Rendered, release, render, runHelm } from "./helm.ts";
+import { charts, type RenderedChart, release, render, runHelm } from "./helm.ts";
 
 const byDefault = await renderCase("default");
 
@@ -41,7 +41,7 @@ if (process.argv.includes("--write")) {
   describe("values and release names", refusedValues);
 
   test("Secrets differ in every release", async () => {
-    const secretsOf = (objects: readonly Rendered[]) => objects.filter(({ kind }) => kind === "Secret");
+    const secretsOf = (objects: readonly RenderedChart[]) => objects.filter(({ kind }) => kind === "Secret");
     const [first, second] = [secretsOf(byDefault), secretsOf(await renderCase("default"))];
     assert.equal(first.length, 3);
     for (const [index, { data, metadata }] of first.entries())
@@ -104,7 +104,7 @@ if (process.argv.includes("--write")) {
   for (const name of chartCases.filter((one) => one !== "namespaced"))
     test(`golden ${name}: the admin API has no right to the operator's own Secrets`, async () => {
       const roles = (await renderCase(name)).filter(({ kind }) => /^(Cluster)?Role$/.test(kind));
-      const placesOf = (isMeant: (role: Rendered, names: string) => boolean) =>
+      const placesOf = (isMeant: (role: RenderedChart, names: string) => boolean) =>
         roles.flatMap((role) =>
           (role.rules as readonly { resources: readonly string[]; resourceNames?: readonly string[] }[])
             .filter(
@@ -113,7 +113,7 @@ if (process.argv.includes("--write")) {
             .map(() => role.metadata.namespace),
         );
       const own = `sluice-${release}-keys`;
-      const isAdmins = ({ metadata }: Rendered) => metadata.name.endsWith("-admin");
+      const isAdmins = ({ metadata }: RenderedChart) => metadata.name.endsWith("-admin");
       for (const secret of [/^sluice-operator(-edge)?-document$/, /^sluice-sluice-webhook$/])
         assert.ok(placesOf((_, names) => secret.test(names)).includes(own), `${secret}`);
       assert.deepEqual(
@@ -168,7 +168,11 @@ interface PodSpec {
 }
 
 /** The pod of an object's template, or the object itself if it is a pod. An empty list if the object is neither. */
-function podsIn({ kind, metadata, spec }: Rendered): readonly { readonly owner: string; readonly spec: PodSpec }[] {
+function podsIn({
+  kind,
+  metadata,
+  spec,
+}: RenderedChart): readonly { readonly owner: string; readonly spec: PodSpec }[] {
   if (kind === "Pod") return [{ owner: metadata.name, spec: spec as PodSpec }];
   const { template } = (spec ?? {}) as { template?: { spec: PodSpec } };
   return template ? [{ owner: metadata.name, spec: template.spec }] : [];

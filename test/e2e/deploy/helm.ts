@@ -19,7 +19,7 @@ export interface HelmAnswer {
 }
 
 /** A Kubernetes object of a rendered template. */
-export interface Rendered {
+export interface RenderedChart {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object };
@@ -57,7 +57,10 @@ export interface RenderOptions {
 }
 
 /** The objects that `helm template` prints, in the same order. Rejects with Helm's own message if the command fails. */
-export async function render({ values = [], namespace = "sluice" }: RenderOptions = {}): Promise<readonly Rendered[]> {
+export async function render({
+  values = [],
+  namespace = "sluice",
+}: RenderOptions = {}): Promise<readonly RenderedChart[]> {
   const args = ["template", release, charts.sluice, "--namespace", namespace, ...values];
   const { code, stdout, stderr } = await runHelm(args);
   if (code !== 0) throw new Error(stderr);
@@ -65,11 +68,11 @@ export async function render({ values = [], namespace = "sluice" }: RenderOption
 }
 
 /** The objects of a stream of YAML documents. */
-export function objectsIn(text: string): readonly Rendered[] {
+export function objectsIn(text: string): readonly RenderedChart[] {
   return parseAllDocuments(text).flatMap((document) => {
     const [fault] = document.errors;
     if (fault) throw fault;
-    const object: Rendered | null = document.toJS();
+    const object: RenderedChart | null = document.toJS();
     return object === null ? [] : [object];
   });
 }

@@ -6,7 +6,7 @@ import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
-import { charts, type Rendered, release, render, runHelm } from "./helm.ts";
+import { charts, type RenderedChart, release, render, runHelm } from "./helm.ts";
 
 const monitored = ["--set", "monitoring.serviceMonitors.enabled=true"];
 const labelled = [...monitored, "--set", "monitoring.serviceMonitors.labels.release=prometheus"];
@@ -37,7 +37,7 @@ const create = (items: readonly object[]) =>
     JSON.stringify({ apiVersion: "v1", kind: "List", items }),
   );
 
-const monitors = async (values: readonly string[]): Promise<readonly Rendered[]> =>
+const monitors = async (values: readonly string[]): Promise<readonly RenderedChart[]> =>
   (await render({ values })).filter(({ kind }) => kind === "ServiceMonitor");
 
 for (const [what, values, count] of [

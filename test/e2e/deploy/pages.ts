@@ -13,7 +13,7 @@ export function commandBlocksOf(page: string, section: string): readonly string[
   return [...part.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = ""]) => commands);
 }
 
-export interface Pasted {
+export interface PastedCommands {
   readonly page: string;
   readonly section: string;
   /** Shell lines before the block, instead of steps that the suite has done in another way. */
@@ -23,7 +23,10 @@ export interface Pasted {
 }
 
 /** Runs the only block of a section as written, and checks that its last request is answered with users. */
-export async function answersWhenPasted(cluster: Cluster, { page, section, setUp, cwd }: Pasted): Promise<void> {
+export async function answersWhenPasted(
+  cluster: Cluster,
+  { page, section, setUp, cwd }: PastedCommands,
+): Promise<void> {
   const [block = "", ...more] = commandBlocksOf(page, section);
   assert.deepEqual([block.includes("port-forward"), more], [true, []]);
   const ending = "answered=$?\nkill $!\nexit $answered";

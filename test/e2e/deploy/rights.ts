@@ -11,7 +11,7 @@ import {
   runAllOperatorOperations,
   runAllRevisionOperations,
 } from "../operator/all-operations.ts";
-import { type Grant, grantsIn, type RbacRule, refused, unused } from "../operator/compare-rights.ts";
+import { type Grant, grantsIn, type RbacRule, refusedRequests, unusedGrants } from "../operator/compare-rights.ts";
 import { runAllDedicatedNodesOperations } from "../operator/dedicated-nodes-operations.ts";
 import { type ChartScene, minutes, releaseNamespace } from "./chart-scene.ts";
 import { release } from "./helm.ts";
@@ -119,7 +119,7 @@ export function rightsTests(scene: () => ChartScene): void {
       const found: Record<string, object> = {};
       for (const part of parts) {
         const own = log.filter(({ user }) => user === userOf(`${release}-${part}`));
-        found[part] = { refused: refused(own), unused: unused(await grantsOf(part), own) };
+        found[part] = { refused: refusedRequests(own), unused: unusedGrants(await grantsOf(part), own) };
       }
       const expected = (part: Part) => ({ refused: [], unused: Object.keys(rare[part]) });
       assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });

@@ -77,11 +77,11 @@ const describeGrant = ({ verb, group, resource, names, namespace }: Grant): stri
     .join(" ");
 
 /** Unused grants, one line each. */
-export const unused = (grants: readonly Grant[], log: readonly AuditedRequest[]): readonly string[] =>
+export const unusedGrants = (grants: readonly Grant[], log: readonly AuditedRequest[]): readonly string[] =>
   grants.filter((grant) => !log.some((one) => isUse(one, grant))).map(describeGrant);
 
 /** The different refused requests, one line each. */
-export const refused = (log: readonly AuditedRequest[]): readonly string[] => [
+export const refusedRequests = (log: readonly AuditedRequest[]): readonly string[] => [
   ...new Set(
     log
       .filter(({ status }) => status === 403)

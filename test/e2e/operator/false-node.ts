@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import type { PushCertificateFiles } from "../../../tools/cluster/push-certificates.ts";
 
-export interface False {
+export interface FalseResponse {
   /** Default 200. */
   readonly status?: number;
   readonly body?: string;
@@ -18,9 +18,9 @@ export interface False {
 export interface FalseNode {
   readonly url: string;
   /** The response to every request. */
-  answer: False;
+  answer: FalseResponse;
   /** Whether this object was the response to the latest request. */
-  asked(answer: False): boolean;
+  asked(answer: FalseResponse): boolean;
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ function* forever(): Generator<Buffer> {
 
 export async function startFalseNode({ node }: PushCertificateFiles): Promise<FalseNode> {
   const { SLUICE_PUSH_TLS_CERT: cert = "", SLUICE_PUSH_TLS_KEY: key = "" } = node;
-  let given: False | undefined;
+  let given: FalseResponse | undefined;
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (request, response) => {
     request.resume();
     const { answer } = falseNode;

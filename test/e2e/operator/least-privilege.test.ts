@@ -19,7 +19,7 @@ import {
   runAllOperatorOperations,
   runAllRevisionOperations,
 } from "./all-operations.ts";
-import { grantsOf, refused, unused } from "./compare-rights.ts";
+import { grantsOf, refusedRequests, unusedGrants } from "./compare-rights.ts";
 import { nodeOf, operatorOf, type RestartableOperator } from "./fault-environment.ts";
 
 /** Namespace of the Secrets that only the operator reads. */
@@ -233,8 +233,8 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
   assert.deepEqual(
     {
       operator: {
-        refused: refused(operator),
-        unused: unused(
+        refused: refusedRequests(operator),
+        unused: unusedGrants(
           grantsOf(
             "operator",
             ["cluster", "clusterOnly", "webhook", "push", "home", "private", "privatePush", "moved"],
@@ -244,8 +244,11 @@ test("accounts with a ClusterRole and Roles use all rights that these grant, and
         ),
       },
       admin: {
-        refused: refused(admin),
-        unused: unused(grantsOf("admin", ["cluster", "clusterOnly", "home"], { home: "default", own: APART }), admin),
+        refused: refusedRequests(admin),
+        unused: unusedGrants(
+          grantsOf("admin", ["cluster", "clusterOnly", "home"], { home: "default", own: APART }),
+          admin,
+        ),
       },
     },
     { operator: { refused: [], unused: rightsForServices("default") }, admin: { refused: [], unused: [] } },
@@ -305,8 +308,11 @@ test("accounts with only Roles in a namespace use all rights that the Roles gran
   );
   assert.deepEqual(
     {
-      operator: { refused: refused(operator), unused: unused(grants, operator) },
-      admin: { refused: refused(admin), unused: unused(grantsOf("admin", ["cluster", "home"], team), admin) },
+      operator: { refused: refusedRequests(operator), unused: unusedGrants(grants, operator) },
+      admin: {
+        refused: refusedRequests(admin),
+        unused: unusedGrants(grantsOf("admin", ["cluster", "home"], team), admin),
+      },
     },
     { operator: { refused: [], unused: rightsForServices("team") }, admin: { refused: [], unused: [] } },
   );

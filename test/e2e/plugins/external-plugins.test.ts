@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { type NodeWithPlugins, program, startNodeIn, writeIn } from "./node-with-plugins.ts";
+import { type NodeWithPlugins, sluiceProgram, startNodeIn, writeIn } from "./node-with-plugins.ts";
 
 const folder = temporaryFolder("external-plugins");
 const upstream = createServer(({ headers }, response) => response.end(`word: ${headers["x-word"] ?? "none"}`));
@@ -169,7 +169,7 @@ test("a node that lacks a plugin configured in its database answers 503 in the p
   const database = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "database" };
   const { port } = upstream.address() as AddressInfo;
   const bootstrap = { name: "sluice", cwd: folder.path, env: { SLUICE_DATABASE_DIR: "database" } };
-  assert.equal((await (await startProcess(program, ["migrations", "bootstrap"], bootstrap)).ended()).code, 0);
+  assert.equal((await (await startProcess(sluiceProgram, ["migrations", "bootstrap"], bootstrap)).ended()).code, 0);
   const complete = await start("start", database);
   context.after(() => complete.process.stop());
   const post = async (path: string, body: object) => {
@@ -266,7 +266,7 @@ test("a plugin's credentials in a database have no effect while the plugin refus
   const database = { ...TOKEN_OPTIONS, SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "token-database" };
   const { port } = upstream.address() as AddressInfo;
   const bootstrap = { name: "sluice", cwd: folder.path, env: { SLUICE_DATABASE_DIR: "token-database" } };
-  assert.equal((await (await startProcess(program, ["migrations", "bootstrap"], bootstrap)).ended()).code, 0);
+  assert.equal((await (await startProcess(sluiceProgram, ["migrations", "bootstrap"], bootstrap)).ended()).code, 0);
   const send = async (url: string, method: string, body: object) => {
     const headers = { "content-type": "application/json" };
     return (await fetch(url, { method, headers, body: JSON.stringify(body) })).status;
@@ -318,7 +318,7 @@ test("a plugin's credentials in a database have no effect while the plugin refus
 });
 
 const run = (args: readonly string[], plugins: string) =>
-  startProcess(program, args, { name: "sluice", cwd: folder.path, env: { SLUICE_PLUGINS: plugins } });
+  startProcess(sluiceProgram, args, { name: "sluice", cwd: folder.path, env: { SLUICE_PLUGINS: plugins } });
 
 test("sluice config parse knows the plugins of SLUICE_PLUGINS", async () => {
   write("sluice.json", declarative());

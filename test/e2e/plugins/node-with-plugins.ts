@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess } from "../../../tools/process/index.ts";
 
-export const program = join(repositoryRoot, "gateway/src/main.ts");
+export const sluiceProgram = join(repositoryRoot, "gateway/src/main.ts");
 
 export interface NodeWithPlugins {
   readonly process: Process;
@@ -25,7 +25,7 @@ export async function startNodeIn(
   env: Readonly<Record<string, string>>,
 ): Promise<NodeWithPlugins> {
   const [proxy, status, admin] = [await freePort(), await freePort(), await freePort()];
-  const process = await startProcess(program, [command], {
+  const process = await startProcess(sluiceProgram, [command], {
     name: "sluice",
     ready: /is up"/,
     cwd: folder,

@@ -10,7 +10,7 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { program, startNodeIn, writeIn } from "./node-with-plugins.ts";
+import { sluiceProgram, startNodeIn, writeIn } from "./node-with-plugins.ts";
 
 const folder = temporaryFolder("plugin-reload");
 const upstream = createServer(({ headers }, response) => response.end(String(headers["x-words"])));
@@ -304,7 +304,7 @@ test("after a reload, the admin API shows a plugin's config with the defaults of
 /** Starts `sluice dev` with the plugin. `body` sends a request and returns the body of the response. */
 async function startDev(context: TestContext, args: readonly string[] = []) {
   const [proxy, status] = [await freePort(), await freePort()];
-  const process = await startProcess(program, ["dev", "--plugin", "./words", ...args], {
+  const process = await startProcess(sluiceProgram, ["dev", "--plugin", "./words", ...args], {
     name: "sluice",
     ready: /is up with/,
     cwd: folder.path,

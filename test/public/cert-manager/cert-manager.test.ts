@@ -7,7 +7,7 @@ import { writeCommand } from "../../../tools/cluster/command.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
 import { runPage } from "../../e2e/run-page.ts";
-import { acmeDirectory, type CertManagerScene, type Presented, startCertManagerScene } from "./scene.ts";
+import { acmeDirectory, type CertManagerScene, type PresentedCertificate, startCertManagerScene } from "./scene.ts";
 
 let scene: CertManagerScene;
 /** The port of this machine that leads to the port 443 of the proxy Service. */
@@ -35,7 +35,11 @@ before(
 );
 
 /** Waits until a certificate is presented that the authority has signed, and that is not the one with this serial. */
-const newCertificate = (name: string, authority: string, { port = proxy, serial = "" } = {}): Promise<Presented> =>
+const newCertificate = (
+  name: string,
+  authority: string,
+  { port = proxy, serial = "" } = {},
+): Promise<PresentedCertificate> =>
   waitFor(
     async () => {
       const found = await scene.presented(port, name, authority);

@@ -22,7 +22,7 @@ const namesAddress = "127.0.0.1:8053";
 export const acmeDirectory = "https://127.0.0.1:14000/dir";
 
 /** The certificate that a handshake presents. */
-export interface Presented {
+export interface PresentedCertificate {
   readonly serial: string;
   /** Whether it is valid for the name, and signed by the given authority. */
   readonly valid: boolean;
@@ -36,7 +36,7 @@ export interface CertManagerScene {
   /** Lets a name lead to an address in the cluster, for cert-manager and for the ACME server. */
   setName(name: string, address: string): Promise<void>;
   /** The certificate that the port presents for a name. Rejects if there is no handshake. */
-  presented(port: number, name: string, authority: string): Promise<Presented>;
+  presented(port: number, name: string, authority: string): Promise<PresentedCertificate>;
   stop(): Promise<void>;
 }
 
@@ -168,7 +168,7 @@ async function startPebble(cluster: Cluster): Promise<{ readonly pebble: Process
   return { pebble, authority: file("authority.pem", authority.certificate) };
 }
 
-function presented(port: number, name: string, authority: string): Promise<Presented> {
+function presented(port: number, name: string, authority: string): Promise<PresentedCertificate> {
   return new Promise((resolve, reject) => {
     const options = { host: "127.0.0.1", port, servername: name, ca: authority, rejectUnauthorized: false };
     const socket = connect(options, () => {

@@ -7,7 +7,7 @@ import {
   CONSUMER,
   consumerWithKey,
   exampleResource,
-  options as home,
+  exampleOptions as home,
   ROUTE,
   SERVICE,
   UPSTREAM,

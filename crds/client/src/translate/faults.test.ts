@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceKind } from "@sluice/model";
-import { consumerWithKey, exampleResource, options } from "./testing-example.ts";
+import { consumerWithKey, exampleOptions, exampleResource } from "./testing-example.ts";
 import { describeResourceViolation, translateToEntities } from "./translate.ts";
 
 /** Faults: description, kind, spec, namespace, messages, reasons. */
@@ -263,7 +263,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
 ];
 for (const [name, kind, spec, namespace, sentences, reasons] of faults) {
   test(`the translation reports ${name}`, () => {
-    const items = translateToEntities(exampleResource(kind, spec, namespace), options);
+    const items = translateToEntities(exampleResource(kind, spec, namespace), exampleOptions);
     const violations = items.flatMap((item) => item.violations);
     assert.deepEqual(violations.map(describeResourceViolation), sentences);
     assert.deepEqual(
@@ -287,7 +287,7 @@ const secretFaults = [
 ] as const;
 for (const [name, key, sentence] of secretFaults) {
   test(`the translation reports an unavailable key: ${sentence}`, () => {
-    const [, credential] = translateToEntities(exampleResource("Consumer", consumerWithKey(key, name)), options);
+    const [, credential] = translateToEntities(exampleResource("Consumer", consumerWithKey(key, name)), exampleOptions);
     assert.deepEqual(credential?.violations.map(describeResourceViolation), [`spec.keyAuth[0].secretRef.${sentence}`]);
     assert.equal(credential?.violations[0]?.condition, "ResolvedRefs");
   });
@@ -302,7 +302,7 @@ const tlsFaults = [
 ] as const;
 for (const [name, sentence, reason] of tlsFaults) {
   test(`the translation reports an unavailable certificate: ${sentence}`, () => {
-    const [certificate] = translateToEntities(exampleResource("Certificate", { secretRef: { name } }), options);
+    const [certificate] = translateToEntities(exampleResource("Certificate", { secretRef: { name } }), exampleOptions);
     assert.deepEqual(
       certificate?.violations.map((violation) => [describeResourceViolation(violation), violation.reason]),
       [[`spec.secretRef.name: ${sentence}`, reason]],
@@ -315,7 +315,7 @@ for (const [name, sentence, reason] of tlsFaults) {
 test("the translation reports all errors of a certificate without revealing its content", () => {
   const [certificate] = translateToEntities(
     exampleResource("Certificate", { secretRef: { name: "rubbish" } }),
-    options,
+    exampleOptions,
   );
   assert.deepEqual(certificate?.violations.map(describeResourceViolation), [
     "spec.secretRef.name: the entry tls.crt of the Secret rubbish: invalid certificate: expected certificates in PEM",
@@ -341,11 +341,15 @@ test("an invalid spec, or a spec with invalid values for its members, causes vio
     for (const value of rubbish) {
       const spec = Object.fromEntries(members.map((member) => [member, value]));
       assert.ok(
-        translateToEntities(exampleResource(kind, spec), options).some(({ violations }) => violations.length > 0),
+        translateToEntities(exampleResource(kind, spec), exampleOptions).some(
+          ({ violations }) => violations.length > 0,
+        ),
       );
     }
     assert.ok(
-      translateToEntities(exampleResource(kind, "x" as never), options).some(({ violations }) => violations.length > 0),
+      translateToEntities(exampleResource(kind, "x" as never), exampleOptions).some(
+        ({ violations }) => violations.length > 0,
+      ),
     );
   }
 });

@@ -74,7 +74,7 @@ const objects: Readonly<Record<string, Resource>> = {
   "Secret/rubbish": tls("rubbish", { "tls.crt": "rubbish", "tls.key": "top secret" }),
   "CoreService/users": coreService,
 };
-export const options: TranslateOptions = {
+export const exampleOptions: TranslateOptions = {
   homeNamespace: "home",
   audience: "nodes",
   resolve: (kind, _, name) => known[`${kind}/${name}`],

@@ -12,12 +12,12 @@ import {
   CLIENT_SECRET,
   DISCOVERY,
   jwkOf,
-  type Making,
   NOW,
   type StubProvider,
+  type TokenMembers,
 } from "../../../../test/plugins/stub-openid-provider.ts";
-import { type Instance, instanceFor } from "../testing.ts";
-import { answerTokens, begin, beginAgain, config, cookiesOf, returnToGateway } from "../testing-login.ts";
+import { instanceFor, type OpenidInstance } from "../testing.ts";
+import { answerTokens, beginAgain, beginLogin, config, cookiesOf, returnToGateway } from "../testing-login.ts";
 
 const PATH = "/oidc/logout";
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
@@ -29,7 +29,7 @@ const logout = (more: object = {}) => ({ backchannel_logout: { path: PATH, polic
 let tokens = 0;
 
 /** A logout token; a member that is undefined is left out. */
-function logoutToken(provider: StubProvider, { header, claims, ...making }: Making = {}): string {
+function logoutToken(provider: StubProvider, { header, claims, ...making }: TokenMembers = {}): string {
   tokens += 1;
   const right = { aud: "gateway", iat: NOW, exp: NOW + 120, jti: `token ${tokens}`, events: { [EVENT]: {} } };
   return provider.token({
@@ -46,21 +46,21 @@ const form = (body: string): FakeExchangeOptions => ({
   body,
 });
 
-async function report(instance: Instance, token: string) {
+async function report(instance: OpenidInstance, token: string) {
   const { answer } = await instance.send(form(`logout_token=${token}`));
   assert.equal(answer?.headers?.["Cache-Control"], "no-store");
   return answer;
 }
 
 /** Completes a login with these claims in the ID token; returns the Cookie header of its session. */
-async function logIn(login: Awaited<ReturnType<typeof begin>>, claims: object, members: object = {}): Promise<string> {
+async function logIn(login: Awaited<ReturnType<typeof beginLogin>>, claims: object, members: object = {}) {
   answerTokens(login, { claims }, members);
   const { exchange, answer } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
   assert.equal(answer, undefined);
   return cookiesOf(exchange);
 }
 
-async function isAccepted(instance: Instance, cookie: string): Promise<boolean> {
+async function isAccepted(instance: OpenidInstance, cookie: string): Promise<boolean> {
   const { answer } = await instance.send({ path: "/page", headers: { cookie } });
   assert.ok(answer === undefined || answer.status === 302, `${answer?.status} ${answer?.reason}`);
   return answer === undefined;
@@ -68,7 +68,7 @@ async function isAccepted(instance: Instance, cookie: string): Promise<boolean> 
 
 /** An instance with a session of alice with the sid `one`. */
 async function withSession(test: TestContext, more: object = {}, counters: Counters = new ThreadCounters()) {
-  const login = await begin(test, { more: { ...logout(), ...more }, counters });
+  const login = await beginLogin(test, { more: { ...logout(), ...more }, counters });
   const cookie = await logIn(login, { sid: "one" });
   return { provider: login.provider, instance: login.instance, cookie, counters };
 }
@@ -123,7 +123,7 @@ describe("a logout token of the provider", () => {
     assert.equal(await isAccepted(instance, later), false);
   });
 
-  const accepted: readonly (readonly [what: string, making: Making, more?: object])[] = [
+  const accepted: readonly (readonly [what: string, making: TokenMembers, more?: object])[] = [
     ["without a type", { header: { typ: undefined } }],
     ["of the type JWT, as from many providers", { header: { typ: "JWT" } }],
     ["of the type application/logout+jwt", { header: { typ: "application/logout+jwt" } }],
@@ -155,7 +155,7 @@ describe("a logout token of the provider", () => {
     assert.equal(await isAccepted(instance, cookie), false);
   });
 
-  const refused: readonly (readonly [what: string, making: Making, reason: string])[] = [
+  const refused: readonly (readonly [what: string, making: TokenMembers, reason: string])[] = [
     ["with the algorithm none", { header: { alg: "none" } }, "the token cannot be read: invalid alg"],
     ["signed with an unknown key", { pair: "other" }, "the provider has no key for the token"],
     [
@@ -348,7 +348,7 @@ describe("a session that a logout at the provider can end", () => {
   });
 
   it("is refused if it began without backchannel_logout in the config", async (test) => {
-    const login = await begin(test);
+    const login = await beginLogin(test);
     const cookie = await logIn(login, { sid: "one" });
     assert.equal(await isAccepted(login.instance, cookie), true);
     assert.equal(await isAccepted(instanceFor(login.provider, { ...config, ...logout() }), cookie), false);
@@ -359,7 +359,7 @@ describe("a session that a logout at the provider can end", () => {
   for (const days of [0, 1, 6, 7, 13, 29]) {
     it(`remains ended until its timeout if the logout comes after ${days} days, and another session continues`, async (test) => {
       const counters = new ThreadCounters();
-      const login = await begin(test, { more: { ...logout(), ...month }, counters });
+      const login = await beginLogin(test, { more: { ...logout(), ...month }, counters });
       const cookie = await logIn(login, { sid: "one" }, { expires_in: undefined });
       const { instance, provider } = login;
       const other = await logIn(await beginAgain(provider, instance), { sid: "two" }, { expires_in: undefined });

@@ -12,7 +12,7 @@ import {
 } from "@sluice/model";
 import fc from "fast-check";
 import { describedRequest } from "../../explain/testing-client.ts";
-import { documents, randomRequests } from "../../explain/testing-documents.ts";
+import { explainedDocuments, randomRequests } from "../../explain/testing-documents.ts";
 import { startExplainRig } from "../../explain/testing-worker.ts";
 import { createGuard } from "../../outbound/guard.ts";
 import type { EntityLists } from "../../stores/read-all.ts";
@@ -119,7 +119,10 @@ test(`for ${PAIRS * REQUESTS} random requests to random pairs of configurations,
     }
     planned.close();
   };
-  await fc.assert(fc.asyncProperty(pairsOf(documents(rig.upstreamPort)), list, check), { numRuns: PAIRS, seed: SEED });
+  await fc.assert(fc.asyncProperty(pairsOf(explainedDocuments(rig.upstreamPort)), list, check), {
+    numRuns: PAIRS,
+    seed: SEED,
+  });
   assert.ok(Math.min(tally.same, tally.different) > 20, JSON.stringify(tally));
 });
 
@@ -145,6 +148,6 @@ test(`for ${PLANS} random pairs of configurations, a plan counts all sample requ
     tally.different += different.length;
     tally.same += samples.size - different.length;
   };
-  await fc.assert(fc.asyncProperty(pairsOf(documents(80)), check), { numRuns: PLANS, seed: SEED });
+  await fc.assert(fc.asyncProperty(pairsOf(explainedDocuments(80)), check), { numRuns: PLANS, seed: SEED });
   assert.ok(Math.min(tally.same, tally.different) > 20, JSON.stringify(tally));
 });

@@ -7,7 +7,7 @@ import { waitFor } from "../../../../tools/process/index.ts";
 import { adminSettings } from "../../settings/commands/admin.ts";
 import { openStore } from "../../stores/open.ts";
 import { startAdmin } from "../index.ts";
-import { type AdminRig, served, silentLog, startAdminRig } from "../testing.ts";
+import { type AdminRig, servedWait, silentLog, startAdminRig } from "../testing.ts";
 import { programmedHeaders } from "./response-headers.ts";
 
 const using = async (run: (rig: AdminRig) => Promise<void>, env: Record<string, string> = {}): Promise<void> => {
@@ -42,7 +42,7 @@ describe("the response to a write", () => {
   ];
   for (const [when, answer, headers] of table) {
     test(`reports that ${when}`, () =>
-      assert.deepEqual(programmedHeaders(answer && { ...served, ...answer }), headers));
+      assert.deepEqual(programmedHeaders(answer && { ...servedWait, ...answer }), headers));
   }
 
   test("keeps Kong's status code, whatever the nodes do", () =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Balancer } from "../balancer.ts";
-import { attemptsOf, balancerOf, request } from "../testing.ts";
+import { attemptsOf, balancerOf, balancingRequest } from "../testing.ts";
 
 /** The first letters of the targets to which `count` sequential requests are sent; `-` where no target was chosen. */
 function sequence(balancer: Balancer, count: number): string {
@@ -82,7 +82,7 @@ describe("consistent-hashing", () => {
   const names = Array.from({ length: 10 }, (_, at) => `10.0.0.${at}:80`);
   const even = (addresses: readonly string[]) => Object.fromEntries(addresses.map((address) => [address, 100]));
   const keys = Array.from({ length: 5000 }, (_, at) => `/key/${at}`);
-  const places = (balancer: Balancer) => keys.map((path) => attemptsOf(balancer, request({ path })).next());
+  const places = (balancer: Balancer) => keys.map((path) => attemptsOf(balancer, balancingRequest({ path })).next());
   const before = places(balancerOf({ upstream, targets: even(names) }));
 
   it("sends equal values to the same target, whatever the order of the targets is", () => {

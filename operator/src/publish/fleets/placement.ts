@@ -43,7 +43,7 @@ export const namedFleets = (fleets: Fleets, all: Iterable<string>): Iterable<str
 export type PlacedSection = Collection | "listeners";
 
 /** Entries of a section: their fleets before the update. An entry that is new was in no fleet. */
-export type Moves = ReadonlyMap<PlacedSection, ReadonlyMap<string, Fleets>>;
+export type PlacementMoves = ReadonlyMap<PlacedSection, ReadonlyMap<string, Fleets>>;
 
 const isSame = (one: Fleets, other: Fleets): boolean => one.size === other.size && one.isSubsetOf(other);
 
@@ -83,7 +83,7 @@ export function createPlacement() {
   const fleetsOf = (section: PlacedSection, key: string): Fleets => places.get(section)?.get(key) ?? nowhere;
 
   /** Places the changed entries of the next snapshot, and those whose fleets change with them. */
-  function update(previous: Snapshot, next: Snapshot): Moves {
+  function update(previous: Snapshot, next: Snapshot): PlacementMoves {
     const changed = (section: PlacedSection) => bucketDifferences<object>(previous[section], next[section]);
     const dirty = new Map(collections.map((collection) => [collection, new Set<string>()]));
     const dirtyIn = (collection: Collection): Set<string> => dirty.get(collection) as Set<string>;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kind, Resource } from "@sluice/crds";
-import { granting, secretWithKey, testClusterState } from "../testing-cluster-state.ts";
+import { grantBetween, secretWithKey, testClusterState } from "../testing-cluster-state.ts";
 import type { Translation } from "../translation.ts";
 import { createTranslate } from "../translator.ts";
 
@@ -161,7 +161,7 @@ test("a grant for keys of another namespace makes equal keys conflict", () => {
     ["one", "two"].map((namespace) => problemOf(translation, "Consumer", `${namespace}/own`)?.message);
   assert.deepEqual(reasons(translate(clusterState)), [undefined, undefined]);
   const changed = new Set(["ReferenceGrant/two/in"]);
-  put("ReferenceGrant", "two/in", granting([{ kind: "Consumer", namespace: "one" }], [{ kind: "Route" }]));
+  put("ReferenceGrant", "two/in", grantBetween([{ kind: "Consumer", namespace: "one" }], [{ kind: "Route" }]));
   const [first, second] = reasons(translate(clusterState, changed));
   assert.deepEqual([first, second?.split(":")[0]], [undefined, "a Consumer of another namespace has this key"]);
   remove("ReferenceGrant", "two/in");
@@ -176,7 +176,7 @@ test("a Route whose reference needs a grant is served while the grant exists, an
   const reason = (translation: Translation) => problemOf(translation, "Route", "team/web")?.reason;
   assert.equal(reason(translate(clusterState)), "RefNotPermitted");
   const changed = new Set(["ReferenceGrant/shop/in"]);
-  put("ReferenceGrant", "shop/in", granting([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
+  put("ReferenceGrant", "shop/in", grantBetween([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
   const granted = translate(clusterState, changed);
   assert.equal(reason(granted), undefined);
   assert.deepEqual(
@@ -223,7 +223,7 @@ test("a derived Plugin is left out while an older Service of another namespace h
 test("the problems of a resource in another namespace are not revealed", () => {
   const { clusterState, put } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test", port: 81 } });
-  put("ReferenceGrant", "shop/in", granting([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
+  put("ReferenceGrant", "shop/in", grantBetween([{ kind: "Route", namespace: "team" }], [{ kind: "Service" }]));
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
   put("Route", "shop/web", { spec: { paths: ["/own"], serviceRef: { name: "web" } } });
   const translation = createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState);

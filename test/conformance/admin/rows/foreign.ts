@@ -14,9 +14,24 @@ export const foreignTable: AdminTable = {
       has: { id: ids.service },
       sends: { etag: /^"/ },
     },
-    { does: "accepts an id", ask: `GET /routes/${ids.route}/service`, status: 200, has: { id: ids.service } },
-    { does: "shows a key's consumer", ask: "GET /key-auths/base-key/consumer", status: 200, has: { id: ids.consumer } },
-    { does: "shows a plugin's service", ask: "GET /plugins/base/service", status: 200, has: { id: ids.service } },
+    {
+      does: "accepts an id",
+      ask: `GET /routes/${ids.route}/service`,
+      status: 200,
+      has: { id: ids.service },
+    },
+    {
+      does: "shows a key's consumer",
+      ask: "GET /key-auths/base-key/consumer",
+      status: 200,
+      has: { id: ids.consumer },
+    },
+    {
+      does: "shows a plugin's service",
+      ask: "GET /plugins/base/service",
+      status: 200,
+      has: { id: ids.service },
+    },
     {
       does: "answers 404 without a reference",
       ask: "GET /plugins/base/route",

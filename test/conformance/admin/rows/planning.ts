@@ -139,7 +139,11 @@ export const planningTable: AdminTable = {
         deleted: [{ collection: "routes", id: ids.route }],
         requests: {
           changed: [
-            { request: { path: "/base" }, before: { id: ids.route, name: "base", service: "base" }, after: null },
+            {
+              request: { path: "/base" },
+              before: { id: ids.route, name: "base", service: "base" },
+              after: null,
+            },
           ],
         },
       },

@@ -10,7 +10,12 @@ const one = "DELETE, GET, HEAD, OPTIONS, PATCH, PUT";
 export const readingTable: AdminTable = {
   of: "a URL",
   rows: [
-    { does: "lists a collection", ask: "GET /services", status: 200, has: { data: [{ id: ids.service }], next: null } },
+    {
+      does: "lists a collection",
+      ask: "GET /services",
+      status: 200,
+      has: { data: [{ id: ids.service }], next: null },
+    },
     { does: "accepts a trailing slash", ask: "GET /services/", status: 200, has: { data: [{ name: "base" }] } },
     {
       does: "ignores unknown arguments",
@@ -61,8 +66,18 @@ export const readingTable: AdminTable = {
       status: 200,
       body: { data: [], next: null },
     },
-    { does: "lists nested keys", ask: "GET /consumers/base/key-auth/", status: 200, has: { data: [{ id: ids.key }] } },
-    { does: "finds a nested entity", ask: "GET /services/base/routes/base", status: 200, has: { id: ids.route } },
+    {
+      does: "lists nested keys",
+      ask: "GET /consumers/base/key-auth/",
+      status: 200,
+      has: { data: [{ id: ids.key }] },
+    },
+    {
+      does: "finds a nested entity",
+      ask: "GET /services/base/routes/base",
+      status: 200,
+      has: { id: ids.route },
+    },
     {
       does: "finds a nested key by its value",
       ask: "GET /consumers/base/key-auth/base-key",

@@ -15,7 +15,11 @@ export const removingTable: AdminTable = {
     },
     { does: "has kept the service's plugins", ask: "GET /services/base/plugins/base", status: 200 },
     { does: "answers 204 at the top level for a missing entity", ask: "DELETE /services/nobody", status: 204 },
-    { does: "answers 204 at the top level for an unknown id too", ask: `DELETE /plugins/${ids.unknown}`, status: 204 },
+    {
+      does: "answers 204 at the top level for an unknown id too",
+      ask: `DELETE /plugins/${ids.unknown}`,
+      status: 204,
+    },
     {
       does: "answers 404 for an unknown id below a parent",
       ask: `DELETE /services/base/routes/${ids.unknown}`,

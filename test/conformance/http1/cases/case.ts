@@ -26,19 +26,20 @@ export const parserCases = (rows: readonly Row[]): readonly ParserCase[] =>
   rows.map(([name, bytes, expect, asked]) => ({ name, bytes, expect, asked }));
 
 /** A request with this request line and a Host header. */
-export const line = (text: string): string => `${text}\r\nHost: a\r\n\r\n`;
+export const requestWithLine = (text: string): string => `${text}\r\nHost: a\r\n\r\n`;
 
 /** A request with Host and these header lines, each with its line ending. */
 export const getRequest = (lines: string): string => `GET / HTTP/1.1\r\nHost: a\r\n${lines}\r\n`;
 
 /** A POST request with Host, this header line and this body. */
-export const post = (header: string, body: string): string => `POST / HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n${body}`;
+export const postRequest = (header: string, body: string): string =>
+  `POST / HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n${body}`;
 
-export const chunkedPost = (body: string): string => post("Transfer-Encoding: chunked", body);
+export const chunkedPost = (body: string): string => postRequest("Transfer-Encoding: chunked", body);
 
 /** A response with these header lines, each with its line ending, and a body. */
-export const ok = (lines: string, body = ""): string => `HTTP/1.1 200 OK\r\n${lines}\r\n${body}`;
+export const okResponse = (lines: string, body = ""): string => `HTTP/1.1 200 OK\r\n${lines}\r\n${body}`;
 
 /** A second request that shows where the first message ended. */
 export const NEXT = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n";
-export const next: Partial<ParsedMessage> = { line: ["GET", "/next"] };
+export const nextRequest: Partial<ParsedMessage> = { line: ["GET", "/next"] };

@@ -1,5 +1,5 @@
 /** Chunks, chunk extensions and trailers (RFC 9112 section 7.1), in requests: responses use the same scanner. */
-import { chunkedPost, NEXT, next, parserCases } from "./case.ts";
+import { chunkedPost, NEXT, nextRequest, parserCases } from "./case.ts";
 
 const abc = { body: "abc", trailers: [] };
 /** A request whose body is a chunk with this size line and the data `abc`, then the last chunk. */
@@ -7,9 +7,9 @@ const size = (text: string): string => chunkedPost(`${text}\r\nabc\r\n0\r\n\r\n`
 const trailer = (lines: string): string => chunkedPost(`3\r\nabc\r\n0\r\n${lines}\r\n`);
 
 export const chunks = parserCases([
-  ["several chunks", chunkedPost("1\r\na\r\n2\r\nbc\r\n0\r\n\r\n") + NEXT, [abc, next]],
-  ["only the last chunk", chunkedPost("0\r\n\r\n") + NEXT, [{ body: "" }, next]],
-  ["a last chunk of several zeros", chunkedPost("000\r\n\r\n") + NEXT, [{ body: "" }, next]],
+  ["several chunks", chunkedPost("1\r\na\r\n2\r\nbc\r\n0\r\n\r\n") + NEXT, [abc, nextRequest]],
+  ["only the last chunk", chunkedPost("0\r\n\r\n") + NEXT, [{ body: "" }, nextRequest]],
+  ["a last chunk of several zeros", chunkedPost("000\r\n\r\n") + NEXT, [{ body: "" }, nextRequest]],
   ["a size in lower case", chunkedPost(`a\r\n${"x".repeat(10)}\r\n0\r\n\r\n`), { body: "x".repeat(10) }],
   ["a size in upper case", chunkedPost(`A\r\n${"x".repeat(10)}\r\n0\r\n\r\n`), { body: "x".repeat(10) }],
   ["a size of two digits", chunkedPost(`1f\r\n${"x".repeat(31)}\r\n0\r\n\r\n`), { body: "x".repeat(31) }],
@@ -61,7 +61,7 @@ export const extensions = parserCases([
   ["an extension with an escaped quote in its value", size('3;a="b\\"c"'), abc],
   ["two extensions", size("3;a=b;c"), abc],
   ["two extensions, one with a quoted value", size('3;a="b";c=d'), abc],
-  ["an extension of the last chunk", chunkedPost("0;a=b\r\n\r\n") + NEXT, [{ body: "" }, next]],
+  ["an extension of the last chunk", chunkedPost("0;a=b\r\n\r\n") + NEXT, [{ body: "" }, nextRequest]],
   ["extensions of 256 bytes", size(`3;${"a".repeat(255)}`), abc],
   ["extensions of 257 bytes", size(`3;${"a".repeat(256)}`), "chunkExtensionTooLong"],
   [
@@ -92,8 +92,8 @@ export const extensions = parserCases([
 ]);
 
 export const trailers = parserCases([
-  ["one trailer", trailer("A: b\r\n") + NEXT, [{ body: "abc", trailers: ["A", "b"] }, next]],
-  ["several trailers", trailer("A: b\r\nc:d \r\n") + NEXT, [{ trailers: ["A", "b", "c", "d"] }, next]],
+  ["one trailer", trailer("A: b\r\n") + NEXT, [{ body: "abc", trailers: ["A", "b"] }, nextRequest]],
+  ["several trailers", trailer("A: b\r\nc:d \r\n") + NEXT, [{ trailers: ["A", "b", "c", "d"] }, nextRequest]],
   ["trailers without their empty line", trailer("A: b\r\n").slice(0, -2), "more"],
   ["a trailer without a line end", chunkedPost("0\r\nA: b"), "more"],
   ["the maximum number of trailers", trailer("A: b\r\n".repeat(32)), { body: "abc" }],

@@ -1,18 +1,18 @@
 /** The end of a request's body, and whether its connection stays open (RFC 9112 sections 6 and 9). */
-import { getRequest, NEXT, next, parserCases, post } from "./case.ts";
+import { getRequest, NEXT, nextRequest, parserCases, postRequest } from "./case.ts";
 
-const length = (value: string, body = "abc"): string => post(`Content-Length: ${value}`, body);
-const coding = (value: string): string => post(`Transfer-Encoding: ${value}`, "3\r\nabc\r\n0\r\n\r\n");
+const length = (value: string, body = "abc"): string => postRequest(`Content-Length: ${value}`, body);
+const coding = (value: string): string => postRequest(`Transfer-Encoding: ${value}`, "3\r\nabc\r\n0\r\n\r\n");
 const abc = { body: "abc" };
 const both = (first: string, second: string): string =>
   `${getRequest(`${first}\r\n${second}\r\n`).replace("GET", "POST")}0\r\n\r\n`;
 
 export const contentLengths = parserCases([
-  ["a length", length("3") + NEXT, [abc, next]],
-  ["a length of 0", length("0", "") + NEXT, [{ body: "" }, next]],
-  ["a length with whitespace around it", length(" \t3\t ") + NEXT, [abc, next]],
-  ["a length for GET", `${getRequest("Content-Length: 3\r\n")}abc${NEXT}`, [abc, next]],
-  ["POST without a length, which has no body", post("A: b", "") + NEXT, [{ body: "" }, next]],
+  ["a length", length("3") + NEXT, [abc, nextRequest]],
+  ["a length of 0", length("0", "") + NEXT, [{ body: "" }, nextRequest]],
+  ["a length with whitespace around it", length(" \t3\t ") + NEXT, [abc, nextRequest]],
+  ["a length for GET", `${getRequest("Content-Length: 3\r\n")}abc${NEXT}`, [abc, nextRequest]],
+  ["POST without a length, which has no body", postRequest("A: b", "") + NEXT, [{ body: "" }, nextRequest]],
   ["a body that looks like a request", length("36", NEXT.padEnd(36, " ")), { body: NEXT.padEnd(36, " ") }],
   ["an incomplete body", length("4"), "more"],
   ["the largest length", length(String(Number.MAX_SAFE_INTEGER)), "more"],
@@ -45,11 +45,11 @@ export const contentLengths = parserCases([
 ]);
 
 export const codings = parserCases([
-  ["the coding chunked", coding("chunked") + NEXT, [abc, next]],
-  ["the coding chunked in mixed case", coding("CHUNKed") + NEXT, [abc, next]],
-  ["spaces before the coding", coding("   chunked") + NEXT, [abc, next]],
-  ["a tab before the coding", coding("\tchunked") + NEXT, [abc, next]],
-  ["the coding chunked for GET", coding("chunked").replace("POST", "GET") + NEXT, [abc, next]],
+  ["the coding chunked", coding("chunked") + NEXT, [abc, nextRequest]],
+  ["the coding chunked in mixed case", coding("CHUNKed") + NEXT, [abc, nextRequest]],
+  ["spaces before the coding", coding("   chunked") + NEXT, [abc, nextRequest]],
+  ["a tab before the coding", coding("\tchunked") + NEXT, [abc, nextRequest]],
+  ["the coding chunked for GET", coding("chunked").replace("POST", "GET") + NEXT, [abc, nextRequest]],
   ["a space after the coding", coding("chunked "), "codingSyntax"],
   ["a tab after the coding", coding("chunked\t"), "codingSyntax"],
   ["a vertical tab before the coding", coding("\x0bchunked"), "fieldValue"],

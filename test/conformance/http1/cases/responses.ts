@@ -1,9 +1,9 @@
 /** Status lines, headers, and the end of a response's body (RFC 9112 sections 4, 5 and 6.3). */
-import { ok, parserCases } from "./case.ts";
+import { okResponse, parserCases } from "./case.ts";
 
 const status = (text: string, lines = "Content-Length: 0\r\n"): string => `HTTP/1.1 ${text}\r\n${lines}\r\n`;
 const abc = { body: "abc" };
-const SECOND = ok("Content-Length: 1\r\n", "x");
+const SECOND = okResponse("Content-Length: 1\r\n", "x");
 const second = { body: "x" };
 
 export const statusLines = parserCases([
@@ -46,24 +46,24 @@ export const statusLines = parserCases([
 ]);
 
 export const responseBodies = parserCases([
-  ["a body with a length", ok("Content-Length: 3\r\n", "abc") + SECOND, [abc, second]],
+  ["a body with a length", okResponse("Content-Length: 3\r\n", "abc") + SECOND, [abc, second]],
   [
     "a length that Connection names",
-    ok("Connection: content-length\r\nContent-Length: 3\r\n", "abc") + SECOND,
+    okResponse("Connection: content-length\r\nContent-Length: 3\r\n", "abc") + SECOND,
     [abc, second],
   ],
-  ["a length of 0", ok("Content-Length: 0\r\n") + SECOND, [{ body: "" }, second]],
-  ["a body in chunks", ok("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n") + SECOND, [abc, second]],
+  ["a length of 0", okResponse("Content-Length: 0\r\n") + SECOND, [{ body: "" }, second]],
+  ["a body in chunks", okResponse("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n") + SECOND, [abc, second]],
   [
     "a body without a length or chunks, which ends with the connection",
-    ok("A: b\r\n", "abc"),
+    okResponse("A: b\r\n", "abc"),
     { ...abc, keepAlive: false },
   ],
-  ["an empty body without a length or chunks", ok("A: b\r\n"), { body: "", keepAlive: false }],
-  ["a body that looks like a response, without a length or chunks", ok("", SECOND), { body: SECOND }],
+  ["an empty body without a length or chunks", okResponse("A: b\r\n"), { body: "", keepAlive: false }],
+  ["a body that looks like a response, without a length or chunks", okResponse("", SECOND), { body: SECOND }],
   [
     "a body with a length, and Connection: close",
-    ok("Connection: close\r\nContent-Length: 3\r\n", "abc"),
+    okResponse("Connection: close\r\nContent-Length: 3\r\n", "abc"),
     { ...abc, keepAlive: false },
   ],
   [
@@ -73,12 +73,17 @@ export const responseBodies = parserCases([
   ],
   [
     "a response to HEAD with a length",
-    ok("Content-Length: 3\r\n") + SECOND.slice(0, -1),
+    okResponse("Content-Length: 3\r\n") + SECOND.slice(0, -1),
     [{ body: "" }, { body: "" }],
     "HEAD",
   ],
-  ["a response to HEAD with chunks", ok("Transfer-Encoding: chunked\r\n"), [{ body: "", keepAlive: true }], "HEAD"],
-  ["a response to HEAD without a length or chunks", ok(""), [{ body: "", keepAlive: true }], "HEAD"],
+  [
+    "a response to HEAD with chunks",
+    okResponse("Transfer-Encoding: chunked\r\n"),
+    [{ body: "", keepAlive: true }],
+    "HEAD",
+  ],
+  ["a response to HEAD without a length or chunks", okResponse(""), [{ body: "", keepAlive: true }], "HEAD"],
   ["204 without a length", status("204 No Content", "") + SECOND, [{ body: "", keepAlive: true }, second]],
   ["204 with a length of 0", status("204 No Content") + SECOND, [{ body: "" }, second]],
   [
@@ -113,47 +118,47 @@ export const responseBodies = parserCases([
   ["101 without Connection: upgrade", status("101 x", "Upgrade: websocket\r\n"), "switching"],
   [
     "200 for CONNECT, whose length is ignored",
-    ok("Content-Length: 3\r\n"),
+    okResponse("Content-Length: 3\r\n"),
     [{ body: "", keepAlive: false }],
     "CONNECT",
   ],
   ["403 for CONNECT, with a body", `${status("403 x", "Content-Length: 3\r\n")}abc`, [{ ...abc }], "CONNECT"],
   ["205 with a length", `${status("205 x", "Content-Length: 3\r\n")}abc`, abc],
-  ["an incomplete body", ok("Content-Length: 4\r\n", "abc"), "more"],
-  ["two lengths", ok("Content-Length: 3\r\nContent-Length: 4\r\n", "abc"), "lengthRepeated"],
-  ["two equal lengths", ok("Content-Length: 3\r\nContent-Length: 3\r\n", "abc"), "lengthRepeated"],
-  ["a list of lengths", ok("Content-Length: 3, 3\r\n", "abc"), "lengthSyntax"],
-  ["a length with a plus", ok("Content-Length: +3\r\n", "abc"), "lengthSyntax"],
-  ["an invalid length, for HEAD", ok("Content-Length: x\r\n"), "lengthSyntax", "HEAD"],
+  ["an incomplete body", okResponse("Content-Length: 4\r\n", "abc"), "more"],
+  ["two lengths", okResponse("Content-Length: 3\r\nContent-Length: 4\r\n", "abc"), "lengthRepeated"],
+  ["two equal lengths", okResponse("Content-Length: 3\r\nContent-Length: 3\r\n", "abc"), "lengthRepeated"],
+  ["a list of lengths", okResponse("Content-Length: 3, 3\r\n", "abc"), "lengthSyntax"],
+  ["a length with a plus", okResponse("Content-Length: +3\r\n", "abc"), "lengthSyntax"],
+  ["an invalid length, for HEAD", okResponse("Content-Length: x\r\n"), "lengthSyntax", "HEAD"],
   [
     "a length and the coding chunked",
-    ok("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+    okResponse("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
     "lengthAndCoding",
   ],
   [
     "the coding gzip for a body that ends with the connection",
-    ok("Transfer-Encoding: gzip\r\n", "abc"),
+    okResponse("Transfer-Encoding: gzip\r\n", "abc"),
     "codingSyntax",
   ],
-  ["gzip, then chunked", ok("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"), "codingUnknown"],
-  ["the coding identity", ok("Transfer-Encoding: identity\r\n", "abc"), "codingSyntax"],
+  ["gzip, then chunked", okResponse("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"), "codingUnknown"],
+  ["the coding identity", okResponse("Transfer-Encoding: identity\r\n", "abc"), "codingSyntax"],
   ["chunks in HTTP/1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "codingVersion"],
-  ["an invalid chunk size", ok("Transfer-Encoding: chunked\r\n", "x\r\n"), "chunkSize"],
-  ["chunks that end with line feeds", ok("Transfer-Encoding: chunked\r\n", "3\nabc\n0\n\n"), "bareLf"],
+  ["an invalid chunk size", okResponse("Transfer-Encoding: chunked\r\n", "x\r\n"), "chunkSize"],
+  ["chunks that end with line feeds", okResponse("Transfer-Encoding: chunked\r\n", "3\nabc\n0\n\n"), "bareLf"],
 ]);
 
 export const responseHeaderCases = parserCases([
-  ["the same header twice", ok("Set-Cookie: a\r\nSet-Cookie: b\r\nContent-Length: 0\r\n"), { body: "" }],
-  ["a space before the colon", ok("A : b\r\n"), "spaceBeforeColon"],
-  ["a space before the colon of a length", ok("Content-Length : 3\r\n", "abc"), "spaceBeforeColon"],
-  ["a continued line", ok("A: b\r\n c\r\n"), "obsoleteFold"],
-  ["a space before the first header", ok(" A: b\r\n"), "obsoleteFold"],
-  ["NUL in a value", ok("A: \0\r\n"), "fieldValue"],
-  ["a control character in a value", ok("A: \x01\r\n"), "fieldValue"],
-  ["NUL in a name", ok("A\0: b\r\n"), "fieldName"],
-  ["a line without a colon", ok("A\r\n"), "fieldName"],
-  ["a line without a name", ok(": b\r\n"), "fieldName"],
-  ["a bare line feed", ok("A: b\nC: d\r\n"), "bareLf"],
-  ["a bare carriage return", ok("A: b\rC: d\r\n"), "bareCr"],
-  ["a status line among the headers", ok("A: b\r\nHTTP/1.1 200 OK\r\n"), "fieldName"],
+  ["the same header twice", okResponse("Set-Cookie: a\r\nSet-Cookie: b\r\nContent-Length: 0\r\n"), { body: "" }],
+  ["a space before the colon", okResponse("A : b\r\n"), "spaceBeforeColon"],
+  ["a space before the colon of a length", okResponse("Content-Length : 3\r\n", "abc"), "spaceBeforeColon"],
+  ["a continued line", okResponse("A: b\r\n c\r\n"), "obsoleteFold"],
+  ["a space before the first header", okResponse(" A: b\r\n"), "obsoleteFold"],
+  ["NUL in a value", okResponse("A: \0\r\n"), "fieldValue"],
+  ["a control character in a value", okResponse("A: \x01\r\n"), "fieldValue"],
+  ["NUL in a name", okResponse("A\0: b\r\n"), "fieldName"],
+  ["a line without a colon", okResponse("A\r\n"), "fieldName"],
+  ["a line without a name", okResponse(": b\r\n"), "fieldName"],
+  ["a bare line feed", okResponse("A: b\nC: d\r\n"), "bareLf"],
+  ["a bare carriage return", okResponse("A: b\rC: d\r\n"), "bareCr"],
+  ["a status line among the headers", okResponse("A: b\r\nHTTP/1.1 200 OK\r\n"), "fieldName"],
 ]);

@@ -15,7 +15,7 @@ import { redirectRows } from "./redirects.ts";
 import { regexRows } from "./regexes.ts";
 import { rewriteRows } from "./rewrites.ts";
 
-export const rows: readonly IngressRow[] = [
+export const ingressRows: readonly IngressRow[] = [
   ...pathRows,
   ...regexRows,
   ...rewriteRows,

@@ -1,6 +1,6 @@
 /** auth-type basic. */
 import { headers } from "../nginx.ts";
-import { hashes } from "../objects.ts";
+import { passwordHashes } from "../objects.ts";
 import { basic, type IngressRequest, type IngressRow } from "../row.ts";
 
 const secret = { "auth-type": "basic", "auth-secret": "users" };
@@ -83,7 +83,7 @@ export const passwordRows: readonly IngressRow[] = [
     title: "auth-secret: a password is compared with a hash of crypt(3), or of {SHA} or {SSHA}",
     ingresses: [{ annotations: { "auth-type": "basic", "auth-secret": "hashes" }, paths: ["Prefix / up"] }],
     nginx: 'location "/" { auth_basic "r"; auth_basic_user_file FOLDER/hashes; proxy_pass http://up; }',
-    exchanges: Object.keys(hashes).map((user): IngressRequest => {
+    exchanges: Object.keys(passwordHashes).map((user): IngressRequest => {
       const unsupported = { is: "401", because: "cannot log in" };
       return {
         send: "GET /",

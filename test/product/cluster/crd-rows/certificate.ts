@@ -1,4 +1,4 @@
-import { type CrdRow, commonSpecRows, counts, lengthRows, referenceRows, texts, uuid } from "./row.ts";
+import { type CrdRow, commonSpecRows, lengthRows, listLengthRows, referenceRows, texts, uuid } from "./row.ts";
 
 const tls = { secretRef: { name: "tls" } };
 
@@ -20,5 +20,8 @@ export const certificateRows: readonly CrdRow[] = [
   ["a server name whose id is not a UUID", { ...tls, snis: [{ name: "a", id: "1" }] }, /snis\[0\]\.id/],
   ["an item of snis without a name", { ...tls, snis: [{ id: uuid }] }, /snis\[0\]\.name: Required value/],
   ...lengthRows("server name", { from: 1, to: 255 }, (name) => ({ ...tls, snis: [{ name }] })),
-  ...counts("server names", { to: 1024 }, (count) => ({ ...tls, snis: texts(count).map((name) => ({ name })) })),
+  ...listLengthRows("server names", { to: 1024 }, (count) => ({
+    ...tls,
+    snis: texts(count).map((name) => ({ name })),
+  })),
 ];

@@ -1,8 +1,8 @@
 import {
   type CrdRow,
   commonSpecRows,
-  counts,
   lengthRows,
+  listLengthRows,
   numbers,
   referenceRows,
   uuid,
@@ -30,7 +30,7 @@ export const consumerRows: readonly CrdRow[] = [
   ...referenceRows("a Secret", (ref) => key({ secretRef: { key: "key", ...ref } })),
   ...lengthRows("secretRef.key", { from: 1, to: 253 }, (name) => key({ secretRef: { name: "a", key: name } })),
   ...numbers("ttl", { from: 0, to: 100_000_000 }, (ttl) => key({ ttl })),
-  ...counts("keys", { to: 64 }, (count) => ({
+  ...listLengthRows("keys", { to: 64 }, (count) => ({
     ...ann,
     keyAuth: Array.from({ length: count }, () => ({ secretRef: validSecretRef })),
   })),

@@ -1,4 +1,4 @@
-import { type CrdRow, counts, numbers, words } from "./row.ts";
+import { type CrdRow, knownValueRows, listLengthRows, numbers } from "./row.ts";
 
 const own = (spec: object): object => ({ nodes: "Dedicated", ...spec });
 const deployment = (members: object): object => own({ deployment: members });
@@ -11,7 +11,7 @@ const preferred = [{ weight: 1, preference: { matchExpressions: [term] } }];
 
 export const gatewayParametersRows: readonly CrdRow[] = [
   ["no members", {}, null],
-  ...words("nodes", ["Shared", "Dedicated"], (nodes) => ({ nodes })),
+  ...knownValueRows("nodes", ["Shared", "Dedicated"], (nodes) => ({ nodes })),
   [
     "all members of the Deployment",
     deployment({
@@ -60,7 +60,7 @@ export const gatewayParametersRows: readonly CrdRow[] = [
     (given): CrdRow => [`${given} unavailable nodes`, unavailable(given), /spec\.disruptionBudget\.maxUnavailable/],
   ),
   ["a label with a wrong value", deployment({ nodeSelector: { disk: "a b" } }), /spec\.deployment\.nodeSelector\.disk/],
-  ...counts("tolerations", { to: 32 }, (count) =>
+  ...listLengthRows("tolerations", { to: 32 }, (count) =>
     deployment({ tolerations: Array.from({ length: count }, () => toleration) }),
   ),
   ["an unknown operator", deployment({ tolerations: [{ operator: "In" }] }), /Unsupported value/],
@@ -68,8 +68,10 @@ export const gatewayParametersRows: readonly CrdRow[] = [
   ["an unknown affinity", deployment({ affinity: { nodes: {} } }), /unknown field/],
   ["an image", deployment({ image: "example.com/other" }), /unknown field/],
   ["environment variables", deployment({ env: [] }), /unknown field/],
-  ...words("type", ["ClusterIP", "NodePort", "LoadBalancer"], (type) => ({ service: { type } })),
-  ...words("traffic policy", ["Cluster", "Local"], (externalTrafficPolicy) => ({ service: { externalTrafficPolicy } })),
+  ...knownValueRows("type", ["ClusterIP", "NodePort", "LoadBalancer"], (type) => ({ service: { type } })),
+  ...knownValueRows("traffic policy", ["Cluster", "Local"], (externalTrafficPolicy) => ({
+    service: { externalTrafficPolicy },
+  })),
   ["a class of load balancers", { service: { type: "LoadBalancer", loadBalancerClass: "example.com/internal" } }, null],
   [
     "a class of load balancers without a load balancer",

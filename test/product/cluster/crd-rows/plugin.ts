@@ -1,4 +1,12 @@
-import { type CrdRow, commonSpecRows, counts, lengthRows, referenceRows, texts, validSecretRef } from "./row.ts";
+import {
+  type CrdRow,
+  commonSpecRows,
+  lengthRows,
+  listLengthRows,
+  referenceRows,
+  texts,
+  validSecretRef,
+} from "./row.ts";
 
 const cors = { plugin: "cors" };
 /** rate-limiting, which may be attached to Consumers, with the targets. */
@@ -72,7 +80,7 @@ export const pluginRows: readonly CrdRow[] = [
   ["a configFrom item without a secretRef", { ...cors, configFrom: [{ path: "a" }] }, /secretRef: Required value/],
   ["a secretRef without a key", from({ secretRef: { name: "a" } }), /secretRef\.key: Required value/],
   ["a secretRef whose key has a slash", from({ secretRef: { name: "a", key: "a/b" } }), /secretRef\.key/],
-  ...counts("config members from Secrets", { to: 16 }, (count) => ({
+  ...listLengthRows("config members from Secrets", { to: 16 }, (count) => ({
     ...cors,
     configFrom: texts(count).map((path) => ({ path, secretRef: validSecretRef })),
   })),

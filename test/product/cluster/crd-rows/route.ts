@@ -1,4 +1,13 @@
-import { type CrdRow, commonSpecRows, counts, lengthRows, numbers, referenceRows, texts, words } from "./row.ts";
+import {
+  type CrdRow,
+  commonSpecRows,
+  knownValueRows,
+  lengthRows,
+  listLengthRows,
+  numbers,
+  referenceRows,
+  texts,
+} from "./row.ts";
 
 const paths = { paths: ["/users"] };
 const grpc = { protocols: ["grpc", "grpcs"], hosts: ["a.test"] };
@@ -28,7 +37,7 @@ export const routeRows: readonly CrdRow[] = [
   ["two dots in a regex", { paths: ["~/a/..$"] }, null],
   ["a path of 1024 characters", { paths: [`/${"a".repeat(1023)}`] }, null],
   ["a path of 1025 characters", { paths: [`/${"a".repeat(1024)}`] }, /Too long/],
-  ...counts("paths", { to: 256 }, (count) => ({ paths: texts(count).map((text) => `/${text}`) })),
+  ...listLengthRows("paths", { to: 256 }, (count) => ({ paths: texts(count).map((text) => `/${text}`) })),
   ["a string instead of a list of paths", { paths: "/users" }, /spec\.paths.*must be of type array/],
 
   ["a host that ends in a star", { hosts: ["example.*"] }, null],
@@ -40,13 +49,13 @@ export const routeRows: readonly CrdRow[] = [
   ["a host with a space", { hosts: ["a b"] }, /must be a host name or an IP address/],
   ["a host with a path", { hosts: ["a/b"] }, /must be a host name or an IP address/],
   ...lengthRows("host", { from: 1, to: 260 }, (host) => ({ hosts: [host] })),
-  ...counts("hosts", { to: 256 }, (count) => ({ hosts: texts(count) })),
+  ...listLengthRows("hosts", { to: 256 }, (count) => ({ hosts: texts(count) })),
 
   ["a method in lower case", { methods: ["get"] }, /must be in upper case, such as GET/],
   ["a method with a digit", { methods: ["GET2"] }, /must be in upper case/],
   ["a method of 32 characters", { methods: ["A".repeat(32)] }, null],
   ["a method of 33 characters", { methods: ["A".repeat(33)] }, /Too long/],
-  ...counts("methods", { to: 16 }, (count) => ({
+  ...listLengthRows("methods", { to: 16 }, (count) => ({
     methods: Array.from({ length: count }, (_, index) => String.fromCharCode(65 + index)),
   })),
 
@@ -55,12 +64,12 @@ export const routeRows: readonly CrdRow[] = [
   ["a header with an empty value", { headers: { "x-version": [""] } }, /spec\.headers/],
   ["a header with a string instead of a list", { headers: { "x-version": "1" } }, /must be of type array/],
   ...lengthRows("header value", { to: 1024 }, (value) => ({ headers: { a: [value] } })),
-  ...counts("header values", { from: 1, to: 64 }, (count) => ({ ...paths, headers: { a: texts(count) } })),
+  ...listLengthRows("header values", { from: 1, to: 64 }, (count) => ({ ...paths, headers: { a: texts(count) } })),
   ["16 headers", { headers: Object.fromEntries(texts(16).map((name) => [name, ["a"]])) }, null],
   ["17 headers", { headers: Object.fromEntries(texts(17).map((name) => [name, ["a"]])) }, /Too many: 17/],
 
   ...lengthRows("server name", { from: 1, to: 255 }, (sni) => ({ protocols: ["https"], snis: [sni] })),
-  ...counts("server names", { to: 256 }, (count) => ({ ...paths, snis: texts(count) })),
+  ...listLengthRows("server names", { to: 256 }, (count) => ({ ...paths, snis: texts(count) })),
   [
     "server names for plain http",
     { ...paths, protocols: ["http"], snis: ["a"] },
@@ -87,11 +96,11 @@ export const routeRows: readonly CrdRow[] = [
   ["sources", { ...paths, sources: [{ ip: "10.0.0.1" }] }, /sources are for the protocols tcp, tls and udp/],
   ["destinations", { ...paths, destinations: [{ port: 9000 }] }, /destinations are for the protocols tcp, tls and udp/],
 
-  ...words("httpsRedirectStatusCode", [301, 302, 307, 308, 426], (code) => ({
+  ...knownValueRows("httpsRedirectStatusCode", [301, 302, 307, 308, 426], (code) => ({
     ...paths,
     httpsRedirectStatusCode: code,
   })),
-  ...words("pathHandling", ["v0", "v1"], (pathHandling) => ({ ...paths, pathHandling })),
+  ...knownValueRows("pathHandling", ["v0", "v1"], (pathHandling) => ({ ...paths, pathHandling })),
   ...numbers("regexPriority", { from: -2_147_483_648, to: 2_147_483_647 }, (regexPriority) => ({
     ...paths,
     regexPriority,

@@ -39,7 +39,11 @@ export function lengthRows(what: string, { from = 0, to }: Limits, spec: (text: 
 }
 
 /** A list of the maximum length, a longer one, and an empty one if there is a minimum length. */
-export function counts(what: string, { from = 0, to }: Limits, spec: (count: number) => object): readonly CrdRow[] {
+export function listLengthRows(
+  what: string,
+  { from = 0, to }: Limits,
+  spec: (count: number) => object,
+): readonly CrdRow[] {
   return [
     [`${to} ${what}`, spec(to), null],
     [`${to + 1} ${what}`, spec(to + 1), new RegExp(`Too many: ${to + 1}: must have at most ${to} items`)],
@@ -48,7 +52,7 @@ export function counts(what: string, { from = 0, to }: Limits, spec: (count: num
 }
 
 /** Each of the known values, and an unknown one. */
-export function words(
+export function knownValueRows(
   what: string,
   known: readonly (string | number)[],
   spec: (word: string | number) => object,
@@ -84,7 +88,7 @@ export const commonSpecRows = (spec: object): readonly CrdRow[] => [
   ...lengthRows("name", { to: 256 }, (name) => ({ ...spec, name })),
   ["an id in capitals", { ...spec, id: uuid.toUpperCase() }, null],
   ["an id that is not a UUID", { ...spec, id: "users" }, /spec\.id/],
-  ...counts("tags", { to: 64 }, (count) => ({ ...spec, tags: texts(count) })),
+  ...listLengthRows("tags", { to: 64 }, (count) => ({ ...spec, tags: texts(count) })),
   ...lengthRows("tag", { from: 1, to: 128 }, (tag) => ({ ...spec, tags: [tag] })),
   ["a string instead of a list of tags", { ...spec, tags: "a" }, /spec\.tags.*must be of type array/],
   ...lengthRows("class", { from: 1, to: 63 }, (name) => ({ ...spec, class: name })),

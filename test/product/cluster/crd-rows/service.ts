@@ -1,14 +1,14 @@
 import {
   type CrdRow,
   commonSpecRows,
-  counts,
+  knownValueRows,
   lengthRows,
+  listLengthRows,
   numbers,
   referenceRows,
   texts,
   uuid,
   validSecretRef,
-  words,
 } from "./row.ts";
 
 const url = { url: "http://users:4000" };
@@ -49,7 +49,7 @@ export const serviceRows: readonly CrdRow[] = [
   ["a port with a fraction", { host: "users", port: 80.5 }, /spec\.port/],
   ["a path of 4096 characters", { host: "users", path: `/${"a".repeat(4095)}` }, null],
   ["a path of 4097 characters", { host: "users", path: `/${"a".repeat(4096)}` }, /Too long/],
-  ...words("protocol", ["http", "https", "grpc", "grpcs"], (protocol) => ({ host: "users", protocol })),
+  ...knownValueRows("protocol", ["http", "https", "grpc", "grpcs"], (protocol) => ({ host: "users", protocol })),
   ...["tcp", "tls", "tls_passthrough", "udp"].map(
     (protocol): CrdRow => [
       `protocol ${protocol}`,
@@ -96,7 +96,7 @@ export const serviceRows: readonly CrdRow[] = [
   ["an empty list of CA certificates", { ...secure, caCertificateRefs: [] }, null],
   ["ids of CA certificates", { ...secure, caCertificates: [uuid] }, /unknown field "spec\.caCertificates"/],
   ...referenceRows("a CA certificate", (ref) => ({ ...secure, caCertificateRefs: [ref] })),
-  ...counts("CA certificates", { to: 64 }, (count) => ({
+  ...listLengthRows("CA certificates", { to: 64 }, (count) => ({
     ...secure,
     caCertificateRefs: texts(count).map((name) => ({ name })),
   })),
@@ -125,7 +125,7 @@ export const serviceRows: readonly CrdRow[] = [
     /upstreamHeaders\[0\]\.name: Required value/,
   ],
   ["a header whose name has a space", { ...url, upstreamHeaders: [header("X A")] }, /upstreamHeaders\[0\]\.name/],
-  ...counts("headers", { to: 16 }, (count) => ({
+  ...listLengthRows("headers", { to: 16 }, (count) => ({
     ...url,
     upstreamHeaders: Array.from({ length: count }, (_, index) => header(`X-${index}`)),
   })),

@@ -1,4 +1,14 @@
-import { type CrdRow, commonSpecRows, counts, lengthRows, numbers, referenceRows, texts, uuid, words } from "./row.ts";
+import {
+  type CrdRow,
+  commonSpecRows,
+  knownValueRows,
+  lengthRows,
+  listLengthRows,
+  numbers,
+  referenceRows,
+  texts,
+  uuid,
+} from "./row.ts";
 
 const places = ["hashOn", "hashFallback"] as const;
 const sources = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"] as const;
@@ -29,7 +39,7 @@ export const upstreamRows: readonly CrdRow[] = [
   ["strings as targets", { targets: ["a"] }, /spec\.targets\[0\].*must be of type object/],
   ...lengthRows("target", { from: 1, to: 260 }, (target) => ({ targets: [{ target }] })),
   ...numbers("weight", { from: 0, to: 65_535 }, (weight) => ({ targets: [{ target: "a", weight }] })),
-  ...counts("targets", { to: 1024 }, (count) => ({ targets: texts(count).map((target) => ({ target })) })),
+  ...listLengthRows("targets", { to: 1024 }, (count) => ({ targets: texts(count).map((target) => ({ target })) })),
 
   ["core Services and targets", { targets: [{ target: "a" }], backendRefs: [backend, { ...backend, port: 81 }] }, null],
   [
@@ -46,19 +56,27 @@ export const upstreamRows: readonly CrdRow[] = [
   ["a core Service without a name", { backendRefs: [{ port: 80 }] }, /spec\.backendRefs\[0\]\.name: Required value/],
   ...numbers("core Service weight", { from: 0, to: 65_535 }, (weight) => ({ backendRefs: [{ ...backend, weight }] })),
   ...numbers("core Service port", { from: 1, to: 65_535 }, (port) => ({ backendRefs: [{ ...backend, port }] })),
-  ...counts("core Services", { to: 16 }, (count) => ({
+  ...listLengthRows("core Services", { to: 16 }, (count) => ({
     backendRefs: Array.from({ length: count }, (_, index) => ({ ...backend, port: 1 + index })),
   })),
 
-  ...words("algorithm", ["consistent-hashing", "least-connections", "round-robin", "latency"], (algorithm) => ({
-    algorithm,
-  })),
-  ...words("hashOn", sources, (hashOn) => ({ ...details, hashOn })),
-  ...words("hashFallback", ["none", "consumer", "header", "cookie", "path", "query_arg", "uri_capture"], (word) => ({
-    ...details,
-    hashOn: "ip",
-    hashFallback: word,
-  })),
+  ...knownValueRows(
+    "algorithm",
+    ["consistent-hashing", "least-connections", "round-robin", "latency"],
+    (algorithm) => ({
+      algorithm,
+    }),
+  ),
+  ...knownValueRows("hashOn", sources, (hashOn) => ({ ...details, hashOn })),
+  ...knownValueRows(
+    "hashFallback",
+    ["none", "consumer", "header", "cookie", "path", "query_arg", "uri_capture"],
+    (word) => ({
+      ...details,
+      hashOn: "ip",
+      hashFallback: word,
+    }),
+  ),
   ["a hash on a header", { algorithm: "consistent-hashing", hashOn: "header", hashOnHeader: "x-user" }, null],
   ["different headers for hashOn and hashFallback", { ...details, hashOn: "header", hashFallback: "header" }, null],
   ...places.flatMap((place): readonly CrdRow[] =>
@@ -105,15 +123,15 @@ export const upstreamRows: readonly CrdRow[] = [
   ["health checks", active({ httpPath: "/up", headers: { "x-a": ["b"] }, healthy: { interval: 0.5 } }), null],
   ["health checks in Kong's spelling", active({ http_path: "/" }), /unknown field/],
   ...numbers("threshold", { from: 0, to: 100 }, (threshold) => ({ healthchecks: { threshold } })),
-  ...words("active type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => active({ type })),
-  ...words("passive type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => passive({ type })),
+  ...knownValueRows("active type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => active({ type })),
+  ...knownValueRows("passive type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => passive({ type })),
   ...numbers("timeout", { from: 0, to: 65_535 }, (timeout) => active({ timeout })),
   ...numbers("concurrency", { from: 1, to: 2_147_483_647 }, (concurrency) => active({ concurrency })),
   ...lengthRows("httpsSni", { from: 1, to: 255 }, (httpsSni) => active({ httpsSni })),
   ...numbers("healthy interval", { from: 0, to: 65_535 }, (interval) => active({ healthy: { interval } })),
   ...numbers("healthy successes", { from: 0, to: 255 }, (successes) => active({ healthy: { successes } })),
   ...numbers("healthy status", { from: 100, to: 999 }, (status) => active({ healthy: { httpStatuses: [status] } })),
-  ...counts("healthy statuses", { to: 128 }, (count) => ({
+  ...listLengthRows("healthy statuses", { to: 128 }, (count) => ({
     ...active({ healthy: { httpStatuses: Array.from({ length: count }, (_, index) => 100 + index) } }),
   })),
   ...["tcpFailures", "timeouts", "httpFailures"].flatMap((member) => [

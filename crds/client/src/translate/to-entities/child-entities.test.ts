@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { derivedIdOf, deriveId } from "@sluice/model";
-import { createdSeconds, exampleResource, options } from "../testing-example.ts";
+import { createdSeconds, exampleOptions, exampleResource } from "../testing-example.ts";
 import { CHILD_TIMES } from "../timestamps.ts";
 import { describeResourceViolation, translateToEntities } from "../translate.ts";
 
@@ -10,7 +10,7 @@ const targets = [{ target: "10.0.0.1", weight: 5 }, { target: "http://x" }, "x",
 test("a target's id is derived from its upstream and its address, to which the default port is added if it has none", () => {
   const [upstream, first, second] = translateToEntities(
     exampleResource("Upstream", { name: "u", targets: [{ target: "10.0.0.1" }, { target: "b:80" }] }),
-    options,
+    exampleOptions,
   );
   const id = deriveId("upstreams", "u");
   assert.equal(upstream?.item.id, id);
@@ -28,7 +28,7 @@ test("a target's id is derived from its upstream and its address, to which the d
 });
 
 test("an invalid target does not affect its upstream or the other targets", () => {
-  const [upstream, ...rest] = translateToEntities(exampleResource("Upstream", { name: "u", targets }), options);
+  const [upstream, ...rest] = translateToEntities(exampleResource("Upstream", { name: "u", targets }), exampleOptions);
   assert.ok(upstream?.entity);
   assert.deepEqual(
     rest.map(({ entity }) => entity !== undefined),
@@ -49,7 +49,7 @@ test("invalid SNIs do not affect their certificate or its valid SNI", () => {
   const snis = [{ name: "a.example" }, { name: "a.*.example" }, { name: "b.example", colour: 1 }];
   const [certificate, ...rest] = translateToEntities(
     exampleResource("Certificate", { secretRef: { name: "tls" }, snis }),
-    options,
+    exampleOptions,
   );
   assert.ok(certificate?.entity);
   assert.equal(rest[0]?.entity?.id, deriveId("snis", "a.example"));
@@ -60,7 +60,7 @@ test("invalid SNIs do not affect their certificate or its valid SNI", () => {
 });
 
 test("an invalid list of targets is an error of the upstream", () => {
-  const items = translateToEntities(exampleResource("Upstream", { name: "u", targets: "x" }), options);
+  const items = translateToEntities(exampleResource("Upstream", { name: "u", targets: "x" }), exampleOptions);
   assert.deepEqual(
     items.map(({ violations }) => violations.map(describeResourceViolation)),
     [["spec.targets: expected an array"]],
@@ -72,7 +72,7 @@ test("a target has the times of its upstream, unless the annotation child-times 
   const timesWith = (annotation: string) => {
     const plain = exampleResource("Upstream", { name: "u", targets: [{ target: "a:1" }] });
     const annotated = { ...plain, metadata: { ...plain.metadata, annotations: { [CHILD_TIMES]: annotation } } };
-    const [, target] = translateToEntities(annotated, options);
+    const [, target] = translateToEntities(annotated, exampleOptions);
     assert.ok(target?.entity);
     return [target.item.created_at, target.item.updated_at];
   };

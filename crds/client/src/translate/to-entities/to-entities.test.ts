@@ -8,8 +8,8 @@ import {
   CONSUMER,
   consumerWithKey,
   createdSeconds,
+  exampleOptions,
   exampleResource,
-  options,
   ROUTE,
   SERVICE,
 } from "../testing-example.ts";
@@ -154,7 +154,7 @@ const translations: readonly (readonly [ResourceKind, object, object])[] = [
 ];
 for (const [kind, spec, expected] of translations) {
   test(`a spec of kind ${kind} with ${Object.keys(spec).join(", ") || "no members"} is translated to the entity's members`, () => {
-    const [item] = translateToEntities(exampleResource(kind, spec), options);
+    const [item] = translateToEntities(exampleResource(kind, spec), exampleOptions);
     assert.deepEqual(item?.violations, []);
     const entity = item?.entity as unknown as Readonly<Record<string, unknown>>;
     for (const [name, value] of Object.entries(expected)) assert.deepEqual(entity[name], value, name);
@@ -166,7 +166,7 @@ for (const [kind, spec, expected] of translations) {
 test("a Service with a backendRef names the core Service whose EndpointSlices it uses", () => {
   const [item] = translateToEntities(
     exampleResource("Service", { backendRef: { name: "users", port: 4000 } }),
-    options,
+    exampleOptions,
   );
   assert.deepEqual(item?.backends, [{ namespace: "home", name: "users", port: 4000 }]);
 });
@@ -178,7 +178,7 @@ test("an Upstream has its usable core Services with their weights, and a missing
     { name: "users", port: 1 },
     { namespace: "away", name: "users", port: 4000 },
   ];
-  const [item] = translateToEntities(exampleResource("Upstream", { name: "u.internal", backendRefs }), options);
+  const [item] = translateToEntities(exampleResource("Upstream", { name: "u.internal", backendRefs }), exampleOptions);
   assert.deepEqual(item?.backends, [{ namespace: "home", name: "users", port: 4000, weight: 90 }]);
   assert.equal(item.entity?.id, item.item.id);
   assert.deepEqual(item.violations.map(describeResourceViolation), [
@@ -189,10 +189,10 @@ test("an Upstream has its usable core Services with their weights, and a missing
   ]);
   const [other] = translateToEntities(
     exampleResource("Upstream", { backendRefs: [{ name: "users", port: 4000 }] }),
-    options,
+    exampleOptions,
   );
   assert.equal(other?.backends?.[0]?.weight, 100);
-  const [without] = translateToEntities(exampleResource("Upstream", { targets: [{ target: "a" }] }), options);
+  const [without] = translateToEntities(exampleResource("Upstream", { targets: [{ target: "a" }] }), exampleOptions);
   assert.equal(without?.backends, undefined);
 });
 
@@ -206,7 +206,7 @@ test("the admin API sees no core Services of an Upstream, and a declarative file
     ],
   };
   const targetsFor = (audience: "admin" | "file") =>
-    translateToEntities(exampleResource("Upstream", spec), { ...options, audience }).flatMap(
+    translateToEntities(exampleResource("Upstream", spec), { ...exampleOptions, audience }).flatMap(
       ({ item, entity, collection, backends }) => {
         assert.deepEqual([entity === undefined, backends], [false, undefined]);
         return collection === "targets" ? [`${item.target} ${item.weight}`] : [];
@@ -223,7 +223,7 @@ test("for nodes, a config includes members from Secrets, and the translation rec
     config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },
     configFrom: [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }],
   };
-  const [forNodes] = translateToEntities(exampleResource("Plugin", spec), options);
+  const [forNodes] = translateToEntities(exampleResource("Plugin", spec), exampleOptions);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.config, {
     minute: 5,
@@ -231,7 +231,7 @@ test("for nodes, a config includes members from Secrets, and the translation rec
     redis: { host: "redis.example", password: "demo-key" },
   });
   assert.deepEqual(forNodes?.secretPaths, [["config", "redis", "password"]]);
-  const [forAdmin] = translateToEntities(exampleResource("Plugin", spec), { ...options, audience: "admin" });
+  const [forAdmin] = translateToEntities(exampleResource("Plugin", spec), { ...exampleOptions, audience: "admin" });
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
@@ -242,7 +242,7 @@ test("for the admin API, a config that needs a member from a Secret is valid, an
     config,
     configFrom: [{ path: "session_secret", secretRef: { name: "keys", key: "good" } }],
   };
-  const forAdmin = { ...options, audience: "admin" } as const;
+  const forAdmin = { ...exampleOptions, audience: "admin" } as const;
   const [translated] = translateToEntities(exampleResource("Plugin", spec), forAdmin);
   assert.deepEqual(translated?.violations, []);
   assert.partialDeepStrictEqual(translated?.entity, { config: { ...config, session_secret: null } });
@@ -260,19 +260,19 @@ test("for nodes, headers include values from Secrets, and their paths are record
       { name: "X-Zone", value: "blue" },
     ],
   };
-  const [forNodes] = translateToEntities(exampleResource("Service", spec), options);
+  const [forNodes] = translateToEntities(exampleResource("Service", spec), exampleOptions);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.upstream_headers, [
     { name: "X-Secret", value: "demo-key" },
     { name: "X-Zone", value: "blue" },
   ]);
   assert.deepEqual(forNodes?.secretPaths, [["upstream_headers", 0, "value"]]);
-  const [forAdmin] = translateToEntities(exampleResource("Service", spec), { ...options, audience: "admin" });
+  const [forAdmin] = translateToEntities(exampleResource("Service", spec), { ...exampleOptions, audience: "admin" });
   assert.deepEqual(forAdmin?.item.upstream_headers, [{ name: "X-Zone", value: "blue" }]);
 });
 
 test("nodes get the hash of a key, bound to the consumer's namespace, and never the key itself", () => {
-  const translated = translateToEntities(exampleResource("Consumer", consumerWithKey("good"), "team"), options);
+  const translated = translateToEntities(exampleResource("Consumer", consumerWithKey("good"), "team"), exampleOptions);
   const consumer = { id: deriveId("consumers", "demo") };
   assert.deepEqual(translated[1]?.item, {
     id: deriveId("keyauth_credentials", `${consumer.id}/keys/good`),
@@ -291,18 +291,18 @@ test("the key and a part of the config of a plugin's credential are read from Se
   });
   const configFrom = [{ path: "pin", secretRef: { name: "keys", key: "written" } }];
   const spec = credential({ config: { model: "locked" }, configFrom });
-  const [, forNodes] = translateToEntities(exampleResource("Consumer", spec), options);
+  const [, forNodes] = translateToEntities(exampleResource("Consumer", spec), exampleOptions);
   assert.deepEqual(forNodes?.violations, []);
   assert.deepEqual(forNodes?.item.config, { model: "locked", pin: "from-a-file" });
   assert.deepEqual(forNodes?.item._sluice, { key_hash: lookupHash("demo-key", "device-token") });
-  const [, forAdmin] = translateToEntities(exampleResource("Consumer", spec), { ...options, audience: "admin" });
+  const [, forAdmin] = translateToEntities(exampleResource("Consumer", spec), { ...exampleOptions, audience: "admin" });
   assert.deepEqual(forAdmin?.violations, []);
   assert.partialDeepStrictEqual(forAdmin?.entity, { key: "demo-key", config: { model: "locked", pin: null } });
   const model = [{ path: "model", secretRef: { name: "keys", key: "long" } }];
   const [, refused] = translateToEntities(exampleResource("Consumer", credential({ configFrom: model })), {
-    ...options,
+    ...exampleOptions,
     read: (...place) => {
-      const secret = options.read(...place);
+      const secret = exampleOptions.read(...place);
       return secret && { ...secret, stringData: { good: "abc", long: "m".repeat(33) } };
     },
   });
@@ -313,13 +313,13 @@ test("the key and a part of the config of a plugin's credential are read from Se
 });
 
 test("the keys of a consumer in the home namespace are valid in all namespaces", () => {
-  const [, key] = translateToEntities(exampleResource("Consumer", consumerWithKey("written")), options);
+  const [, key] = translateToEntities(exampleResource("Consumer", consumerWithKey("written")), exampleOptions);
   assert.deepEqual(key?.item._sluice, { key_hash: lookupHash("from-a-file") });
 });
 
 test("the translation for the admin API contains the key in clear text and no internal members", () => {
   const [, key] = translateToEntities(exampleResource("Consumer", consumerWithKey("good")), {
-    ...options,
+    ...exampleOptions,
     audience: "admin",
   });
   assert.equal(key?.item.key, "demo-key");
@@ -330,7 +330,7 @@ test("an invalid key does not affect its consumer or the other keys", () => {
   const keys = [{ secretRef: { name: "keys" } }, { secretRef: { name: "keys", key: "good" }, ttl: 60 }, "x"];
   const [consumer, ...rest] = translateToEntities(
     exampleResource("Consumer", { username: "demo", keyAuth: keys }),
-    options,
+    exampleOptions,
   );
   assert.ok(consumer?.entity);
   assert.deepEqual(
@@ -347,7 +347,7 @@ test("an annotation cannot make a route look older to nodes, which prefer the ol
   const route = exampleResource("Route", { paths: ["/a"] });
   const annotated = { ...route, metadata: { ...route.metadata, annotations: { "sluice.dev/created-at": "1" } } };
   const createdAt = (audience: "nodes" | "admin") =>
-    toEntities(annotated, { ...options, audience })[0]?.item.created_at;
+    toEntities(annotated, { ...exampleOptions, audience })[0]?.item.created_at;
   assert.deepEqual([createdAt("nodes"), createdAt("admin")], [createdSeconds, 1]);
 });
 
@@ -355,7 +355,7 @@ test("a plugin with a malformed target keeps its well-formed targets, and never 
   const fine = { kind: "Service", name: "users" };
   const malformed = { kind: "Rout", name: "users" };
   const memberOf = (targetRefs: unknown) => {
-    const [plugin] = toEntities(exampleResource("Plugin", { plugin: "key-auth", targetRefs }), options);
+    const [plugin] = toEntities(exampleResource("Plugin", { plugin: "key-auth", targetRefs }), exampleOptions);
     return [plugin?.item.service, plugin?.references];
   };
   assert.deepEqual(memberOf([fine, malformed]), [{ id: SERVICE }, [{ ...fine, namespace: "home" }]]);
@@ -371,7 +371,9 @@ test("derived routes and certificates have the members of _sluice that their sou
   const spec = { secretRef: { name: "tls" } };
   const certificate = { ...exampleResource("Certificate", spec), derived: { extras: { listeners }, sourcePaths: {} } };
   const extrasFor = (audience: "nodes" | "admin") =>
-    [route, certificate].map((derived) => translateToEntities(derived, { ...options, audience })[0]?.item._sluice);
+    [route, certificate].map(
+      (derived) => translateToEntities(derived, { ...exampleOptions, audience })[0]?.item._sluice,
+    );
   assert.deepEqual(extrasFor("nodes"), [{ namespace: "home", ...extras }, { listeners }]);
   assert.deepEqual(extrasFor("admin"), [undefined, undefined]);
 });

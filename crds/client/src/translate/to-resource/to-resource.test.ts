@@ -4,7 +4,7 @@ import { type CheckedEntity, type Collection, checkEntity } from "@sluice/model"
 import { firstKeyPair } from "../../../../../tools/programs/pairs.ts";
 import type { Resource } from "../../resource.ts";
 import { credentialSecret } from "../secrets.ts";
-import { CERTIFICATE, CONSUMER, exampleResource, options, ROUTE, SERVICE } from "../testing-example.ts";
+import { CERTIFICATE, CONSUMER, exampleOptions, exampleResource, ROUTE, SERVICE } from "../testing-example.ts";
 import { createdAt, updatedAt } from "../timestamps.ts";
 import { certificateSecret } from "../tls-secrets.ts";
 import { translateToEntities } from "../translate.ts";
@@ -70,7 +70,7 @@ for (const [what, references, member, message] of refused) {
 test("an update keeps the name, class and keys of the resource, and its backendRef unless the host changes", () => {
   const backendRef = { name: "users", port: 4000 };
   const previous = exampleResource("Service", { class: "other", backendRef, retries: 1 });
-  const [item] = translateToEntities(previous, options);
+  const [item] = translateToEntities(previous, exampleOptions);
   const changed = { ...(item?.entity as CheckedEntity<"services">), retries: 5 };
   const { value } = toResource("services", changed, { ...writing, previous });
   assert.equal(value?.metadata.name, "mine");
@@ -90,7 +90,7 @@ test("an update keeps the name, class and keys of the resource, and its backendR
 test("an update of an Upstream keeps its backendRefs, whatever changes", () => {
   const backendRefs = [{ name: "users", port: 4000, weight: 90 }];
   const previous = exampleResource("Upstream", { name: "users.internal", backendRefs });
-  const [item] = translateToEntities(previous, options);
+  const [item] = translateToEntities(previous, exampleOptions);
   const changed = { ...(item?.entity as CheckedEntity<"upstreams">), algorithm: "latency" as const, host_header: "a" };
   const { value } = toResource("upstreams", changed, { ...writing, previous });
   const { name, id } = changed;
@@ -107,7 +107,7 @@ const urls = [
 for (const [url, change, expected] of urls) {
   test(`an update of a Service with the url ${url} by ${JSON.stringify(change)} writes the url ${expected}`, () => {
     const previous = exampleResource("Service", { url });
-    const [item] = translateToEntities(previous, options);
+    const [item] = translateToEntities(previous, exampleOptions);
     const changed = { ...(item?.entity as CheckedEntity<"services">), ...change };
     const { value } = toResource("services", changed, { ...writing, previous });
     const { url: written, host, port, protocol, path } = value?.spec ?? {};
@@ -119,7 +119,7 @@ test("an update leaves passwords in their Secrets unless it sets a password", ()
   const configFrom = [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }];
   const config = { minute: 1, policy: "redis", redis: { host: "r" } };
   const previous = exampleResource("Plugin", { plugin: "rate-limiting", config, configFrom });
-  const [item] = translateToEntities(previous, { ...options, audience: "admin" });
+  const [item] = translateToEntities(previous, { ...exampleOptions, audience: "admin" });
   const read = item?.entity as CheckedEntity<"plugins">;
   assert.deepEqual(toResource("plugins", read, { ...writing, previous }).value?.spec?.configFrom, configFrom);
   const set = { ...read, config: { ...config, redis: { host: "r", password: "new" } } };

@@ -2,7 +2,7 @@
  * Leaving out an entity or a member must not let through a request that Kong refuses. Some rows show cases in which
  * leaving something out is harmless.
  */
-import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
+import { openRoute, type ProtectionTable, testProtection } from "./testing-protection.ts";
 
 const keyAuth = { name: "key-auth" };
 /** A route whose regular expression Sluice refuses, because RE2 has no look-around. */
@@ -16,7 +16,7 @@ const closedRoute = ["unavailable-route of route"];
 const table: ProtectionTable = [
   [
     "a route with a plugin and an unsupported regular expression answers 503 below the expression's literal prefix",
-    { routes: [open, { ...lookAround, methods: ["GET"], hosts: ["a.example"], plugins: [keyAuth] }] },
+    { routes: [openRoute, { ...lookAround, methods: ["GET"], hosts: ["a.example"], plugins: [keyAuth] }] },
     {
       closed: closedRoute,
       route: { paths: ["~/admin/"], methods: ["GET"], hosts: ["a.example"] },
@@ -25,23 +25,23 @@ const table: ProtectionTable = [
   ],
   [
     "a route that Sluice cannot serve answers 503 if a plugin protects its service",
-    { services: [{ name: "s", url: "https://s.example", plugins: [keyAuth] }], routes: [open, lookAround] },
+    { services: [{ name: "s", url: "https://s.example", plugins: [keyAuth] }], routes: [openRoute, lookAround] },
     { closed: closedRoute, route: { paths: ["~/admin/"] } },
   ],
   [
     "a route that Sluice cannot serve answers 503 if a global plugin protects it",
-    { routes: [open, lookAround], plugins: [keyAuth] },
+    { routes: [openRoute, lookAround], plugins: [keyAuth] },
     { closed: closedRoute, route: { paths: ["~/admin/"] } },
   ],
   [
     "a route that Sluice cannot serve answers 503 if it has an unknown plugin",
-    { routes: [open, { ...lookAround, plugins: [{ name: "of-our-own" }] }] },
+    { routes: [openRoute, { ...lookAround, plugins: [{ name: "of-our-own" }] }] },
     { closed: ["of-our-own of route", ...closedRoute] },
   ],
   [
     "a route that Sluice cannot serve is left out if no enabled plugin protects it",
     {
-      routes: [open, lookAround],
+      routes: [openRoute, lookAround],
       plugins: [
         { name: "cors", route: "r" },
         { ...keyAuth, route: "r", enabled: false },
@@ -52,17 +52,17 @@ const table: ProtectionTable = [
   ],
   [
     "a route that Sluice cannot serve answers 503 if it has no service, as in Kong",
-    { routes: [open, { name: "r", paths: ["~/admin/(?!health)"] }] },
+    { routes: [openRoute, { name: "r", paths: ["~/admin/(?!health)"] }] },
     { closed: closedRoute, route: { paths: ["~/admin/"] }, outcomes: ["closed routes.1.paths.0"] },
   ],
   [
     "a route that Sluice cannot serve answers 503 if it is for https only: Kong refuses http with 426",
-    { routes: [open, { ...lookAround, protocols: ["https"] }] },
+    { routes: [openRoute, { ...lookAround, protocols: ["https"] }] },
     { closed: closedRoute, route: { paths: ["~/admin/"], protocols: ["https"] } },
   ],
   [
     "a route that Sluice cannot serve answers 503 if it is for grpcs only: Kong refuses grpc with 426",
-    { routes: [open, { ...lookAround, protocols: ["grpcs"] }] },
+    { routes: [openRoute, { ...lookAround, protocols: ["grpcs"] }] },
     { closed: closedRoute, route: { protocols: ["grpcs"] } },
   ],
   [
@@ -72,7 +72,7 @@ const table: ProtectionTable = [
         { name: "s", url: "https://s.example" },
         { name: "t", url: "https://t.example", of_the_future: 1 },
       ],
-      routes: [open, { name: "r", paths: ["/t"], protocols: ["https"], service: "t" }],
+      routes: [openRoute, { name: "r", paths: ["/t"], protocols: ["https"], service: "t" }],
     },
     { closed: closedRoute, route: { service: null, protocols: ["https"] } },
   ],
@@ -88,27 +88,30 @@ const table: ProtectionTable = [
   ],
   [
     "a route that answers 503 accepts any value of a header whose regular expression RE2 refuses",
-    { routes: [open, { name: "r", headers: { "x-role": ["~*(?=admin)"] } }], plugins: [keyAuth] },
+    { routes: [openRoute, { name: "r", headers: { "x-role": ["~*(?=admin)"] } }], plugins: [keyAuth] },
     { closed: closedRoute, route: { headers: { "x-role": ["~*.*"] } } },
   ],
   [
     "a route that answers 503 loses members that Sluice lacks, and its invalid regex_priority becomes the highest",
-    { routes: [open, { ...lookAround, paths: ["/admin"], regex_priority: 0.5, of_the_future: 1 }], plugins: [keyAuth] },
+    {
+      routes: [openRoute, { ...lookAround, paths: ["/admin"], regex_priority: 0.5, of_the_future: 1 }],
+      plugins: [keyAuth],
+    },
     { closed: closedRoute, route: { paths: ["/admin"], regex_priority: 2 ** 31 - 1 } },
   ],
   [
     "a route with Kong's paid protocols ws and wss answers 503 to http and https",
-    { routes: [open, { name: "r", paths: ["/ws"], protocols: ["ws", "wss"] }], plugins: [keyAuth] },
+    { routes: [openRoute, { name: "r", paths: ["/ws"], protocols: ["ws", "wss"] }], plugins: [keyAuth] },
     { closed: closedRoute, route: { protocols: ["http", "https"] } },
   ],
   [
     "all requests are answered 503 if the requests of a protected route cannot be recognized",
-    { routes: [open, { name: "r", expression: 'http.path ^= "/admin"', plugins: [keyAuth] }] },
+    { routes: [openRoute, { name: "r", expression: 'http.path ^= "/admin"', plugins: [keyAuth] }] },
     { closed: ["unavailable-route"], route: null, outcomes: ["all closed routes.1.expression", "all closed routes.1"] },
   ],
   [
     "all requests are answered 503 if a protected route has an invalid host: without the host, the route would lose to others",
-    { routes: [open, { name: "r", hosts: ["a.*.example"], plugins: [keyAuth] }] },
+    { routes: [openRoute, { name: "r", hosts: ["a.*.example"], plugins: [keyAuth] }] },
     { closed: ["unavailable-route"], route: null, outcomes: ["all closed routes.1.hosts.0"] },
   ],
   [
@@ -118,7 +121,11 @@ const table: ProtectionTable = [
         { name: "s", url: "https://s.example" },
         { name: "t", url: "tcp://t:1" },
       ],
-      routes: [open, { name: "r", paths: ["/t"], service: "t", plugins: [keyAuth] }, { paths: ["/u"], service: "t" }],
+      routes: [
+        openRoute,
+        { name: "r", paths: ["/t"], service: "t", plugins: [keyAuth] },
+        { paths: ["/u"], service: "t" },
+      ],
     },
     {
       closed: closedRoute,
@@ -129,7 +136,7 @@ const table: ProtectionTable = [
   ],
   [
     "a protected route answers 503 if its service does not exist",
-    { routes: [open, { name: "r", paths: ["/t"], service: "ghost", plugins: [keyAuth] }] },
+    { routes: [openRoute, { name: "r", paths: ["/t"], service: "ghost", plugins: [keyAuth] }] },
     { closed: closedRoute, route: { paths: ["/t"] }, outcomes: ["closed routes.1.service"] },
   ],
   [
@@ -137,7 +144,7 @@ const table: ProtectionTable = [
     {
       services: [{ name: "s", url: "https://s.example", client_certificate: "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001" }],
       certificates: [{ id: "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001", cert: "{vault://env/c}", key: "{vault://env/k}" }],
-      routes: [{ ...open, name: "r" }],
+      routes: [{ ...openRoute, name: "r" }],
       plugins: [keyAuth],
     },
     { closed: closedRoute, route: { service: null }, outcomes: ["left out certificates.0.cert +1, closed r"] },
@@ -147,7 +154,7 @@ const table: ProtectionTable = [
     {
       services: [{ name: "s", url: "https://pool" }],
       upstreams: [{ name: "pool", targets: [{ target: "a.example:1" }], id: "not an id" }],
-      routes: [{ ...open, name: "r" }],
+      routes: [{ ...openRoute, name: "r" }],
       plugins: [keyAuth],
     },
     { closed: closedRoute, route: { service: null }, left: { upstreams: 0, targets: 0, services: 0 } },
@@ -157,14 +164,14 @@ const table: ProtectionTable = [
     {
       services: [{ name: "s", url: "https://pool" }],
       upstreams: [{ name: "pool", algorithm: "sticky-sessions", targets: [{ target: "a.example:1" }] }],
-      routes: [open],
+      routes: [openRoute],
     },
     { closed: [], left: { upstreams: 1, targets: 1, routes: 1 }, outcomes: ["left out upstreams.0.algorithm"] },
   ],
   [
     "tags that Sluice refuses are left out, and their entities are served",
     {
-      routes: [open],
+      routes: [openRoute],
       plugins: [{ ...denyBanned, tags: ["a,b"] }],
       consumers: [{ username: "c", tags: ["a/b"], acls: [{ group: "banned", tags: ["a/b"] }] }],
     },

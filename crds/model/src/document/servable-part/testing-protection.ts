@@ -9,7 +9,7 @@ import { servablePart } from "./servable-part.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export const open = { name: "open", paths: ["/"], service: "s" };
+export const openRoute = { name: "open", paths: ["/"], service: "s" };
 
 interface Expected {
   /** The plugins that answer 503, as `name` or `name of <singular>`. */
@@ -27,7 +27,7 @@ export type ProtectionTable = readonly (readonly [what: string, more: Members, e
 export function testProtection(table: ProtectionTable): void {
   for (const [what, more, { closed, route, left = {}, outcomes, protocols }] of table) {
     test(what, () => {
-      const base = { _format_version: "3.0", services: [{ name: "s", url: "https://s.example" }], routes: [open] };
+      const base = { _format_version: "3.0", services: [{ name: "s", url: "https://s.example" }], routes: [openRoute] };
       const { document, unserved } = servablePart({ ...base, ...more });
       assert.deepEqual(checkDocument(document).violations ?? [], []);
       const lists = document as unknown as Readonly<Record<string, readonly Members[] | undefined>>;
