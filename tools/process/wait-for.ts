@@ -6,11 +6,17 @@ export interface WaitOptions {
   readonly what: string;
   /** Milliseconds until the wait fails. Default 30,000. */
   readonly timeout?: number;
-  /** Milliseconds between two checks. Default 20. */
+  /**
+   * Milliseconds between two checks. Default 20. After a check that took longer, such as a command, the pause is as
+   * long as the check was, but at most 250 ms.
+   */
   readonly interval?: number;
   /** Ends the wait at once with the signal's reason, for example because the awaited process has died. */
   readonly signal?: AbortSignal;
 }
+
+/** Milliseconds between two checks that take long. Without a pause, they would use a whole core. */
+const LONGEST_PAUSE = 250;
 
 /**
  * Checks a condition until its value is not false, undefined or null, and resolves to this value.
@@ -34,7 +40,8 @@ export async function waitFor<T>(
     }
   };
   for (;;) {
-    const left = end - performance.now();
+    const began = performance.now();
+    const left = end - began;
     // Read before the check, so that a last check follows the abort: the condition may have become true just before it.
     const given = signal?.aborted;
     const stop = new AbortController();
@@ -52,7 +59,8 @@ export async function waitFor<T>(
       const last = cause instanceof Error ? ` (last error: ${cause.message})` : "";
       throw new Error(`waited ${timeout / 1000} s for ${what}${last}`, { cause });
     }
-    await pause(interval);
+    const now = performance.now();
+    await pause(Math.min(Math.max(interval, Math.min(now - began, LONGEST_PAUSE)), end - now));
   }
 }
 
