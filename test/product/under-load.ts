@@ -9,7 +9,7 @@ export interface BackgroundLoad {
 }
 
 /** Milliseconds that a client pauses after a response, so that CPU time is left for other work. */
-const BETWEEN = 10;
+const BETWEEN = 20;
 
 /**
  * Sends requests on keep-alive connections, two clients for each URL, until the work is done.

@@ -9,7 +9,15 @@ import { requestHttp2 } from "./http2-client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 export const upperCase: StreamingBodyFilter = {
-  piece: (bytes) => Buffer.from(bytes.map((byte) => (byte >= 0x61 && byte <= 0x7a ? byte - 0x20 : byte))),
+  piece(bytes) {
+    const upper = Buffer.from(bytes);
+    // A loop without a call for each byte, because one test sends 64 MiB.
+    for (let at = 0; at < upper.length; at++) {
+      const byte = upper[at] ?? 0;
+      if (byte >= 0x61 && byte <= 0x7a) upper[at] = byte - 0x20;
+    }
+    return upper;
+  },
 };
 export const dropping: StreamingBodyFilter = { piece: () => Buffer.alloc(0) };
 export const appending: StreamingBodyFilter = { piece: (bytes) => bytes, end: () => Buffer.from("!") };

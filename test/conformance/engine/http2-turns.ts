@@ -1,6 +1,6 @@
 /** HTTP/2 streams that share a connection's bandwidth: one waits while another is served. */
 import assert from "node:assert/strict";
-import { type ClientHttp2Stream, constants } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
@@ -53,6 +53,12 @@ const strict: Partial<ProxySettings> = {
   sendTimeout: 1000,
 };
 
+/** A session over a slow link with a gateway that has these limits. */
+async function dialSlowly(test: TestContext, engine: Engine): Promise<ClientHttp2Session> {
+  const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
+  return dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
+}
+
 const posting = { ":path": "/", ":method": "POST" };
 
 /** Waits until a timer of the gateway has run for this many milliseconds. */
@@ -67,8 +73,7 @@ export function http2TurnSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
   describe(`streams on a slow connection: the ${engine.name} engine`, () => {
     it("does not abort a response that is idle while other responses use the connection", async (test) => {
-      const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
-      const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
+      const session = await dialSlowly(test, engine);
       const size = 500 * KILOBYTE;
       const all = Array.from({ length: 8 }, () => responseOfStream(session.request({ ":path": `/${size}` })));
       const ends = (await Promise.all(all)).map(({ body, rstCode }) => [body.length, rstCode]);
@@ -79,8 +84,7 @@ export function http2TurnSuite(engine: Engine): void {
     });
 
     it("does not abort a request body that is idle while other bodies use the connection", async (test) => {
-      const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
-      const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
+      const session = await dialSlowly(test, engine);
       const size = 500 * KILOBYTE;
       const all = Array.from({ length: 8 }, () => {
         const stream = session.request(posting);
@@ -95,7 +99,7 @@ export function http2TurnSuite(engine: Engine): void {
     });
 
     it("resets a response that its client does not read, while the client reads later responses", async (test) => {
-      const { session } = await startHttp2(test, engine, { upstream, settings: strict });
+      const session = await dialSlowly(test, engine);
       const stuck = session.request({ ":path": `/${4000 * KILOBYTE}` });
       const end = new Promise<void>((resolve) => void stuck.on("error", () => {}).once("close", resolve));
       let taken = 0;
@@ -109,7 +113,7 @@ export function http2TurnSuite(engine: Engine): void {
     });
 
     it("answers 408 to a body that does not arrive, while later bodies arrive", async (test) => {
-      const { session } = await startHttp2(test, engine, { upstream, settings: strict });
+      const session = await dialSlowly(test, engine);
       const silent = session.request(posting);
       const answer = signal<number>();
       silent.on("response", (headers) => answer.fire(Number(headers[":status"]))).on("error", () => {});
