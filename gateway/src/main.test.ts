@@ -5,24 +5,24 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { parseCommandLine } from "@sluice/model/command-line";
 import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
+import { sluice } from "./commands/definitions/index.ts";
+import { sluiceVersion } from "./settings/version.ts";
 import { startFileNode } from "./testing-file-node.ts";
 
 const version = /^\d+\.\d+\.\d+\n$/;
 
-const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?][] = [
-  ["", 2, /^Usage: sluice \[options\] \[command\]\n[\s\S]*\n {2}start /],
+/** Command lines that need no command: main.ts prints the text of `parseCommandLine`, as some of `runs` show. */
+const answers: readonly [words: string, code: 0 | 2, output: RegExp][] = [
   ["nonsense", 2, /^sluice: unknown command 'nonsense'\nTry 'sluice --help'\.\n$/],
   ["strat", 2, /^sluice: unknown command 'strat'\n\(Did you mean start\?\)\nTry 'sluice --help'\.\n/],
   ["__proto__", 2, /^sluice: unknown command '__proto__'\n/],
   ["--hlep", 2, /^sluice: unknown option '--hlep'\n\(Did you mean --help\?\)\n/],
-  ["help", 0, /^Usage: sluice /],
   ["--help", 0, /^Usage: sluice /],
   ["-h", 0, /^Usage: sluice /],
   ["help gateway", 0, /^Usage: sluice gateway \[options\]\n/],
-  ["version", 0, version],
-  ["--version", 0, version],
   ["version --help", 0, /^Usage: sluice version [\s\S]*\nExamples:\n {2}sluice version\n/],
   [
     "version now",
@@ -41,7 +41,6 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ],
   ["admin -h", 0, /^Usage: sluice admin [\s\S]*\n {2}--admin-listen /],
   ["migrations --help", 0, /^Usage: sluice migrations [\s\S]*\n {2}bootstrap /],
-  ["migrations up --help", 0, /^Usage: sluice migrations up [\s\S]*\n {2}--pg-host /],
   ["config --help", 0, /^Usage: sluice config [\s\S]*\n {2}init /],
   ["config init --help", 0, /^Usage: sluice config init /],
   ["start --version", 0, version],
@@ -55,11 +54,9 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
     2,
     /^sluice start: too many arguments for '(?:version|start)'\. Expected 0 arguments but got 1: now\.\n/,
   ],
-  ["gateway --vresion", 2, /^sluice gateway: unknown option '--vresion'\n\(Did you mean --version\?\)\n/],
   ["admin -x", 2, /^sluice admin: unknown option '-x'\n/],
   ["config", 2, /^Usage: sluice config /],
   ["config inti", 2, /^sluice config: unknown command 'inti'\n\(Did you mean init\?\)\n/],
-  ["config parse ./there/is/none.yml", 1, /^sluice: ENOENT: .*none\.yml'\n$/],
   ["plugin --help", 0, /^Usage: sluice plugin [\s\S]*\n {2}new <NAME> /],
   ["plugin", 2, /^Usage: sluice plugin /],
   ["plugin new", 2, /^sluice plugin new: missing required argument 'NAME'\n/],
@@ -69,19 +66,9 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ["migrations up --force", 2, /^sluice migrations up: unknown option '--force'\n/],
   ["migrations __proto__", 2, /^sluice migrations: unknown command '__proto__'\n/],
   [
-    "start --store file --file ./none.yml --store cluster",
-    1,
-    /^sluice: --store: expected one of: database, file, not 'cluster'\n$/,
-  ],
-  [
     "gateway --pg-password x",
     2,
     /^sluice gateway: --pg-password is a secret, [^\n]*: set SLUICE_PG_PASSWORD, or pg_password in the file that --settings names\n/,
-  ],
-  [
-    "settings gateway --engine reply-from --settings none.yml",
-    1,
-    /\nSLUICE_ENGINE +reply-from +--engine\n[\s\S]*\nsluice: --settings: the settings file none\.yml cannot be read: ENOENT/,
   ],
   [
     "get rotes",
@@ -90,6 +77,34 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ],
   ["get routes -o jsn", 2, /^sluice get: [^\n]*'jsn' is invalid[^\n]*\n\(Did you mean json\?\)\n/],
   ["settings gatewy", 2, /^sluice settings: unknown command 'gatewy'\n\(Did you mean gateway\?\)\n/],
+];
+
+for (const [words, code, output] of answers) {
+  test(`'sluice ${words}' exits with ${code} and prints ${output.source}`, async () => {
+    const parsed = await parseCommandLine(sluice, words.split(" "), { version: sluiceVersion });
+    assert.equal(parsed.kind, code === 0 ? "answered" : "refused");
+    assert.match("text" in parsed ? parsed.text : "", output);
+  });
+}
+
+const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?][] = [
+  ["", 2, /^Usage: sluice \[options\] \[command\]\n[\s\S]*\n {2}start /],
+  ["help", 0, /^Usage: sluice /],
+  ["version", 0, version],
+  ["--version", 0, version],
+  ["migrations up --help", 0, /^Usage: sluice migrations up [\s\S]*\n {2}--pg-host /],
+  ["gateway --vresion", 2, /^sluice gateway: unknown option '--vresion'\n\(Did you mean --version\?\)\n/],
+  ["config parse ./there/is/none.yml", 1, /^sluice: ENOENT: .*none\.yml'\n$/],
+  [
+    "start --store file --file ./none.yml --store cluster",
+    1,
+    /^sluice: --store: expected one of: database, file, not 'cluster'\n$/,
+  ],
+  [
+    "settings gateway --engine reply-from --settings none.yml",
+    1,
+    /\nSLUICE_ENGINE +reply-from +--engine\n[\s\S]*\nsluice: --settings: the settings file none\.yml cannot be read: ENOENT/,
+  ],
   ["start", 1, /^sluice: SLUICE_FILE must be set: the declarative file\n$/, { SLUICE_STORE: "file" }],
   ["start", 1, /^sluice: SLUICE_STORE: expected one of: database, file, not 'cluster'\n$/, { SLUICE_STORE: "cluster" }],
   ...(["start", "gateway"] as const).map((words): [string, number, RegExp, Readonly<Record<string, string>>] => [
