@@ -1,4 +1,7 @@
-/** In a real Chromium, a page of another origin reads responses if the cors plugin allows the origin, and only then. */
+/**
+ * In a real Chromium, a page of another origin reads responses if the cors plugin allows the origin, and only then. The
+ * suite of GraphiQL uses the same browser and product.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -12,6 +15,7 @@ import { startDirectoryProduct, usersIn } from "../../tools/start/directory-prod
 import { copySamples } from "../../tools/start/samples.ts";
 import { getUrl } from "./client.ts";
 import { freeAddresses } from "./free-addresses.ts";
+import { graphiqlSuite } from "./graphiql.ts";
 import { resourceObject, routeObject } from "./resources.ts";
 
 const work = temporaryFolder("browser");
@@ -121,3 +125,6 @@ test("when the allowed origins change, the browser refuses the response to a pag
   writeFileSync(join(folder, "cors.yaml"), JSON.stringify(cors));
   await waitFor(async () => (await askFromPage("/users")).error !== undefined, { what: "the browser to refuse" });
 });
+
+// The tests above expect that there are no users.
+graphiqlSuite(browser, chosen.userApi);

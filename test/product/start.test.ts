@@ -89,7 +89,7 @@ async function followTour(printed: string): Promise<void> {
   for (const { title, command, output } of steps) assert.equal(await typeInShell(command), output, title);
 }
 
-test("the first start copies the samples, prints three commands that work as described, and stops on Ctrl-C", async () => {
+test("the first start copies the samples, and prints three commands that work as described; if a program dies, its name and the last lines of its output are printed, and the other programs end too", async () => {
   const product = await npmStart("first start");
   const printed = await greetingOf(product);
   const kept = readdirSync(join(work.path, "resources")).filter((name) => !name.startsWith("."));
@@ -98,8 +98,11 @@ test("the first start copies the samples, prints three commands that work as des
   assert.ok(printed.includes(`http://${chosen.userApi}/graphiql\n`), printed);
   assert.ok(printed.includes(seededAnswer), printed);
   await followTour(printed);
-  pressCtrlC(product);
-  await endsInOrder(product);
+
+  process.kill(await descendant(product.pid, /gateway\/src\/main\.ts admin/), "SIGKILL");
+  assert.equal((await product.ended()).code, 1);
+  assert.match(product.output(), /admin has ended \(SIGKILL\)\. Its last lines:\n.*admin is up/);
+  assert.ok(await isFree(portOf(chosen.proxy)));
 });
 
 test("a later start keeps the resources and the users, completes requests in flight on Ctrl-C, and its commands work again", async () => {
@@ -138,16 +141,6 @@ test("a later start keeps the resources and the users, completes requests in fli
   process.kill(await descendant(third.pid, /^node tools\/start\/main\.ts/), "SIGINT");
   await endsInOrder(third);
   assert.deepEqual(third.exit(), { code: 0, signal: null });
-});
-
-test("if a program dies, its name and the last lines of its output are printed, and the other programs end too", async () => {
-  const product = await npmStart("start with a death");
-  await greetingOf(product);
-  const pid = await descendant(product.pid, /gateway\/src\/main\.ts admin/);
-  process.kill(pid, "SIGKILL");
-  assert.equal((await product.ended()).code, 1);
-  assert.match(product.output(), /admin has ended \(SIGKILL\)\. Its last lines:\n.*admin is up/);
-  assert.ok(await isFree(portOf(chosen.proxy)));
 });
 
 test("a port in use is reported with the setting of its address, before anything starts", async () => {
