@@ -46,7 +46,8 @@ export function checkNames(files: readonly CheckedFile[]): readonly Fault[] {
 
 /** The names that the file declares at its top level and exports, without names that it exports from other files. */
 function declaredExports({ path, text }: CheckedFile): readonly string[] {
-  const { statements } = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
+  const options = { languageVersion: ts.ScriptTarget.ESNext, jsDocParsingMode: ts.JSDocParsingMode.ParseNone };
+  const { statements } = ts.createSourceFile(path, text, options);
   const declared = statements.flatMap((statement) =>
     namesOf(statement).map((name) => ({
       name,
