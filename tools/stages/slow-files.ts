@@ -13,7 +13,6 @@ export const slowFiles: ReadonlySet<string> = new Set([
   "test/conformance/engine/reply-from.test.ts",
   "test/conformance/store/cluster.test.ts",
   "test/conformance/store/database-embedded.test.ts",
-  "test/images/confined.test.ts",
   "test/product/browser.test.ts",
   "test/product/cluster/product.test.ts",
   "test/product/console.test.ts",

@@ -84,7 +84,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "images",
-    what: "the contents of the images, and their programs, which find only the files of the image",
+    what: "the contents of the images",
     folders: ["tools/images", "test/images"],
     concurrency: 3,
     minutes: 20,
@@ -106,7 +106,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "e2e",
-    what: "Kong's own clients, deployments, failures around the operator, the tutorials, and a clean clone",
+    what: "Kong's own clients, images, deployments, failures around the operator, the tutorials, and a clean clone",
     folders: ["test/e2e"],
     concurrency: 1,
     minutes: 60,
@@ -115,6 +115,7 @@ export const suites: readonly Suites[] = [
       "test/e2e/admin": ["deck", "go-kong", "slapd"],
       "test/e2e/console": ["chromium"],
       "test/e2e/http2": ["h2spec", "chromium"],
+      "test/e2e/images": ["redis-server"],
       "test/e2e/plugins": ["openid-server"],
       "test/e2e/docs": ["helm", "coredns", "pause", "containerd", "nft", "cni-plugins"],
       "test/e2e/deploy": [
@@ -127,7 +128,7 @@ export const suites: readonly Suites[] = [
       ],
     },
     foldersByName: ["test/e2e/gateway-api"],
-    pairedFolders: ["test/e2e/admin", "test/e2e/console", "test/e2e/plugins"],
+    pairedFolders: ["test/e2e/admin", "test/e2e/console", "test/e2e/images", "test/e2e/plugins"],
     onlyByName: true,
   },
   {

@@ -12,7 +12,7 @@ const begin = Date.parse("2026-01-01T00:00:00Z");
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** Secrets as an API server stores them. test/product/cluster/push-certificates.test.ts uses a real API server. */
+/** Secrets as an API server stores them. test/e2e/operator/push-certificates.test.ts uses a real API server. */
 function createSecrets() {
   const secrets = new Map<string, Resource>();
   const refusals: Error[] = [];

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { before, describe, type TestContext, test } from "node:test";
 import { Redis } from "ioredis";
 import pg from "pg";
-import { findImports, packageOf } from "../../tools/check/find-imports.ts";
-import { isTest } from "../../tools/check/imports.ts";
-import { sourceFiles } from "../../tools/check/source-files.ts";
-import { type UnpackedImage, unpackImages } from "../../tools/images/archive/unpack.ts";
-import { type Container, startContainer } from "../../tools/images/confine.ts";
-import { dependencyClosureOf } from "../../tools/images/contents/lock.ts";
-import { type ImageWorkload, imageUser, workloads } from "../../tools/images/contents/workloads.ts";
-import type { ImageName } from "../../tools/images/images.ts";
-import { freePort, temporaryFolder, waitFor } from "../../tools/process/index.ts";
+import { findImports, packageOf } from "../../../tools/check/find-imports.ts";
+import { isTest } from "../../../tools/check/imports.ts";
+import { sourceFiles } from "../../../tools/check/source-files.ts";
+import { type UnpackedImage, unpackImages } from "../../../tools/images/archive/unpack.ts";
+import { type Container, startContainer } from "../../../tools/images/confine.ts";
+import { dependencyClosureOf } from "../../../tools/images/contents/lock.ts";
+import { type ImageWorkload, imageUser, workloads } from "../../../tools/images/contents/workloads.ts";
+import type { ImageName } from "../../../tools/images/images.ts";
+import { freePort, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 
 let all: Readonly<Record<ImageName, UnpackedImage>>;
 before(async () => {

@@ -14,15 +14,10 @@ import { clusterUsers, pushManifests, roleManifests } from "../../../tools/clust
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { mountFiles } from "../../../tools/programs/kubernetes/mounted-secret.ts";
-import {
-  nodeOf,
-  operatorOf,
-  type RestartableNode,
-  type RestartableOperator,
-} from "../../e2e/operator/fault-environment.ts";
-import { getUrl, startNamedUpstream } from "../client.ts";
-import { routeObject, serviceObject } from "../resources.ts";
-import { underLoad } from "../under-load.ts";
+import { getUrl, startNamedUpstream } from "../../product/client.ts";
+import { routeObject, serviceObject } from "../../product/resources.ts";
+import { underLoad } from "../../product/under-load.ts";
+import { nodeOf, operatorOf, type RestartableNode, type RestartableOperator } from "./fault-environment.ts";
 
 const namespace = "default";
 const root = new URL("../../../", import.meta.url).pathname;
