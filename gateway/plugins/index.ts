@@ -9,7 +9,7 @@ import { cors } from "./cors/index.ts";
 import { datadog } from "./datadog/index.ts";
 import { fileLog } from "./file-log/index.ts";
 import { forwardAuth } from "./forward-auth/index.ts";
-import { graphql, operationRequests, operationSeconds, refusedRequests } from "./graphql/index.ts";
+import { graphql, operationRequests, operationSeconds, refusedOperations } from "./graphql/index.ts";
 import { grpcWeb } from "./grpc-web/index.ts";
 import { hmacAuth } from "./hmac-auth/index.ts";
 import { httpLog } from "./http-log/index.ts";
@@ -88,6 +88,6 @@ export { createClientVerifier } from "./mtls-auth/verifier.ts";
 
 /** The metrics of single plugins, by the plugin's name. All log plugins have the metric `droppedEntries` of the SDK. */
 export const pluginMetrics: Readonly<Record<string, readonly (CounterMetricOptions | HistogramMetricOptions)[]>> = {
-  [graphql.name]: [operationRequests, operationSeconds, refusedRequests],
+  [graphql.name]: [operationRequests, operationSeconds, refusedOperations],
   [requestMirror.name]: [mirrorCopies],
 };

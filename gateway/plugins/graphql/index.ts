@@ -9,10 +9,11 @@ import {
   OPERATION_COST,
   OPERATION_NAME,
 } from "@sluice/plugin-sdk";
+import { sendDocument } from "./document-requests.ts";
 import { FailedResults } from "./failed-results.ts";
 import { OperationNames } from "./operation-names.ts";
-import { responseOf } from "./refusals.ts";
-import { type NamedOperation, OperationReader, type ReadGraphqlRequest } from "./request-operations.ts";
+import { type Refusal, responseOf } from "./refusals.ts";
+import { type NamedOperation, OperationReader, type ReadGraphqlRequest, untrustedDocument } from "./request-operations.ts";
 import { graphqlFacts } from "./schema.ts";
 
 const FIRST_ERROR = 400;
@@ -37,7 +38,7 @@ export const operationSeconds: HistogramMetricOptions = {
   bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 };
 
-export const refusedRequests: CounterMetricOptions = {
+export const refusedOperations: CounterMetricOptions = {
   name: "refused_total",
   help: "Requests that the limits of GraphQL documents refuse, or would refuse without enforce: false, by service, code of the error, and limit",
   labelNames: ["service", "code", "limit"],
@@ -72,25 +73,33 @@ export const graphql = definePlugin({
     const names = new OperationNames(config.max_operations, now);
     const requests = context.counterMetric(operationRequests);
     const seconds = context.histogramMetric(operationSeconds);
-    const refused = context.counterMetric(refusedRequests);
+    const refused = context.counterMetric(refusedOperations);
     const requested = new WeakMap<Exchange, RequestedOperations>();
 
-    function decide(exchange: Exchange, read: ReadGraphqlRequest): DirectResponse | undefined {
-      const { operations, refusal } = read;
-      const isRefused = refusal !== null && config.enforce;
-      if (!isRefused) requested.set(exchange, { operations, results: null });
+    function decide(
+      exchange: Exchange,
+      read: ReadGraphqlRequest,
+    ): DirectResponse | undefined | Promise<DirectResponse | undefined> {
+      const { operations, refusal, isUntrusted, document } = read;
       exchange.setLogField(
         "graphql.operations",
         operations.map(({ type, name, sha256, cost }) => ({ type, name, sha256, cost })),
       );
-      exchange.shared.set(OPERATION_COST, String(operations.reduce((sum, { cost }) => sum + cost, 0)));
+      const reported = refusal ?? (isUntrusted ? untrustedDocument : null);
+      if (reported !== null) report(exchange, reported);
+      if (refusal !== null && config.enforce) return responseOf(refusal, exchange.request);
+      requested.set(exchange, { operations, results: null });
       const [first] = operations;
-      if (first !== undefined) exchange.shared.set(OPERATION_NAME, names.shown(first.name));
-      if (refusal === null) return undefined;
-      const { code, limit } = refusal;
+      if (first !== undefined) {
+        exchange.shared.set(OPERATION_COST, String(operations.reduce((sum, { cost }) => sum + cost, 0)));
+        exchange.shared.set(OPERATION_NAME, names.shown(first.name));
+      }
+      return document === undefined ? undefined : sendDocument(exchange, document, config.max_body_size);
+    }
+
+    function report(exchange: Exchange, { code, limit }: Refusal): void {
       refused.add(1, [serviceName(exchange), code, limit?.name ?? ""]);
       exchange.setLogField("graphql.refused", limit === undefined ? code : `${code}: ${limit.name}`);
-      return isRefused ? responseOf(refusal, exchange.request) : undefined;
     }
 
     return {

@@ -18,6 +18,7 @@ export type LimitName =
 
 export type RefusalCode =
   | "BAD_REQUEST"
+  | "DOCUMENT_NOT_TRUSTED"
   | "GRAPHQL_PARSE_FAILED"
   | "INTROSPECTION_DISABLED"
   | "LIMIT_EXCEEDED"

@@ -11,6 +11,7 @@ import { nameRefusal, type Parameters, readJsonText, urlParameters } from "./par
 import { beyondLimit, malformedRequest, type Refusal } from "./refusals.ts";
 import type { GraphqlConfig } from "./schema.ts";
 import { noSchema, readServiceSchema } from "./service-schema.ts";
+import { TrustedDocuments } from "./trusted-documents.ts";
 
 /** An operation under the name by which it is counted. */
 export interface NamedOperation {
@@ -27,6 +28,10 @@ export interface ReadGraphqlRequest {
   readonly operations: readonly NamedOperation[];
   /** The first reason to refuse the request; null: it is forwarded. */
   readonly refusal: Refusal | null;
+  /** Set if a document is not trusted, and such documents are only logged. */
+  readonly isUntrusted?: boolean;
+  /** The trusted document that the request names, and that is to be sent instead of its id. */
+  readonly document?: string;
 }
 
 const unknown: NamedOperation = { type: "unknown", name: UNKNOWN_OPERATION, sha256: null, cost: 1 };
@@ -70,6 +75,8 @@ function announcesBody(request: ExchangeRequest): boolean | null {
 interface ReadOperation {
   readonly operation: NamedOperation;
   readonly refusal: Refusal | null;
+  readonly isUntrusted?: boolean;
+  readonly document?: string;
 }
 
 /** The part of a request that decides which operation of a document is executed, and with which variables. */
@@ -78,8 +85,15 @@ interface Choice {
   readonly variables: OperationVariables;
 }
 
+export const untrustedDocument: Refusal = {
+  status: 403,
+  code: "DOCUMENT_NOT_TRUSTED",
+  message: "Only documents on the list of trusted documents are executed here",
+};
+
 export class OperationReader {
   readonly #documents: DocumentCache;
+  readonly #trusted: TrustedDocuments | null;
   readonly #config: GraphqlConfig;
 
   constructor(config: GraphqlConfig) {
@@ -87,6 +101,8 @@ export class OperationReader {
     const { schema, list_size: listSize, slicing_arguments: slicingArguments } = config;
     const options = { schema: schema === null ? noSchema : readServiceSchema(schema), listSize, slicingArguments };
     this.#documents = new DocumentCache(config, options);
+    const { trusted_documents: trusted } = config;
+    this.#trusted = trusted === null ? null : new TrustedDocuments(trusted.manifest);
   }
 
   /** Null: the request is not for GraphQL, but for example for a page, or it is a preflight. */
@@ -164,8 +180,8 @@ export class OperationReader {
   }
 
   #single(value: unknown): ReadGraphqlRequest {
-    const { operation, refusal } = this.#operation(value);
-    return { operations: [operation], refusal };
+    const { operation, ...others } = this.#operation(value);
+    return { operations: [operation], ...others };
   }
 
   #batch(values: readonly unknown[]): ReadGraphqlRequest {
@@ -174,10 +190,15 @@ export class OperationReader {
     const tooLarge = () => beyondLimit("batch", limit, "The batch has too many operations");
     if (values.length > MAX_BATCH) return unreadable(tooLarge());
     const read = values.map((value) => this.#operation(value));
-    const refusal = read.find((each) => each.refusal !== null)?.refusal ?? null;
+    const refusal =
+      read.find((each) => each.refusal !== null)?.refusal ??
+      (read.some(({ document }) => document !== undefined)
+        ? malformedRequest("A batch cannot name trusted documents by their ids: send the operations one by one")
+        : null);
     return {
       operations: read.map(({ operation }) => operation),
       refusal: values.length > limit ? tooLarge() : refusal,
+      isUntrusted: read.some(({ isUntrusted }) => isUntrusted),
     };
   }
 
@@ -203,7 +224,7 @@ export class OperationReader {
     if (typeof query !== "string") return refused("query must be a string");
     if (id.id !== null) return refused("The request has both a document and the id of one");
     const document = this.#documents.of(query);
-    const found = this.#chosen(document, chosen);
+    const found = this.#trustedOnly(this.#chosen(document, chosen), document.sha256);
     if (found.refusal !== null || id.sha256 === null || id.sha256 === document.sha256) return found;
     return {
       ...found,
@@ -213,16 +234,31 @@ export class OperationReader {
 
   /** The operation of a document that the request only names. */
   #unsent(sha256: string | null, id: string, choice: Choice): ReadOperation {
+    const text = this.#trusted?.textOf(id, sha256);
+    if (text !== undefined) {
+      const found = this.#chosen(this.#documents.of(text), choice);
+      return this.#config.trusted_documents?.forward === "id" ? found : { ...found, document: text };
+    }
     const known = sha256 === null ? undefined : this.#documents.withHash(sha256);
-    if (known !== undefined) return this.#chosen(known, choice);
+    if (known !== undefined) return this.#trustedOnly(this.#chosen(known, choice), known.sha256);
     const shown = sha256 === null ? id : sha256.slice(0, SHOWN_DIGITS);
     const operation: NamedOperation = { ...unknown, name: choice.name ?? `(${shown})`, sha256 };
-    if (this.#config.unknown_documents === "forward") return { operation, refusal: null };
+    if (this.#trusted !== null && this.#config.trusted_documents?.mode === "require")
+      return { operation, refusal: untrustedDocument };
+    if (this.#config.unknown_documents === "forward")
+      return { operation, refusal: null, isUntrusted: this.#trusted !== null };
     const refusal: Refusal =
       id === ""
         ? { status: 200, code: "PERSISTED_QUERY_NOT_FOUND", message: "PersistedQueryNotFound" }
         : malformedRequest("The gateway does not know the document with this id: send the document itself");
     return { operation, refusal };
+  }
+
+  /** Refuses or marks an operation of a document that is not trusted, if the config has trusted documents. */
+  #trustedOnly(read: ReadOperation, sha256: string): ReadOperation {
+    if (this.#trusted === null || this.#trusted.hasHash(sha256)) return read;
+    if (this.#config.trusted_documents?.mode === "log") return { ...read, isUntrusted: true };
+    return { ...read, refusal: read.refusal ?? untrustedDocument };
   }
 
   /** The operation that a service executes; services refuse other combinations of document and name. */

@@ -10,13 +10,15 @@ import {
   type Static,
   set,
   text,
+  type Violation,
 } from "@sluice/plugin-sdk";
 import type { GraphQLError } from "graphql/error/GraphQLError.js";
 import { MAX_COST } from "./cost.ts";
 import { readServiceSchema } from "./service-schema.ts";
+import { readManifest } from "./trusted-documents.ts";
 
-/** Maximum characters of the schema of a service. */
-const MAX_SCHEMA = 262_144;
+/** Maximum characters of the schema of a service and of a manifest: a whole config has no more. */
+const MAX_TEXT = 65_536;
 
 const schema = record(
   {
@@ -85,7 +87,7 @@ const schema = record(
           "cost of its items by its size. The directive `@cost(weight:)` changes the cost of a field, a type or an " +
           "argument, and `@listSize(assumedSize:, slicingArguments:, sizedFields:)` the size of lists. Without a schema, " +
           "each field with subfields costs 1.",
-        maxLength: MAX_SCHEMA,
+        maxLength: MAX_TEXT,
       }),
     ),
     max_cost: nullable(
@@ -108,6 +110,36 @@ const schema = record(
       default: ["first", "last", "limit"],
       maxItems: 16,
     }),
+    trusted_documents: nullable(
+      record(
+        {
+          manifest: text({
+            description:
+              "The documents and their ids as JSON: Apollo's persisted query manifest, or an object with the texts by " +
+              "their ids, as Relay's compiler writes it.",
+            maxLength: MAX_TEXT,
+          }),
+          mode: choice(["require", "log"], {
+            description:
+              "require: other documents are refused with 403. log: they are forwarded, and show as DOCUMENT_NOT_TRUSTED " +
+              "in `sluice_graphql_refused_total` and in log records.",
+            default: "require",
+          }),
+          forward: choice(["document", "id"], {
+            description:
+              "What the service gets if a request names a trusted document by its id: the document, so that the service " +
+              "needs no list of its own, or the id.",
+            default: "document",
+          }),
+        },
+        {
+          description:
+            "The only documents that clients may execute. A request sends such a document as `query`, or names it by " +
+            "`extensions.persistedQuery.sha256Hash`, `documentId` or `id`, where the id is that of the manifest or the " +
+            "SHA-256 of the document. The limits apply to trusted documents too. Needs no schema.",
+        },
+      ),
+    ),
     introspection: boolean({
       description:
         "Whether operations may query the schema (`__schema` and `__type`; `__typename` is always allowed). To allow it " +
@@ -164,7 +196,18 @@ const schema = record(
 
 export type GraphqlConfig = Static<typeof schema>;
 
-const check: RecordRule = ({ schema: sdl }) => {
+const check: RecordRule = ({ schema: sdl, trusted_documents: trusted }) => [
+  ...checkSchema(sdl),
+  ...checkManifest(Object(trusted).manifest),
+];
+
+function checkManifest(manifest: unknown): readonly Violation[] {
+  if (typeof manifest !== "string") return [];
+  const read = readManifest(manifest);
+  return "violation" in read ? [{ path: ["trusted_documents", "manifest"], message: read.violation }] : [];
+}
+
+function checkSchema(sdl: unknown): readonly Violation[] {
   if (typeof sdl !== "string") return [];
   try {
     const { types, roots } = readServiceSchema(sdl);
@@ -173,7 +216,7 @@ const check: RecordRule = ({ schema: sdl }) => {
   } catch (error) {
     return [{ path: ["schema"], message: positioned(error as GraphQLError) }];
   }
-};
+}
 
 const positioned = ({ message, locations = [] }: GraphQLError): string =>
   [...locations.map(({ line, column }) => `line ${line}, column ${column}: `), message].join("");

@@ -1,0 +1,139 @@
+/** Trusted documents: which requests are refused, and what the service gets. */
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { describe, it } from "node:test";
+import { type FakeRequest, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
+import { graphql } from "./index.ts";
+
+const USERS = "query Users($id: ID) { user(id: $id) { name } }";
+const CLEAR = "mutation Clear { clear }";
+const OTHER = "query Other { other }";
+const sha256 = hash("sha256", USERS);
+const md5 = "3be4abb81fa595e25eb725b2c6a87508";
+
+const apollo = JSON.stringify({
+  format: "apollo-persisted-query-manifest",
+  version: 1,
+  operations: [
+    { id: sha256, name: "Users", type: "query", body: USERS },
+    { id: "clear", name: "Clear", type: "mutation", body: CLEAR },
+  ],
+});
+const relay = JSON.stringify({ [md5]: USERS, clear: CLEAR });
+
+function instance(trusted: object) {
+  const config = withConfigDefaults("graphql", { trusted_documents: { manifest: apollo, ...trusted } });
+  const phases = graphql.phases(config, fakeContext({ plugin: "graphql" }));
+  return async (request: FakeRequest) => {
+    const exchange = fakeExchange(request);
+    const response = await phases.access?.(exchange);
+    const refused = exchange.logFields.get("graphql.refused");
+    return { status: response?.status, refused, body: exchange.replacedBody?.toString(), query: exchange.upstreamQuery };
+  };
+}
+
+const post = (body: unknown): FakeRequest => ({
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: typeof body === "string" ? body : JSON.stringify(body),
+});
+const get = (parameters: Readonly<Record<string, string>>): FakeRequest => ({
+  method: "GET",
+  query: `?${new URLSearchParams(parameters)}`,
+});
+const persisted = (sha256Hash: string) => ({ persistedQuery: { version: 1, sha256Hash } });
+
+const sent: readonly (readonly [what: string, manifest: string, request: FakeRequest, body: string | undefined])[] = [
+  ["a trusted document", apollo, post({ query: USERS }), undefined],
+  [
+    "its hash, with its variables unchanged",
+    apollo,
+    post(`{"variables":{"id":12345678901234567890},"extensions":${JSON.stringify(persisted(sha256))}}`),
+    `{"variables":{"id":12345678901234567890},"extensions":${JSON.stringify(persisted(sha256))},"query":${JSON.stringify(USERS)}}`,
+  ],
+  [
+    "documentId",
+    apollo,
+    post({ documentId: "clear", operationName: "Clear" }),
+    JSON.stringify({ operationName: "Clear", query: CLEAR }),
+  ],
+  ["a hash as documentId", relay, post({ documentId: `sha256:${sha256}` }), JSON.stringify({ query: USERS })],
+  ["the id of Relay's compiler", relay, post({ id: md5 }), JSON.stringify({ query: USERS })],
+  ["a hash that the manifest does not have as an id", relay, post({ extensions: persisted(sha256) }), undefined],
+];
+
+describe("trusted documents of graphql", () => {
+  for (const [what, manifest, request, body] of sent) {
+    it(`are forwarded if the request has ${what}`, async () => {
+      const result = await instance({ manifest })(request);
+      assert.deepEqual([result.status, result.refused], [undefined, undefined]);
+      if (body !== undefined) assert.equal(result.body, body);
+    });
+  }
+
+  it("replace the id in the URL of a GET request", async () => {
+    const { query } = await instance({})(get({ documentId: sha256, variables: "{}", other: "1" }));
+    assert.equal(query, `?${new URLSearchParams({ variables: "{}", other: "1", query: USERS })}`);
+  });
+
+  it("are forwarded by their ids with forward: id", async () => {
+    assert.deepEqual(await instance({ forward: "id" })(post({ documentId: "clear" })), {
+      status: undefined,
+      refused: undefined,
+      body: undefined,
+      query: "",
+    });
+  });
+
+  for (const [what, request] of [
+    ["another document", post({ query: OTHER })],
+    ["a trusted document with another space", post({ query: `${USERS} ` })],
+    ["an unknown id", post({ documentId: "other" })],
+    ["an unknown hash", post({ extensions: persisted(hash("sha256", OTHER)) })],
+    ["another document by GET", get({ query: OTHER })],
+    ["another document in a batch", post([{ query: USERS }, { query: OTHER }])],
+  ] as const) {
+    it(`refuse ${what}`, async () => {
+      const { status, refused } = await instance({})(request);
+      assert.deepEqual([status, refused], [403, "DOCUMENT_NOT_TRUSTED"]);
+    });
+
+    it(`with mode log forward ${what}, and log it`, async () => {
+      const config = { enforce: true, unknown_documents: "forward" };
+      const phases = graphql.phases(
+        withConfigDefaults("graphql", { ...config, trusted_documents: { manifest: apollo, mode: "log" } }),
+        fakeContext({ plugin: "graphql" }),
+      );
+      const exchange = fakeExchange(request);
+      assert.equal(await phases.access?.(exchange), undefined);
+      assert.equal(exchange.logFields.get("graphql.refused"), "DOCUMENT_NOT_TRUSTED");
+    });
+  }
+
+  it("refuse a hash even after a client has sent the document", async () => {
+    const send = instance({});
+    await send(post({ query: OTHER }));
+    assert.equal((await send(post({ extensions: persisted(hash("sha256", OTHER)) }))).status, 403);
+  });
+
+  it("refuse a mutation by GET, and ids in a batch", async () => {
+    assert.equal((await instance({})(get({ documentId: "clear" }))).status, 405);
+    assert.equal((await instance({})(post([{ documentId: "clear" }]))).status, 400);
+  });
+
+  for (const [manifest, message] of [
+    ["[]", "must be a JSON object"],
+    ["{", "must be JSON: a persisted query manifest, or an object with the texts of documents by their ids"],
+    ['{"format":"other"}', "the format must be apollo-persisted-query-manifest"],
+    ['{"format":"apollo-persisted-query-manifest","version":2}', "the version of the manifest must be 1"],
+    ['{"a":"{"}', "the document a is invalid: Syntax Error: Expected Name, found <EOF>."],
+    ['{"a":1}', "each document must have an id and a text"],
+  ] as const) {
+    it(`with the manifest ${manifest} are refused`, () => {
+      assert.deepEqual(configViolations("graphql", { trusted_documents: { manifest } }), [
+        `trusted_documents.manifest: ${message}`,
+      ]);
+    });
+  }
+});
