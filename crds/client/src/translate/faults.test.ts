@@ -278,9 +278,13 @@ const secretFaults = [
   [
     "missing",
     "good",
-    "name: there is no Secret missing with the label sluice.dev/credential in the namespace home: create it, or add the label",
+    "name: there is no Secret missing with the label sluice.dev/credential in the namespace home: either the Secret has no label (run: kubectl -n home label secret missing sluice.dev/credential=), or it does not exist (run: kubectl -n home create secret generic missing --from-literal=good=VALUE && kubectl -n home label secret missing sluice.dev/credential=)",
   ],
-  ["unlabelled", "good", "name: the Secret unlabelled in the namespace home lacks the label sluice.dev/credential"],
+  [
+    "unlabelled",
+    "good",
+    "name: the Secret unlabelled in the namespace home lacks the label sluice.dev/credential (in a cluster, run: kubectl -n home label secret unlabelled sluice.dev/credential=)",
+  ],
   ["keys", "other", "key: the Secret keys has no entry other in its data"],
   ["keys", "empty", "key: the entry empty of the Secret keys is empty"],
   ["keys", "broken", "key: the entry broken of the Secret keys ends in a line break"],

@@ -34,14 +34,20 @@ export function readSecret(
     reason: "SecretNotFound",
   });
   const secret = read("Secret", namespace, name);
-  // In a cluster, Secrets without the label are not read, so they seem to be missing.
+  const addLabel = `kubectl -n ${namespace} label secret ${name} ${CREDENTIAL_LABEL}=`;
+  // In a cluster, only Secrets with the label are read, so a Secret without it cannot be told from a missing one.
   if (secret === undefined)
     return fault(
       "name",
-      `there is no Secret ${name} with the label ${CREDENTIAL_LABEL} in the namespace ${namespace}: create it, or add the label`,
+      `there is no Secret ${name} with the label ${CREDENTIAL_LABEL} in the namespace ${namespace}: ` +
+        `either the Secret has no label (run: ${addLabel}), or it does not exist ` +
+        `(run: kubectl -n ${namespace} create secret generic ${name} --from-literal=${key}=VALUE && ${addLabel})`,
     );
   if (secret.metadata.labels?.[CREDENTIAL_LABEL] === undefined)
-    return fault("name", `the Secret ${name} in the namespace ${namespace} lacks the label ${CREDENTIAL_LABEL}`);
+    return fault(
+      "name",
+      `the Secret ${name} in the namespace ${namespace} lacks the label ${CREDENTIAL_LABEL} (in a cluster, run: ${addLabel})`,
+    );
   const value = entryOf(secret, key);
   if (value === undefined) return fault("key", `the Secret ${name} has no entry ${key} in its data`);
   if (value === "") return fault("key", `the entry ${key} of the Secret ${name} is empty`);
