@@ -40,6 +40,8 @@ export interface PluginFacts<
    * answered with 503.
    */
   readonly protects: boolean;
+  /** Whether the plugin may find the consumer of a request. Default: whether it declares `credentials`. */
+  readonly identifies?: boolean;
   /**
    * The kinds of entities to which this plugin cannot be attached (Kong: `value must be null`). A plugin that refuses
    * consumers also refuses consumer groups. Default: none.

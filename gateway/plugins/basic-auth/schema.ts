@@ -61,6 +61,7 @@ export const basicAuthFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1100,
   protects: true,
+  identifies: true,
   refuses: ["consumer"],
   check,
   schema,

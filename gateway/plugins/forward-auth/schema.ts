@@ -258,6 +258,7 @@ export const forwardAuthFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1000,
   protects: true,
+  identifies: true,
   refuses: ["consumer"],
   check,
   schema,

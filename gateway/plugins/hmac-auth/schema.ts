@@ -56,6 +56,7 @@ export const hmacAuthFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1030,
   protects: true,
+  identifies: true,
   refuses: ["consumer"],
   schema,
 });

@@ -63,6 +63,7 @@ export const jwtFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1450,
   protects: true,
+  identifies: true,
   refuses: ["consumer"],
   secretParameters: ({ uri_param_names, header_names, cookie_names }) =>
     [uri_param_names, header_names, cookie_names].flatMap((names) => (Array.isArray(names) ? names.map(String) : [])),

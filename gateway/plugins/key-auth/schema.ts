@@ -32,6 +32,7 @@ export const keyAuthFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1250,
   protects: true,
+  identifies: true,
   refuses: ["consumer"],
   secretParameters: ({ key_names }) => (Array.isArray(key_names) ? key_names.map(String) : []),
   schema,

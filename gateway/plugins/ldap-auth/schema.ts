@@ -102,6 +102,7 @@ export const ldapAuthFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1200,
   protects: true,
+  identifies: true,
   refuses: ["consumer"],
   check,
   kongChecks: [

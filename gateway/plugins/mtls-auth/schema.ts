@@ -236,6 +236,7 @@ export const mtlsAuthFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1600,
   protects: true,
+  identifies: true,
   refuses: ["consumer"],
   certificateAuthorities: ({ send_ca_dn, ca_certificates }) =>
     send_ca_dn === true && Array.isArray(ca_certificates) ? ca_certificates.map(String) : [],

@@ -44,6 +44,7 @@ export const openidConnectFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1050,
   protects: true,
+  identifies: true,
   refuses: ["consumer"],
   secretParameters: ({ session_cookie_name, authorization_cookie_name, bearer_token_cookie_name }) => [
     ...["access_token", "access-token", "x-access-token", "code", "id_token_hint"],

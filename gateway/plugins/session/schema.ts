@@ -176,6 +176,7 @@ export const sessionFacts = definePluginFacts({
   version: "0.1.0",
   priority: 1900,
   protects: false,
+  identifies: true,
   refuses: ["consumer"],
   secretParameters: ({ cookie_name, remember_cookie_name }) => [cookie_name, remember_cookie_name].flatMap(cookieNames),
   expand,

@@ -201,6 +201,15 @@ describe("a plugin of the chain", () => {
         assert.match(explanation.plugins.map((plugin) => plugin.reason ?? "").join("\n"), new RegExp(reason, "m"));
     });
 
+  test("is marked if it may find the consumer", async () => {
+    serve([keyAuth, limit(), { name: "session", config: { secret: "0123456789abcdef0123456789abcdef" } }]);
+    const { plugins } = await rig.explain({ url: "http://x/" });
+    assert.deepEqual(
+      plugins.filter(({ identifies }) => identifies).map(({ name }) => name),
+      ["session", "key-auth"],
+    );
+  });
+
   test("is shown with the entities that it is attached to", async () => {
     serve([keyAuth, limit({ ...ofRoute, ...ofAnn })]);
     const { plugins, consumer } = await rig.explain({ url: "http://x.example/", ...withKey });

@@ -90,20 +90,18 @@ export class ExplainedPlugins {
         result: phases.access === undefined ? ("applies" as const) : ("not reached" as const),
         reason: closedReason(snapshot, id) ?? headersText(snapshot, id),
       };
-      return describe(snapshot, id, result, reason);
+      return this.#describe(id, result, reason);
     });
     const known = new Set(inChain.map(({ id }) => id));
     const protocol = protocolOf(route.route, request.scheme);
     const candidates = route.chains.candidates(consumer);
     const others = candidates.flatMap(({ id, name, protocols }, at): readonly ExplainedPlugin[] => {
       if (known.has(id)) return [];
-      if (!protocols.includes(protocol))
-        return describe(snapshot, id, "other protocol", `it does not act on ${protocol}`);
+      if (!protocols.includes(protocol)) return this.#describe(id, "other protocol", `it does not act on ${protocol}`);
       const winner = candidates.slice(0, at).find((other) => other.name === name && known.has(other.id));
       return winner === undefined
-        ? describe(snapshot, id, "not reached", "when it would run, the consumer is not known yet")
-        : describe(
-            snapshot,
+        ? this.#describe(id, "not reached", "when it would run, the consumer is not known yet")
+        : this.#describe(
             id,
             "overridden",
             [
@@ -116,8 +114,26 @@ export class ExplainedPlugins {
     });
     const disabled = [...snapshot.plugins.values()]
       .filter((plugin) => !plugin.enabled && isInScope(plugin, route, consumer))
-      .flatMap(({ id }) => describe(snapshot, id, "disabled", null));
+      .flatMap(({ id }) => this.#describe(id, "disabled", null));
     return [...inChain, ...others, ...disabled];
+  }
+
+  #describe(id: string, result: PluginResult, reason: string | null): readonly ExplainedPlugin[] {
+    const { runtime, tools } = this.#options;
+    const plugin = runtime.snapshot.plugins.get(id);
+    if (plugin === undefined) return [];
+    const facts = tools.plugins.get(plugin.name);
+    return [
+      {
+        id,
+        label: plugin.instance_name ?? id,
+        name: plugin.name,
+        scope: scopeOf(runtime.snapshot, id),
+        result,
+        reason,
+        identifies: facts?.identifies ?? facts?.credentials !== undefined,
+      },
+    ];
   }
 
   /** Ends all instances. No phase runs afterwards. */
@@ -217,18 +233,6 @@ export class ExplainedPlugins {
     this.#results.set(plugin, { result: "unknown", reason });
     this.#unknown.resolve(this.#reason);
   }
-}
-
-function describe(
-  snapshot: Snapshot,
-  id: string,
-  result: PluginResult,
-  reason: string | null,
-): readonly ExplainedPlugin[] {
-  const plugin = snapshot.plugins.get(id);
-  if (plugin === undefined) return [];
-  const label = plugin.instance_name ?? id;
-  return [{ id, label, name: plugin.name, scope: scopeOf(snapshot, id), result, reason }];
 }
 
 function scopeOf(snapshot: Snapshot, id: string): ExplainedPlugin["scope"] {

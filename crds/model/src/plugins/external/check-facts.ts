@@ -8,7 +8,18 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** Returns the faults of a plugin's facts. If there are none, the facts are valid as `PluginFacts`. */
 export function factsFaults(facts: Members): string[] {
-  const { name, version, priority, protects, refuses = [], endpoints = [], schema, credentials, kongChecks } = facts;
+  const {
+    name,
+    version,
+    priority,
+    protects,
+    refuses = [],
+    endpoints = [],
+    identifies,
+    schema,
+    credentials,
+    kongChecks,
+  } = facts;
   return [
     ...(typeof name !== "string" || name.length > PLUGIN_NAME_LENGTH || !PLUGIN_NAME.test(name)
       ? [
@@ -24,6 +35,9 @@ export function factsFaults(facts: Members): string[] {
     ...(typeof protects !== "boolean"
       ? [`protects: expected true if the plugin restricts access, else false, not ${shown(protects)}`]
       : []),
+    ...(identifies === undefined || typeof identifies === "boolean"
+      ? []
+      : [`identifies: expected true if the plugin may find the consumer of a request, not ${shown(identifies)}`]),
     ...(Array.isArray(refuses) && refuses.every((target) => targets.has(target))
       ? []
       : [`refuses: expected a list of service, route, consumer and consumer_group, not ${shown(refuses)}`]),

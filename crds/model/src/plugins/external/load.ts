@@ -82,6 +82,7 @@ const comparedMembers = [
   "version",
   "priority",
   "protects",
+  "identifies",
   "refuses",
   "schema",
   "credentials",
