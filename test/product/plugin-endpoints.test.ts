@@ -1,11 +1,12 @@
 /**
  * Endpoints of plugins, and explanations of requests, in an admin listener without a node in its process: each request
- * to a plugin reaches every node, and a request to explain reaches one node that answers.
+ * to a plugin reaches every node, and so does a request to explain.
  */
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import type { ExplainingNode } from "@sluice/model";
 import { request } from "undici";
 import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
@@ -87,7 +88,7 @@ for (const [what, open] of [
   ["over custom resources", customResources],
   ["over a database", database],
 ] as const)
-  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request, and every node reports its recent requests; the log level of every node is changed and shown`, async () => {
+  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; every node explains a request, or is named, and every node reports its recent requests; the log level of every node is changed and shown`, async () => {
     const upstream = await startNamedUpstream("cached");
     after(() => upstream.close());
     const backend = await open();
@@ -144,8 +145,15 @@ for (const [what, open] of [
     const described = { url: "http://cached.test/x" };
     const explained = await send("POST", "/explain", described);
     assert.equal(explained.status, 200, JSON.stringify(explained.body));
-    const { route, upstream: forwarded, response } = explained.body;
+    const { route, upstream: forwarded, response, nodes } = explained.body;
     assert.deepEqual([route.name, forwarded.target, response], ["all", `127.0.0.1:${upstream.port}`, null]);
+    assert.deepEqual(
+      nodes.map(({ unanswered, differences }: ExplainingNode) => [unanswered, differences]),
+      [
+        [null, []],
+        [null, []],
+      ],
+    );
     assert.equal((await send("POST", "/explain", { url: "x" })).status, 400);
 
     const granted = await send("POST", "/debug-tokens", { lifetime: 60 });
@@ -181,7 +189,14 @@ for (const [what, open] of [
     ]);
     assert.equal(unchanged.status, 503);
     assert.match(unchanged.body.message, /^the level was changed on the other nodes; these nodes did not answer: /);
-    assert.equal((await send("POST", "/explain", described)).status, 200, "one node that answers is enough");
+    const partial = await send("POST", "/explain", described);
+    assert.equal(partial.status, 200, "one node that answers is enough");
+    const { node, nodes: asked, warnings } = partial.body;
+    assert.deepEqual(
+      asked.filter(({ unanswered }: ExplainingNode) => unanswered === null).map(({ node }: ExplainingNode) => node),
+      [node],
+    );
+    assert.match(warnings.join("\n"), /the node \S+ has not explained the request: /);
     process.kill(one.process.pid, "SIGSTOP");
     const unexplained = await send("POST", "/explain", described);
     process.kill(one.process.pid, "SIGCONT");

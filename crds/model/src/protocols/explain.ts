@@ -152,6 +152,8 @@ export interface ExplainedPlugin extends EntityName {
    */
   readonly result: PluginResult;
   readonly reason: string | null;
+  /** Whether the plugin may find the consumer of a request. */
+  readonly identifies: boolean;
 }
 
 /** A counter as it is now. Explaining a request does not count it. */
@@ -244,4 +246,28 @@ export interface Explanation {
   readonly log: readonly string[];
   /** Why the explanation ends before the result; null: it is complete. */
   readonly unknown: string | null;
+}
+
+/** A node that was asked for the explanation. */
+export interface ExplainingNode {
+  readonly node: string;
+  /** The revision that the node serves; null: it is unknown, or the store has no revisions. */
+  readonly revision: number | null;
+  /** Why the node has not explained the request; null: it has. */
+  readonly unanswered: string | null;
+  /** How its explanation differs from the one that is returned; empty if they agree, or if it has not answered. */
+  readonly differences: readonly ExplanationDifference[];
+}
+
+export interface ExplanationDifference {
+  /** What differs, such as `route` or `answer`. */
+  readonly about: string;
+  /** On this node, and on the node whose explanation is returned; null: none. */
+  readonly here: string | null;
+  readonly explained: string | null;
+}
+
+/** The response to `POST /explain`: the explanation that most nodes give, and the nodes of its fleet. */
+export interface FleetExplanation extends Explanation {
+  readonly nodes: readonly ExplainingNode[];
 }

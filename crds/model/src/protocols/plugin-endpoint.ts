@@ -15,8 +15,8 @@ export const NODE_ENDPOINT_ID = "node";
 
 /**
  * The paths of calls to the node. One worker of each node explains a request, because all workers serve the same
- * configuration. The other calls reach every worker; the admin API sends them with POST, because a GET would end with
- * the first node that answers.
+ * configuration. The other calls reach every worker. The admin API sends all of them with POST, because a GET would end
+ * with the first node that answers.
  */
 export const nodePaths = {
   explain: "explain",

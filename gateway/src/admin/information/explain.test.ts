@@ -1,6 +1,7 @@
 /** The facts that the admin API adds to the explanation of a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FleetExplanation } from "@sluice/model";
 import { StoreUnavailable } from "../../stores/store.ts";
 import type { AdminRequest } from "../requests.ts";
 import { explainRoutes } from "./explain.ts";
@@ -12,7 +13,16 @@ const problem = (kind: string, name: string, reason = "SecretNotFound") => ({
   suggested: [],
 });
 
-async function explain(status: number, problems: readonly object[], facts: object = {}) {
+/** The answers of the nodes, and members of the store. */
+interface Facts {
+  readonly [member: string]: unknown;
+  readonly answers?: readonly { readonly node: string; readonly [member: string]: unknown }[];
+  readonly unanswered?: readonly object[];
+  /** As in `GET /status`. */
+  readonly nodes?: readonly object[];
+}
+
+async function explain(status: number, problems: readonly object[], facts: Facts = {}) {
   const explanation = {
     warnings: ["first"],
     plugins: [
@@ -21,7 +31,10 @@ async function explain(status: number, problems: readonly object[], facts: objec
     ],
     response: { status },
     route: { id: "3", name: "invoices" },
+    upstream: null,
+    unknown: null,
   };
+  const { answers = [{ node: "10.0.0.7:8100" }], unanswered = [], nodes = [], ...storeFacts } = facts;
   const store = {
     origin: async (_: string, id: string) =>
       id === "3"
@@ -30,19 +43,23 @@ async function explain(status: number, problems: readonly object[], facts: objec
           ? { in: "resource", resource: { kind: "Plugin", namespace: "shop", name: "keys" } }
           : { in: "database" },
     problems: async () => problems,
-    ...facts,
+    ...storeFacts,
   };
   const fleet = {
     askPlugin: async () => ({
-      answered: [{ node: "10.0.0.7:8100", response: { status: 200, body: explanation } }],
-      unanswered: [],
+      answered: answers.map(({ node, ...members }) => ({
+        node,
+        response: { status: 200, body: { ...explanation, ...members } },
+      })),
+      unanswered,
     }),
+    status: async () => ({ nodes }),
   };
   const [route] = explainRoutes({ store, fleet } as unknown as Parameters<typeof explainRoutes>[0]);
   const bytes = Buffer.from(JSON.stringify({ url: "http://a/" }));
   const headers = { "content-type": "application/json" };
   const answer = await route?.handlers.POST?.({ headers, bytes } as unknown as AdminRequest);
-  return answer?.body as typeof explanation;
+  return answer?.body as typeof explanation & Pick<FleetExplanation, "node" | "nodes">;
 }
 
 test("a plugin has the name of its custom resource", async () => {
@@ -53,8 +70,58 @@ test("a plugin has the name of its custom resource", async () => {
   );
 });
 
-test("an explanation names the node that gave it", async () => {
-  assert.equal(((await explain(200, [])) as { readonly node?: string }).node, "10.0.0.7:8100");
+test("an explanation is the one that most nodes give, and names the nodes that differ or do not answer", async () => {
+  const forwarded = { response: null, upstream: { method: "GET", url: "http://shop/", targets: [] } };
+  const { node, warnings, nodes, response } = await explain(404, [], {
+    answers: [
+      { node: "a", route: null },
+      { node: "d", ...forwarded, warnings: [] },
+      { node: "c", ...forwarded },
+      { node: "b", ...forwarded },
+      { node: "other", response: null, unknown: "no listener has the port 8443" },
+    ],
+    unanswered: [{ node: "e", reason: "it sends no heartbeats" }],
+    nodes: [
+      { address: "a", fleet: "shared", revision: 41 },
+      { address: "b", fleet: "shared", revision: 42 },
+      { address: "c", fleet: "shared", revision: 42 },
+      { address: "d", fleet: "shared", revision: 40 },
+      { address: "e", fleet: "shared" },
+      { address: "other", fleet: "shop/web", revision: 42 },
+    ],
+  });
+  assert.deepEqual([node, response], ["b", null]);
+  const same = { unanswered: null, differences: [] };
+  assert.deepEqual(nodes, [
+    {
+      node: "a",
+      unanswered: null,
+      differences: [
+        { about: "route", here: null, explained: "invoices" },
+        { about: "answer", here: "404", explained: "forwarded to GET http://shop/" },
+      ],
+      revision: 41,
+    },
+    { node: "b", ...same, revision: 42 },
+    { node: "c", ...same, revision: 42 },
+    { node: "d", ...same, revision: 40 },
+    { node: "e", unanswered: "it sends no heartbeats", differences: [], revision: null },
+  ]);
+  assert.deepEqual(warnings, [
+    "first",
+    "the node a explains the request differently: route none instead of invoices; answer 404 instead of forwarded to GET http://shop/; it serves revision 41 instead of 42",
+    "the node d gives the same explanation, but it serves revision 40 instead of 42",
+    "the node e has not explained the request: it sends no heartbeats",
+  ]);
+});
+
+test("at most ten nodes are named in warnings", async () => {
+  const unanswered = Array.from({ length: 12 }, (_, at) => ({ node: `n${at}`, reason: "no response" }));
+  const { warnings } = await explain(200, [], { unanswered });
+  assert.deepEqual(
+    [warnings.length, warnings.at(-1)],
+    [12, "2 further nodes differ or have not answered: see nodes in the JSON response"],
+  );
 });
 
 test("while the store cannot be read, the explanation of the node is returned without additions", async () => {

@@ -1,11 +1,11 @@
 /** `POST /explain`: how the nodes would route and answer a request, and why. No upstream gets the request. */
-import { type Explanation, listFirstNames, NODE_ENDPOINT_ID, nodePaths, readExplainRequest } from "@sluice/model";
+import { type FleetExplanation, listFirstNames, readExplainRequest } from "@sluice/model";
 import { type Store, type StoredResource, type StoreProblem, StoreUnavailable } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
-import { HttpError, invalidEntity } from "../http/errors.ts";
-import { noAnswerError } from "./nodes/ask-every-node.ts";
+import { invalidEntity } from "../http/errors.ts";
+import { explainOnEveryNode } from "./explaining-nodes.ts";
 
 type ExplainContext = Pick<AdminContext, "fleet" | "store">;
 
@@ -16,34 +16,22 @@ export const explainRoutes = ({ fleet, store }: ExplainContext): readonly AdminR
       async POST(received) {
         const { value, violations } = readExplainRequest(jsonBodyOf(received));
         if (violations) throw invalidEntity(violations);
-        // As GET, which ends with the first node that answers: all nodes serve the same configuration.
-        const request = { method: "GET", path: [nodePaths.explain], query: {}, body: value } as const;
-        const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE_ENDPOINT_ID, request });
-        const responses = answered.flatMap(({ node, response }) => (response ? [{ node, ...response }] : []));
-        const [first] = responses.toSorted((one, other) => one.status - other.status);
-        if (first?.status === 200) {
-          const explanation = { ...(first.body as Explanation), node: first.node };
-          return { status: 200, body: await withStoreFacts(explanation, store) };
-        }
-        if (first !== undefined) return { status: first.status, body: first.body };
-        if (answered.length === 0 || unanswered.length > 0) throw noAnswerError(unanswered);
-        throw new HttpError(503, { message: "the nodes cannot explain requests: upgrade them" });
+        return { status: 200, body: await withStoreFacts(await explainOnEveryNode({ fleet }, value), store) };
       },
     },
   },
 ];
 
+type StoreFacts = Pick<Store, "origin" | "problems">;
+
 /** Adds facts about custom resources, which nodes do not know. Adds none while the store cannot be read. */
-const withStoreFacts = (explanation: Explanation, store: Pick<Store, "origin" | "problems">): Promise<Explanation> =>
+const withStoreFacts = (explanation: FleetExplanation, store: StoreFacts): Promise<FleetExplanation> =>
   addStoreFacts(explanation, store).catch((error: unknown) => {
     if (error instanceof StoreUnavailable) return explanation;
     throw error;
   });
 
-async function addStoreFacts(
-  explanation: Explanation,
-  store: Pick<Store, "origin" | "problems">,
-): Promise<Explanation> {
+async function addStoreFacts(explanation: FleetExplanation, store: StoreFacts): Promise<FleetExplanation> {
   const plugins = await Promise.all(
     explanation.plugins.map(async (plugin) => {
       const origin = await store.origin?.("plugins", plugin.id);

@@ -37,7 +37,7 @@ const messageOf = (body: unknown): string | undefined => {
   return typeof message === "string" ? message : undefined;
 };
 
-export function noAnswerError(unanswered: NodeAnswers<unknown>["unanswered"]): HttpError {
+function noAnswerError(unanswered: NodeAnswers<unknown>["unanswered"]): HttpError {
   if (unanswered.length === 0) return noNodeKnown();
   const nodes = unanswered.map(({ node, reason }) => `${node} (${reason})`).join(", ");
   return new HttpError(503, { message: `no node has answered: ${nodes}` });

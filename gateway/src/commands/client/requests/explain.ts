@@ -1,5 +1,5 @@
 /** `sluice explain`: asks the admin API how a request would be routed and answered. */
-import type { Explanation } from "@sluice/model/serving";
+import type { FleetExplanation } from "@sluice/model/serving";
 import { clientSettings } from "../../../settings/commands/client.ts";
 import { defineCommand } from "../../command.ts";
 import { formatData } from "../../terminal/output.ts";
@@ -32,7 +32,7 @@ export const explainCommand = defineCommand({
       ...(options.port !== undefined && { port: givenNumber("port", options.port) }),
       ...(options["server-name"] !== undefined && { server_name: options["server-name"] }),
     };
-    const explanation = await withAdmin(call, (admin) => admin.post<Explanation>("/explain", request));
+    const explanation = await withAdmin(call, (admin) => admin.post<FleetExplanation>("/explain", request));
     call.print(
       output === "yaml" || output === "json"
         ? formatData(output, explanation)

@@ -1,7 +1,7 @@
 /** Explanations as text, without an admin API. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Explanation, RouteCandidate } from "@sluice/model";
+import type { ExplainingNode, FleetExplanation, RouteCandidate } from "@sluice/model";
 import { explanationText } from "./explanation-text.ts";
 
 const candidate = (name: string, result: RouteCandidate["result"], reason = "it matches"): RouteCandidate => ({
@@ -13,7 +13,15 @@ const candidate = (name: string, result: RouteCandidate["result"], reason = "it 
 });
 const others = Array.from({ length: 7 }, (_, at) => candidate(`other-${at}`, "no match", "the path does not match"));
 
-const explanation: Explanation = {
+const node = (name: string, members: Partial<ExplainingNode> = {}): ExplainingNode => ({
+  node: name,
+  revision: 3,
+  unanswered: null,
+  differences: [],
+  ...members,
+});
+
+const explanation: FleetExplanation = {
   node: "node-1:8100",
   handshake: {
     server_name: "checkout.example",
@@ -43,23 +51,45 @@ const explanation: Explanation = {
   consumer: null,
   candidates: [],
   other_candidates: 2,
-  plugins: [{ id: "p", label: "shop/keys", name: "key-auth", scope: {}, result: "ran", reason: null }],
+  plugins: [
+    { id: "p", label: "shop/keys", name: "key-auth", scope: {}, result: "ran", reason: null, identifies: true },
+  ],
   counters: [],
   upstream: null,
   response: null,
   log: [],
   unknown: null,
+  nodes: [node("node-1:8100")],
 };
 
 const matching = [candidate("r", "chosen"), candidate("lost", "lost"), ...others];
 
-const rows: readonly (readonly [does: string, members: Partial<Explanation>, all: boolean, output: RegExp])[] = [
+const rows: readonly (readonly [does: string, members: Partial<FleetExplanation>, all: boolean, output: RegExp])[] = [
   ["warnings follow the result", {}, false, /^The request is forwarded\n\nWarning: X-Real-IP is ignored\n\nRequest: /],
   [
     "the certificate has its subject, names, SNI and expiry",
     {},
     false,
     /\nTLS: +certificate CN=portal\.example \(portal\.example\) by SNI \*\.example, expires 2027-01-01T00:00:00\.000Z, id c1\n/,
+  ],
+  ["the only node is named", {}, false, /\nNode: +node-1:8100\n/],
+  [
+    "all nodes are said to agree",
+    { nodes: [node("node-1:8100"), node("node-2:8100")] },
+    false,
+    /\nNode: +node-1:8100 \(all 2 nodes agree\)\n/,
+  ],
+  [
+    "the nodes that agree are counted",
+    {
+      nodes: [
+        node("node-1:8100"),
+        node("node-2:8100", { unanswered: "no response" }),
+        node("node-3:8100", { differences: [{ about: "route", here: null, explained: "r" }] }),
+      ],
+    },
+    false,
+    /\nNode: +node-1:8100 \(1 of 3 nodes agree\)\n/,
   ],
   ["it is shown that no proxy is trusted", {}, false, /\nTrusted: +no proxy \(SLUICE_TRUSTED_IPS\)/],
   ["a plugin has the name of its instance", {}, false, /\nran +key-auth +shop\/keys +all requests/],
@@ -91,7 +121,15 @@ const rows: readonly (readonly [does: string, members: Partial<Explanation>, all
   ],
 ];
 const control = "\x1b[2J";
-const answered = { id: "p", label: "acl", name: "acl", scope: {}, result: "answered", reason: control } as const;
+const answered = {
+  id: "p",
+  label: "acl",
+  name: "acl",
+  scope: {},
+  result: "answered",
+  reason: control,
+  identifies: false,
+} as const;
 const response = { status: 403, headers: [["x", control]], body: `a${control}\nb` } as const;
 
 test("no control character of a configuration or a request reaches the terminal", () => {

@@ -5,6 +5,7 @@ import {
   type ExplainedPlugin,
   type Explanation,
   escapeControlCharacters,
+  type FleetExplanation,
 } from "@sluice/model/serving";
 import { formatTable, styledText } from "../../terminal/output.ts";
 
@@ -13,13 +14,13 @@ interface TextOptions {
   readonly all: boolean;
 }
 
-export function explanationText(explanation: Explanation, { all }: TextOptions): string {
-  const { node, handshake, request, listener, route, service, consumer, upstream, response, log, unknown, warnings } =
+export function explanationText(explanation: FleetExplanation, { all }: TextOptions): string {
+  const { handshake, request, listener, route, service, consumer, upstream, response, log, unknown, warnings } =
     explanation;
   const facts = [
     request &&
       `Request:   ${request.method} ${request.scheme}://${request.host}${request.path} from ${request.client_address}`,
-    node && `Node:      ${node}`,
+    `Node:      ${nodesText(explanation)}`,
     request && `Trusted:   ${trustText(request)}`,
     handshake && `TLS:       ${handshakeText(handshake)}`,
     listener && `Listener:  ${listener}`,
@@ -44,6 +45,17 @@ export function explanationText(explanation: Explanation, { all }: TextOptions):
 }
 
 const nameOf = (entity: EntityName | null): string => (entity ? (entity.name ?? entity.id) : "none");
+
+/** The node that explained the request, and how many nodes agree; warnings name the others. */
+function nodesText({ node, nodes }: FleetExplanation): string {
+  if (nodes.length < 2) return String(node);
+  const agreeing = nodes.filter(({ unanswered, differences }) => unanswered === null && differences.length === 0);
+  const agreement =
+    agreeing.length === nodes.length
+      ? `all ${nodes.length} nodes agree`
+      : `${agreeing.length} of ${nodes.length} nodes agree`;
+  return `${node} (${agreement})`;
+}
 
 const trustText = ({ trusted_ips, real_ip_header }: NonNullable<Explanation["request"]>): string =>
   trusted_ips.length === 0
