@@ -54,7 +54,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     proxies,
     node: randomUUID(),
     warnings: createWarnings(store, reasonToRefuse),
-    planOf: createPlanner({ store, reasonToRefuse, leftOut: () => leftOutOfSamples(store, settings.store) }),
+    planOf: createPlanner({ store, reasonToRefuse, leftOut: () => leftOutOfSamples({ store, fleet }, settings.store) }),
     address: () => address,
     connections: () => connections(),
   };

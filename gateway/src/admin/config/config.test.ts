@@ -371,7 +371,7 @@ test("if entities are custom resources, a document can only be planned and shown
     assert.equal(status, 200, JSON.stringify(body));
     assert.partialDeepStrictEqual(body, {
       created: [{ collection: "services" }, { collection: "routes" }],
-      requests: { left_out: ["Ingresses and resources of the Gateway API: only the operator translates them"] },
+      requests: { left_out: [] },
     });
     assert.equal((await rig.ask("GET", "/config")).status, 200);
   } finally {

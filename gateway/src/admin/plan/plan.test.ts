@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
 import { Router } from "../../compile/router/router.ts";
+import { createTestingStore } from "../testing-store.ts";
+import { createPlanner } from "./plan.ts";
 import { planBetween } from "./testing-plans.ts";
 
 function made<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
@@ -136,6 +138,24 @@ describe("a plan of routes", () => {
     const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: [regex] });
     const sentence = "route regex: no request was found that its regular expressions match";
     assert.deepEqual(requests, { sampled: 0, changed: [], incomplete: false, left_out: [sentence] });
+  });
+
+  test("is refused with 429 while four others are being made", async () => {
+    const until = Promise.withResolvers<void>();
+    const { store } = createTestingStore([{ collection: "services", entity: shop }]);
+    const leftOut = () => until.promise.then(() => []);
+    const planOf = createPlanner({ store, reasonToRefuse: () => null, leftOut });
+    const effects = [{ collection: "services", before: null, after: shop, along: [] }] as const;
+    const first = Array.from({ length: 4 }, () => planOf(effects));
+    await assert.rejects(planOf(effects), {
+      status: 429,
+      headers: { "Retry-After": "5" },
+      message: "4 plans are being made, which is the limit: try again in 5 seconds",
+    });
+    assert.deepEqual((await planOf([])).requests, null, "an empty plan is not counted");
+    until.resolve();
+    await Promise.all(first);
+    assert.equal((await planOf(effects)).created.length, 1);
   });
 
   test("lists at most 100 requests of at most 5000 samples, and reports that there may be more", async () => {

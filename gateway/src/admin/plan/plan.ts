@@ -12,6 +12,7 @@ import { type Collection, type Entity, entityNameOf, isSecretLookup, perCollecti
 import type { ReasonToRefuse } from "../../balance/health-report.ts";
 import type { EntityLists } from "../../stores/read-all.ts";
 import type { Effect } from "../../stores/store.ts";
+import { HttpError } from "../http/errors.ts";
 import type { EntityReader } from "../requests.ts";
 import type { EntityPair } from "./affected-routes.ts";
 import type { ChangedRequests } from "./changed-requests.ts";
@@ -100,27 +101,54 @@ export interface PlannerOptions {
   readonly leftOut: () => Promise<readonly string[]>;
 }
 
-export const createPlanner =
-  ({ store, reasonToRefuse, leftOut }: PlannerOptions): PlanOf =>
-  async (effects) => {
+/** Maximum number of plans that are made at the same time: each compiles the configuration twice. */
+const MAX_PLANS = 4;
+
+/** Seconds after which a client may ask for a plan again. The samples of a plan are made for at most 6 seconds. */
+const RETRY_AFTER = 5;
+
+/** The returned function throws HttpError 429 while too many plans are being made. */
+export function createPlanner(options: PlannerOptions): PlanOf {
+  let running = 0;
+  return async (effects) => {
     const combined = combineEffects(effects);
     const summary = summaryOfPairs(combined);
     if (Object.values(summary).every(({ length }) => length === 0)) return { ...summary, requests: null };
-    const pairs = combined.filter(isChange);
-    const entities = await readForPlan(store, pairs);
-    const left_out = await leftOut();
-    if (entities === null) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true, left_out } };
-    // On demand: without plans, the admin API needs neither the code that serves requests nor that of plugins.
-    const { plannedRuntimes } = await import("./planned-runtimes.ts");
-    const { changedRequests } = await import("./changed-requests.ts");
-    const runtimes = plannedRuntimes({ entities, changes: entityChangesOf(pairs), reasonToRefuse });
+    if (running >= MAX_PLANS) throw tooManyPlans();
+    running++;
     try {
-      const requests = await changedRequests(runtimes, pairs);
-      return { ...summary, requests: { ...requests, left_out: [...left_out, ...requests.left_out] } };
+      return { ...summary, requests: await changedRequestsOf(combined.filter(isChange), options) };
     } finally {
-      runtimes.close();
+      running--;
     }
   };
+}
+
+const tooManyPlans = () =>
+  new HttpError(
+    429,
+    { message: `${MAX_PLANS} plans are being made, which is the limit: try again in ${RETRY_AFTER} seconds` },
+    { "Retry-After": String(RETRY_AFTER) },
+  );
+
+async function changedRequestsOf(
+  pairs: readonly EntityPair[],
+  { store, reasonToRefuse, leftOut }: PlannerOptions,
+): Promise<ChangedRequests> {
+  const entities = await readForPlan(store, pairs);
+  const left_out = await leftOut();
+  if (entities === null) return { sampled: 0, changed: [], incomplete: true, left_out };
+  // On demand: without plans, the admin API needs neither the code that serves requests nor that of plugins.
+  const { plannedRuntimes } = await import("./planned-runtimes.ts");
+  const { changedRequests } = await import("./changed-requests.ts");
+  const runtimes = plannedRuntimes({ entities, changes: entityChangesOf(pairs), reasonToRefuse });
+  try {
+    const requests = await changedRequests(runtimes, pairs);
+    return { ...requests, left_out: [...left_out, ...requests.left_out] };
+  } finally {
+    runtimes.close();
+  }
+}
 
 /** Timestamps alone are no change. */
 const isChange = ({ collection, before, after }: EntityPair): boolean =>
