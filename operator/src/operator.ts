@@ -90,6 +90,7 @@ export async function startOperator(options: OperatorOptions) {
     registry: metrics.registry,
     unsynced: translate.unsynced,
     election: leadership,
+    derivedRoutes: stages.derivedRoutes,
     token: settings.token,
   });
 
@@ -172,6 +173,7 @@ function createStages(options: StagesOptions) {
     translate,
     publish,
     status,
+    derivedRoutes: () => derive.clusterState.Route.size - watch.clusterState.Route.size,
     gauges: { ...watch.gauges, ...translate.gauges, ...publish.gauges, ...status.gauges },
     async close(): Promise<void> {
       translate.close();

@@ -47,6 +47,7 @@ function scene({ unsynced = [] as readonly string[], waiting = 0, token = null a
     registry: new Registry(),
     unsynced: () => unsynced,
     election: { term: () => 3, leader: () => "pod-1" },
+    derivedRoutes: () => 2,
     token,
     askPlugin(call) {
       calls.push(call);
@@ -103,6 +104,7 @@ test("the status lists every node with the revision and hash of its document, or
         hash: "abc",
         term: 3,
         leader: "pod-1",
+        derivedRoutes: 2,
         ...nodes,
         nodes: [
           {

@@ -21,6 +21,8 @@ export interface ServerOptions {
   /** The unread kinds, and `saved state` while that is unread; the operator is ready when the list is empty. */
   readonly unsynced: () => readonly string[];
   readonly election: Pick<LeaderElection, "term" | "leader">;
+  /** The number of Routes that are derived from Ingresses and from resources of the Gateway API. */
+  readonly derivedRoutes: () => number;
   /** Bearer token for requests to endpoints of plugins; null: they are refused. */
   readonly token: string | null;
 }
@@ -60,7 +62,7 @@ const waitSchema = {
 const MAX_CALLS = 16;
 
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { publisher, waiters, registry, unsynced, election, askPlugin, token } = options;
+  const { publisher, waiters, registry, unsynced, election, derivedRoutes, askPlugin, token } = options;
   const server = Fastify({ forceCloseConnections: true });
   for (const path of ["/healthz", "/livez"]) server.get(path, async () => ({ message: "alive" }));
   server.get("/readyz", async (_request, reply) => {
@@ -78,6 +80,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       hash: publisher.hash(),
       term: election.term(),
       leader: election.leader(),
+      derivedRoutes: derivedRoutes(),
       acknowledged,
       lagging,
       silent,
