@@ -1,4 +1,4 @@
-/** `sluice plan` of a folder with custom resources, and with objects that only an operator translates. */
+/** `sluice plan` of a file or folder with custom resources, and with objects that only an operator translates. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,6 +27,35 @@ const files = {
   ].join("---\n"),
   "ingress.yaml": other("networking.k8s.io/v1", "Ingress", "web", "{ingressClassName: sluice, rules: []}"),
 };
+
+const json = JSON.stringify(
+  {
+    apiVersion: "sluice.dev/v1alpha1",
+    kind: "Service",
+    metadata: { name: "shop", namespace: "default" },
+    spec: { url: "http://shop.example" },
+  },
+  null,
+  2,
+);
+
+for (const [what, text] of [
+  ["YAML documents", `# Shop\n---\n${own("Service", "shop", "{url: http://shop.example}")}`],
+  [
+    "a YAML document whose kind comes first",
+    own("Service", "shop", "{url: http://shop.example}").split("\n").sort().reverse().join("\n"),
+  ],
+  ["a JSON object", json],
+] as const)
+  test(`a plan of a file with custom resources, as ${what}, has their entities`, async (context) => {
+    const rig = await startClientRig('_format_version: "3.0"\n');
+    context.after(() => rig.close());
+    const file = join(rig.folder, what.includes("JSON") ? "shop.json" : "shop.yaml");
+    writeFileSync(file, text);
+    const [code, plan] = await rig.run(["plan", "-f", file]);
+    assert.equal(code, 0, plan);
+    assert.match(plan, /^\+ services\/shop\n[\s\S]*\nPlan: 1 to create, 0 to change, 0 to delete\.\n/);
+  });
 
 test("a plan of a folder has the folder's entities, and names the resources that it leaves out; an invalid Route makes it fail", async (context) => {
   const rig = await startClientRig('_format_version: "3.0"\n');

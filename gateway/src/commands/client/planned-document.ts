@@ -33,7 +33,7 @@ interface PlanOptions {
 }
 
 /**
- * Plans a declarative file, or a folder of custom resources.
+ * Plans a declarative file, or a file or folder of custom resources.
  *
  * @throws CommandError with every error and its position.
  */
@@ -47,13 +47,17 @@ export async function planDocument(
   return { version: 1, config, keep, plan };
 }
 
+/** A member of custom resources, at the beginning of a line or of a JSON object. Declarative files have neither. */
+const RESOURCE_MEMBER = /^(?:---[ \t]*)?(?:\{\s*)?["']?(?:apiVersion|kind)["']?\s*:/m;
+
 async function readConfig(path: string, { settings, warn }: Pick<PlanOptions, "settings" | "warn">): Promise<string> {
-  if ((await stat(path)).isDirectory()) {
+  const text = (await stat(path)).isDirectory() ? null : await readFile(path, "utf8");
+  if (text === null || RESOURCE_MEMBER.test(text)) {
     const { homeNamespace, class: ofClass } = settings;
     return declarativeText(await readFolder(path, { homeNamespace, class: ofClass, warn }));
   }
   await readDeclarative(path, { warn });
-  return readFile(path, "utf8");
+  return text;
 }
 
 /** Carries out a plan. @throws CommandError if the configuration has changed since the plan was made. */

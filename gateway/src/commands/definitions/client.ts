@@ -97,7 +97,7 @@ const document: Readonly<Record<string, OptionDefinition>> = {
     short: "f",
     value: "PATH",
     required: true,
-    description: "A declarative file, or a folder of custom resources.",
+    description: "A declarative file, or a file or folder of custom resources.",
   },
   prune,
 };
@@ -148,7 +148,11 @@ const apply: SluiceCommand = {
     "was made. Nodes serve the changes when the command ends, unless one of them does not answer in time.",
   arguments: [{ name: "PLAN", optional: true, description: "A plan that `sluice plan --out` saved." }],
   options: {
-    file: { short: "f", value: "PATH", description: "A declarative file or a folder, to plan and apply at once." },
+    file: {
+      short: "f",
+      value: "PATH",
+      description: "A declarative file, or a file or folder of custom resources, to plan and apply at once.",
+    },
     prune,
     ...carryOutOptions,
   },
