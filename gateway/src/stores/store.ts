@@ -146,6 +146,8 @@ export interface Store {
   unready(): readonly string[];
   /** Resources and files that are not served as written. Absent: the store holds no invalid entities. */
   problems?(): Promise<readonly StoreProblem[]>;
+  /** A custom resource of this installation, valid or not; null: there is none. Absent: the store has no resources. */
+  resource?(label: StoredResource): Promise<ResourceText | null>;
   /** Where an entity is written; null: it no longer exists. Absent: all entities are rows of a database. */
   origin?(collection: Collection, id: string): Promise<EntityOrigin | null>;
 }
@@ -170,6 +172,12 @@ export interface StoredResource {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+}
+
+export interface ResourceText {
+  /** As stored, with the values of secrets that are not in core Secrets. */
+  readonly spec: unknown;
+  readonly conditions: readonly StoredCondition[];
 }
 
 export type EntityOrigin =

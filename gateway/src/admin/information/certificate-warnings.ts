@@ -106,6 +106,13 @@ export function authorityDetailsBody({ cert }: CaCertificate, now = Date.now()):
   return { data: [details], faults: fault === null ? [] : [fault] };
 }
 
+/** The details of the CA certificates, with their ids. */
+export const authorityDetails = (authorities: readonly CaCertificate[]) =>
+  authorities.flatMap(({ id, cert }) => {
+    const details = certificateDetails(cert);
+    return details === null ? [] : [{ id, ...details }];
+  });
+
 const chainsOf = ({ cert, cert_alt }: Certificate): readonly string[] => [
   cert,
   ...(cert_alt === null ? [] : [cert_alt]),

@@ -1,16 +1,25 @@
 /**
  * `GET /problems`: resources and files that are not served as written, each with its remedy, and certificates that
  * clients refuse. `GET /certificate-details/{id}`: the names and the validity of a certificate or CA certificate.
- * `GET /origins/{collection}/{id}`: where an entity is written.
+ * `GET /certificate-details`: those of all CA certificates, which have no names.
+ * `GET /origins/{collection}/{id}`: where an entity is written. `GET /resources/{kind}/{namespace}/{name}`: the text of
+ * a custom resource, valid or not.
  */
 import { type Collection, collections } from "@sluice/model";
 import type { AdminSettings } from "../../settings/commands/admin.ts";
+import { readCollection } from "../../stores/read-all.ts";
 import type { StoreProblem } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
 import { isId } from "../entities/resolve-url.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { notFound } from "../http/errors.ts";
-import { authorityDetailsBody, certificateDetailsBody, createCertificateWarnings } from "./certificate-warnings.ts";
+import {
+  authorityDetails,
+  authorityDetailsBody,
+  certificateDetailsBody,
+  createCertificateWarnings,
+} from "./certificate-warnings.ts";
+import { withoutSecrets } from "./resource-secrets.ts";
 
 /** Maximum number of problems in a response. */
 const MAXIMUM = 1000;
@@ -38,6 +47,15 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
       },
     },
     {
+      url: "/certificate-details",
+      handlers: {
+        GET: async () => ({
+          status: 200,
+          body: { data: authorityDetails(await readCollection(store, "ca_certificates")) },
+        }),
+      },
+    },
+    {
       url: "/certificate-details/:id",
       handlers: {
         async GET({ params: { id = "" } }) {
@@ -58,6 +76,20 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
           const origin = store.origin ? await store.origin(collection, id) : ({ in: "database" } as const);
           if (!origin) throw notFound();
           return { status: 200, body: origin };
+        },
+      },
+    },
+    {
+      url: "/resources/:kind/:namespace/:name",
+      handlers: {
+        async GET({ params: { kind = "", namespace = "", name = "" } }) {
+          const found = await store.resource?.({ kind, namespace, name });
+          if (!found) throw notFound();
+          const { spec, conditions } = found;
+          return {
+            status: 200,
+            body: { resource: { kind, namespace, name }, spec: withoutSecrets(kind, spec), conditions },
+          };
         },
       },
     },
@@ -83,7 +115,9 @@ const remedies: Readonly<Record<string, string>> = {
   NotAllowed: "Move the resource to a namespace in which this is allowed, or correct the field.",
   PluginMissing: "Add the plugin to SLUICE_PLUGINS of these nodes, or delete the resource.",
   RefNotPermitted: "Add a ReferenceGrant to the namespace of the referenced resource.",
-  SecretNotFound: "Create the Secret or its key, with the label sluice.dev/credential; or correct the reference.",
+  SecretNotFound:
+    "Create the Secret or its entry, or add the label: the message names the cause, or the command for each possible " +
+    "cause. Or correct the reference.",
 };
 
 function remedyOf({ resource, reason }: StoreProblem, store: AdminSettings["store"]): string {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { renameSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
 import { waitFor } from "../../../../tools/process/index.ts";
@@ -83,6 +84,34 @@ test("GET /problems and GET /origins return the conditions of custom resources",
   assert.deepEqual(await problems(), [{ resource, entity, place: null, ...shownCondition, remedy }]);
   const { body: shown } = await rig.ask("GET", `/origins/services/${id}`);
   assert.deepEqual((shown as { conditions: object }).conditions, conditions);
+});
+
+test("GET /resources returns a custom resource that has no valid entity, without its secrets", async (context) => {
+  const rig = await startAdminRig();
+  context.after(() => rig.close());
+  const write = (name: string, spec: string) =>
+    writeFileSync(
+      join(rig.directory, `${name}.yaml`),
+      `apiVersion: sluice.dev/v1alpha1\nkind: Plugin\nmetadata: {name: ${name}, namespace: shop}\nspec: ${spec}\n`,
+    );
+  write(
+    "limit",
+    "{plugin: rate-limiting, config: {minute: many, policy: redis, redis: {host: r, password: secret-1}}}",
+  );
+  write("unknown", "{plugin: nonsense, config: {token: secret-2}}");
+  const specOf = async (name: string) => (await rig.ask("GET", `/resources/Plugin/shop/${name}`)).body as object;
+  await waitFor(async () => "spec" in (await specOf("unknown")) && "spec" in (await specOf("limit")), {
+    what: "the resources to be seen",
+  });
+  const redis = { host: "r", password: "[redacted]" };
+  assert.deepEqual(await specOf("limit"), {
+    resource: { kind: "Plugin", namespace: "shop", name: "limit" },
+    spec: { plugin: "rate-limiting", config: { minute: "many", policy: "redis", redis } },
+    conditions: [],
+  });
+  assert.partialDeepStrictEqual(await specOf("unknown"), { spec: { plugin: "nonsense", config: "[redacted]" } });
+  for (const path of ["Plugin/shop/none", "Secret/shop/limit", "constructor/shop/limit"])
+    assert.equal((await rig.ask("GET", `/resources/${path}`)).status, 404);
 });
 
 const plain = ["database", "memory", "server"];

@@ -20,7 +20,7 @@ import { refOfSecret } from "./plan/secrets.ts";
 import { planWrites, type ResourceWritePlan } from "./plan/write-plan.ts";
 import { createResourceRevisions } from "./revisions.ts";
 import { buildResourceView, createViewContext, type ResourceView, type ViewedKind } from "./view/build-view.ts";
-import { resourceOrigin, resourceProblems } from "./view/conditions.ts";
+import { resourceOrigin, resourceProblems, resourceText } from "./view/conditions.ts";
 import { caughtUpCondition, followResources, hasOrderedVersion } from "./view/live-resources.ts";
 import { updateView } from "./view/update-view.ts";
 import { createWriteQueue, footprintOf, type QueuedWork } from "./write-queue.ts";
@@ -69,10 +69,8 @@ export interface ResourceStore extends Store {
 
 export function createResourceStore(options: ResourceStoreOptions): ResourceStore {
   const { homeNamespace, log, signal, orphanAge = 60_000 } = options;
-  const context = createViewContext({
-    homeNamespace,
-    isOwn: (resource) => live.classOf(resource) === options.class,
-  });
+  const isOwn = (resource: Resource): boolean => live.classOf(resource) === options.class;
+  const context = createViewContext({ homeNamespace, isOwn });
   let built: ResourceView | undefined;
   /** `refKey`s of the resources that have changed since the last view. */
   const news = new Set<string>();
@@ -260,9 +258,8 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       ...live.unsynced(),
       ...live.failures().map((reason) => `resources cannot be read at the moment: ${reason}`),
     ],
-    async problems() {
-      return resourceProblems(await view(), (resource) => live.classOf(resource) === options.class);
-    },
+    problems: async () => resourceProblems(await view(), isOwn),
+    resource: async (label) => resourceText((await view()).resources, label, isOwn),
     origin: async (collection, id) => resourceOrigin((await view()).held(collection, id)),
     whenSettled: line.empty,
   };

@@ -1,7 +1,7 @@
 /** The conditions that the operator wrote into custom resources, as the admin API shows them. */
-import type { Condition, Resource } from "@sluice/crds";
+import { type Condition, namespacedName, type Resource } from "@sluice/crds";
 import { closestName, resourceKinds } from "@sluice/model";
-import type { EntityOrigin, StoredResource, StoreProblem } from "../../store.ts";
+import type { EntityOrigin, ResourceText, StoredCondition, StoredResource, StoreProblem } from "../../store.ts";
 import type { EntityInResource, Resources, ResourceView } from "./build-view.ts";
 
 const conditionsOf = ({ status }: Resource): readonly Condition[] =>
@@ -95,11 +95,20 @@ export const resourceOrigin = (held: EntityInResource | undefined): EntityOrigin
     ? {
         in: "resource",
         resource: labelOf(held.kind, held.resource),
-        conditions: conditionsOf(held.resource).map(({ type, status, reason, message }) => ({
-          type,
-          status,
-          reason,
-          message,
-        })),
+        conditions: shownConditions(held.resource),
       }
     : null;
+
+/** @param label Whose kind may be that of no custom resource */
+export function resourceText(
+  resources: Resources,
+  { kind, namespace, name }: StoredResource,
+  isOwn: (resource: Resource) => boolean,
+): ResourceText | null {
+  const known = resourceKinds.find((one) => one === kind);
+  const resource = known && resources[known].get(namespacedName(namespace, name));
+  return resource && isOwn(resource) ? { spec: resource.spec, conditions: shownConditions(resource) } : null;
+}
+
+const shownConditions = (resource: Resource): readonly StoredCondition[] =>
+  conditionsOf(resource).map(({ type, status, reason, message }) => ({ type, status, reason, message }));
