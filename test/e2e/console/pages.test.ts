@@ -4,11 +4,22 @@ import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
+import { createDirectoryClient } from "@sluice/crds";
 import type { Page } from "playwright-core";
-import { waitFor } from "../../../tools/process/index.ts";
-import { headingOf, KEY_OF_ANN, shopDocument, startConsole, violationsOf } from "../../product/console-pages.ts";
+import { repositoryRoot } from "../../../tools/check/source-files.ts";
+import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
+import {
+  CONSOLE_TOKEN,
+  headingOf,
+  KEY_OF_ANN,
+  shopDocument,
+  startConsole,
+  violationsOf,
+} from "../../product/console-pages.ts";
 
 const rig = await startConsole(shopDocument);
 after(() => rig.close());
@@ -108,6 +119,56 @@ test("live requests appear while they are watched, and one of them is traced wit
   await row.getByRole("link", { name: "Explain the request to /first/live" }).press("Enter");
   await headingOf(page, "Explain a request");
   assert.equal(await page.getByLabel("URL").inputValue(), `${rig.proxy}/first/live`);
+  await page.close();
+});
+
+test("a CA certificate is known by its subject and its expiry", async () => {
+  const notAfter = new Date(Date.now() + 90 * 86_400_000);
+  const { certificate } = await makeAuthority("partners", { notAfter });
+  await rig.ask("POST", "/ca_certificates", { cert: certificate });
+  const title = new RegExp(`CN=partners, expires ${notAfter.toISOString().slice(0, 10)}`);
+  const page = await rig.open({ at: "#/entities/ca_certificates" });
+  await page.getByRole("link", { name: title }).click();
+  await headingOf(page, title);
+  await page.close();
+});
+
+test("the page of a resource without a valid entity has its text, its problem, and what to change", async (context) => {
+  const folder = temporaryFolder("resources");
+  context.after(folder.remove);
+  const spec = "{plugin: rate-limiting, config: {minute: many, redis: {host: r, password: hidden-password}}}";
+  const metadata = { name: "limit", namespace: "shop" };
+  writeFileSync(
+    join(folder.path, "limit.yaml"),
+    `apiVersion: sluice.dev/v1alpha1\nkind: Plugin\nmetadata: ${JSON.stringify(metadata)}\nspec: ${spec}\n`,
+  );
+  const client = createDirectoryClient({ directory: folder.path, log: { info() {}, warn() {}, error() {} } });
+  context.after(() => client.close());
+  const condition = { reason: "Invalid", message: "spec.config.minute: expected an integer" };
+  await client.setConditions({ ...metadata, kind: "Plugin" }, [{ type: "Accepted", status: "False", ...condition }], {
+    manager: "operator",
+  });
+  const listen = `127.0.0.1:${await freePort()}`;
+  const admin = await startProcess(process.execPath, [join(repositoryRoot, "gateway/src/main.ts"), "admin"], {
+    name: "sluice admin",
+    ready: /admin is up/,
+    env: {
+      SLUICE_STORE: "directory",
+      SLUICE_DIRECTORY: folder.path,
+      SLUICE_ADMIN_LISTEN: listen,
+      SLUICE_ADMIN_TOKEN: CONSOLE_TOKEN,
+    },
+  });
+  context.after(() => admin.stop());
+  // The overview would ask for the traffic, which this listener answers with 503, because it has no operator.
+  const page = await rig.open({ base: `http://${listen}`, at: "#/resources/Plugin/shop/limit" });
+  await headingOf(page, "Plugin shop/limit");
+  await page.getByText("expected an integer").waitFor();
+  await page.getByText("Correct the resource, in its file.").waitFor();
+  const text = await page.getByRole("region", { name: "The text of Plugin shop/limit" }).innerText();
+  assert.match(text, /"minute": "many"/);
+  assert.doesNotMatch(text, /hidden-password/);
+  assert.deepEqual(await violationsOf(page), []);
   await page.close();
 });
 

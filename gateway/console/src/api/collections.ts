@@ -177,7 +177,7 @@ export const collectionViews: readonly CollectionView[] = [
     path: "ca_certificates",
     title: "CA certificates",
     singular: "CA certificate",
-    names: ["cert_digest"],
+    names: ["title", "cert_digest"],
     columns: [],
   },
   {

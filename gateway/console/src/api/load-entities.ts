@@ -1,4 +1,5 @@
 /** Reads whole lists of the admin API, page by page. */
+import type { CertificateDetails } from "@sluice/model";
 import { read } from "./client.ts";
 
 export interface EntityRecord {
@@ -26,8 +27,30 @@ interface LoadPagesOptions {
 
 export async function loadEntities(path: string, options: LoadPagesOptions = {}): Promise<EntityList> {
   const { items, isTruncated } = await loadPages<EntityRecord>(path, options);
-  return { entities: items, isTruncated };
+  return { entities: path === "ca_certificates" ? await withTitles(items, options.signal) : items, isTruncated };
 }
+
+/** The body of `GET /certificate-details`. */
+interface AuthoritiesBody {
+  readonly data: readonly (CertificateDetails & { readonly id: string })[];
+}
+
+/** Adds a title to CA certificates, which have no name. Without the details, they are known by their digests. */
+async function withTitles(
+  authorities: readonly EntityRecord[],
+  signal: AbortSignal | undefined,
+): Promise<readonly EntityRecord[]> {
+  const { data } = await read<AuthoritiesBody>("certificate-details", signal).catch(() => ({ data: [] }));
+  const titles = new Map(data.map((details) => [details.id, certificateTitle(details)]));
+  return authorities.map((authority) => {
+    const title = titles.get(authority.id);
+    return title === undefined ? authority : { ...authority, title };
+  });
+}
+
+/** With the date, because a renewed CA certificate has the same subject. */
+export const certificateTitle = ({ subject, not_after }: CertificateDetails): string =>
+  `${subject}, expires ${not_after.slice(0, 10)}`;
 
 /** Reads any list that the admin API answers in pages. */
 export async function loadPages<Item>(

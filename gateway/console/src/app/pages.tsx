@@ -8,6 +8,7 @@ import { GraphqlPage } from "../pages/graphql/graphql-page.tsx";
 import { HistoryPage } from "../pages/history/history-page.tsx";
 import { ComparisonPage, SingleRevisionPage } from "../pages/history/revision-page.tsx";
 import { OverviewPage } from "../pages/overview/overview-page.tsx";
+import { ResourcePage } from "../pages/resources/resource-page.tsx";
 import { TopologyPage } from "../pages/topology/topology-page.tsx";
 import { TrafficPage } from "../pages/traffic/traffic-page.tsx";
 import { type ConsoleLocation, Link } from "./navigation.tsx";
@@ -53,7 +54,8 @@ export function sectionAt({ segments }: ConsoleLocation): ConsoleSection | undef
 }
 
 export const shownPage = (place: ConsoleLocation): ShownPage =>
-  sectionAt(place)?.page(place) ?? {
+  sectionAt(place)?.page(place) ??
+  resourcePage(place) ?? {
     title: "Page not found",
     page: (
       <>
@@ -64,6 +66,16 @@ export const shownPage = (place: ConsoleLocation): ShownPage =>
       </>
     ),
   };
+
+/** A page of no section: only problems of the overview lead to it. */
+function resourcePage({ segments: [page, kind, namespace, name, ...more] }: ConsoleLocation): ShownPage | undefined {
+  if (page !== "resources" || more.length > 0) return undefined;
+  if (kind === undefined || namespace === undefined || name === undefined) return undefined;
+  return {
+    title: `${kind} ${namespace}/${name}`,
+    page: <ResourcePage key={`${kind} ${namespace}/${name}`} {...{ kind, namespace, name }} />,
+  };
+}
 
 function entityPage({ segments, query }: ConsoleLocation): ShownPage | undefined {
   const [, path = "services", id, segment, child] = segments;

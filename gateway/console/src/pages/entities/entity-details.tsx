@@ -16,7 +16,7 @@ import { PlannedButton } from "../../plans/planned-button.tsx";
 import type { WriteResult } from "../../plans/write.ts";
 import { EntitiesBelow } from "./entities-below.tsx";
 import { EntityForm } from "./entity-form.tsx";
-import { CertificatesOfService, ShownCertificate } from "./shown-certificate.tsx";
+import { CertificatesOfService, ShownCertificate, titleOfAuthority } from "./shown-certificate.tsx";
 import { WrittenIn } from "./written-in.tsx";
 
 interface EntityPageProps {
@@ -193,12 +193,13 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
     async (signal) => {
       const { body: entity, headers } = await requestJson<EntityRecord>(path, { signal });
       const kind = kindMember && String(entity[kindMember]);
-      return { entity, kind, tag: headers.get("ETag"), fields: await loadFields(collection, kind, signal) };
+      const title = collection === "ca_certificates" ? await titleOfAuthority(entity.id, signal) : undefined;
+      return { entity, kind, title, tag: headers.get("ETag"), fields: await loadFields(collection, kind, signal) };
     },
     { key: path },
   );
   const { data, failure } = stored;
-  const title = data ? entityTitle(collection, data.entity) : "";
+  const title = data ? (data.title ?? entityTitle(collection, data.entity)) : "";
   const hidden = new Set([nested?.member, kindMember]);
   return (
     <>

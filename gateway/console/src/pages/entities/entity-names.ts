@@ -42,11 +42,20 @@ const columnTitles: Readonly<Record<string, string>> = { created_at: "created", 
 
 export const columnTitle = (member: string): string => columnTitles[member] ?? member;
 
+/** The health of a target in words. */
+const healthTexts: Readonly<Record<string, string>> = {
+  HEALTHY: "healthy",
+  UNHEALTHY: "unhealthy",
+  DNS_ERROR: "unhealthy (its name cannot be resolved)",
+  HEALTHCHECKS_OFF: "not checked",
+};
+
 export function memberText(member: string, entity: EntityRecord, names: ReadonlyMap<string, string>): string {
   const value = entity[member];
   // The admin API has times in seconds, with fractions for some collections, and `ttl` as the seconds that are left.
   // An entity has 0 if it comes from a file that has no creation time for it.
   if (typeof value === "number" && member.endsWith("_at")) return value === 0 ? "–" : formatTime(value * 1000);
+  if (member === "health") return healthTexts[String(value)] ?? "not known";
   if (member === "ttl") return typeof value === "number" ? formatTime(Date.now() + value * 1000) : "never";
   if (typeof value !== "object" || value === null || !("id" in value)) return formatValue(value);
   const id = String(value.id);

@@ -1,7 +1,7 @@
 /** The content of a certificate, of which the form only has the PEM: subject, names, validity, and faults. */
 import type { CertificateDetails } from "@sluice/model";
 import { encodedPath, read } from "../../api/client.ts";
-import type { EntityRecord } from "../../api/load-entities.ts";
+import { certificateTitle, type EntityRecord } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { Notice } from "../../parts/notice.tsx";
@@ -10,6 +10,13 @@ import { Notice } from "../../parts/notice.tsx";
 interface DetailsBody {
   readonly data: readonly CertificateDetails[];
   readonly faults: readonly string[];
+}
+
+/** A CA certificate has no name. Undefined: its details cannot be read. */
+export async function titleOfAuthority(id: string, signal: AbortSignal): Promise<string | undefined> {
+  const body = await read<DetailsBody>(`certificate-details/${encodedPath(id)}`, signal).catch(() => undefined);
+  const [details] = body?.data ?? [];
+  return details && certificateTitle(details);
 }
 
 interface ShownCertificateProps {

@@ -1,5 +1,5 @@
 /** Explains why a request gets its answer. */
-import type { Explanation } from "@sluice/model";
+import type { FleetExplanation } from "@sluice/model";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, failureText, requestJson } from "../../api/client.ts";
 import { announceToReader } from "../../app/announcer.tsx";
@@ -19,7 +19,7 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
   const [headers, setHeaders] = useState("");
   const [client, setClient] = useState(query.get("client") ?? "");
   const [body, setBody] = useState("");
-  const [explained, setExplained] = useState<Explanation>();
+  const [explained, setExplained] = useState<FleetExplanation>();
   const [failure, setFailure] = useState<string>();
   const [fields, setFields] = useState<FieldErrors>({});
   const [isBusy, setBusy] = useState(false);
@@ -59,7 +59,7 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
         ...(client.trim() !== "" && { client_address: client.trim() }),
         ...(body !== "" && { body }),
       };
-      const { body: answer } = await requestJson<Explanation>("explain", { method: "POST", json });
+      const { body: answer } = await requestJson<FleetExplanation>("explain", { method: "POST", json });
       setExplained(answer);
       announceToReader(verdictOf(answer).sentence);
     } catch (error) {

@@ -30,6 +30,7 @@ const plugin = (result: "answered" | "failed", reason: string | null = null) => 
   scope: {},
   result,
   reason,
+  identifies: true,
 });
 
 const table: readonly (readonly [what: string, explanation: Partial<Explanation>, title: string, sentence: string])[] =

@@ -53,11 +53,6 @@ export function verdictOf({
   return { tone: "warning", title: "Not known", sentence: "The gateway gave no result." };
 }
 
-const authentication = /-auth$|^(?:jwt|oauth2(?:-introspection)?|openid-connect|session)$/;
-
-/** Whether the plugin may find the consumer of a request. */
-export const mayFindConsumer = ({ name }: ExplainedPlugin): boolean => authentication.test(name ?? "");
-
 /** The message in a JSON body of the gateway. */
 function messageIn(body: string): string | undefined {
   try {

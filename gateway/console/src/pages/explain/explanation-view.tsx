@@ -1,5 +1,5 @@
 /** An explanation, drawn as the path of the request through the gateway. */
-import type { EntityName, ExplainedPlugin, Explanation, RecentRequest } from "@sluice/model";
+import type { EntityName, ExplainedPlugin, Explanation, FleetExplanation, RecentRequest } from "@sluice/model";
 import type { ComponentChildren, RefObject } from "preact";
 import { read } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
@@ -9,10 +9,10 @@ import { Notice } from "../../parts/notice.tsx";
 import { ScrollArea } from "../../parts/scroll-area.tsx";
 import { TableHead } from "../../parts/table-head.tsx";
 import { recentFailures } from "../traffic/request-groups.ts";
-import { mayFindConsumer, pluginResults, scopeText, verdictOf } from "./explained.ts";
+import { pluginResults, scopeText, verdictOf } from "./explained.ts";
 
 interface ExplanationViewProps {
-  readonly explanation: Explanation;
+  readonly explanation: FleetExplanation;
   readonly heading: RefObject<HTMLHeadingElement | null>;
 }
 
@@ -51,8 +51,8 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
               {request.method} {request.scheme}://{request.host}
               {request.path}{" "}
               <span class="hint">
-                from {request.client_address}; trusted proxies: {request.trusted_ips.join(", ") || "none"}
-                {node !== null && `; explained by the node ${node}`}
+                from {request.client_address}; trusted proxies: {request.trusted_ips.join(", ") || "none"}; explained by{" "}
+                {nodesText(explanation)}
               </span>
             </p>
           ) : (
@@ -92,7 +92,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
             )}
           </Stop>
         )}
-        {route && (consumer || plugins.some(mayFindConsumer)) && (
+        {route && (consumer || plugins.some(({ identifies }) => identifies)) && (
           <Stop tone={consumer ? "good" : "idle"} title={consumer ? "Consumer" : "No consumer"}>
             <p>
               {consumer ? (
@@ -172,6 +172,15 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
       )}
     </section>
   );
+}
+
+/** The node that explained the request, and how many nodes agree; warnings name the others. */
+function nodesText({ node, nodes }: FleetExplanation): string {
+  if (nodes.length < 2) return `the node ${node}`;
+  const agreeing = nodes.filter(({ unanswered, differences }) => unanswered === null && differences.length === 0);
+  return agreeing.length === nodes.length
+    ? `the node ${node}, and all ${nodes.length} nodes agree`
+    : `the node ${node}; ${agreeing.length} of ${nodes.length} nodes agree`;
 }
 
 interface RecentRequestList {

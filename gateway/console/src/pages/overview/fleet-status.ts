@@ -73,8 +73,10 @@ export interface SystemProblem {
   readonly detail: string;
   /** The action that solves the problem. */
   readonly cure: string;
-  /** The page of the entity concerned. */
+  /** The page of the entity or custom resource concerned. */
   readonly at?: readonly string[];
+  /** The custom resource that has the problem. */
+  readonly resource?: { readonly kind: string; readonly namespace: string; readonly name: string };
 }
 
 type ProblemTexts = readonly [severity: SystemProblem["severity"], title: string, detail: string, cure: string];

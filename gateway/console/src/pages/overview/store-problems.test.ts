@@ -33,8 +33,14 @@ test("a problem of a resource has its reason and remedy, and leads to the entity
       detail: route.message,
       cure: route.remedy,
       at: ["entities", "routes", "1"],
+      resource: route.resource,
     },
   ]);
+});
+
+test("a problem of a resource without a valid entity leads to the resource", () => {
+  const [problem] = storeProblems({ data: [{ ...route, entity: null }], total: 1, warnings: [] });
+  assert.deepEqual(problem?.at, ["resources", "Route", "shop", "cart"]);
 });
 
 test("of many problems the first are shown, and the others counted", () => {

@@ -53,13 +53,18 @@ function warningOf({ subject, message, remedy, entity }: ServedWarning): SystemP
 
 function problemOf({ resource, entity, place, reason, message, remedy }: StoredProblem): SystemProblem {
   const view = entity && viewOfCollection(entity.collection);
-  const at = entity && view ? { at: ["entities", view.path, entity.id] } : {};
+  const at =
+    entity && view
+      ? { at: ["entities", view.path, entity.id] }
+      : resource
+        ? { at: ["resources", resource.kind, resource.namespace, resource.name] }
+        : {};
   const title = resource
     ? `${resource.kind} ${resource.namespace}/${resource.name}: ${reason}`
     : place === null
       ? "The declarative file is not valid"
       : `${place} is not valid`;
-  return { severity: "error", title, detail: message, cure: remedy, ...at };
+  return { severity: "error", title, detail: message, cure: remedy, ...(resource && { resource }), ...at };
 }
 
 const furtherProblems = (count: number): SystemProblem => ({

@@ -20,7 +20,7 @@ interface GroupPictureProps {
 export function GroupPicture({ drawn, targets, position, memory, isNarrow, onMore }: GroupPictureProps) {
   const { group, routes, hidden, top, height } = drawn;
   const rates = memory.ratesOf("services", group.id);
-  const shown = targets.slice(0, MAX_TARGETS);
+  const shown = targets.length === MAX_TARGETS + 1 ? targets : targets.slice(0, MAX_TARGETS);
   const left = routes.map((route) => memory.ratesOf("routes", route.id));
   const leftRows = routes.length + (hidden > 0 ? 1 : 0);
   const rightRows = Math.max(1, Math.min(targets.length, MAX_TARGETS + 1));
@@ -40,11 +40,11 @@ export function GroupPicture({ drawn, targets, position, memory, isNarrow, onMor
           <li class="card more">
             {routes.length < MAX_DRAWN_ROUTES ? (
               <button type="button" onClick={onMore}>
-                {hidden.toLocaleString("en")} more<span class="sr-only"> routes of {group.name}</span>
+                {hidden.toLocaleString("en")} more routes<span class="sr-only"> of {group.name}</span>
               </button>
             ) : (
               <Link to={["entities", "routes"]} query={{ search: group.name }}>
-                {hidden.toLocaleString("en")} more in the list
+                {hidden.toLocaleString("en")} more routes in the list
               </Link>
             )}
           </li>
@@ -86,7 +86,13 @@ export function GroupPicture({ drawn, targets, position, memory, isNarrow, onMor
               </span>
             </li>
           ))}
-          {targets.length > MAX_TARGETS && <li class="card none">{targets.length - MAX_TARGETS} more targets</li>}
+          {group.upstream && targets.length > shown.length && (
+            <li class="card more">
+              <Link to={["entities", "upstreams", group.upstream.id]}>
+                {targets.length - shown.length} more targets of {group.upstream.name}
+              </Link>
+            </li>
+          )}
           {targets.length === 0 && (
             <li class="card target not-checked">
               {group.upstream ? (

@@ -36,6 +36,9 @@ export interface TopologyEntities {
   readonly upstreams: readonly EntityRecord[];
 }
 
+/** Orders `route-9` before `route-10`. */
+export const byNumber = new Intl.Collator("en", { numeric: true });
+
 export function groupByService({ routes, services, upstreams }: TopologyEntities): readonly TopologyGroup[] {
   const upstreamByName = new Map(upstreams.map((upstream) => [String(upstream.name), upstream]));
   const routesOf = Map.groupBy(routes, (route) => String((route.service as { readonly id?: string } | null)?.id ?? ""));
@@ -68,7 +71,12 @@ function groupOf(
 ): TopologyGroup {
   const routes = entities
     .map(routeOf)
-    .sort((one, other) => other.priority - one.priority || other.match.length - one.match.length);
+    .sort(
+      (one, other) =>
+        other.priority - one.priority ||
+        other.match.length - one.match.length ||
+        byNumber.compare(one.name, other.name),
+    );
   const texts = [name, rest.url, ...routes.flatMap((route) => [route.name, route.match])];
   return { ...rest, name, routes, searched: texts.join("\n").toLowerCase() };
 }
@@ -134,7 +142,9 @@ export function layoutGroups(
 ): readonly DrawnGroup[] {
   let top = 0;
   return groups.map((group) => {
-    const routes = group.routes.slice(0, expanded.has(group.id) ? MAX_DRAWN_ROUTES : INITIAL_ROUTES);
+    const limit = expanded.has(group.id) ? MAX_DRAWN_ROUTES : INITIAL_ROUTES;
+    // The last route takes no more room than the count of the routes that are not drawn.
+    const routes = group.routes.length === limit + 1 ? group.routes : group.routes.slice(0, limit);
     const hidden = group.routes.length - routes.length;
     const left = routes.length + (hidden > 0 ? 1 : 0);
     const right = targetsOf(group);

@@ -3,6 +3,7 @@ import type { RecentRequest } from "@sluice/model";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { encodedPath, read } from "../../api/client.ts";
 import { loadEntities } from "../../api/load-entities.ts";
+import { byNumber } from "./topology-model.ts";
 
 export interface TopologyTarget {
   readonly id: string;
@@ -63,11 +64,13 @@ async function loadTargets(
   signal: AbortSignal,
 ): Promise<readonly TopologyTarget[]> {
   const { entities } = await loadEntities(`upstreams/${encodedPath(upstream)}/health`, { signal });
-  return entities.map(({ id, target, weight, health }) => ({
-    id,
-    address: String(target),
-    weight: Number(weight),
-    health: states[String(health)] ?? "not checked",
-    failure: failures.get(String(target)) ?? null,
-  }));
+  return entities
+    .map(({ id, target, weight, health }) => ({
+      id,
+      address: String(target),
+      weight: Number(weight),
+      health: states[String(health)] ?? "not checked",
+      failure: failures.get(String(target)) ?? null,
+    }))
+    .sort((one, other) => byNumber.compare(one.address, other.address));
 }

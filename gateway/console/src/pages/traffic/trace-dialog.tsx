@@ -96,7 +96,7 @@ function SentTrace({ made, command }: { readonly made: DebugTokenBody; readonly 
           The node {node} does not know the token: {reason}
         </Notice>
       ))}
-      <CopyField id="trace-command" label="Command" value={command} />
+      <CopyField id="trace-command" label="Command" value={command} wraps />
       <p class="hint">
         Add the headers that the request needs, such as an API key. The token is valid until{" "}
         {new Date(made.expires_at * 1000).toISOString().slice(11, 19)} UTC, and gives no other right.
