@@ -1,8 +1,15 @@
 /** Starts admin listeners for the tables of requests (tables.ts). */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
 import { startAdmin } from "../../../gateway/src/admin/index.ts";
 import { requestAt, silentLog, testingSettings } from "../../../gateway/src/admin/testing.ts";
+import { createFileSource } from "../../../gateway/src/sources/file/file-source.ts";
+import { createIntake } from "../../../gateway/src/sources/intake.ts";
+import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
 import { openStore } from "../../../gateway/src/stores/open.ts";
 import type { OpenedStore, Store } from "../../../gateway/src/stores/store.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 import type { AdminHolder } from "./suite.ts";
 
 /** The store that `sluice admin` would open with this environment. */
@@ -29,4 +36,22 @@ export async function adminOver(opened: OpenedStore): Promise<AdminHolder> {
       await opened.close();
     },
   };
+}
+
+/** An admin listener over a new declarative file that may be written. */
+export async function holdFile(): Promise<AdminHolder> {
+  const folder = temporaryFolder("table-file");
+  const file = join(folder.path, "sluice.yml");
+  writeFileSync(file, '_format_version: "3.0"\n');
+  const log = pino({ level: "silent" });
+  const source = createFileSource({ file, log, keepContent: true });
+  await source.start(createIntake({ node: "n", version: "0", serve() {} }));
+  const store = createFileStore({ file, source, writable: true, programmed: async () => null, log });
+  return adminOver({
+    ...withoutNodes(store),
+    async close() {
+      await source.stop();
+      folder.remove();
+    },
+  });
 }

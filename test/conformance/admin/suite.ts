@@ -3,19 +3,25 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Reply, RequestOptions } from "../../../gateway/src/admin/testing.ts";
 import { fixture, fixtureLists } from "./fixture.ts";
-import type { AdminRow } from "./row.ts";
-import { tables } from "./tables.ts";
+import type { AdminRow, AdminTable } from "./row.ts";
+import { tables as allTables } from "./tables.ts";
 
 export interface AdminHolder {
   ask(method: string, path: string, asking?: RequestOptions): Promise<Reply>;
   close(): Promise<void>;
 }
 
+interface SuiteOptions {
+  readonly database?: boolean;
+  /** Default: all. */
+  readonly tables?: readonly AdminTable[];
+}
+
 /** @param hold Starts an admin listener over an empty, writable store. */
 export function describeAdmin(
   name: string,
   hold: () => Promise<AdminHolder>,
-  { database = false }: { readonly database?: boolean } = {},
+  { database = false, tables = allTables }: SuiteOptions = {},
 ): void {
   const elsewhere = database ? "elsewhere" : "in a database";
   describe(`the admin API over ${name}`, () => {
