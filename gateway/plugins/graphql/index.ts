@@ -13,7 +13,12 @@ import { sendDocument } from "./document-requests.ts";
 import { FailedResults } from "./failed-results.ts";
 import { OperationNames } from "./operation-names.ts";
 import { type Refusal, responseOf } from "./refusals.ts";
-import { type NamedOperation, OperationReader, type ReadGraphqlRequest, untrustedDocument } from "./request-operations.ts";
+import {
+  type NamedOperation,
+  OperationReader,
+  type ReadGraphqlRequest,
+  untrustedDocument,
+} from "./request-operations.ts";
 import { graphqlFacts } from "./schema.ts";
 
 const FIRST_ERROR = 400;

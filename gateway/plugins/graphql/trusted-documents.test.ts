@@ -29,7 +29,12 @@ function instance(trusted: object) {
     const exchange = fakeExchange(request);
     const response = await phases.access?.(exchange);
     const refused = exchange.logFields.get("graphql.refused");
-    return { status: response?.status, refused, body: exchange.replacedBody?.toString(), query: exchange.upstreamQuery };
+    return {
+      status: response?.status,
+      refused,
+      body: exchange.replacedBody?.toString(),
+      query: exchange.upstreamQuery,
+    };
   };
 }
 

@@ -19,7 +19,9 @@ export function readManifest(json: string): ManifestReading {
   try {
     manifest = JSON.parse(json);
   } catch {
-    return { violation: "must be JSON: a persisted query manifest, or an object with the texts of documents by their ids" };
+    return {
+      violation: "must be JSON: a persisted query manifest, or an object with the texts of documents by their ids",
+    };
   }
   if (!isRecord(manifest)) return { violation: "must be a JSON object" };
   const entries = "format" in manifest ? apolloEntries(manifest) : Object.entries(manifest);
