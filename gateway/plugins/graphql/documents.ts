@@ -4,7 +4,7 @@ import { LruCache } from "@sluice/plugin-sdk";
 import type { DocumentNode } from "graphql/language/ast.js";
 import { Kind } from "graphql/language/kinds.js";
 import { parse } from "graphql/language/parser.js";
-import { type Cost, costOf, type StaticCostOptions, termsIn } from "./cost.ts";
+import { type Cost, costOf, type StaticCostOptions, termsIn } from "./cost/static-cost.ts";
 import { type Measures, measureDocument } from "./measures.ts";
 import { beyondLimit, type LimitName, malformedRequest, type Refusal } from "./refusals.ts";
 import type { GraphqlConfig } from "./schema.ts";

@@ -4,14 +4,14 @@
  * operations, under which it is counted.
  */
 import { type ExchangeRequest, isRecord } from "@sluice/plugin-sdk";
-import { evaluateCost, type OperationVariables } from "./cost.ts";
+import { noSchema, readServiceSchema } from "./cost/service-schema.ts";
+import { evaluateCost, type OperationVariables } from "./cost/static-cost.ts";
 import { type DefinedOperation, DocumentCache, type ReadDocument } from "./documents.ts";
 import { UNKNOWN_OPERATION, UNNAMED_OPERATION } from "./operation-names.ts";
 import { nameRefusal, type Parameters, readJsonText, urlParameters } from "./parameters.ts";
 import { beyondLimit, malformedRequest, type Refusal } from "./refusals.ts";
 import type { GraphqlConfig } from "./schema.ts";
-import { noSchema, readServiceSchema } from "./service-schema.ts";
-import { TrustedDocuments } from "./trusted-documents.ts";
+import { TrustedDocumentList } from "./trusted-documents.ts";
 
 /** An operation under the name by which it is counted. */
 export interface NamedOperation {
@@ -93,7 +93,7 @@ export const untrustedDocument: Refusal = {
 
 export class OperationReader {
   readonly #documents: DocumentCache;
-  readonly #trusted: TrustedDocuments | null;
+  readonly #trusted: TrustedDocumentList | null;
   readonly #config: GraphqlConfig;
 
   constructor(config: GraphqlConfig) {
@@ -102,7 +102,7 @@ export class OperationReader {
     const options = { schema: schema === null ? noSchema : readServiceSchema(schema), listSize, slicingArguments };
     this.#documents = new DocumentCache(config, options);
     const { trusted_documents: trusted } = config;
-    this.#trusted = trusted === null ? null : new TrustedDocuments(trusted.manifest);
+    this.#trusted = trusted === null ? null : new TrustedDocumentList(trusted.manifest);
   }
 
   /** Null: the request is not for GraphQL, but for example for a page, or it is a preflight. */

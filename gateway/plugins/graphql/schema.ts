@@ -13,8 +13,8 @@ import {
   type Violation,
 } from "@sluice/plugin-sdk";
 import type { GraphQLError } from "graphql/error/GraphQLError.js";
-import { MAX_COST } from "./cost.ts";
-import { readServiceSchema } from "./service-schema.ts";
+import { readServiceSchema } from "./cost/service-schema.ts";
+import { MAX_COST } from "./cost/static-cost.ts";
 import { readManifest } from "./trusted-documents.ts";
 
 /** Maximum characters of the schema of a service and of a manifest: a whole config has no more. */

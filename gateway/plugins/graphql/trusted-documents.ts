@@ -57,7 +57,7 @@ function syntaxError(text: string): string | null {
   }
 }
 
-export class TrustedDocuments {
+export class TrustedDocumentList {
   readonly #texts: DocumentTexts;
   readonly #byHash: DocumentTexts;
 

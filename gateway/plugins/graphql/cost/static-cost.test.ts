@@ -1,9 +1,9 @@
 /** The cost of operations, and the limit max_cost. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
-import { graphql } from "./index.ts";
+import { fakeContext, fakeExchange } from "../../../../test/plugins/fake-exchange.ts";
+import { configViolations, withConfigDefaults } from "../../../../test/plugins/filled-configs.ts";
+import { graphql } from "../index.ts";
 
 const SCHEMA = `
   directive @cost(weight: Int!) on ARGUMENT_DEFINITION | ENUM | FIELD_DEFINITION | OBJECT | SCALAR
