@@ -1,5 +1,6 @@
 /** Translates the response of an HTTP/2 upstream for an HTTP/1.1 client. */
-import type { StreamCallOptions, UpstreamHead } from "../http2/upstream/stream-call.ts";
+import type { StreamCallOptions } from "../http2/upstream/stream-call.ts";
+import type { UpstreamHead } from "../http2/upstream/upstream-stream.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
 import { unreadable } from "../upstream/failure.ts";
 import { FieldSection, scanFields } from "./parse/fields.ts";

@@ -9,14 +9,14 @@ import type { ReadBuffer } from "../sockets/read-buffer.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { ConnectionActivity } from "../timers/stream-min-rate-timer.ts";
 import { ClientStream, type StreamCarrier, type StreamContext } from "./client-stream.ts";
-import { FrameOutput, putWord } from "./frames/frame-output.ts";
+import { SendScheduler } from "./connection/send-scheduler.ts";
+import { FrameOutput, type FrameSetting } from "./frames/frame-output.ts";
 import {
   DEFAULT_WINDOW,
   errorCode,
   type FrameErrorCode,
   frameType,
   MAX_WINDOW,
-  SETTING_LENGTH,
   setting,
 } from "./frames/frame-types.ts";
 import { HpackEncoder } from "./hpack/encoder.ts";
@@ -32,7 +32,6 @@ import {
   STREAM_WINDOW,
 } from "./limits.ts";
 import { RequestFrames, type RequestFramesOwner } from "./request-frames.ts";
-import { SendScheduler } from "./responses/send-scheduler.ts";
 
 export interface ClientSessionContext extends StreamContext, ClientConnectionLimits {
   readonly limits: HeadLimits;
@@ -48,8 +47,6 @@ const CLOSING_LINGER = 2000;
 const LEAVING_TIME = 1000;
 /** Time to answer a PING, as a multiple of the probe interval. */
 const PATIENCE = 3 / 2;
-/** Payload of every PING: the answers need not be told apart. */
-const PAYLOAD = Buffer.from("sluice\0\0");
 
 const OPEN = 0;
 /** The client was told to open no more streams; those that it opened before it knew are served. */
@@ -132,7 +129,7 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
     // The client may have sent requests before it receives this frame. The answer to the PING shows that it has (RFC
     // 9113 section 6.8).
     this.#output.goAway(MAX_WINDOW, errorCode.noError);
-    this.#output.frame(frameType.ping, 0, 0, { bytes: PAYLOAD, start: 0, end: PAYLOAD.length });
+    this.#output.ping();
     this.#leaving.start(LEAVING_TIME);
   }
 
@@ -240,13 +237,8 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
     this.#output.word(frameType.windowUpdate, 0, CONNECTION_WINDOW - DEFAULT_WINDOW);
   }
 
-  #sendSettings(settings: readonly (readonly [id: number, value: number])[]): void {
-    const bytes = Buffer.alloc(settings.length * SETTING_LENGTH);
-    for (const [index, [id, value]] of settings.entries()) {
-      bytes.writeUInt16BE(id, index * SETTING_LENGTH);
-      putWord(bytes, index * SETTING_LENGTH + 2, value);
-    }
-    this.#output.frame(frameType.settings, 0, 0, { bytes, start: 0, end: bytes.length });
+  #sendSettings(settings: readonly FrameSetting[]): void {
+    this.#output.settings(settings);
     this.#unacknowledged++;
   }
 
@@ -316,7 +308,7 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
       if (silence >= probeInterval * (1 + PATIENCE)) this.destroy();
     } else if (silence >= probeInterval) {
       this.#isProbed = true;
-      this.#output.frame(frameType.ping, 0, 0, { bytes: PAYLOAD, start: 0, end: PAYLOAD.length });
+      this.#output.ping();
     }
   }
 

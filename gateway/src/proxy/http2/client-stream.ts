@@ -5,12 +5,13 @@ import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { type ConnectionActivity, StreamMinRateTimer } from "../timers/stream-min-rate-timer.ts";
+import type { FramedStream } from "./connection/connection-frames.ts";
+import { ReceiveWindow } from "./connection/receive-window.ts";
+import { priorityOf, type SendScheduler } from "./connection/send-scheduler.ts";
 import { errorCode, type FrameErrorCode } from "./frames/frame-types.ts";
 import { Http2Exchange, type Http2ExchangeContext } from "./http2-exchange.ts";
-import { STREAM_WINDOW } from "./limits.ts";
 import type { FieldCollector } from "./requests/field-collector.ts";
 import type { StreamHead } from "./requests/stream-head.ts";
-import { priorityOf, type SendScheduler } from "./responses/send-scheduler.ts";
 import { type StreamMemory, StreamWriter } from "./responses/stream-writer.ts";
 import { StreamTunnel, type TunnelledUpstream } from "./stream-tunnel.ts";
 
@@ -47,7 +48,7 @@ export interface StreamFacts {
 const LINGER = 30_000;
 const CONTINUE = 100;
 
-export class ClientStream implements TrafficCounters {
+export class ClientStream implements TrafficCounters, FramedStream {
   readonly id: number;
   bytesIn: number;
   readonly writer: StreamWriter;
@@ -68,9 +69,7 @@ export class ClientStream implements TrafficCounters {
   #awaitsContinue = false;
   /** Bytes of the body so far. */
   #received = 0;
-  /** Bytes that the client may still send, and bytes that were consumed since the window was last widened. */
-  #window = STREAM_WINDOW;
-  #consumed = 0;
+  readonly #window = new ReceiveWindow();
   /** Pieces of the body that are not wanted yet, or of a WebSocket to which the upstream has not agreed yet. */
   #held: Buffer[] = [];
   /** Whether the client has ended its side. */
@@ -117,7 +116,6 @@ export class ClientStream implements TrafficCounters {
     return this.writer.written;
   }
 
-  /** Whether the client may still send frames of the request. */
   get isReceiving(): boolean {
     return !this.#hasEnded;
   }
@@ -141,13 +139,10 @@ export class ClientStream implements TrafficCounters {
     this.#delivery.run();
   }
 
-  /** Counts a DATA frame of this length, with its padding. Returns false when it exceeds the window. */
   takesFrame(length: number): boolean {
-    this.#window -= length;
-    return this.#window >= 0;
+    return this.#window.takesFrame(length);
   }
 
-  /** Receives a piece of the body. */
   data(view: ByteView): void {
     const body = this.#body;
     this.#received += view.length;
@@ -169,16 +164,12 @@ export class ClientStream implements TrafficCounters {
     }
   }
 
-  /** Counts bytes of frames that need not be kept: the client may send as many again. */
   consume(bytes: number): void {
-    this.#consumed += bytes;
-    if (this.#hasEnded || this.#isClosed || this.#consumed < STREAM_WINDOW / 2) return;
-    this.#window += this.#consumed;
-    this.#carrier.widenStream(this.id, this.#consumed);
-    this.#consumed = 0;
+    if (this.#hasEnded || this.#isClosed) return;
+    const more = this.#window.consume(bytes);
+    if (more > 0) this.#carrier.widenStream(this.id, more);
   }
 
-  /** Called after all pieces of one read. */
   flush(): void {
     const body = this.#body;
     if (body === null || body.ended || this.#isClosed) return;
@@ -190,9 +181,9 @@ export class ClientStream implements TrafficCounters {
   /**
    * Called when the client has ended its side.
    *
-   * @param trailers Lines in wire format
+   * @param trailers Lines in wire format; "": none
    */
-  end(trailers: string): void {
+  end(trailers = ""): void {
     this.#hasEnded = true;
     this.#trailers = trailers;
     if (this.#declared >= 0 && this.#declared !== this.#received) {
@@ -204,7 +195,6 @@ export class ClientStream implements TrafficCounters {
     this.#closeIfOver();
   }
 
-  /** Called when the stream has closed, for whatever reason. */
   close(): void {
     this.#isClosed = true;
     this.#sending?.close();

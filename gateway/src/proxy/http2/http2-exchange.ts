@@ -17,8 +17,9 @@ import { WEBSOCKET, webSocketAccept } from "./requests/websocket.ts";
 import type { ResponseEncoder } from "./responses/response-encoder.ts";
 import type { StreamWriter } from "./responses/stream-writer.ts";
 import type { TunnelledUpstream } from "./stream-tunnel.ts";
-import { StreamCall, type UpstreamHead } from "./upstream/stream-call.ts";
+import { StreamCall } from "./upstream/stream-call.ts";
 import type { UpstreamSessions } from "./upstream/upstream-sessions.ts";
+import type { UpstreamHead } from "./upstream/upstream-stream.ts";
 
 export interface Http2ExchangeContext extends EngineExchangeContext {
   /** Connections to HTTP/1.1 upstreams. */

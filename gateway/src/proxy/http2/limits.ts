@@ -1,7 +1,6 @@
 /**
  * Resource limits of one HTTP/2 connection; each limit protects against a known attack.
  */
-import type { ClientSessionOptions, ServerSessionOptions } from "node:http2";
 import type { HeadLimits } from "../http1/parse/head-parser.ts";
 
 /** Bytes of a body that the peer may send before the gateway has read them, per stream. */
@@ -51,12 +50,3 @@ export const controlBudget = { burst: 2000, rate: 500 };
 /** Settings in one frame (CVE-2019-9515): each of them may change the windows of all streams. */
 export const MOST_SETTINGS = 32;
 export const FRAMES_PER_CONTENT = 4;
-
-/** Upstreams have higher limits: they send only what was requested. */
-export const upstreamSessionOptions: ClientSessionOptions & Pick<ServerSessionOptions, "strictSingleValueFields"> = {
-  settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
-  maxSessionMemory: 64,
-  maxReservedRemoteStreams: 0,
-  // A duplicate field in a response is forwarded unchanged.
-  strictSingleValueFields: false,
-};

@@ -4,12 +4,12 @@ import { test } from "node:test";
 import { block, frameBytes, plainRequest } from "../../../../test/conformance/engine/http2-frames.ts";
 import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 import { ByteView } from "../sockets/byte-view.ts";
+import { SendScheduler } from "./connection/send-scheduler.ts";
 import { FrameOutput } from "./frames/frame-output.ts";
 import { END_HEADERS, END_STREAM, frameType, PREFACE } from "./frames/frame-types.ts";
 import { HpackEncoder } from "./hpack/encoder.ts";
 import { RequestFrames } from "./request-frames.ts";
 import { FieldCollector } from "./requests/field-collector.ts";
-import { SendScheduler } from "./responses/send-scheduler.ts";
 
 test("an incomplete head has the same number until it is complete, and the next one has another number", () => {
   const unexpected = () => assert.fail("called unexpectedly");

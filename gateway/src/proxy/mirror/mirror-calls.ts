@@ -1,14 +1,13 @@
 /** Calls to mirrors: a message is sent to one target, and the response is discarded. */
-import { type ClientHttp2Stream, constants } from "node:http2";
 import type {
   ConnectionWaiter,
   Http1ResponseListener,
   UpstreamConnection,
 } from "../http1/upstream/upstream-connection.ts";
-import { requestFields } from "../http2/fields.ts";
-import type { SessionWaiter, UpstreamSession } from "../http2/upstream/upstream-sessions.ts";
+import type { UpstreamSession } from "../http2/upstream/upstream-session.ts";
+import type { SessionWaiter } from "../http2/upstream/upstream-sessions.ts";
+import type { UpstreamStream, UpstreamStreamListener } from "../http2/upstream/upstream-stream.ts";
 import { ByteView } from "../sockets/byte-view.ts";
-import { closedEarly } from "../upstream/failure.ts";
 import { type MirrorMessage, mirrorHeadText } from "./mirror-message.ts";
 
 /** Receives the result of a call, once. */
@@ -78,10 +77,10 @@ export class Http1MirrorCall implements ConnectionWaiter, Http1ResponseListener 
   stalled(): void {}
 }
 
-export class Http2MirrorCall implements SessionWaiter {
+export class Http2MirrorCall implements SessionWaiter, UpstreamStreamListener {
   readonly #message: MirrorMessage;
   readonly #listener: MirrorCallListener;
-  #stream: ClientHttp2Stream | null = null;
+  #stream: UpstreamStream | null = null;
 
   constructor(message: MirrorMessage, listener: MirrorCallListener) {
     this.#message = message;
@@ -90,24 +89,10 @@ export class Http2MirrorCall implements SessionWaiter {
 
   opened(upstream: UpstreamSession): void {
     const { body } = this.#message;
-    const stream = this.#request(upstream);
-    if (stream === null) return;
+    const stream = upstream.request({ parts: this.#message, ended: body.length === 0, listener: this });
     this.#stream = stream;
-    upstream.begin();
-    let error: Error | null = null;
-    stream
-      .on("error", (cause) => {
-        error = cause;
-      })
-      .once("close", () => {
-        upstream.end();
-        if (this.#stream !== stream) return;
-        const isComplete = stream.rstCode === constants.NGHTTP2_NO_ERROR && stream.readableEnded;
-        this.#listener.ended(isComplete ? null : (error ?? closedEarly()));
-      })
-      .resume();
-    for (const piece of body) stream.write(piece);
-    if (body.length > 0) stream.end();
+    for (const piece of body) stream.writer.data(ByteView.of(piece));
+    stream.writer.end(null);
   }
 
   refused(error: Error): void {
@@ -116,18 +101,27 @@ export class Http2MirrorCall implements SessionWaiter {
 
   /** The listener is not called any more. */
   abort(): void {
-    const stream = this.#stream;
-    this.#stream = null;
-    stream?.close(constants.NGHTTP2_CANCEL);
+    this.#stream?.cancel();
   }
 
-  #request({ session }: UpstreamSession): ClientHttp2Stream | null {
-    try {
-      return session.request(requestFields(this.#message), { endStream: this.#message.body.length === 0 });
-    } catch (error) {
-      // A plugin has set an invalid header.
-      this.#listener.ended(error as Error);
-      return null;
-    }
+  interim(): void {}
+
+  head(): void {}
+
+  data(): void {}
+
+  flush(): boolean {
+    return true;
   }
+
+  end(): void {
+    if (this.#stream?.writer.isWritten === false) this.#stream.cancel();
+    this.#listener.ended(null);
+  }
+
+  failed(error: Error): void {
+    this.#listener.ended(error);
+  }
+
+  drained(): void {}
 }

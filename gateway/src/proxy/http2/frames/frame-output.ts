@@ -1,6 +1,6 @@
-/** Collects the frames of one event loop turn for one client: they leave in one write. */
+/** Collects the frames of one event loop turn for one peer: they leave in one write. */
 import type { Socket } from "node:net";
-import { END_STREAM, FRAME_HEADER, type FrameErrorCode, frameType } from "./frame-types.ts";
+import { END_STREAM, FRAME_HEADER, type FrameErrorCode, frameType, SETTING_LENGTH } from "./frame-types.ts";
 
 /** Bytes of a chunk: several frames of the largest size. */
 const CHUNK = 65_536;
@@ -23,6 +23,11 @@ function flushAll(): void {
   queued = [];
   for (const output of outputs) output.flush();
 }
+
+/** Payload of every PING: the answers need not be told apart. */
+const PAYLOAD = Buffer.from("sluice\0\0");
+
+export type FrameSetting = readonly [id: number, value: number];
 
 export interface FrameContent {
   readonly bytes: Buffer;
@@ -51,7 +56,7 @@ export class FrameOutput {
     this.#onBacklog = onBacklog;
   }
 
-  /** Bytes that the client has not accepted yet. */
+  /** Bytes that the peer has not accepted yet. */
   get backlog(): number {
     return this.#socket.writableLength + this.#at;
   }
@@ -101,6 +106,19 @@ export class FrameOutput {
     this.frame(frameType.goAway, 0, 0, { bytes: words, start: 0, end: 8 });
   }
 
+  settings(settings: readonly FrameSetting[]): void {
+    const bytes = Buffer.alloc(settings.length * SETTING_LENGTH);
+    for (const [index, [id, value]] of settings.entries()) {
+      bytes.writeUInt16BE(id, index * SETTING_LENGTH);
+      putWord(bytes, index * SETTING_LENGTH + 2, value);
+    }
+    this.frame(frameType.settings, 0, 0, { bytes, start: 0, end: bytes.length });
+  }
+
+  ping(): void {
+    this.frame(frameType.ping, 0, 0, { bytes: PAYLOAD, start: 0, end: PAYLOAD.length });
+  }
+
   /** Writes the collected frames now. */
   flush(): void {
     this.#isQueued = false;
@@ -142,7 +160,7 @@ function release(chunk: Buffer, error?: Error | null): void {
 
 const words = Buffer.alloc(8);
 
-export function putWord(bytes: Buffer, at: number, value: number): void {
+function putWord(bytes: Buffer, at: number, value: number): void {
   bytes[at] = value >>> 24;
   bytes[at + 1] = value >> 16;
   bytes[at + 2] = value >> 8;

@@ -24,7 +24,7 @@ function eventsOf(pieces: readonly Buffer[]): readonly string[] {
     dataEnded: () => void events.push(content),
     broken: (code) => void events.push(`broken ${code}`),
   };
-  const reader = new FrameReader(receiver);
+  const reader = new FrameReader(receiver, { hasPreface: true });
   for (const piece of pieces) reader.read(ByteView.of(piece));
   return events;
 }

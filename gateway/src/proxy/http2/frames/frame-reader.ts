@@ -1,5 +1,5 @@
 /**
- * Splits the bytes of a client into frames (RFC 9113 section 4). The payload of DATA is passed on as it arrives; other
+ * Splits the bytes of a peer into frames (RFC 9113 section 4). The payload of DATA is passed on as it arrives; other
  * payloads are passed on when they are complete.
  */
 import type { ByteView } from "../../sockets/byte-view.ts";
@@ -53,7 +53,7 @@ export class FrameReader implements FrameHeader {
   /** Number of frames so far, with the current one. */
   frames = 0;
   readonly #receiver: FrameReceiver;
-  #state = IN_PREFACE;
+  #state: number;
   /** Bytes of the preface, of an incomplete header or of an incomplete payload that were received. */
   #kept = 0;
   readonly #header = Buffer.alloc(FRAME_HEADER);
@@ -63,8 +63,10 @@ export class FrameReader implements FrameHeader {
   #left = 0;
   #padding = 0;
 
-  constructor(receiver: FrameReceiver) {
+  /** @param hasPreface Whether the peer is a client, whose first bytes are the preface */
+  constructor(receiver: FrameReceiver, { hasPreface }: { readonly hasPreface: boolean }) {
     this.#receiver = receiver;
+    this.#state = hasPreface ? IN_PREFACE : IN_HEADER;
   }
 
   /** Whether a frame other than DATA is incomplete. */

@@ -33,10 +33,11 @@ const CONTINUED = 0x80;
 const sensitive: ReadonlySet<string> = new Set([
   ...["authorization", "cookie", "proxy-authorization", "set-cookie", "authentication-info"],
 ]);
-/** Values of these names differ from response to response, so entries would only displace others. */
+/** Values of these names differ from message to message, so entries would only displace others. */
 const varying: ReadonlySet<string> = new Set([
   ...["age", "content-length", "content-range", "etag", "expires", "last-modified", "location", "x-sluice-request-id"],
-  ...["x-kong-request-id", "traceparent", "grpc-message"],
+  ...["x-kong-request-id", "traceparent", "grpc-message", "grpc-timeout", ":path", "x-forwarded-path"],
+  ...["x-forwarded-for", "x-real-ip"],
 ]);
 
 /** Static indexes of names, and of names with values. */
@@ -108,7 +109,7 @@ export class HpackEncoder {
     return block;
   }
 
-  /** Follows the client's SETTINGS_HEADER_TABLE_SIZE. */
+  /** Follows the peer's SETTINGS_HEADER_TABLE_SIZE. */
   limitTable(size: number): void {
     const limit = Math.min(size, DEFAULT_TABLE_SIZE);
     if (this.#limit < 0 && limit === this.#table.limit) return;
@@ -120,7 +121,7 @@ export class HpackEncoder {
     this.length = 0;
     this.textSize = 0;
     if (this.#limit < 0) return;
-    // The client evicted the entries beyond a limit that was lower in between (section 4.2).
+    // The peer evicted the entries beyond a limit that was lower in between (section 4.2).
     for (const limit of new Set([this.#lowest, this.#limit])) {
       this.#integer(RESIZE, FIVE, limit);
       this.#table.resize(limit);

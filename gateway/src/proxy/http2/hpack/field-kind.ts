@@ -10,8 +10,8 @@ export const BAD_NAME = 0x1000;
 /** In a kind: the value is invalid. */
 export const BAD_VALUE = 0x2000;
 
-/** Pseudo-header fields of requests; 0 is any other one. */
-export const pseudo = { method: 1, scheme: 2, authority: 3, path: 4, protocol: 5 } as const;
+/** Pseudo-header fields of requests and responses; 0 is any other one. */
+export const pseudo = { method: 1, scheme: 2, authority: 3, path: 4, protocol: 5, status: 6 } as const;
 
 const pseudoNames = Object.entries(pseudo).map(([name, id]) => ({ bytes: Buffer.from(`:${name}`), id }));
 

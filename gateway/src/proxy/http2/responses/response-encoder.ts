@@ -3,14 +3,13 @@ import type { HeaderName } from "@sluice/plugin-sdk";
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import { addGatewayClientHeaders } from "../../headers/client-headers.ts";
 import type { HeaderSink, HeaderStyle } from "../../headers/header-names.ts";
-import { isStrippedHeader } from "../../headers/upstream-headers.ts";
 import type { DropTable } from "../../http1/head-text.ts";
 import { knownFieldIds, knownNames, LOOKALIKE } from "../../http1/parse/field-names.ts";
 import { DROP, fieldNameAt, fieldValueAt, headerOf, ID } from "../../http1/parse/fields.ts";
 import type { ResponseHeadParser } from "../../http1/parse/response-head.ts";
 import { droppedFromResponses } from "../../http1/response-text.ts";
 import { currentDate } from "../../response/current-date.ts";
-import { connectionSpecific, isPseudo } from "../fields.ts";
+import { connectionSpecific } from "../fields.ts";
 import type { HpackEncoder } from "../hpack/encoder.ts";
 
 const SWITCHING_PROTOCOLS = 101;
@@ -99,13 +98,5 @@ export class ResponseEncoder implements HeaderSink {
     if (this.#edits?.replaces(lower)) return;
     this.#sent?.push(lower, value);
     this.#encoder?.field(lower, value);
-  }
-}
-
-/** Encodes an interim response or trailers. Fields that affect framing, routing or identity are dropped. */
-export function encodePassed(encoder: HpackEncoder, headers: readonly string[]): void {
-  for (let at = 0; at < headers.length; at += 2) {
-    const lower = (headers[at] ?? "").toLowerCase();
-    if (!isPseudo(lower) && !isStrippedHeader(lower)) encoder.field(lower, headers[at + 1] ?? "");
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FrameOutput } from "../frames/frame-output.ts";
 import { HpackEncoder } from "../hpack/encoder.ts";
-import { priorityOf, type QueuedResponse, type SendPriority, SendScheduler, usualPriority } from "./send-scheduler.ts";
+import { priorityOf, type QueuedMessage, type SendPriority, SendScheduler, usualPriority } from "./send-scheduler.ts";
 
 const priorities: readonly (readonly [field: string, urgency: number, incremental: boolean])[] = [
   ["", 3, false],
@@ -27,7 +27,7 @@ function orderOf(responses: Readonly<Record<string, Partial<SendPriority> & { re
   let written = "";
   for (const [name, { window = 1, ...priority }] of Object.entries(responses)) {
     let left = 2;
-    const response: QueuedResponse = {
+    const response: QueuedMessage = {
       priority: { ...usualPriority, ...priority },
       window,
       writeQueued() {

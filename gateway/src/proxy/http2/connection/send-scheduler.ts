@@ -1,6 +1,6 @@
 /**
- * Decides which response of a connection is written next, within the client's windows. The order is that of RFC 9218:
- * more urgent responses first; those of equal urgency one after the other, or alternately if they are incremental.
+ * Decides which message of a connection is written next, within the peer's windows. The order is that of RFC 9218: more
+ * urgent messages first; those of equal urgency one after the other, or alternately if they are incremental.
  */
 import type { FrameOutput } from "../frames/frame-output.ts";
 import { DEFAULT_WINDOW, MAX_WINDOW } from "../frames/frame-types.ts";
@@ -32,10 +32,10 @@ export function priorityOf(text: string): SendPriority {
   };
 }
 
-/** A response with queued data. */
-export interface QueuedResponse {
+/** A message with queued data. */
+export interface QueuedMessage {
   readonly priority: SendPriority;
-  /** Bytes of DATA that the client accepts on the stream. */
+  /** Bytes of DATA that the peer accepts on the stream. */
   readonly window: number;
   /** Writes one frame within both windows. Returns whether queued data remains. */
   writeQueued(): boolean;
@@ -44,13 +44,13 @@ export interface QueuedResponse {
 export class SendScheduler {
   readonly output: FrameOutput;
   readonly encoder: HpackEncoder;
-  /** Bytes of DATA that the client accepts on the connection. */
+  /** Bytes of DATA that the peer accepts on the connection. */
   window = DEFAULT_WINDOW;
   /** The window of new streams. */
   initialWindow = DEFAULT_WINDOW;
   /** In the order in which they will be written, within each urgency. */
-  readonly #queued: QueuedResponse[] = [];
-  /** True in `pump`: an upstream that is resumed there may provide more data. */
+  readonly #queued: QueuedMessage[] = [];
+  /** True in `pump`: a source that is resumed there may provide more data. */
   #isPumping = false;
 
   constructor(output: FrameOutput, encoder: HpackEncoder) {
@@ -58,16 +58,16 @@ export class SendScheduler {
     this.encoder = encoder;
   }
 
-  /** Bytes of a response without queued data that may be written now. */
+  /** Bytes of a message without queued data that may be written now. */
   roomFor(window: number): number {
     return this.#queued.length > 0 || this.output.isFull ? 0 : Math.max(Math.min(window, this.window), 0);
   }
 
-  add(response: QueuedResponse): void {
+  add(response: QueuedMessage): void {
     this.#queued.push(response);
   }
 
-  remove(response: QueuedResponse): void {
+  remove(response: QueuedMessage): void {
     const at = this.#queued.indexOf(response);
     if (at >= 0) this.#queued.splice(at, 1);
   }

@@ -1,7 +1,5 @@
-/** The frames of a client that carry no content: SETTINGS, PING, WINDOW_UPDATE, GOAWAY and priorities. */
-import { Budget } from "./budget.ts";
-import type { ClientStream } from "./client-stream.ts";
-import { type FrameHeader, wordAt } from "./frames/frame-reader.ts";
+/** The frames of a peer that carry no content: SETTINGS, PING, WINDOW_UPDATE, GOAWAY and priorities. */
+import { type FrameHeader, wordAt } from "../frames/frame-reader.ts";
 import {
   ACK,
   errorCode,
@@ -14,21 +12,29 @@ import {
   SETTING_LENGTH,
   STREAM_ID,
   setting,
-} from "./frames/frame-types.ts";
-import { controlBudget, FRAMES_PER_CONTENT, MOST_SETTINGS } from "./limits.ts";
-import { priorityOf, type SendScheduler } from "./responses/send-scheduler.ts";
+} from "../frames/frame-types.ts";
+import { controlBudget, FRAMES_PER_CONTENT, MOST_SETTINGS } from "../limits.ts";
+import { Budget } from "./budget.ts";
+import { priorityOf, type SendPriority, type SendScheduler } from "./send-scheduler.ts";
 
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
+/** What control frames change of a stream that the gateway writes. */
+export interface ControlledWriter {
+  priority: SendPriority;
+  /** Adds to the stream's window. Returns false when it exceeds the maximum. */
+  widen(bytes: number): boolean;
+}
+
 /** The frames of the same connection that have content. */
 export interface StreamFrames {
-  readonly streams: ReadonlyMap<number, ClientStream>;
-  /** Whether the client has not opened this stream; 0 is not a stream. */
+  readonly streams: ReadonlyMap<number, { readonly writer: ControlledWriter }>;
+  /** Whether the stream has never been opened; 0 is not a stream. */
   isIdle(id: number): boolean;
-  /** Resets a stream because of an error of the client, whether the stream is open or not. */
+  /** Resets a stream because of an error of the peer, whether the stream is open or not. */
   streamError(id: number, code: FrameErrorCode): void;
   /** Ends the connection with an error. */
   fail(code: FrameErrorCode): void;
@@ -36,15 +42,22 @@ export interface StreamFrames {
 
 /** Receives what control frames mean for the connection. */
 export interface ControlListener {
-  /** Called when the client has answered a PING. */
+  /** Called when the peer has answered a PING. */
   pinged(): void;
-  /** Called when the client has acknowledged settings. */
+  /** Called when the peer has acknowledged settings. */
   settingsAcknowledged(): void;
-  /** Called when the client will open no more streams. */
-  leaving(): void;
+  /** Called when the peer has sent settings, which have been applied. */
+  settingsReceived?(): void;
+  /**
+   * Called for GOAWAY: the peer opens no more streams, and does not process streams above `lastStream` that the gateway
+   * has opened.
+   */
+  leaving(lastStream: number, code: number): void;
 }
 
 export interface ControlFramesOptions {
+  /** Whether the peer is a server: some frames and settings are permitted to clients only. */
+  readonly isServer: boolean;
   readonly frames: StreamFrames;
   readonly scheduler: SendScheduler;
   readonly listener: ControlListener;
@@ -56,8 +69,11 @@ const GOAWAY_LENGTH = 8;
 const WORD = 4;
 
 export class ControlFrames {
-  /** Whether the client has sent its first settings, which precede all other frames. */
+  /** Whether the peer has sent its first settings, which precede all other frames. */
   hasSettings = false;
+  /** Concurrent streams that the gateway may open. */
+  mostStreams = Number.POSITIVE_INFINITY;
+  readonly #isServer: boolean;
   readonly #frames: StreamFrames;
   readonly #scheduler: SendScheduler;
   readonly #listener: ControlListener;
@@ -65,7 +81,8 @@ export class ControlFrames {
   /** Frames with content that the budget has taken into account. */
   #contentFrames = 0;
 
-  constructor({ frames, scheduler, listener }: ControlFramesOptions) {
+  constructor({ isServer, frames, scheduler, listener }: ControlFramesOptions) {
+    this.#isServer = isServer;
     this.#frames = frames;
     this.#scheduler = scheduler;
     this.#listener = listener;
@@ -106,7 +123,7 @@ export class ControlFrames {
       case frameType.goAway:
         if (stream !== 0) return errorCode.protocolError;
         if (length < GOAWAY_LENGTH) return errorCode.frameSizeError;
-        this.#listener.leaving();
+        this.#listener.leaving(wordAt(bytes, range.start) & STREAM_ID, wordAt(bytes, range.start + WORD) >>> 0);
         return null;
       case frameType.pushPromise:
         return errorCode.protocolError;
@@ -150,13 +167,15 @@ export class ControlFrames {
     this.hasSettings = true;
     this.#scheduler.output.frame(frameType.settings, ACK, 0);
     this.#scheduler.pump();
+    this.#listener.settingsReceived?.();
     return null;
   }
 
   #apply(id: number, value: number): FrameErrorCode | null {
     const scheduler = this.#scheduler;
     if (id === setting.headerTableSize) scheduler.encoder.limitTable(value);
-    else if (id === setting.enablePush) return value > 1 ? errorCode.protocolError : null;
+    else if (id === setting.enablePush) return value > (this.#isServer ? 0 : 1) ? errorCode.protocolError : null;
+    else if (id === setting.maxConcurrentStreams) this.mostStreams = value;
     else if (id === setting.maxFrameSize) {
       return value < MAX_FRAME || value > MAX_FRAME_LIMIT ? errorCode.protocolError : null;
     } else if (id === setting.initialWindowSize) {
@@ -191,6 +210,7 @@ export class ControlFrames {
   /** RFC 9218 section 7.1. */
   #priorityUpdate({ stream, length }: FrameHeader, bytes: Buffer, { start, end }: ByteRange): FrameErrorCode | null {
     if (length < WORD) return errorCode.frameSizeError;
+    if (this.#isServer) return errorCode.protocolError;
     const prioritized = wordAt(bytes, start) & STREAM_ID;
     if (stream !== 0 || prioritized === 0) return errorCode.protocolError;
     const found = this.#frames.streams.get(prioritized);

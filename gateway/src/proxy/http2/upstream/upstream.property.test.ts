@@ -1,0 +1,207 @@
+/**
+ * Random requests of an HTTP/1.1 client through the proxy to Node's HTTP/2 server, and random responses back: each side
+ * must receive what the other side sent. TEST_CASES_FACTOR=34 runs 34,000 requests.
+ */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { Agent, type IncomingMessage, request as send } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream, type Settings } from "node:http2";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { received } from "../../../../../test/conformance/engine/client.ts";
+import { receivedBody } from "../../../../../test/conformance/engine/http2-client.ts";
+import { listen, portOf, startRig } from "../../../../../test/conformance/engine/proxy-rig.ts";
+import { randomCases } from "../../../../../tools/stages/random-cases.ts";
+import { createHttp1Proxy } from "../../http1/listener.ts";
+
+/** Requests that are sent at the same time. */
+const BATCH = 50;
+const MOST_BODY = 100_000;
+
+type Fields = readonly (readonly [name: string, value: string])[];
+
+interface RandomCase {
+  readonly method: string;
+  readonly path: string;
+  readonly fields: Fields;
+  readonly size: number;
+  /** Whether the request has a Content-Length. */
+  readonly isSized: boolean;
+  readonly trailers: Fields;
+  readonly status: number;
+  readonly answered: Fields;
+  readonly answeredSize: number;
+  /** Whether the response has a Content-Length. */
+  readonly isAnswerSized: boolean;
+  readonly answeredTrailers: Fields;
+  /** Whether the upstream resets its stream in the middle of its body. */
+  readonly isReset: boolean;
+}
+
+const text = (unit: string, minLength: number, maxLength: number) =>
+  fc.string({ unit: fc.constantFrom(...unit), minLength, maxLength });
+const tokens = "abcdefghijklmnopqrstuvwxyz0123456789-!#$&'*+.^_`|~";
+const visible = Array.from({ length: 94 }, (_, at) => String.fromCharCode(0x21 + at)).join("");
+/** The prefix keeps names distinct from those that the gateway or Node treats in a special way. */
+const name = text(tokens, 1, 30).map((rest) => `q-${rest}`);
+const value = fc.oneof(
+  fc.constantFrom("", "0", "text/html"),
+  text(`${visible} `, 0, 60).map((found) => found.trim()),
+  text("ab", 200, 800),
+);
+const fields = fc.uniqueArray(fc.tuple(name, value), { maxLength: 8, selector: ([found]) => found });
+const size = fc.oneof(
+  { weight: 8, arbitrary: fc.nat(1000) },
+  { weight: 2, arbitrary: fc.constantFrom(0, 1, 16_384, 65_536) },
+  { weight: 1, arbitrary: fc.nat(MOST_BODY) },
+);
+const trailers = fc.oneof(fc.constant([]), fc.constant([]), fields);
+const cases: fc.Arbitrary<RandomCase> = fc
+  .record({
+    method: fc.constantFrom("GET", "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"),
+    path: text("abc?&=_", 0, 40).map((rest) => `/${rest}`),
+    fields,
+    size,
+    isSized: fc.boolean(),
+    trailers,
+    status: fc.constantFrom(200, 200, 201, 204, 304, 404, 500, 599),
+    answered: fields,
+    answeredSize: size,
+    isAnswerSized: fc.boolean(),
+    answeredTrailers: trailers,
+    isReset: fc.integer({ min: 0, max: 30 }).map((number) => number === 0),
+  })
+  .map((random) => (random.answeredSize > 0 ? random : { ...random, isReset: false }));
+const settings: fc.Arbitrary<Settings> = fc.record({
+  headerTableSize: fc.constantFrom(0, 100, 4096, 65_536),
+  initialWindowSize: fc.constantFrom(10_000, 65_535, 1_000_000),
+  maxConcurrentStreams: fc.constantFrom(5, 100, 1000),
+});
+
+const bytes = Buffer.from(Array.from({ length: MOST_BODY }, (_, at) => (at * 31) >> 3));
+const digest = (content: Buffer): string => createHash("sha1").update(content).digest("hex");
+const own = (flat: readonly string[]): readonly string[] =>
+  flat.flatMap((found, at) => (at % 2 === 0 && found.startsWith("q-") ? [`${found}: ${flat[at + 1]}`] : [])).toSorted();
+const expected = (sent: Fields): readonly string[] => sent.map(([found, content]) => `${found}: ${content}`).toSorted();
+const mayHaveBody = ({ method, status }: RandomCase): boolean => method !== "HEAD" && status !== 204 && status !== 304;
+const sendsBody = ({ method }: RandomCase): boolean => ["POST", "PUT", "PATCH"].includes(method);
+
+/** What the upstream received. */
+interface Arrived {
+  readonly headers: IncomingHttpHeaders;
+  readonly flat: readonly string[];
+  readonly trailers: readonly string[];
+  readonly body: Buffer;
+}
+
+function answer(stream: ServerHttp2Stream, random: RandomCase): void {
+  const content = bytes.subarray(0, mayHaveBody(random) ? random.answeredSize : 0);
+  const sendsTrailers = random.answeredTrailers.length > 0 && mayHaveBody(random);
+  stream.respond(
+    {
+      ":status": random.status,
+      ...Object.fromEntries(random.answered),
+      ...(random.isAnswerSized && random.status !== 204 && { "content-length": String(random.answeredSize) }),
+    },
+    { waitForTrailers: sendsTrailers, endStream: !mayHaveBody(random) },
+  );
+  stream.once("wantTrailers", () => stream.sendTrailers(Object.fromEntries(random.answeredTrailers)));
+  if (!mayHaveBody(random)) return;
+  const middle = content.length >> 1;
+  // An earlier reset would discard the head.
+  stream.write(content.subarray(0, middle), () => random.isReset && stream.destroy(new Error("a random reset")));
+  if (!random.isReset) stream.end(content.subarray(middle));
+}
+
+/** Starts the upstream with these settings; returns its port. */
+async function startServer(
+  test: TestContext,
+  own: Settings,
+  { batch, arrived }: { readonly batch: readonly RandomCase[]; readonly arrived: Map<number, Arrived> },
+): Promise<number> {
+  const server = createServer({ settings: own });
+  server.on("session", (session) => session.on("error", () => {}));
+  server.on("stream", async (stream: ServerHttp2Stream, headers, _flags, flat) => {
+    let trailers: readonly string[] = [];
+    stream.on("error", () => {});
+    stream.on("trailers", (_trailers, _flags, all: readonly string[]) => {
+      trailers = all;
+    });
+    const body = await receivedBody(stream);
+    const at = Number(headers["x-case"]);
+    arrived.set(at, { headers, flat: flat as never, trailers, body });
+    const random = batch[at];
+    if (random !== undefined) answer(stream, random);
+  });
+  return portOf(await listen(test, server));
+}
+
+async function ask(port: number, agent: Agent, at: number, random: RandomCase) {
+  const { method, path, isSized, size: length, trailers: sentTrailers } = random;
+  const hasBody = sendsBody(random);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const message = send({
+      host: "127.0.0.1",
+      ...{ port, method, path, agent },
+      headers: {
+        ...Object.fromEntries(random.fields),
+        "x-case": String(at),
+        te: "trailers",
+        ...(hasBody && isSized && { "content-length": String(length) }),
+        ...(hasBody && !isSized && { trailer: "q-trailer" }),
+      },
+    });
+    message.on("response", resolve).on("error", reject);
+    if (hasBody) {
+      if (!isSized) {
+        message.flushHeaders();
+        message.addTrailers(Object.fromEntries(sentTrailers));
+      }
+      message.write(bytes.subarray(0, length >> 1));
+      message.end(bytes.subarray(length >> 1, length));
+    } else message.end();
+  });
+  const pieces: Buffer[] = [];
+  response.on("data", (piece: Buffer) => pieces.push(piece));
+  const { status, rawHeaders, complete } = await received(response);
+  return { status, rawHeaders, complete, body: Buffer.concat(pieces), rawTrailers: response.rawTrailers };
+}
+
+function check(random: RandomCase, came: Arrived | undefined, result: Awaited<ReturnType<typeof ask>>): void {
+  assert.ok(came, "the request reached the upstream");
+  assert.deepEqual([came.headers[":method"], came.headers[":path"]], [random.method, random.path]);
+  assert.deepEqual(own(came.flat), expected(random.fields));
+  assert.equal(digest(came.body), digest(bytes.subarray(0, sendsBody(random) ? random.size : 0)));
+  if (sendsBody(random) && !random.isSized) assert.deepEqual(own(came.trailers), expected(random.trailers));
+  assert.equal(result.status, random.status);
+  assert.deepEqual(own(result.rawHeaders), expected(random.answered));
+  if (random.isReset && mayHaveBody(random)) {
+    assert.equal(result.complete, false);
+    return;
+  }
+  assert.equal(result.complete, true);
+  assert.equal(digest(result.body), digest(bytes.subarray(0, mayHaveBody(random) ? random.answeredSize : 0)));
+  const sent = mayHaveBody(random) && !random.isAnswerSized ? random.answeredTrailers : [];
+  assert.deepEqual(own(result.rawTrailers), expected(sent));
+}
+
+test(`${BATCH * 20} random requests and responses pass unchanged between an HTTP/1.1 client and Node's HTTP/2 server`, async (context) => {
+  const options = { service: { _sluice: { http2: true } } };
+  const rig = await startRig(context, { name: "http1", createProxy: createHttp1Proxy }, options);
+  const agent = new Agent({ keepAlive: true });
+  context.after(() => agent.destroy());
+  const batches = fc.tuple(settings, fc.array(cases, { minLength: BATCH, maxLength: BATCH }));
+  await fc.assert(
+    fc.asyncProperty(batches, async ([chosen, random]) => {
+      const arrived = new Map<number, Arrived>();
+      await rig.swap({ ...options, upstream: await startServer(context, chosen, { batch: random, arrived }) });
+      const results = await Promise.all(random.map((each, at) => ask(rig.port, agent, at, each)));
+      for (const [at, each] of random.entries()) check(each, arrived.get(at), results[at] ?? assert.fail());
+    }),
+    { numRuns: randomCases(20), endOnFailure: true },
+  );
+  assert.deepEqual(
+    rig.log.filter(({ message }) => message === "the proxy failed"),
+    [],
+  );
+});
