@@ -2,9 +2,10 @@
  * HTTP/2 frames written by hand, for input that HTTP/2 libraries do not send (RFC 9113 section 4.1, RFC 7541 section
  * 6.2.2).
  */
-import type { Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { dial } from "./client.ts";
+import { listen, portOf } from "./proxy-rig.ts";
 
 export const frame = {
   data: 0,
@@ -72,15 +73,35 @@ export interface FrameClient {
   readonly closed: Promise<void>;
 }
 
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
 /** Opens a connection and sends the preface and empty settings. */
 export async function dialFrames(test: TestContext, port: number): Promise<FrameClient> {
   const socket = await dial(test, port);
+  const client = frameClient(socket);
+  socket.write(Buffer.concat([PREFACE, frameBytes(frame.settings, 0, 0)]));
+  return client;
+}
+
+/** Starts an upstream that passes each connection to `serve`; returns its port. */
+export async function startFrameUpstream(test: TestContext, serve: (client: FrameClient) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    serve(frameClient(socket, PREFACE.length));
+  });
+  return portOf(await listen(test, server));
+}
+
+/** @param skipped Bytes before the first frame */
+function frameClient(socket: Socket, skipped = 0): FrameClient {
   const frames: Frame[] = [];
   const watchers = new Set<() => void>();
   let bytes = Buffer.alloc(0);
+  let left = skipped;
   let isClosed = false;
   socket.on("data", (chunk: Buffer) => {
-    bytes = Buffer.concat([bytes, chunk]);
+    bytes = Buffer.concat([bytes, chunk.subarray(left)]);
+    left = Math.max(left - chunk.length, 0);
     while (bytes.length >= 9 && bytes.length >= 9 + bytes.readUIntBE(0, 3)) {
       const end = 9 + bytes.readUIntBE(0, 3);
       frames.push({
@@ -98,7 +119,6 @@ export async function dialFrames(test: TestContext, port: number): Promise<Frame
       for (const watcher of watchers) watcher();
     });
   });
-  socket.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frameBytes(frame.settings, 0, 0)]));
   return {
     socket,
     frames,

@@ -27,6 +27,8 @@ import { http2Suite } from "./http2.ts";
 import { http2FloodSuite } from "./http2-floods.ts";
 import { http2LimitSuite } from "./http2-limits.ts";
 import { http2TurnSuite } from "./http2-turns.ts";
+import { http2UpstreamFaultSuite } from "./http2-upstream-faults.ts";
+import { http2UpstreamSuite } from "./http2-upstreams.ts";
 import { http2WebSocketLimitsSuite } from "./http2-websocket-limits.ts";
 import { http2WebSocketSuite } from "./http2-websockets.ts";
 import { interimSuite } from "./interims.ts";
@@ -106,6 +108,8 @@ export function engineSuite(engine: Engine): void {
   http2LimitSuite(engine);
   http2FloodSuite(engine);
   http2TurnSuite(engine);
+  http2UpstreamSuite(engine);
+  http2UpstreamFaultSuite(engine);
   http2WebSocketSuite(engine);
   http2WebSocketLimitsSuite(engine);
   grpcSuite(engine);
