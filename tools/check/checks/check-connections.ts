@@ -42,7 +42,6 @@ const exceptions: Readonly<Record<string, string>> = {
   "plugins/openid-connect/provider-client.ts": "its requests use the HTTP client of the plugin SDK",
   "src/proxy/upstream/probe.ts": `its requests use connections from ${guardedConnect}`,
   "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${guardedConnect}`,
-  "src/proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${guardedConnect}`,
   "src/counters/redis/redis-connections.ts": `ioredis gets its connections from ${guardedConnect}`,
   "src/proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
   "src/proxy/observability/tracing/tracing.ts": settings,

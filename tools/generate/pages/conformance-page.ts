@@ -29,6 +29,11 @@ const withEveryChange: readonly (readonly [what: string, stage: string, test: st
     "gateway/src/proxy/http2/http2.property.test.ts",
   ],
   [
+    "Node's HTTP/2 server as the upstream, with random requests and responses",
+    "`npm test`, `npm run fuzz`",
+    "gateway/src/proxy/http2/upstream/upstream.property.test.ts",
+  ],
+  [
     "decK, Kong's command line client: sync, diff and dump, over every store",
     "`npm run test:e2e`",
     "test/e2e/admin/deck.test.ts",
