@@ -1,0 +1,32 @@
+/** The clocks and the waiting times of the protocol. */
+
+export interface FleetClock {
+  /** Milliseconds from any start; never set back. For waiting times. */
+  now(): number;
+  /** Unix milliseconds. For the ends of windows. */
+  wallTime(): number;
+}
+
+/**
+ * Milliseconds after the end of a window in which its counters are kept, because the clocks of other nodes may be
+ * behind. A node whose clock is further behind gets no tokens.
+ */
+export const WINDOW_GRACE = 15_000;
+
+/** Milliseconds between two attempts to send what was not answered. */
+export const RETRY = 20;
+
+/** Milliseconds without an answer after which an owner counts as absent. */
+export const OWNER_PATIENCE = 500;
+
+/** Milliseconds for which a new owner waits for the reports of the other nodes. */
+export const HANDOVER_PATIENCE = 1000;
+
+/** Milliseconds for which an owner waits for the tokens that it has recalled. */
+export const RECALL_PATIENCE = 200;
+
+/** Milliseconds for which a node refuses requests by itself after the owner has said that no token is left. */
+export const REFUSAL_MEMORY = 100;
+
+/** Milliseconds of demand that a node leases in advance. */
+export const HORIZON = 50;

@@ -1,0 +1,292 @@
+/** The part of a node that leases tokens from the owners of counters, and spends them on requests. */
+import type { Counter, CounterResult } from "@sluice/plugin-sdk";
+import { wholeLimit } from "./accounts.ts";
+import { type FleetClock, OWNER_PATIENCE, REFUSAL_MEMORY, RETRY, WINDOW_GRACE } from "./fleet-clock.ts";
+import { LeasedCounter, type UnownedPolicy, type WaitingRequest } from "./leased-counter.ts";
+import type { LeaseAsk, LeaseGrant, LeaseRecall } from "./messages.ts";
+import type { Ownership } from "./view.ts";
+import { WindowTable, type WindowTableOptions } from "./window-table.ts";
+
+export interface FleetLesseeOptions extends WindowTableOptions {
+  readonly self: string;
+  readonly clock: FleetClock;
+  readonly ask: (owner: string, ask: LeaseAsk) => void;
+  /** Called with the result of a request that had to wait. */
+  readonly onDecision: (id: number, result: CounterResult) => void;
+  /** Called for each token that is spent without an owner. */
+  readonly onBorrow: (counter: Counter) => void;
+}
+
+export class FleetLessee {
+  readonly #options: FleetLesseeOptions;
+  readonly #leases: WindowTable<LeasedCounter>;
+  /** Leases with an ask that was not answered, or with borrowed tokens. */
+  readonly #asking = new Set<LeasedCounter>();
+  /** Leases whose ask leaves with the next flush. */
+  readonly #toSend = new Set<LeasedCounter>();
+  /** Owners that have sent nothing for OWNER_PATIENCE although this node waits for an answer. */
+  readonly #absent = new Set<string>();
+  /** The time of the last message of each node. */
+  readonly #heardAt = new Map<string, number>();
+  #ownership: Ownership | undefined;
+  #generations = 0;
+  #isRetired = false;
+  /** The request of the present call of `take`, and its result if this node itself owns its counters. */
+  #taking: { readonly id: number; result: CounterResult | undefined } | undefined;
+
+  constructor(options: FleetLesseeOptions) {
+    this.#options = options;
+    this.#leases = new WindowTable(options);
+  }
+
+  /** Number of counters. */
+  get size(): number {
+    return this.#leases.size;
+  }
+
+  get isAsking(): boolean {
+    return this.#asking.size > 0;
+  }
+
+  /** Asks the new owners with the next tick. */
+  adopt(ownership: Ownership): void {
+    this.#ownership = ownership;
+    this.#absent.clear();
+    const participants = new Set(ownership.participants());
+    for (const node of this.#heardAt.keys()) if (!participants.has(node)) this.#heardAt.delete(node);
+    for (const lease of this.#leases.values()) {
+      const owner = ownership.ownerOf(lease.hash);
+      if (owner === lease.owner) continue;
+      lease.owner = owner;
+      if (lease.askedAt === undefined && lease.waiting.size === 0) continue;
+      lease.begin(this.#options.clock.now());
+      lease.sentAt = Number.NEGATIVE_INFINITY;
+      this.#asking.add(lease);
+    }
+  }
+
+  /** The node has sent a message. */
+  heard(node: string): void {
+    this.#heardAt.set(node, this.#options.clock.now());
+    this.#absent.delete(node);
+  }
+
+  /**
+   * Admits or refuses a request; undefined: `onDecision` will be called. A request takes one token of each counter, or
+   * none of any.
+   */
+  take(id: number, counters: readonly Counter[], unowned: UnownedPolicy): CounterResult | undefined {
+    const leases = counters.map((counter) => this.#lease(counter));
+    const admitted = this.#decide(leases, unowned);
+    if (admitted !== undefined) return this.#carryOut(admitted, leases);
+    const request: WaitingRequest = { id, leases, unowned };
+    const taking = { id, result: undefined };
+    this.#taking = taking;
+    for (const lease of leases) lease.waiting.add(request);
+    this.#askForMissing(request);
+    this.#taking = undefined;
+    return taking.result;
+  }
+
+  grant(from: string, grant: LeaseGrant): void {
+    const lease = this.#leases.get(grant.counter);
+    // The grant of a former owner does not count: it may have failed without a report of this grant.
+    if (lease === undefined || lease.generation !== grant.generation || lease.owner !== from) return;
+    // Tokens were borrowed after the ask.
+    const hasBorrowed = lease.account.granted > grant.granted;
+    lease.receive(grant.granted);
+    lease.knownBy = from;
+    lease.seen = { epoch: this.#ownership?.view.epoch ?? 0, total: grant.total };
+    if (grant.sequence === lease.sequence) {
+      lease.end();
+      this.#asking.delete(lease);
+      if (grant.exhausted) lease.refusedUntil = this.#options.clock.now() + REFUSAL_MEMORY;
+    }
+    this.#decideWaiting(lease);
+    if (this.#isRetired && lease.held > 0) this.#giveBack(lease);
+    else if (hasBorrowed) this.#askIfIdle(lease);
+  }
+
+  recall(from: string, { counter, generation, granted }: LeaseRecall): void {
+    const lease = this.#leases.get(counter);
+    if (lease === undefined) {
+      // The account was dropped to free memory. A newer one says that the tokens will not be spent.
+      const account = { generation: ++this.#generations, before: 0, granted: 0, returned: 0, used: 0 };
+      this.#options.ask(from, { counter, account, pending: 0, extra: 0, sequence: 0 });
+      return;
+    }
+    if (lease.owner !== from) return;
+    if (lease.generation === generation) lease.receive(granted);
+    this.#decideWaiting(lease);
+    this.#giveBack(lease);
+  }
+
+  /** Gives all tokens back. From now on, requests are refused. */
+  retire(): void {
+    this.#isRetired = true;
+    for (const lease of this.#leases.values()) {
+      this.#decideWaiting(lease);
+      if (lease.held > 0) this.#giveBack(lease);
+    }
+  }
+
+  /** The leases of whose accounts the present owner does not know. */
+  *unreported(): Generator<LeasedCounter> {
+    for (const lease of this.#leases.values()) {
+      if (lease.owner !== lease.knownBy && lease.owner !== undefined) yield lease;
+    }
+  }
+
+  /** Sends the asks of this turn. */
+  flush(): void {
+    for (const lease of this.#toSend) if (lease.owner !== undefined) this.#options.ask(lease.owner, lease.ask());
+    this.#toSend.clear();
+  }
+
+  tick(): void {
+    const now = this.#options.clock.now();
+    const probed = new Set<string>();
+    for (const lease of [...this.#asking]) {
+      if (this.#leases.get(lease.counter) !== lease) this.#abandon(lease);
+      else if (lease.owner !== undefined) {
+        if (this.#isSilent(lease)) {
+          if (this.#isUnheard(lease.owner)) this.#absent.add(lease.owner);
+          this.#decideWaiting(lease);
+        }
+        // One ask is enough to find out whether an absent owner is back.
+        const isProbed = this.#absent.has(lease.owner) && probed.has(lease.owner);
+        if (isProbed || now - lease.sentAt < RETRY) continue;
+        probed.add(lease.owner);
+        this.#send(lease);
+      }
+    }
+    this.#leases.forgetBefore(this.#options.clock.wallTime() - WINDOW_GRACE);
+  }
+
+  #lease(counter: Counter): LeasedCounter {
+    const known = this.#leases.get(counter);
+    if (known !== undefined) {
+      known.counter = counter;
+      return known;
+    }
+    const lease = new LeasedCounter(counter, ++this.#generations);
+    lease.owner = this.#ownership?.ownerOf(lease.hash);
+    this.#leases.add(counter, lease);
+    return lease;
+  }
+
+  /** Whether to admit a request; undefined: it must wait. */
+  #decide(leases: readonly LeasedCounter[], unowned: UnownedPolicy): boolean | undefined {
+    const now = this.#options.clock.now();
+    let mustWait = false;
+    if (this.#isRetired) return false;
+    for (const lease of leases) {
+      if (lease.held > 0) continue;
+      if (now < lease.refusedUntil) return false;
+      if (this.#hasOwner(lease)) {
+        mustWait = true;
+        continue;
+      }
+      // Until it is answered, this ask is repeated, so that the node learns when the owner is back.
+      if (lease.owner !== undefined) this.#askIfIdle(lease);
+      if (!this.#admitsUnowned(lease, unowned)) return false;
+    }
+    return mustWait ? undefined : true;
+  }
+
+  /** The request must not be among the waiting ones any more: an ask to this node itself may decide those. */
+  #carryOut(admitted: boolean, leases: readonly LeasedCounter[]): CounterResult {
+    if (admitted) for (const lease of leases) this.#spend(lease);
+    const result = resultOf(admitted, leases);
+    if (admitted) for (const lease of leases) if (lease.isLow && this.#hasOwner(lease)) this.#askIfIdle(lease);
+    return result;
+  }
+
+  #spend(lease: LeasedCounter): void {
+    if (lease.held === 0) {
+      lease.borrow();
+      this.#options.onBorrow(lease.counter);
+    }
+    lease.spend();
+  }
+
+  #hasOwner(lease: LeasedCounter): boolean {
+    return lease.owner !== undefined && !this.#absent.has(lease.owner) && !this.#isSilent(lease);
+  }
+
+  #isSilent({ askedAt }: LeasedCounter): boolean {
+    return askedAt !== undefined && this.#options.clock.now() - askedAt >= OWNER_PATIENCE;
+  }
+
+  #isUnheard(owner: string): boolean {
+    const heardAt = this.#heardAt.get(owner) ?? Number.NEGATIVE_INFINITY;
+    return owner !== this.#options.self && this.#options.clock.now() - heardAt >= OWNER_PATIENCE;
+  }
+
+  #admitsUnowned(lease: LeasedCounter, unowned: UnownedPolicy): boolean {
+    const nodes = Math.max(1, this.#ownership?.view.members.length ?? 1);
+    return unowned === "open" || (unowned === "share" && lease.used < Math.floor(wholeLimit(lease.counter) / nodes));
+  }
+
+  #decideWaiting(lease: LeasedCounter): void {
+    for (const request of lease.waiting) {
+      const admitted = this.#decide(request.leases, request.unowned);
+      if (admitted !== undefined) {
+        this.#settle(request, admitted);
+        continue;
+      }
+      this.#askForMissing(request);
+      // Without a token, the others wait too. This node itself may have granted the other tokens of the request.
+      if (lease.waiting.has(request) && lease.held <= 0 && this.#hasOwner(lease)) return;
+    }
+  }
+
+  #askForMissing(request: WaitingRequest): void {
+    for (const lease of request.leases) {
+      // Another counter of the request may have made it wait, so this one is not refused by `refusedUntil`.
+      const mayAsk = lease.held < lease.waiting.size && this.#options.clock.now() >= lease.refusedUntil;
+      if (mayAsk && lease.waiting.has(request)) this.#askIfIdle(lease);
+    }
+  }
+
+  #settle(request: WaitingRequest, admitted: boolean): void {
+    for (const lease of request.leases) lease.waiting.delete(request);
+    const result = this.#carryOut(admitted, request.leases);
+    if (this.#taking?.id === request.id) this.#taking.result = result;
+    else this.#options.onDecision(request.id, result);
+  }
+
+  #abandon(lease: LeasedCounter): void {
+    this.#asking.delete(lease);
+    for (const request of lease.waiting) this.#settle(request, false);
+  }
+
+  #askIfIdle(lease: LeasedCounter): void {
+    if (lease.askedAt === undefined) this.#ask(lease);
+  }
+
+  #ask(lease: LeasedCounter): void {
+    lease.begin(this.#options.clock.now());
+    this.#asking.add(lease);
+    if (lease.owner !== undefined && !this.#absent.has(lease.owner)) this.#send(lease);
+  }
+
+  #giveBack(lease: LeasedCounter): void {
+    lease.giveBack();
+    this.#ask(lease);
+  }
+
+  #send(lease: LeasedCounter): void {
+    lease.sentAt = this.#options.clock.now();
+    if (lease.owner === this.#options.self) this.#options.ask(lease.owner, lease.ask());
+    else this.#toSend.add(lease);
+  }
+}
+
+const resultOf = (admitted: boolean, leases: readonly LeasedCounter[]): CounterResult => ({
+  admitted,
+  counts: leases.map((lease) => {
+    const { count, held } = lease;
+    return admitted || held > 0 ? count : Math.max(count, wholeLimit(lease.counter));
+  }),
+});

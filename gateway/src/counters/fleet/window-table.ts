@@ -1,0 +1,61 @@
+/** A bounded table of counters, by window and scope. */
+import type { Counter, Period } from "@sluice/plugin-sdk";
+import { BoundedGroups, CounterGroup } from "../counter-groups.ts";
+
+export interface WindowTableOptions {
+  /** Maximum number of counters. Above it, a new counter replaces the oldest one of the largest group. */
+  readonly capacity: number;
+  /** Called for each counter that is replaced. */
+  readonly onReplace: () => void;
+}
+
+interface TableWindow<Value> {
+  readonly expires: number;
+  /** By the scope of the plugin instance, and then by the name of the counter. */
+  readonly groups: Map<string, CounterGroup<Value>>;
+}
+
+export class WindowTable<Value> {
+  /** By the period and the start of the window. */
+  readonly #windows = new Map<Period, Map<number, TableWindow<Value>>>();
+  readonly #all: BoundedGroups<Value>;
+
+  constructor({ capacity, onReplace }: WindowTableOptions) {
+    this.#all = new BoundedGroups(capacity, onReplace);
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  get({ period, windowStart, scope, name }: Counter): Value | undefined {
+    return this.#windows.get(period)?.get(windowStart)?.groups.get(scope)?.get(name);
+  }
+
+  add({ period, windowStart, expires, scope, name }: Counter, value: Value): void {
+    const ofPeriod = this.#windows.get(period) ?? new Map<number, TableWindow<Value>>();
+    this.#windows.set(period, ofPeriod);
+    const window = ofPeriod.get(windowStart) ?? { expires, groups: new Map<string, CounterGroup<Value>>() };
+    ofPeriod.set(windowStart, window);
+    const group = window.groups.get(scope) ?? new CounterGroup<Value>();
+    window.groups.set(scope, group);
+    this.#all.add(group, name, value);
+  }
+
+  *values(): Generator<Value> {
+    for (const ofPeriod of this.#windows.values()) {
+      for (const { groups } of ofPeriod.values()) for (const group of groups.values()) yield* group.values();
+    }
+  }
+
+  /** Drops the windows that have ended by `time`, in Unix milliseconds. */
+  forgetBefore(time: number): void {
+    for (const ofPeriod of this.#windows.values()) {
+      for (const [start, { expires, groups }] of ofPeriod) {
+        if (expires > time) continue;
+        ofPeriod.delete(start);
+        for (const group of groups.values()) this.#all.drop(group);
+      }
+    }
+  }
+}
