@@ -1,12 +1,14 @@
 /**
  * Long runs of the differential tests: `npm run fuzz -- --cases 100000 --seed 7`. Without --seed each run uses a new
  * seed, which is printed. `--only parsers` compares the HTTP parsers with Node's, and then parses a third as many
- * random texts in pieces. `--only explain` compares explanations of requests with what the proxy does. `--only properties`
+ * random texts in pieces. `--only explain` compares explanations of requests with what the proxy does. `--only fleet` runs
+ * simulations of the protocol of fleets, a quarter of the cases with each kind of failure, from the seed on. `--only properties`
  * runs the property tests that call `randomCases`, with their usual number of cases times --cases / 5,000; their seeds
  * are new in each run, and a failure shows its seed.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
+import { fleetFaults, simulateFleets } from "../../gateway/src/counters/fleet/testing-scenarios.ts";
 import { explainsAsTheProxyDoes, REQUESTS } from "../../gateway/src/explain/testing-differential.ts";
 import { repositoryRoot, sourceFiles } from "../../tools/check/source-files.ts";
 import { CASES_FACTOR } from "../../tools/stages/random-cases.ts";
@@ -27,8 +29,8 @@ if (!Number.isSafeInteger(cases) || cases < 1 || !Number.isSafeInteger(seed)) {
   console.error("--cases must be a positive whole number, and --seed a whole number");
   process.exit(2);
 }
-if (only !== undefined && !["parsers", "explain", "properties"].includes(only)) {
-  console.error("--only must be parsers, explain or properties");
+if (only !== undefined && !["parsers", "explain", "fleet", "properties"].includes(only)) {
+  console.error("--only must be parsers, explain, fleet or properties");
   process.exit(2);
 }
 
@@ -62,6 +64,16 @@ async function compareExplanations(): Promise<void> {
   console.log(`  the proxy did what the explanations say: ${countsOf(tally)}`);
 }
 
+function simulate(): void {
+  for (const faults of fleetFaults) {
+    const began = performance.now();
+    const seeds = Math.ceil(cases / fleetFaults.length);
+    const totals = simulateFleets({ faults, seeds, first: seed });
+    console.log(`fleets (${faults}): ${seeds} simulations from seed ${seed} in ${secondsSince(began)} s`);
+    console.log(`  ${countsOf(new Map(Object.entries(totals)))}`);
+  }
+}
+
 function repeatProperties(): void {
   const began = performance.now();
   const files = sourceFiles().filter(({ path, text }) => path.endsWith(".test.ts") && /\brandomCases\(/.test(text));
@@ -77,4 +89,5 @@ function repeatProperties(): void {
 
 if (only === undefined || only === "parsers") compareParsers();
 if (only === undefined || only === "explain") await compareExplanations();
+if (only === undefined || only === "fleet") simulate();
 if (only === undefined || only === "properties") repeatProperties();
