@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { headingAnchor } from "../../check/checks/check-links.ts";
-import { root, sourceFiles } from "../../check/source-files.ts";
+import { repositoryRoot, sourceFiles } from "../../check/source-files.ts";
 import { foldersIn, linkedSources, navigationOf, siteFileOf, siteLink } from "../site-pages.ts";
 
 const files = sourceFiles();
@@ -10,7 +10,7 @@ const folders = foldersIn(files.map(({ path }) => path));
 const index = files.find(({ path }) => path === "docs/README.md")?.text ?? "";
 
 // Vite serves this folder as it is, and copies it into the build.
-const publicDir = join(root, "tools/docs/.vitepress/public");
+const publicDir = join(repositoryRoot, "tools/docs/.vitepress/public");
 rmSync(publicDir, { recursive: true, force: true });
 for (const [path, text] of linkedSources(files)) {
   mkdirSync(dirname(join(publicDir, path)), { recursive: true });
@@ -31,7 +31,7 @@ const vueOfThisPackage = {
   enforce: "pre",
   resolveId(this: Resolver, id: string, importer: string | undefined, options: object) {
     if (!/^vue(\/|$)/.test(id) || importer?.includes("/node_modules/")) return null;
-    return this.resolve(id, join(root, "tools/docs/main.ts"), { ...options, skipSelf: true });
+    return this.resolve(id, join(repositoryRoot, "tools/docs/main.ts"), { ...options, skipSelf: true });
   },
 };
 
@@ -53,10 +53,10 @@ export default {
     anchor: { slugify: headingAnchor },
     config(md: MarkdownRenderer) {
       md.core.ruler.push("site-links", ({ tokens, env }) => {
-        const page = env.realPath ?? env.path;
+        const page = env.realPath ?? env.path ?? "";
         for (const token of tokens.flatMap(({ children }) => children ?? []))
           for (const pair of token.attrs ?? [])
-            if (pair[0] === "href") pair[1] = siteLink(relative(root, page), decodeURI(pair[1]), folders);
+            if (pair[0] === "href") pair[1] = siteLink(relative(repositoryRoot, page), decodeURI(pair[1]), folders);
       });
       // Vue would evaluate double braces; GitHub shows them.
       const render = md.render.bind(md);
