@@ -278,7 +278,7 @@ const secretFaults = [
   [
     "missing",
     "good",
-    "name: there is no Secret missing with the label sluice.dev/credential in the namespace home: either the Secret has no label (run: kubectl -n home label secret missing sluice.dev/credential=), or it does not exist (run: kubectl -n home create secret generic missing --from-literal=good=VALUE && kubectl -n home label secret missing sluice.dev/credential=)",
+    "name: there is no Secret missing with the label sluice.dev/credential in the namespace home: create it, or add the label (in a cluster, if the Secret exists, run: kubectl -n home label secret missing sluice.dev/credential= and if it does not exist, run: kubectl -n home create secret generic missing --from-literal=good=VALUE && kubectl -n home label secret missing sluice.dev/credential=)",
   ],
   [
     "unlabelled",

@@ -40,8 +40,8 @@ export function readSecret(
     return fault(
       "name",
       `there is no Secret ${name} with the label ${CREDENTIAL_LABEL} in the namespace ${namespace}: ` +
-        `either the Secret has no label (run: ${addLabel}), or it does not exist ` +
-        `(run: kubectl -n ${namespace} create secret generic ${name} --from-literal=${key}=VALUE && ${addLabel})`,
+        `create it, or add the label (in a cluster, if the Secret exists, run: ${addLabel} and if it does not exist, ` +
+        `run: kubectl -n ${namespace} create secret generic ${name} --from-literal=${key}=VALUE && ${addLabel})`,
     );
   if (secret.metadata.labels?.[CREDENTIAL_LABEL] === undefined)
     return fault(
