@@ -119,6 +119,13 @@ test("a call in progress is rejected when the node is removed", async (t) => {
   await assert.rejects(call, { name: "AbortError" });
 });
 
+test("the error of a call that gets no response has the time limit", async (t) => {
+  const { client, node } = await scene(t, "token", 100);
+  await client.state();
+  node.freeze();
+  await assert.rejects(client.state(), { message: "no response within 0.1 s" });
+});
+
 test("a call that is still connecting is rejected when the node is removed", async (t) => {
   const accepted = Promise.withResolvers<Socket>();
   // The server never answers the client's TLS handshake.

@@ -76,6 +76,12 @@ async function* inChunks(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += WRITE_CHUNK) yield bytes.subarray(at, at + WRITE_CHUNK);
 }
 
+/** Administrators read the errors of calls; undici's message of this one is "Headers Timeout Error". */
+const describeTimeout = (milliseconds: number) => (error: Error & { readonly code?: string }) => {
+  if (error.code !== "UND_ERR_HEADERS_TIMEOUT") throw error;
+  throw new Error(`no response within ${milliseconds / 1000} s`, { cause: error });
+};
+
 /** All nodes share one agent, which keeps their connections alive. */
 export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredentials) {
   const onDisconnectByOrigin = new Map<string, () => void>();
@@ -111,7 +117,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
       },
       ...(body && { body: body.bytes.length > WRITE_CHUNK ? Readable.from(inChunks(body.bytes)) : body.bytes }),
     });
-    const response = await rejectOnAbort(asked, node.signal);
+    const response = await rejectOnAbort(asked, node.signal).catch(describeTimeout(wait));
     return { status: response.statusCode, body: await readNodeResponse(response.body) };
   }
 
@@ -126,7 +132,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
       headers: { ...authorization, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-    const response = await rejectOnAbort(asked, node.signal);
+    const response = await rejectOnAbort(asked, node.signal).catch(describeTimeout(NODE_ENDPOINT_TIMEOUT));
     const received = await readNodeResponse(response.body, MAX_ENDPOINT_RESPONSE_BYTES);
     if (response.statusCode === 200) return parseEndpointResult(received);
     throw new Error(`${response.statusCode}: ${parsePushRefusal(received).message}`);
