@@ -24,7 +24,7 @@ const line: StoreProblem = {
 
 async function reported(problems: readonly StoreProblem[], store: string) {
   const opened = createTestingStore();
-  const settings = testingSettings({ SLUICE_STORE: store });
+  const settings = testingSettings({ SLUICE_STORE: store, SLUICE_DIRECTORY: "/etc/sluice" });
   const [found] = problemRoutes({
     settings,
     store: { ...opened.store, problems: async () => problems },
@@ -53,7 +53,7 @@ for (const [what, problem, store, remedy] of [
   ["a missing Secret", { reason: "SecretNotFound" }, "cluster", /^Create the Secret or its entry, or add the label/],
   ["a reference that is not permitted", { reason: "RefNotPermitted" }, "cluster", /ReferenceGrant/],
   ["an invalid resource", { reason: "Invalid" }, "cluster", /^Correct the resource: kubectl -n shop edit /],
-  ["an invalid resource", { reason: "Invalid" }, "directory", /^Correct the resource, in its file\.$/],
+  ["an invalid resource", { reason: "Invalid" }, "directory", /^Correct the resource, in its file in the folder \/etc\/sluice\.$/],
   ["an invalid line of a file", line, "file", /the last valid version of the file/],
 ] as const)
   test(`the remedy for ${what} in a ${store} says what to change`, async () => {

@@ -36,7 +36,7 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
           const problems = withoutRepetition((await store.problems?.()) ?? []);
           const data = problems
             .slice(0, MAXIMUM)
-            .map((problem) => ({ ...problem, remedy: remedyOf(problem, settings.store) }));
+            .map((problem) => ({ ...problem, remedy: remedyOf(problem, settings) }));
           // No error if the store cannot be read: GET /status reports that.
           const warnings = await certificateWarnings().catch(() => []);
           return {
@@ -120,14 +120,19 @@ const remedies: Readonly<Record<string, string>> = {
     "cause. Or correct the reference.",
 };
 
-function remedyOf({ resource, reason }: StoreProblem, store: AdminSettings["store"]): string {
+function remedyOf(
+  { resource, reason }: StoreProblem,
+  { store, directory }: Pick<AdminSettings, "store" | "directory">,
+): string {
   if (!resource) return "Correct this line. Until then, the nodes serve the last valid version of the file.";
   const { kind, namespace, name } = resource;
   const known = remedies[reason ?? ""];
   if (known !== undefined) return known;
   // Resources in a cluster are corrected with kubectl.
   const means =
-    store === "cluster" ? `: kubectl -n ${namespace} edit ${kind.toLowerCase()}s.sluice.dev ${name}` : ", in its file.";
+    store === "cluster"
+      ? `: kubectl -n ${namespace} edit ${kind.toLowerCase()}s.sluice.dev ${name}`
+      : `, in its file in the folder ${directory}.`;
   return reason?.endsWith("NotFound")
     ? `Create what the resource refers to, or correct the reference${means}`
     : `Correct the resource${means}`;

@@ -79,7 +79,7 @@ test("GET /problems and GET /origins return the conditions of custom resources",
   const problems = async () => ((await rig.ask("GET", "/problems")).body as { data: readonly object[] }).data;
   await waitFor(async () => (await problems()).length > 0, { what: "the condition to be seen" });
   const entity = { collection: "services", id };
-  const remedy = "Correct the resource, in its file.";
+  const remedy = `Correct the resource, in its file in the folder ${rig.directory}.`;
   const shownCondition = { condition: "Accepted", ...condition, suggested: [] };
   assert.deepEqual(await problems(), [{ resource, entity, place: null, ...shownCondition, remedy }]);
   const { body: shown } = await rig.ask("GET", `/origins/services/${id}`);

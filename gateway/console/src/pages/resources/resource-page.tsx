@@ -37,7 +37,7 @@ export function ResourcePage({ kind, namespace, name }: ResourcePageProps) {
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       {own?.map(({ title, detail, cure }) => (
         <Notice key={title} kind="error">
-          {title}. {detail} <strong>{cure}</strong>
+          {title}: {detail} → <strong>{cure}</strong>
         </Notice>
       ))}
       {own?.length === 0 && <Notice kind="good">No problem of this resource is known.</Notice>}
