@@ -112,6 +112,8 @@ const documents: readonly Row[] = [
   ],
   ["introspection by GET", get({ query: introspection }), "403 INTROSPECTION_DISABLED"],
   ["a syntax error", post({ query: "{ users { name }" }), PARSE],
+  ["a comment that ends earlier for graphql-java", post({ query: "{ a } #\u2028 query B { b }" }), BAD],
+  ["a comment with another line end", post({ query: "{ a #\x0b b\n }" }), BAD],
   ["a string without an end", post({ query: '{ users(name: "a) }' }), PARSE],
   ["no operation", post({ query: "fragment A on Q { a }" }), "400 OPERATION_RESOLUTION_FAILURE"],
   ["an unclear operation", post({ query: "query A { a } query B { b }" }), "400 OPERATION_RESOLUTION_FAILURE"],
@@ -270,7 +272,7 @@ describe("graphql", () => {
     assert.deepEqual(Object.fromEntries(exchange.logFields), {
       "graphql.operations": [
         { type: "query", name: "Users", sha256: digest, cost: 1 },
-        { type: "query", name: "(unnamed)", sha256: hash("sha256", "{ __schema { x } }"), cost: 1 },
+        { type: "query", name: "(unnamed)", sha256: hash("sha256", "{ __schema { x } }"), cost: 2 },
       ],
       "graphql.refused": "INTROSPECTION_DISABLED",
     });

@@ -5,7 +5,7 @@ import type { DocumentNode } from "graphql/language/ast.js";
 import { Kind } from "graphql/language/kinds.js";
 import { parse } from "graphql/language/parser.js";
 import { type Cost, costOf, type StaticCostOptions, termsIn } from "./cost/static-cost.ts";
-import { type Measures, measureDocument } from "./measures.ts";
+import { type MeasuredDocument, type Measures, measureDocument } from "./measures.ts";
 import { beyondLimit, type LimitName, malformedRequest, type Refusal } from "./refusals.ts";
 import type { GraphqlConfig } from "./schema.ts";
 
@@ -33,6 +33,12 @@ const MAX_NAME = 128;
 const MAX_TERMS = 200;
 /** Characters of a parser's message that clients get. */
 const MAX_MESSAGE = 200;
+/**
+ * Characters at which comments end for some parsers only: graphql-java ends them at U+2028 and U+2029. A service with such
+ * a parser would execute what is a comment here.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
+const OTHER_LINE_ENDS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029]/;
 /** The message of graphql-js, whose errors have no codes. */
 const TOO_MANY_TOKENS = /Document contains more tha[nt] \d+ tokens/;
 
@@ -66,17 +72,15 @@ const excesses: Readonly<Record<keyof Measures, string>> = {
 
 const measured = Object.keys(excesses) as readonly (keyof Measures & LimitName)[];
 
-const free: Cost = { fixed: 0, terms: [] };
-
 /** A copy, because a substring keeps its document in memory. */
 const copyOf = (text: string): string => Buffer.from(text).toString();
 
-/** @param options Null: the document is beyond a limit, so its cost is not computed */
-function operationsOf(document: DocumentNode, options: StaticCostOptions | null): readonly DefinedOperation[] {
+/** @param options How the cost is computed, or the cost of each operation */
+function operationsOf(document: DocumentNode, options: StaticCostOptions | Cost): readonly DefinedOperation[] {
   return document.definitions.flatMap((definition) => {
     if (definition.kind !== Kind.OPERATION_DEFINITION) return [];
     const { operation: type, name } = definition;
-    const cost = options === null ? free : costOf(definition, document, options);
+    const cost = "fixed" in options ? options : costOf(definition, document, options);
     return [{ type, name: name === undefined ? null : copyOf(name.value), cost }];
   });
 }
@@ -103,8 +107,8 @@ function formRefusal({ definitions }: DocumentNode): Refusal | null {
     : null;
 }
 
-function limitRefusal(document: DocumentNode, limits: Limits): Refusal | null {
-  const { largest, introspects, cycle, isIncomplete } = measureDocument(document);
+function limitRefusal(document: MeasuredDocument, limits: Limits): Refusal | null {
+  const { largest, introspects, cycle, isIncomplete } = document;
   if (isIncomplete) return malformedRequest("The document spreads a fragment that it does not define");
   if (cycle !== null) return malformedRequest("A fragment spreads itself, directly or by other fragments");
   for (const name of measured) {
@@ -122,12 +126,20 @@ function readDocument(text: string, limits: Limits, options: StaticCostOptions):
     const refusal = beyondLimit("length", max_document_length, "The document has too many characters");
     return { operations: [], refusal };
   }
+  if (OTHER_LINE_ENDS.test(text)) {
+    const refusal = malformedRequest("The document has a control character, or the character U+2028 or U+2029");
+    return { operations: [], refusal };
+  }
   try {
     const document = parse(text, { maxTokens: max_tokens, noLocation: true });
     const malformed = formRefusal(document);
     if (malformed !== null) return { operations: [], refusal: malformed };
-    const refusal = limitRefusal(document, limits);
-    return { operations: operationsOf(document, refusal === null ? options : null), refusal };
+    const measures = measureDocument(document);
+    const refusal = limitRefusal(measures, limits);
+    if (refusal === null) return { operations: operationsOf(document, options), refusal };
+    // Computing the cost could take long. The number of fields counts if the document is forwarded nevertheless.
+    const fields: Cost = { fixed: measures.largest.fields, terms: [] };
+    return { operations: operationsOf(document, fields), refusal };
   } catch (error) {
     return { operations: [], refusal: parseRefusal(error, limits) };
   }
