@@ -53,7 +53,12 @@ for (const [what, problem, store, remedy] of [
   ["a missing Secret", { reason: "SecretNotFound" }, "cluster", /^Create the Secret or its entry, or add the label/],
   ["a reference that is not permitted", { reason: "RefNotPermitted" }, "cluster", /ReferenceGrant/],
   ["an invalid resource", { reason: "Invalid" }, "cluster", /^Correct the resource: kubectl -n shop edit /],
-  ["an invalid resource", { reason: "Invalid" }, "directory", /^Correct the resource, in its file in the folder \/etc\/sluice\.$/],
+  [
+    "an invalid resource",
+    { reason: "Invalid" },
+    "directory",
+    /^Correct the resource, in its file in the folder \/etc\/sluice\.$/,
+  ],
   ["an invalid line of a file", line, "file", /the last valid version of the file/],
 ] as const)
   test(`the remedy for ${what} in a ${store} says what to change`, async () => {
