@@ -278,12 +278,12 @@ const secretFaults = [
   [
     "missing",
     "good",
-    "name: there is no Secret missing with the label sluice.dev/credential in the namespace home: create it, or add the label (in a cluster, if the Secret exists, run: kubectl -n home label secret missing sluice.dev/credential= and if it does not exist, run: kubectl -n home create secret generic missing --from-literal=good=VALUE && kubectl -n home label secret missing sluice.dev/credential=)",
+    "name: there is no Secret missing with the label sluice.dev/credential in the namespace home: create it, or add the label. In a cluster, if the Secret exists: `kubectl -n home label secret missing sluice.dev/credential=`, otherwise: `kubectl -n home create secret generic missing --from-literal=good=VALUE && kubectl -n home label secret missing sluice.dev/credential=`",
   ],
   [
     "unlabelled",
     "good",
-    "name: the Secret unlabelled in the namespace home lacks the label sluice.dev/credential (in a cluster, run: kubectl -n home label secret unlabelled sluice.dev/credential=)",
+    "name: the Secret unlabelled in the namespace home lacks the label sluice.dev/credential (in a cluster: `kubectl -n home label secret unlabelled sluice.dev/credential=`)",
   ],
   ["keys", "other", "key: the Secret keys has no entry other in its data"],
   ["keys", "empty", "key: the entry empty of the Secret keys is empty"],

@@ -40,13 +40,13 @@ export function readSecret(
     return fault(
       "name",
       `there is no Secret ${name} with the label ${CREDENTIAL_LABEL} in the namespace ${namespace}: ` +
-        `create it, or add the label (in a cluster, if the Secret exists, run: ${addLabel} and if it does not exist, ` +
-        `run: kubectl -n ${namespace} create secret generic ${name} --from-literal=${key}=VALUE && ${addLabel})`,
+        `create it, or add the label. In a cluster, if the Secret exists: \`${addLabel}\`, otherwise: ` +
+        `\`kubectl -n ${namespace} create secret generic ${name} --from-literal=${key}=VALUE && ${addLabel}\``,
     );
   if (secret.metadata.labels?.[CREDENTIAL_LABEL] === undefined)
     return fault(
       "name",
-      `the Secret ${name} in the namespace ${namespace} lacks the label ${CREDENTIAL_LABEL} (in a cluster, run: ${addLabel})`,
+      `the Secret ${name} in the namespace ${namespace} lacks the label ${CREDENTIAL_LABEL} (in a cluster: \`${addLabel}\`)`,
     );
   const value = entryOf(secret, key);
   if (value === undefined) return fault("key", `the Secret ${name} has no entry ${key} in its data`);

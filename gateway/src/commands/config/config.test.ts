@@ -326,7 +326,7 @@ const resources: readonly [string, string, string][] = [
   [
     "a reference to a missing Secret",
     header,
-    "a.yml:6:47: spec.upstreamHeaders[0].secretRef.name: there is no Secret up with the label sluice.dev/credential in the namespace default: create it, or add the label (in a cluster, if the Secret exists, run: kubectl -n default label secret up sluice.dev/credential= and if it does not exist, run: kubectl -n default create secret generic up --from-literal=key=VALUE && kubectl -n default label secret up sluice.dev/credential=)",
+    "a.yml:6:47: spec.upstreamHeaders[0].secretRef.name: there is no Secret up with the label sluice.dev/credential in the namespace default: create it, or add the label. In a cluster, if the Secret exists: `kubectl -n default label secret up sluice.dev/credential=`, otherwise: `kubectl -n default create secret generic up --from-literal=key=VALUE && kubectl -n default label secret up sluice.dev/credential=`",
   ],
   [
     "a wrong value",
