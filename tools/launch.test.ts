@@ -92,7 +92,8 @@ for (const [name, file] of commands) {
     const old = join(dirname(path), "machine");
     const version = execFileSync(join(repositoryRoot, file), ["--version"], {
       encoding: "utf8",
-      env: { PATH: `${old}:/usr/bin:/bin` },
+      // Set by `npm test`; the cache halves the start-up time of a process.
+      env: { PATH: `${old}:/usr/bin:/bin`, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     });
     assert.equal(version, `${manifest.version}\n`);
   });

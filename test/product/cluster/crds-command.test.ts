@@ -38,7 +38,8 @@ async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
 }
 
 function run(args: readonly string[]): Promise<Outcome> {
-  const env = { PATH: process.env.PATH, KUBECONFIG: plane.kubeconfig };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, KUBECONFIG: plane.kubeconfig };
   const lines = (text: string) => text.split("\n").filter((line) => line !== "");
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...args], { env, maxBuffer: 1 << 24 }, (error, stdout, stderr) =>
