@@ -53,7 +53,7 @@ export interface TestGateway {
 }
 
 export interface LeakOptions {
-  /** Number of requests. Default: 10,000. */
+  /** Maximum number of requests. Default: 10,000. */
   readonly requests?: number;
   /** Sends one request and reads its response. Default: GET / */
   readonly send?: (gateway: TestGateway, number: number) => Promise<unknown>;
