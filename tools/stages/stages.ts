@@ -55,7 +55,7 @@ export const suites: readonly Suites[] = [
     name: "tools",
     what: "the servers, browser and processes that the suites use",
     folders: ["tools/programs", "tools/process"],
-    concurrency: 1,
+    concurrency: 3,
     minutes: 10,
     tools: ["redis-server", "chromium", "kube"],
   },
