@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { after, test } from "node:test";
 import { isFree, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
-import { freeAddresses, settingsOf } from "../free-addresses.ts";
-import { readTour, typeInShell } from "../printed-tour.ts";
+import { freeAddresses, settingsOf } from "../../product/free-addresses.ts";
+import { readTour, typeInShell } from "../../product/printed-tour.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 
