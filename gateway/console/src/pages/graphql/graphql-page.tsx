@@ -31,7 +31,8 @@ function NothingCounted() {
     <>
       <p class="lead">
         This page lists the operations of GraphQL services with their rates, errors and latencies. They are not counted
-        yet: add the plugin <code>{PLUGIN}</code> to a service or a route. It does not slow down other routes.
+        yet: add the plugin <code>{PLUGIN}</code> to a service or a route. The plugin also refuses documents beyond its
+        limits; to count operations only, set <code>enforce</code> to false.
       </p>
       {canWrite ? (
         <Link to={["entities", "plugins", "new"]} query={{ name: PLUGIN }} class="button">
