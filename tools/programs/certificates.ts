@@ -6,6 +6,7 @@ import * as x509 from "@peculiar/x509";
 x509.cryptoProvider.set(webcrypto as Crypto);
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const usages = { client: ["clientAuth"], server: ["serverAuth"], peer: ["serverAuth", "clientAuth"] } as const;
 const day = 24 * 60 * 60 * 1000;
 
 /** A certificate and its private key (PKCS #8), both PEM. */
@@ -22,8 +23,8 @@ export interface IssueOptions {
   readonly organizations?: readonly string[];
   /** Subject alternative names: DNS names, IP addresses, or URIs (with "://"). */
   readonly sans?: readonly string[];
-  /** Extended key usage. */
-  readonly usage: "client" | "server";
+  /** Extended key usage; peer: both. */
+  readonly usage: "client" | "server" | "peer";
   /** The start of validity. Default: a day ago, because clocks of test machines differ. */
   readonly notBefore?: Date;
   /** The end of validity. Default: in a day. */
@@ -89,7 +90,7 @@ async function issue(request: {
   const extensions: x509.Extension[] = [
     new x509.BasicConstraintsExtension(false),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[usage === "server" ? "serverAuth" : "clientAuth"]]),
+    new x509.ExtendedKeyUsageExtension(usages[usage].map((each) => x509.ExtendedKeyUsage[each])),
     await x509.AuthorityKeyIdentifierExtension.create(request.certificate),
   ];
   if (sans.length > 0) extensions.push(new x509.SubjectAlternativeNameExtension(sans.map(generalName)));
