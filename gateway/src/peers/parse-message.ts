@@ -1,0 +1,150 @@
+/** Validates the messages of peers. A peer is authenticated, but may have another version or a fault. */
+import { type Counter, type Period, periods } from "@sluice/plugin-sdk";
+import type { Account } from "../counters/fleet/accounts.ts";
+import type {
+  HandoverReceipt,
+  HandoverReport,
+  LeaseAsk,
+  LeaseGrant,
+  LeaseRecall,
+  PeerMessage,
+  ReportedCounter,
+} from "../counters/fleet/messages.ts";
+
+/** Maximum length of a list, and of the name of a counter. */
+const MOST = 10_000;
+
+/** @throws when the message is invalid */
+export function parsePeerMessage(value: unknown): PeerMessage {
+  const message = recordOf(value);
+  return {
+    asks: listOf(message.asks, askOf),
+    grants: listOf(message.grants, grantOf),
+    recalls: listOf(message.recalls, recallOf),
+    reports: listOf(message.reports, reportOf),
+    receipts: listOf(message.receipts, receiptOf),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function recordOf(value: unknown): Fields {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("expected an object");
+  return value as Fields;
+}
+
+function listOf<Item>(value: unknown, parse: (item: unknown) => Item): readonly Item[] {
+  if (!Array.isArray(value) || value.length > MOST) throw new Error(`expected a list of at most ${MOST} items`);
+  return value.map(parse);
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== "string" || value.length > MOST) throw new Error("expected a text");
+  return value;
+}
+
+/** A whole number of at least 0. */
+function countOf(value: unknown): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new Error("expected a whole number");
+  return value as number;
+}
+
+function flagOf(value: unknown): boolean {
+  if (typeof value !== "boolean") throw new Error("expected true or false");
+  return value;
+}
+
+function periodOf(value: unknown): Period {
+  const period = periods.find((each) => each === value);
+  if (period === undefined) throw new Error("expected a period");
+  return period;
+}
+
+function limitOf(value: unknown): number {
+  if (typeof value !== "number" || !(value >= 0)) throw new Error("expected a limit");
+  return value;
+}
+
+function counterOf(value: unknown): Counter {
+  const { name, scope, period, windowStart, expires, limit } = recordOf(value);
+  return {
+    name: textOf(name),
+    scope: textOf(scope),
+    period: periodOf(period),
+    windowStart: countOf(windowStart),
+    expires: countOf(expires),
+    limit: limitOf(limit),
+  };
+}
+
+function accountOf(value: unknown): Account {
+  const { generation, before, granted, returned, used } = recordOf(value);
+  return {
+    generation: countOf(generation),
+    before: countOf(before),
+    granted: countOf(granted),
+    returned: countOf(returned),
+    used: countOf(used),
+  };
+}
+
+function askOf(value: unknown): LeaseAsk {
+  const { counter, account, pending, extra, sequence } = recordOf(value);
+  return {
+    counter: counterOf(counter),
+    account: accountOf(account),
+    pending: countOf(pending),
+    extra: countOf(extra),
+    sequence: countOf(sequence),
+  };
+}
+
+function grantOf(value: unknown): LeaseGrant {
+  const { counter, generation, granted, total, exhausted, sequence } = recordOf(value);
+  return {
+    counter: counterOf(counter),
+    generation: countOf(generation),
+    granted: countOf(granted),
+    total: countOf(total),
+    exhausted: flagOf(exhausted),
+    sequence: countOf(sequence),
+  };
+}
+
+function recallOf(value: unknown): LeaseRecall {
+  const { counter, generation, granted } = recordOf(value);
+  return { counter: counterOf(counter), generation: countOf(generation), granted: countOf(granted) };
+}
+
+function reportedOf(value: unknown): ReportedCounter {
+  const { counter, accounts, seen, overshoot } = recordOf(value);
+  return {
+    counter: counterOf(counter),
+    accounts: listOf(accounts, (each) => {
+      const [node, account] = listOf(each, (part) => part);
+      return [textOf(node), accountOf(account)] as const;
+    }),
+    seen: seen === undefined ? undefined : seenOf(seen),
+    overshoot: countOf(overshoot),
+  };
+}
+
+function seenOf(value: unknown): ReportedCounter["seen"] {
+  const { epoch, total } = recordOf(value);
+  return { epoch: countOf(epoch), total: countOf(total) };
+}
+
+function reportOf(value: unknown): HandoverReport {
+  const { parts, awaited, counters } = recordOf(value);
+  return {
+    ...receiptOf(value),
+    parts: countOf(parts),
+    awaited: listOf(awaited, textOf),
+    counters: listOf(counters, reportedOf),
+  };
+}
+
+function receiptOf(value: unknown): HandoverReceipt {
+  const { epoch, final, part } = recordOf(value);
+  return { epoch: countOf(epoch), final: flagOf(final), part: countOf(part) };
+}
