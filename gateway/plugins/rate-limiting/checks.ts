@@ -88,7 +88,8 @@ function costMembers({ cost, algorithm, policy }: RecordMembers): readonly Viola
   const found: Violation[] = [];
   if (algorithm === "bucket")
     found.push({ path: ["cost"], message: "cost graphql can only be used with algorithm fixed-window" });
-  if (policy === "cluster")
+  // Other counters count requests, not amounts.
+  if (policy !== "local" && policy !== "redis")
     found.push({ path: ["cost"], message: "cost graphql can only be used with the policies local and redis" });
   return found;
 }
