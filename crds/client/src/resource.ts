@@ -235,6 +235,8 @@ export interface ApplyStatusOptions extends Pick<ConditionsOptions, "manager" | 
 export interface ResourceClient {
   get(ref: Ref): Promise<Resource | null>;
   list(kind: Kind, options?: Selectors): Promise<readonly Resource[]>;
+  /** File and line of the resource, as last read: `/etc/sluice/routes.yaml:3:1`. Null: it is in no file, or unknown. */
+  placeOf(ref: Ref): string | null;
   /** Lists and then follows the kind until the signal aborts. Never throws: errors go to the observer. */
   watch(kind: Kind, observer: Observer, options: WatchOptions): void;
   /**

@@ -107,6 +107,8 @@ export function clusterClientOver(
       followed.add(reflected);
     },
 
+    placeOf: () => null,
+
     rewatch() {
       watching.abort();
       watching = new AbortController();

@@ -115,6 +115,8 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     list: async (kind, { namespace, ...selectors } = {}) =>
       selectResources(await folder.rescan(), { kind, namespace, matches: parseSelectors(selectors) }),
 
+    placeOf: (ref) => folder.placeOf(ref),
+
     watch(kind, observer, { namespace, signal, ...selectors }) {
       const either = AbortSignal.any([signal, closing.signal]);
       if (either.aborted) return;

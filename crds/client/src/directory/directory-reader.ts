@@ -196,6 +196,12 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     rescan,
     refresh,
     markChanged,
+    placeOf(ref: Ref): string | null {
+      const entry = view?.entries.get(refKey(ref));
+      if (!entry) return null;
+      const { line, column } = entry.placed.position;
+      return `${join(directory, entry.source.path)}:${line}:${column}`;
+    },
     /**
      * The resource in its current state; undefined if it does not exist. Fast when the last view contains the resource
      * and its file has not changed since.
