@@ -157,7 +157,7 @@ export interface StoreProblem {
   readonly resource: StoredResource | null;
   /** An entity of the resource; null: the resource has no valid entity, or the problem is in a file. */
   readonly entity: { readonly collection: Collection; readonly id: string } | null;
-  /** `sluice.yml:3:5`; null: unknown. */
+  /** `sluice.yml:3:5`, or the line at which the resource begins; null: unknown, or in a cluster. */
   readonly place: string | null;
   /** The false condition of the resource, such as `ResolvedRefs`, and its reason; null for a file. */
   readonly condition: string | null;
@@ -175,6 +175,8 @@ export interface StoredResource {
 }
 
 export interface ResourceText {
+  /** As in StoreProblem. */
+  readonly place: string | null;
   /** As stored, with the values of secrets that are not in core Secrets. */
   readonly spec: unknown;
   readonly conditions: readonly StoredCondition[];
@@ -187,6 +189,8 @@ export type EntityOrigin =
   | {
       readonly in: "resource";
       readonly resource: StoredResource;
+      /** As in StoreProblem. */
+      readonly place: string | null;
       readonly conditions: readonly StoredCondition[];
     };
 

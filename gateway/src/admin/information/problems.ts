@@ -85,10 +85,10 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
         async GET({ params: { kind = "", namespace = "", name = "" } }) {
           const found = await store.resource?.({ kind, namespace, name });
           if (!found) throw notFound();
-          const { spec, conditions } = found;
+          const { place, spec, conditions } = found;
           return {
             status: 200,
-            body: { resource: { kind, namespace, name }, spec: withoutSecrets(kind, spec), conditions },
+            body: { resource: { kind, namespace, name }, place, spec: withoutSecrets(kind, spec), conditions },
           };
         },
       },
@@ -121,7 +121,7 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 function remedyOf(
-  { resource, reason }: StoreProblem,
+  { resource, place, reason }: StoreProblem,
   { store, directory }: Pick<AdminSettings, "store" | "directory">,
 ): string {
   if (!resource) return "Correct this line. Until then, the nodes serve the last valid version of the file.";
@@ -132,7 +132,7 @@ function remedyOf(
   const means =
     store === "cluster"
       ? `: kubectl -n ${namespace} edit ${kind.toLowerCase()}s.sluice.dev ${name}`
-      : `, in its file in the folder ${directory}.`;
+      : `, in ${place ?? `its file in the folder ${directory}`}.`;
   return reason?.endsWith("NotFound")
     ? `Create what the resource refers to, or correct the reference${means}`
     : `Correct the resource${means}`;

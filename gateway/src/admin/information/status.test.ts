@@ -79,9 +79,10 @@ test("GET /problems and GET /origins return the conditions of custom resources",
   const problems = async () => ((await rig.ask("GET", "/problems")).body as { data: readonly object[] }).data;
   await waitFor(async () => (await problems()).length > 0, { what: "the condition to be seen" });
   const entity = { collection: "services", id };
-  const remedy = `Correct the resource, in its file in the folder ${rig.directory}.`;
+  const place = `${join(rig.directory, "service", `${resource.name}.yaml`)}:1:1`;
+  const remedy = `Correct the resource, in ${place}.`;
   const shownCondition = { condition: "Accepted", ...condition, suggested: [] };
-  assert.deepEqual(await problems(), [{ resource, entity, place: null, ...shownCondition, remedy }]);
+  assert.deepEqual(await problems(), [{ resource, entity, place, ...shownCondition, remedy }]);
   const { body: shown } = await rig.ask("GET", `/origins/services/${id}`);
   assert.deepEqual((shown as { conditions: object }).conditions, conditions);
 });
@@ -106,6 +107,7 @@ test("GET /resources returns a custom resource that has no valid entity, without
   const redis = { host: "r", password: "[redacted]" };
   assert.deepEqual(await specOf("limit"), {
     resource: { kind: "Plugin", namespace: "shop", name: "limit" },
+    place: `${join(rig.directory, "limit.yaml")}:1:1`,
     spec: { plugin: "rate-limiting", config: { minute: "many", policy: "redis", redis } },
     conditions: [],
   });

@@ -102,7 +102,7 @@ function originText(origin: EntityOrigin | null): string {
   if (origin.in === "database") return "the database";
   if (origin.in === "file") return origin.place;
   const { kind, namespace, name } = origin.resource;
-  return `${kind} ${namespace}/${name}`;
+  return `${kind} ${namespace}/${name}${origin.place ? ` (${origin.place})` : ""}`;
 }
 
 export const describeCommand = defineCommand({

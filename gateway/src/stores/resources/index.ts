@@ -10,7 +10,14 @@ import {
   reflectsWrite,
 } from "@sluice/crds";
 import { DEFAULT_CLASS, type WaitResponse, type WrittenResource } from "@sluice/model";
-import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
+import {
+  type Effect,
+  type Store,
+  type StoredResource,
+  StoreUnavailable,
+  type Write,
+  type WriteOutcome,
+} from "../store.ts";
 import { findInTables, listFromTables } from "../tables/index.ts";
 import { type ApplyPlanResult, applyPlan, inParallel, type MarkedMember } from "./apply/apply-plan.ts";
 import { finishBatch, recoverBatches, removeOrphanedSecrets } from "./apply/recovery.ts";
@@ -234,6 +241,8 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       })
       .catch((error: unknown) => (error instanceof StoreUnavailable ? Promise.reject(error) : throwUnavailable(error)));
 
+  const placeOf = (label: StoredResource) => client.placeOf({ ...label, kind: label.kind as ViewedKind });
+  const shown = { isOwn, placeOf };
   const line = createWriteQueue<PendingWrite>({ withMutex, plan: workOn, refuse: ({ fail }, error) => fail(error) });
 
   void removeOrphanedSecrets({ client, homeNamespace, orphanAge, log, signal, view, withMutex });
@@ -258,9 +267,9 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       ...live.unsynced(),
       ...live.failures().map((reason) => `resources cannot be read at the moment: ${reason}`),
     ],
-    problems: async () => resourceProblems(await view(), isOwn),
-    resource: async (label) => resourceText((await view()).resources, label, isOwn),
-    origin: async (collection, id) => resourceOrigin((await view()).held(collection, id)),
+    problems: async () => resourceProblems(await view(), shown),
+    resource: async (label) => resourceText((await view()).resources, label, shown),
+    origin: async (collection, id) => resourceOrigin((await view()).held(collection, id), placeOf),
     whenSettled: line.empty,
   };
 }

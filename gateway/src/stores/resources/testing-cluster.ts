@@ -109,6 +109,7 @@ export function createTestingCluster({ delay, before }: TestingClusterOptions): 
         watches.add(watch);
         signal.addEventListener("abort", () => watches.delete(watch));
       },
+      placeOf: () => null,
       rewatch() {},
       apply: (kind, resource, { expect }) =>
         write({ op: "apply", kind, name: resource.metadata.name }, () => apply(kind, resource, expect)),

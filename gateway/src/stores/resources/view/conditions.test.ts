@@ -27,6 +27,8 @@ function rejectedService(name: string, spec: object, message = "There is no targ
   } as unknown as Resource;
 }
 
+const options = { isOwn: () => true, placeOf: () => null };
+
 for (const [missing, expected] of [
   [
     "there is no Service curt in the namespace default; x",
@@ -38,7 +40,7 @@ for (const [missing, expected] of [
 ] as const)
   test(`the message "${missing}" of a condition is shown as "${expected}"`, () => {
     const service = rejectedService("cart", { url: "http://a" }, missing);
-    const [problem] = resourceProblems(viewOf([service]), () => true);
+    const [problem] = resourceProblems(viewOf([service]), options);
     assert.equal(problem?.message, expected);
     const suggested = missing === expected ? [] : [{ kind: "Service", namespace: "default", name: "cart" }];
     assert.deepEqual(problem?.suggested, suggested);
@@ -53,7 +55,7 @@ test("among thousands of names, only the first missing names get suggestions", (
       at < 5 ? missing : "There is no target.",
     ),
   );
-  const suggestions = resourceProblems(viewOf(services), () => true).map(({ suggested }) => suggested.length);
+  const suggestions = resourceProblems(viewOf(services), options).map(({ suggested }) => suggested.length);
   assert.deepEqual(suggestions.slice(0, 5), [1, 1, 0, 0, 0]);
 });
 
@@ -63,7 +65,7 @@ test("a problem of a resource names its entity, except if the entity is invalid"
     rejectedService("invalid", { url: "http://a", retries: -1 }),
   ];
   const view = viewOf(services);
-  const [valid, invalid] = resourceProblems(view, () => true);
+  const [valid, invalid] = resourceProblems(view, options);
   assert.deepEqual(valid?.resource, { kind: "Service", namespace: "default", name: "valid" });
   assert.ok(valid.entity && view.held("services", valid.entity.id));
   assert.equal(invalid?.entity, null);

@@ -13,10 +13,17 @@ const labelOf = (kind: string, { metadata: { namespace, name } }: Resource): Sto
   name,
 });
 
+type PlaceOf = (resource: StoredResource) => string | null;
+
+interface ProblemOptions {
+  readonly isOwn: (resource: Resource) => boolean;
+  readonly placeOf: PlaceOf;
+}
+
 /** Every condition that is false, of the resources of this installation. */
 export function resourceProblems(
   { resources, within }: Pick<ResourceView, "resources" | "within">,
-  isOwn: (resource: Resource) => boolean,
+  { isOwn, placeOf }: ProblemOptions,
 ): readonly StoreProblem[] {
   const suggestions = new Suggestions(resources, isOwn);
   return resourceKinds.flatMap((kind) =>
@@ -26,7 +33,7 @@ export function resourceProblems(
         .map(({ type, reason, message }) => ({
           resource: labelOf(kind, resource),
           entity: entityOf(within(resource)),
-          place: null,
+          place: placeOf(labelOf(kind, resource)),
           condition: type,
           reason,
           ...suggestions.addedTo(message),
@@ -90,11 +97,12 @@ function entityOf(held: readonly EntityInResource[]): StoreProblem["entity"] {
   return valid ? { collection: valid.collection, id: valid.entity.id } : null;
 }
 
-export const resourceOrigin = (held: EntityInResource | undefined): EntityOrigin | null =>
+export const resourceOrigin = (held: EntityInResource | undefined, placeOf: PlaceOf): EntityOrigin | null =>
   held
     ? {
         in: "resource",
         resource: labelOf(held.kind, held.resource),
+        place: placeOf(labelOf(held.kind, held.resource)),
         conditions: shownConditions(held.resource),
       }
     : null;
@@ -102,12 +110,14 @@ export const resourceOrigin = (held: EntityInResource | undefined): EntityOrigin
 /** @param label Whose kind may be that of no custom resource */
 export function resourceText(
   resources: Resources,
-  { kind, namespace, name }: StoredResource,
-  isOwn: (resource: Resource) => boolean,
+  label: StoredResource,
+  { isOwn, placeOf }: ProblemOptions,
 ): ResourceText | null {
+  const { kind, namespace, name } = label;
   const known = resourceKinds.find((one) => one === kind);
   const resource = known && resources[known].get(namespacedName(namespace, name));
-  return resource && isOwn(resource) ? { spec: resource.spec, conditions: shownConditions(resource) } : null;
+  if (!resource || !isOwn(resource)) return null;
+  return { place: placeOf(label), spec: resource.spec, conditions: shownConditions(resource) };
 }
 
 const shownConditions = (resource: Resource): readonly StoredCondition[] =>
