@@ -164,7 +164,7 @@ test("the page of a resource without a valid entity has its text, its problem, a
   const page = await rig.open({ base: `http://${listen}`, at: "#/resources/Plugin/shop/limit" });
   await headingOf(page, "Plugin shop/limit");
   await page.getByText("expected an integer").waitFor();
-  await page.getByText(`Correct the resource, in its file in the folder ${folder.path}.`).waitFor();
+  await page.getByText(`Correct the resource, in ${join(folder.path, "limit.yaml")}:1:1.`).waitFor();
   const text = await page.getByRole("region", { name: "The text of Plugin shop/limit" }).innerText();
   assert.match(text, /"minute": "many"/);
   assert.doesNotMatch(text, /hidden-password/);

@@ -14,6 +14,8 @@ export type OriginBody =
   | {
       readonly in: "resource";
       readonly resource: { readonly kind: string; readonly namespace: string; readonly name: string };
+      /** Null: it is in a cluster. */
+      readonly place: string | null;
       readonly conditions: readonly OriginCondition[];
     };
 

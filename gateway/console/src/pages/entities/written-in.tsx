@@ -38,8 +38,16 @@ function Origin(origin: OriginBody) {
   if (origin.in === "file") return <code>{origin.place}</code>;
   const { kind, namespace, name } = origin.resource;
   return (
-    <code>
-      {kind} {namespace}/{name}
-    </code>
+    <>
+      <code>
+        {kind} {namespace}/{name}
+      </code>
+      {origin.place !== null && (
+        <>
+          {" "}
+          in <code>{origin.place}</code>
+        </>
+      )}
+    </>
   );
 }

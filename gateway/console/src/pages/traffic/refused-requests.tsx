@@ -93,7 +93,11 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
     sortBy: ({ newest }) => newest.consumer?.name ?? "",
   },
   { title: "Target", cell: ({ newest }) => newest.target ?? "–", sortBy: ({ newest }) => newest.target ?? "" },
-  { title: "Why", cell: ({ newest }) => newest.reason, sortBy: ({ newest }) => newest.reason },
+  {
+    title: "Why",
+    cell: ({ newest }) => <span class="why">{newest.reason}</span>,
+    sortBy: ({ newest }) => newest.reason,
+  },
   {
     title: "Duration",
     cell: ({ newest }) => formatDuration(newest.latencies.request),
