@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { before, beforeEach, test } from "node:test";
 import { output } from "@pulumi/pulumi";
 import type { ParameterKind, ResourceKind } from "@sluice/model";
 import { openingHoursFacts } from "../../test/plugins/opening-hours.ts";
@@ -17,8 +17,8 @@ import {
 
 const metadata = { namespace: "shop" };
 const registered: RegisteredResource[] = [];
-registerInto(registered);
-
+// Not while the module loads, because other test files of the process register their own mocks then.
+before(() => void registerInto(registered));
 beforeEach(() => {
   registered.length = 0;
 });

@@ -25,22 +25,24 @@ function folderOf(file: string): string {
 }
 
 /** Maximum number of files of a process. A process is one unit of work for the runner, like a file of its own. */
-const MAX_FILES = 45;
+const MAX_FILES = 50;
 
 /**
  * What a file must not contain to share a process: registered plugins are seen by every file, environment, signals and
- * exit codes belong to the process, a hook outside a suite runs for the tests of every file, and memory is measured for
- * the whole process.
+ * exit codes belong to the process, and memory is measured for the whole process.
  */
 const changesProcess =
-  /\bregisterPlugins\(|\bprocess\.(?:chdir|emit|env|exit|exitCode|on|once)\b|"node:(?:child_process|worker_threads)"|^(?:after|before|afterEach|beforeEach)\(|\bheapUsed\b|\bleaksNothing\b/m;
+  /\bregisterPlugins\(|\bprocess\.(?:chdir|emit|env|exit|exitCode|on|once)\b|"node:(?:child_process|worker_threads)"|\bheapUsed\b|\bleaksNothing\b/;
 
 /** In a shared process, a test is counted for the file that defines it, so a file must define a test. */
 const definesTest = /\b(?:it|test)\(/;
 
 export const mayShareProcess = (text: string): boolean => definesTest.test(text) && !changesProcess.test(text);
 
-/** Writes the entry modules below `folder`. Files that share no process are left out. */
+/**
+ * Writes the entry modules below `folder`. Files that share no process are left out. The tests of each file are a suite,
+ * so that the file's hooks run only for its own tests.
+ */
 export function shareProcesses(files: readonly string[], folder: string): readonly SharedProcess[] {
   const sharing = files.filter((file) => mayShareProcess(readFileSync(join(repositoryRoot, file), "utf8"))).toSorted();
   mkdirSync(folder, { recursive: true });
@@ -49,8 +51,11 @@ export function shareProcesses(files: readonly string[], folder: string): readon
     for (let at = 0; at < together.length; at += MAX_FILES) {
       const own = together.slice(at, at + MAX_FILES);
       const entry = join(folder, `${name.replaceAll("/", "-")}-${at / MAX_FILES + 1}.mjs`);
-      const lines = own.map((file) => `import ${JSON.stringify(pathToFileURL(join(repositoryRoot, file)).href)};\n`);
-      writeFileSync(entry, lines.join(""));
+      const suites = own.map((file) => {
+        const url = pathToFileURL(join(repositoryRoot, file)).href;
+        return `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(url)}));\n`;
+      });
+      writeFileSync(entry, ['import { describe } from "node:test";\n', ...suites].join(""));
       shared.push({ entry: relative(repositoryRoot, entry), files: own });
     }
   }
