@@ -173,6 +173,7 @@ const plugins: Readonly<Record<string, readonly [config: Config, ofConsumers: bo
     true,
   ],
   "bot-detection": [fc.constantFrom({}, { deny: ["curl"] }), false],
+  compression: [fc.constantFrom({}, { encodings: ["gzip"], credentials: true }), true],
   graphql: [fc.constantFrom({}, { enforce: false }, { websocket: "forward" }), true],
   prometheus: [fc.constant({ status_code_metrics: true }), true],
   "proxy-cache": [

@@ -142,6 +142,7 @@ export class PhaseMeter {
       const { limit, longer } = filter;
       return { limit, longer, whole: this.run(name, filter.whole.bind(filter)) };
     }
+    if ("transform" in filter) return { transform: this.run(name, filter.transform.bind(filter)) };
     const { end } = filter;
     return {
       piece: this.run(name, filter.piece.bind(filter)),

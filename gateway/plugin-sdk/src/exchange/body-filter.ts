@@ -1,3 +1,5 @@
+import type { Transform } from "node:stream";
+
 /**
  * A filter of the body of one response, created by the phase `responseBody`.
  *
@@ -5,7 +7,7 @@
  * and a partial response (206) has only its part. The gateway sets Content-Length or Transfer-Encoding; other headers
  * that describe the body (such as ETag) are left to the plugin.
  */
-export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter | BodyObserver;
+export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter | TransformingBodyFilter | BodyObserver;
 
 /**
  * Sees the body as the upstream sent it or the gateway created it, before any filter, and changes neither the body nor
@@ -42,4 +44,19 @@ export interface BufferingBodyFilter {
   readonly longer: "unchanged" | "refused";
   /** Returns the bytes that replace the body. Both the body and the result may be empty. */
   whole(body: Buffer): Buffer;
+}
+
+/**
+ * Passes the body through a stream, such as one of node:zlib, which may work asynchronously. The stream receives the
+ * body after all filters of other kinds, no faster than the client reads its output.
+ */
+export interface TransformingBodyFilter {
+  /**
+   * Called before the head is sent, so it may still edit the headers. The head is sent without Content-Length. Not
+   * called for the gateway's own responses and for responses to HEAD, which stay as they are.
+   *
+   * @returns A new stream of bytes. It is destroyed if the client disconnects or the upstream aborts the body. An error
+   * of it aborts the response.
+   */
+  transform(): Transform;
 }

@@ -10,6 +10,7 @@ import type { Mirrors } from "../mirror/mirrors.ts";
 import type { AccessResult, Pipeline } from "../pipeline.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { type HeldMessage, ownMessage } from "../response/response-phase.ts";
+import type { ResponseTransform } from "../response/response-transform.ts";
 import { errorCodeOf, failureReason } from "../upstream/failure.ts";
 import type { ForwardPlan, LiveExchange, ResponseSender } from "./live-exchange.ts";
 
@@ -42,6 +43,8 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   protected call: UpstreamCall | null = null;
   /** Whether a response has begun. */
   protected hasBegun = false;
+  /** Null: no plugin transforms the response. */
+  #transform: ResponseTransform | null = null;
   #isOver = false;
 
   constructor(context: Context, exchange: LiveExchange) {
@@ -83,7 +86,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     if (this.#isOver) return;
     this.#isOver = true;
     this.exchange.body?.lose();
-    this.call?.abort();
+    this.#cancel();
     if (this.exchange.status === 0) {
       this.exchange.status = CLIENT_CLOSED;
       this.exchange.isAbandoned = true;
@@ -94,7 +97,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   /** Called when the client's body is malformed, too long, or does not arrive. */
   reject(answer: DirectResponse | GatewayErrorName): void {
     if (this.#isOver) return;
-    this.call?.abort();
+    this.#cancel();
     if (this.hasBegun) this.breakOff("the body of the request was rejected");
     else this.#answer(answer);
   }
@@ -105,7 +108,12 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
 
   /** Continues the upstream's response: the client accepts data again, or a plugin reads the body. */
   resumeCall(): void {
-    this.call?.resume();
+    this.#transform?.resume();
+    if (this.#transform?.isFull !== true) this.call?.resume();
+  }
+
+  transformBy(transform: ResponseTransform): void {
+    this.#transform = transform;
   }
 
   failed(fault: GatewayErrorName, error: Error | null): void {
@@ -136,7 +144,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   /** Called when a body filter failed: replaces the response, or aborts it if its head has been sent. */
   filterFailed(error: unknown): void {
     if (this.#isOver) return;
-    this.call?.abort();
+    this.#cancel();
     const answer = this.context.pipeline.filterFailed(this.exchange, error);
     if (this.hasBegun) this.breakOff("a plugin failed");
     else this.#answer(answer);
@@ -144,6 +152,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
 
   broken(error: Error): void {
     this.#reportFailure(error, "aborted its response");
+    this.#transform?.destroy();
     this.breakOff("the upstream aborted its response");
   }
 
@@ -176,6 +185,12 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   protected reportBug(error: Error): void {
     this.context.log.error({ err: error, requestId: this.exchange.id }, "the proxy failed");
     this.breakOff("the proxy failed");
+  }
+
+  /** Ends the call and the transformation of its response, because the response is no longer wanted. */
+  #cancel(): void {
+    this.call?.abort();
+    this.#transform?.destroy();
   }
 
   #apply(outcome: AccessResult): void {

@@ -1,10 +1,11 @@
 /** The filters that plugins set for the body of one response, as a chain in order of priority. */
+import type { Transform } from "node:stream";
 import type {
-  BodyFilter,
   BodyObserver,
   BufferingBodyFilter,
   DirectResponse,
   StreamingBodyFilter,
+  TransformingBodyFilter,
 } from "@sluice/plugin-sdk";
 import type { PluginStep } from "../../compile/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
@@ -44,14 +45,28 @@ interface PluginStage {
   readonly stage: Stage;
 }
 
+interface PluginTransform {
+  readonly step: PluginStep;
+  readonly filter: TransformingBodyFilter;
+}
+
+/** What the plugins have set for one response. */
+interface OpenedFilters {
+  readonly stages: readonly PluginStage[];
+  readonly transforms: readonly PluginTransform[];
+  readonly observers: readonly BodyObserver[];
+}
+
 export class BodyFilters {
   readonly #exchange: LiveExchange;
   readonly #stages: readonly PluginStage[];
+  readonly #transforms: readonly PluginTransform[];
   readonly #observers: readonly BodyObserver[];
 
-  private constructor(exchange: LiveExchange, stages: readonly PluginStage[], observers: readonly BodyObserver[]) {
+  private constructor(exchange: LiveExchange, { stages, transforms, observers }: OpenedFilters) {
     this.#exchange = exchange;
     this.#stages = stages;
+    this.#transforms = transforms;
     this.#observers = observers;
   }
 
@@ -65,6 +80,7 @@ export class BodyFilters {
     if (steps === null || steps.length === 0 || !mayHaveBody(exchange, status)) return null;
     const [length] = rawHeaderValues(headers, "content-length");
     const stages: PluginStage[] = [];
+    const transforms: PluginTransform[] = [];
     const observers: BodyObserver[] = [];
     const { currentStep } = exchange;
     for (const step of steps) {
@@ -73,6 +89,8 @@ export class BodyFilters {
       if (filter !== null && "status" in filter) throw new ReplacedResponseError(filter);
       if (filter !== null && "observe" in filter) {
         if (isDelimited) observers.push(filter);
+      } else if (filter !== null && "transform" in filter) {
+        transforms.push({ step, filter });
         // The declared length is that of the body before any filter, so it counts only while no earlier filter changes
         // the body.
       } else if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, Number(length ?? 0)))) {
@@ -81,12 +99,29 @@ export class BodyFilters {
       }
     }
     exchange.currentStep = currentStep;
-    return stages.length === 0 && observers.length === 0 ? null : new BodyFilters(exchange, stages, observers);
+    const isEmpty = stages.length === 0 && transforms.length === 0 && observers.length === 0;
+    return isEmpty ? null : new BodyFilters(exchange, { stages, transforms, observers });
   }
 
-  /** Whether a filter may change the body; false: all filters only observe it. */
+  /** Whether a filter may change the body before the streams; false: all others only observe it. */
   get changesBody(): boolean {
     return this.#stages.length > 0;
+  }
+
+  /** Whether the body passes through streams after the other filters. */
+  get hasTransforms(): boolean {
+    return this.#transforms.length > 0;
+  }
+
+  /** Opens the streams, in the order in which the body passes through them. Throws the errors of plugins. */
+  openTransforms(): readonly Transform[] {
+    const { currentStep } = this.#exchange;
+    const streams = this.#transforms.map(({ step, filter }) => {
+      this.#exchange.currentStep = step;
+      return filter.transform();
+    });
+    this.#exchange.currentStep = currentStep;
+    return streams;
   }
 
   /** Whether a filter still buffers the body, so that the head may change. While true, `filter` returns no bytes. */
@@ -161,7 +196,7 @@ export const mayHaveBody = (exchange: LiveExchange, status: number): boolean =>
  * Whether the filter leaves a body of this length unchanged, because the body is longer than the filter's limit. Throws
  * BodyTooLongError if the filter refuses such a body instead.
  */
-function passesUnchanged(filter: Exclude<BodyFilter, BodyObserver>, length: number): boolean {
+function passesUnchanged(filter: BufferingBodyFilter | StreamingBodyFilter, length: number): boolean {
   if (!("whole" in filter) || length <= filter.limit) return false;
   if (filter.longer === "refused") throw new BodyTooLongError(filter.limit);
   return true;

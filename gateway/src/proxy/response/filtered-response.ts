@@ -12,6 +12,7 @@ import { ByteView } from "../sockets/byte-view.ts";
 import { gatewayErrorFor } from "../upstream/failure.ts";
 import type { UpstreamCallListener } from "../upstream/upstream-call.ts";
 import { BodyFilters } from "./body-filters.ts";
+import { ResponseTransform, type ResponseTransformListener } from "./response-transform.ts";
 
 /** The exchange of the engine, which sends the response. */
 export interface FilteredResponseTarget<Head, Trailers>
@@ -22,6 +23,12 @@ export interface FilteredResponseTarget<Head, Trailers>
   respond(head: Head): boolean;
   /** A copy of a head that stays valid when the memory of the head is used again. */
   copyOf(head: Head): Head;
+  /** A copy of trailers that stays valid when their memory is used again. */
+  copyOfTrailers(trailers: Trailers): Trailers;
+  /** Continues the response after `flush` has returned false, and its transformation. */
+  resumeCall(): void;
+  /** Receives the transformation of the body, which must be destroyed if the response is broken off. */
+  transformBy(transform: ResponseTransform): void;
   /** The forwarded trailers as a flat list. */
   fieldsOf(trailers: Trailers): readonly string[];
   /** @param framing How a filtered body is delimited; absent: as the upstream delimited it */
@@ -33,7 +40,9 @@ export interface FilteredResponseTarget<Head, Trailers>
 /** `sized`: with a Content-Length. `unsized`: the length is not known when the head is sent. */
 export type BodyFraming = "sized" | "unsized";
 
-export class FilteredResponse<Head extends ResponseHead, Trailers> implements UpstreamCallListener<Head, Trailers> {
+export class FilteredResponse<Head extends ResponseHead, Trailers>
+  implements UpstreamCallListener<Head, Trailers>, ResponseTransformListener
+{
   readonly #exchange: LiveExchange;
   readonly #target: FilteredResponseTarget<Head, Trailers>;
   /** Null: the body of this response is not filtered. */
@@ -42,6 +51,10 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
   #observing: BodyFilters | null = null;
   /** Null while no head is held. */
   #held: Head | null = null;
+  /** Null: the body passes through no streams, or the head is held. */
+  #transform: ResponseTransform | null = null;
+  /** Trailers that follow the transformed body. */
+  #trailers: Trailers | null = null;
   /** Set when another response has been sent instead. */
   #isReplaced = false;
 
@@ -77,7 +90,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     }
     const head = target.copyOf(received);
     exchange.responseHead = head;
-    if (exchange.request.method === "HEAD" || !filters.changesBody) {
+    if (exchange.request.method === "HEAD" || !(filters.changesBody || filters.hasTransforms)) {
       if (filters.changesBody) exchange.responseHeaders.remove("Content-Length");
       this.#observing = filters;
       this.#sendHead(head);
@@ -117,12 +130,39 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
       // Over HTTP/1.1 trailers need the chunked coding.
       this.#release(sendsTrailers ? null : pieces.reduce((length, piece) => length + piece.length, 0));
       this.#send(pieces);
+      if (this.#transform !== null) {
+        this.#trailers = trailers && this.#target.copyOfTrailers(trailers);
+        // The upstream has answered, so it does not need the rest of the client's body.
+        this.#exchange.body?.drop();
+        this.#transform.end();
+        return;
+      }
+      if (this.#isReplaced) return;
     }
     this.#target.end(trailers);
   }
 
+  transformed(view: ByteView): boolean {
+    this.#target.data(view);
+    return this.#target.flush();
+  }
+
+  transformDrained(): void {
+    this.#target.resumeCall();
+  }
+
+  transformEnded(): void {
+    this.#target.end(this.#trailers);
+    this.#target.flush();
+  }
+
+  transformFailed(error: Error): void {
+    this.#isReplaced = true;
+    this.#target.filterFailed(error);
+  }
+
   flush(): boolean {
-    return this.#isReplaced || this.#target.flush();
+    return this.#isReplaced || (this.#target.flush() && this.#transform?.isFull !== true);
   }
 
   failed(fault: GatewayErrorName, error: Error | null): void {
@@ -143,6 +183,16 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     if (head === null) return;
     this.#held = null;
     const { responseHeaders } = this.#exchange;
+    const filters = this.#filters;
+    if (filters?.hasTransforms) {
+      const streams = this.#guarded(() => filters.openTransforms());
+      if (streams === null) return;
+      this.#transform = new ResponseTransform(streams, this);
+      this.#target.transformBy(this.#transform);
+      responseHeaders.remove("Content-Length");
+      this.#sendHead(head, "unsized");
+      return;
+    }
     if (length === null) responseHeaders.remove("Content-Length");
     else responseHeaders.set("Content-Length", String(length));
     this.#sendHead(head, length === null ? "unsized" : "sized");
@@ -154,7 +204,11 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
   }
 
   #send(pieces: readonly Buffer[]): void {
-    for (const piece of pieces) this.#target.data(ByteView.of(piece));
+    if (this.#isReplaced) return;
+    for (const piece of pieces) {
+      if (this.#transform !== null) this.#transform.write(piece);
+      else this.#target.data(ByteView.of(piece));
+    }
   }
 
   /** Runs code of plugins and returns its result. If the code throws, returns null, and another response is sent. */

@@ -16,8 +16,6 @@ import { type HeldMessage, ResponseBrokenError } from "./response-phase.ts";
 
 /** The exchange of the engine, which sends the response. */
 export interface SuspendedResponseTarget<Head, Trailers> extends FilteredResponseTarget<Head, Trailers> {
-  /** A copy of trailers that stays valid when their memory is used again. */
-  copyOfTrailers(trailers: Trailers): Trailers;
   /**
    * Runs the phase. `onEnd` is called at its end with the response that replaces the held one, or null if none does.
    * `onEnd` is not called if the exchange has ended or been answered during the phase.
@@ -25,8 +23,6 @@ export interface SuspendedResponseTarget<Head, Trailers> extends FilteredRespons
   runResponsePhases(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void;
   /** Cancels the call, and sends this response. */
   replaceBy(own: GatewayResponse): void;
-  /** Continues the response after `flush` has returned false. */
-  resumeCall(): void;
 }
 
 /** The listener of a call on a route with plugins that act on its responses. */
