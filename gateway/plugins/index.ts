@@ -3,6 +3,7 @@ import type { CounterMetricOptions, HistogramMetricOptions, PluginDefinition } f
 import { acl } from "./acl/index.ts";
 import { basicAuth } from "./basic-auth/index.ts";
 import { botDetection } from "./bot-detection/index.ts";
+import { compression } from "./compression/index.ts";
 import { concurrencyLimiting } from "./concurrency-limiting/index.ts";
 import { correlationId } from "./correlation-id/index.ts";
 import { cors } from "./cors/index.ts";
@@ -45,6 +46,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   acl,
   basicAuth,
   botDetection,
+  compression,
   concurrencyLimiting,
   correlationId,
   cors,

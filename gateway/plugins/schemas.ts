@@ -3,6 +3,7 @@ import type { Static } from "@sluice/plugin-sdk";
 import { aclFacts } from "./acl/schema.ts";
 import { basicAuthFacts } from "./basic-auth/schema.ts";
 import { botDetectionFacts } from "./bot-detection/schema.ts";
+import { compressionFacts } from "./compression/schema.ts";
 import { concurrencyLimitingFacts } from "./concurrency-limiting/schema.ts";
 import { correlationIdFacts } from "./correlation-id/schema.ts";
 import { corsFacts } from "./cors/schema.ts";
@@ -45,6 +46,7 @@ export const builtInFacts = [
   aclFacts,
   basicAuthFacts,
   botDetectionFacts,
+  compressionFacts,
   concurrencyLimitingFacts,
   correlationIdFacts,
   corsFacts,

@@ -23,6 +23,7 @@ export const filledCors = withConfigDefaults("cors", {});
 export const filledPrometheus = withConfigDefaults("prometheus", {});
 export const filledRequestTermination = withConfigDefaults("request-termination", {});
 export const filledBotDetection = withConfigDefaults("bot-detection", {});
+export const filledCompression = withConfigDefaults("compression", {});
 
 /** The members that a plugin's config needs, by plugin name; the other plugins need none. */
 export const neededConfigs: Readonly<Record<string, object>> = {

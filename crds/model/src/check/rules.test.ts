@@ -31,7 +31,7 @@ const characters = (value: string) =>
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
 const addressOrBlock = (value: string) => `invalid ip or cidr range: '${value}'`;
 const available =
-  "Sluice has acl, basic-auth, bot-detection, concurrency-limiting, correlation-id, cors, datadog, file-log, forward-auth, graphql, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-mirror, request-redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin";
+  "Sluice has acl, basic-auth, bot-detection, compression, concurrency-limiting, correlation-id, cors, datadog, file-log, forward-auth, graphql, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-mirror, request-redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin";
 const quantity = (value: string) => `not a quantity: ${value}; write 500m or 2 for CPU, 256Mi for memory`;
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 

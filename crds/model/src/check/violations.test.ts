@@ -224,7 +224,7 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   [
     "plugins",
     { name: "x" },
-    "name: plugin 'x' not enabled: Sluice has acl, basic-auth, bot-detection, concurrency-limiting, correlation-id, cors, datadog, file-log, forward-auth, graphql, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-mirror, request-redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin; use one of these, or load a plugin of your own with SLUICE_PLUGINS",
+    "name: plugin 'x' not enabled: Sluice has acl, basic-auth, bot-detection, compression, concurrency-limiting, correlation-id, cors, datadog, file-log, forward-auth, graphql, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-mirror, request-redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin; use one of these, or load a plugin of your own with SLUICE_PLUGINS",
   ],
   ["plugins", { name: "key-auth", consumer: { id: UUID } }, `consumer: ${NULL}`],
   ["plugins", { name: "cors", consumer: { id: UUID } }, `consumer: ${NULL}`],

@@ -66,6 +66,7 @@ export const informationTable: AdminTable = {
           "acl",
           "basic-auth",
           "bot-detection",
+          "compression",
           "concurrency-limiting",
           "correlation-id",
           "cors",

@@ -16,7 +16,7 @@ const unique = (rendered: string, fields: object) => ({
 });
 /** The message for an unknown plugin, in which Kong's clients search for `not enabled`. */
 export const notEnabled = (name: string): string =>
-  `plugin '${name}' not enabled: Sluice has acl, basic-auth, bot-detection, concurrency-limiting, correlation-id, cors, datadog, device-token, file-log, forward-auth, graphql, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-mirror, request-redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin; use one of these, or load a plugin of your own with SLUICE_PLUGINS`;
+  `plugin '${name}' not enabled: Sluice has acl, basic-auth, bot-detection, compression, concurrency-limiting, correlation-id, cors, datadog, device-token, file-log, forward-auth, graphql, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-mirror, request-redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin; use one of these, or load a plugin of your own with SLUICE_PLUGINS`;
 const missing = "required field missing";
 
 export const refusalsTable: AdminTable = {
