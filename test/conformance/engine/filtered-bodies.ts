@@ -1,8 +1,9 @@
 /** Bodies of responses that plugins filter: the same table over each version of HTTP. */
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
+import { Transform } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import type { BodyFilter, PluginPhases, StreamingBodyFilter } from "@sluice/plugin-sdk";
+import type { BodyFilter, PluginPhases, StreamingBodyFilter, TransformingBodyFilter } from "@sluice/plugin-sdk";
 import { type Received, sendRequest } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { requestHttp2 } from "./http2-client.ts";
@@ -37,6 +38,15 @@ export const buffering = (limit: number, longer: "unchanged" | "refused" = "unch
   limit,
   longer,
   whole: (body) => Buffer.from(`<${body}>`),
+});
+
+/** Passes each piece on in a later turn, between these two texts. */
+export const enclosing = (before: string, after: string): TransformingBodyFilter => ({
+  transform: () =>
+    new Transform({
+      transform: (piece, _encoding, done) => void setImmediate(() => done(null, `${before}${piece}`)),
+      flush: (done) => done(null, after),
+    }),
 });
 
 /** A plugin that filters the body of every response; null: it sets no filter. */

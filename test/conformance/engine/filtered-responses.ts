@@ -8,7 +8,7 @@ import type { BodyFilter, Exchange, PluginPhases } from "@sluice/plugin-sdk";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
-import { appending, buffering, dropping, failing, filtering, sized, upperCase } from "./filtered-bodies.ts";
+import { appending, buffering, dropping, enclosing, failing, filtering, sized, upperCase } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
 import { grpcHeaders, message, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
@@ -113,40 +113,45 @@ export function filteredResponseSuite(engine: Engine): void {
       await second;
     });
 
-    it("are not read completely from the upstream while the client does not read", async (test) => {
-      const total = 64 * 1024 * 1024;
-      const piece = Buffer.alloc(65_536, "a");
-      const blocked = signal<number>();
-      const { port } = await startRig(test, engine, {
-        upstream(_request, response) {
-          let written = 0;
-          let idle: NodeJS.Timeout | undefined;
-          const fill = () => {
-            clearTimeout(idle);
-            while (written < total) {
-              written += piece.length;
-              if (response.write(piece)) continue;
-              idle = setTimeout(() => blocked.fire(written), 300);
-              return;
-            }
-            blocked.fire(written);
-            response.end();
-          };
-          response.on("drain", fill);
-          fill();
-        },
-        plugins: { cors: filtering(upperCase) },
+    for (const [what, filter] of [
+      ["filter", upperCase],
+      ["stream", enclosing("", "")],
+    ] as const) {
+      it(`are not read completely from the upstream while the client does not read, behind a ${what}`, async (test) => {
+        const total = 64 * 1024 * 1024;
+        const piece = Buffer.alloc(65_536, "a");
+        const blocked = signal<number>();
+        const { port } = await startRig(test, engine, {
+          upstream(_request, response) {
+            let written = 0;
+            let idle: NodeJS.Timeout | undefined;
+            const fill = () => {
+              clearTimeout(idle);
+              while (written < total) {
+                written += piece.length;
+                if (response.write(piece)) continue;
+                idle = setTimeout(() => blocked.fire(written), 300);
+                return;
+              }
+              blocked.fire(written);
+              response.end();
+            };
+            response.on("drain", fill);
+            fill();
+          },
+          plugins: { cors: filtering(filter) },
+        });
+        const socket = await dial(test, port);
+        socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        assert.ok((await blocked.seen) < total / 2);
+        let received = 0;
+        socket.on("data", (bytes) => {
+          received += bytes.length;
+        });
+        await once(socket, "close");
+        assert.ok(received > total, String(received));
       });
-      const socket = await dial(test, port);
-      socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-      assert.ok((await blocked.seen) < total / 2);
-      let received = 0;
-      socket.on("data", (bytes) => {
-        received += bytes.length;
-      });
-      await once(socket, "close");
-      assert.ok(received > total, String(received));
-    });
+    }
 
     it("end with the connection for an HTTP/1.0 client, and have no length", async (test) => {
       const { port } = await startRig(test, engine, { upstream: sized, plugins: { cors: filtering(appending) } });
@@ -173,6 +178,7 @@ export function filteredResponseSuite(engine: Engine): void {
       for (const [filter, expected] of [
         [upperCase, "HELLO"],
         [buffering(5), "<hello>"],
+        [enclosing("<", ">"), "<hello>"],
       ] as const) {
         const { port } = await startRig(test, engine, { upstream, plugins: { cors: filtering(filter) } });
         const { body, trailers } = await sendRequest(port, { headers: { TE: "trailers", Connection: "TE" } });

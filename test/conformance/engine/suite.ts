@@ -51,6 +51,7 @@ import { streamSuite } from "./streams.ts";
 import { strictnessSuite } from "./strictness.ts";
 import { tlsSuite } from "./tls.ts";
 import { tlsSessionSuite } from "./tls-sessions.ts";
+import { transformedBodySuite } from "./transformed-bodies.ts";
 import { unsharedResponseSuite } from "./unshared-responses.ts";
 import { upgradeSuite } from "./upgrades.ts";
 import { upstreamHeaderSuite } from "./upstream-headers.ts";
@@ -68,6 +69,7 @@ export function engineSuite(engine: Engine): void {
   changedRequestSuite(engine);
   filteredBodySuite(engine);
   filteredResponseSuite(engine);
+  transformedBodySuite(engine);
   heldResponseSuite(engine);
   heldConnectionSuite(engine);
   middlewareSuite(engine);
