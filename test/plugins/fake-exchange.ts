@@ -124,6 +124,8 @@ export interface FakeExchangeOptions extends FakeRequest {
   /** The namespace of the route. Default: null. */
   readonly namespace?: string | null;
   readonly consumer?: Consumer | null;
+  /** Default false. */
+  readonly anonymous?: boolean;
   readonly credential?: SnapshotCredential | null;
   readonly route?: Route;
   readonly service?: Service | null;
@@ -317,7 +319,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     consumer: options.consumer ?? null,
     credential: options.credential ?? null,
     authenticatedGroups: options.authenticatedGroups ?? null,
-    anonymous: false,
+    anonymous: options.anonymous ?? false,
     upstreamHeaders,
     upstreamHeaderValues: (name) => upstreamHeaders.valuesOver(name, headers.get(name) ?? []),
     upstreamMethod: options.method ?? "GET",

@@ -56,6 +56,16 @@ describe("rate-limiting", () => {
     });
   });
 
+  it("gives as the reason that requests without a valid credential share the limit of the anonymous consumer", async () => {
+    const { send } = limiter({ minute: 1 });
+    await send({ anonymous: true });
+    const { answer } = await send({ anonymous: true });
+    assert.match(
+      answer?.reason ?? "",
+      /; all requests without a valid credential share the limit of the anonymous consumer$/,
+    );
+  });
+
   it("takes the cost of GraphQL operations from the limit, and refuses a request that costs more than is left", async () => {
     const { send } = limiter({ minute: 10, cost: "graphql" });
     const remaining: string[] = [];

@@ -39,16 +39,19 @@ function operationCost({ shared }: Exchange): number {
   return Number.isSafeInteger(cost) && cost >= 1 ? cost : 1;
 }
 
+const SHARED_BY_ANONYMOUS = "all requests without a valid credential share the limit of the anonymous consumer";
+
 /** @param seconds Until a further request may be admitted */
-type Refuse = (seconds: number) => DirectResponse;
+type Refuse = (exchange: Exchange, seconds: number) => DirectResponse;
 
 function refusing(config: RateLimitingConfig): Refuse {
   const { error_code: status, error_message: message } = config;
   const reason = limitsText(config);
-  return (seconds) => ({
+  const countsConsumers = config.limit_by === "consumer";
+  return ({ anonymous }, seconds) => ({
     status,
     message,
-    reason,
+    reason: countsConsumers && anonymous ? `${reason}; ${SHARED_BY_ANONYMOUS}` : reason,
     ...(config.hide_client_headers ? {} : { headers: { "Retry-After": String(seconds) } }),
   });
 }
@@ -97,7 +100,7 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
     return settle(counters.incrementBelowLimit(counted, config), ({ admitted, counts }) => {
       const headers = config.hide_client_headers ? null : exchange.responseHeaders;
       const reset = setRateLimitHeaders(headers, { limits, counts, now: at });
-      return admitted ? undefined : refuse(reset);
+      return admitted ? undefined : refuse(exchange, reset);
     });
   };
 }
@@ -113,7 +116,7 @@ function bucketCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
     const buckets = limits.map((limit) => limit.bucket(name, scopeName));
     return settle(counters.fillBuckets(buckets, now(), config), (filled) => {
       if (!config.hide_client_headers) setBucketHeaders(exchange.responseHeaders, limits, filled);
-      return filled.admitted ? undefined : refuse(retryAfter(limits, filled));
+      return filled.admitted ? undefined : refuse(exchange, retryAfter(limits, filled));
     });
   };
 }

@@ -1,6 +1,6 @@
-/** Counters grouped by plugin instance: at the capacity, a new counter replaces a counter of the largest group. */
+/** Counters grouped by scope: at the capacity, a new counter replaces a counter of the largest group. */
 
-/** The counters of one plugin instance, by name or key, in order of insertion. */
+/** The counters of one scope, by name or key, in order of insertion. */
 export class CounterGroup<Value> {
   readonly #values = new Map<string, Value>();
   /**

@@ -3,8 +3,7 @@
  * documents and workers.
  *
  * The number of slots is fixed. When all possible slots of a new counter are in use, the new counter replaces the
- * counter in these slots whose group is the largest (a group is the counters of one plugin instance in one time
- * window). So a flood of made-up identifiers replaces its own counters first, and no request is rejected for lack of
+ * counter in these slots whose group is the largest (a group is the counters of one scope in one time window). So a flood of made-up identifiers replaces its own counters first, and no request is rejected for lack of
  * memory. A limit above 4,294,967,295 counts as no limit.
  */
 import { getRandomValues } from "node:crypto";
@@ -62,13 +61,13 @@ const periodNumbers = Object.fromEntries(periods.map((period, at) => [period, at
 export class SharedCounters implements Counters {
   readonly #slots: CounterTable;
   readonly #hashes: StringCache<Int32Array>;
-  readonly #instanceHashes: StringCache<number>;
+  readonly #scopeHashes: StringCache<number>;
 
   constructor({ memory: { buffer, key }, owner, now = Date.now, onReplace }: SharedCountersOptions) {
     this.#hashes = new StringCache((name) => keyedHash(name, key));
-    this.#instanceHashes = new StringCache((instance) => keyedHash(instance, key)[0] ?? 0);
-    const instanceHash = (instance: string) => this.#instanceHashes.of(instance);
-    this.#slots = new CounterTable({ buffer, owner, now: () => now() / 1000, instanceHash, onReplace });
+    this.#scopeHashes = new StringCache((scope) => keyedHash(scope, key)[0] ?? 0);
+    const scopeHash = (scope: string) => this.#scopeHashes.of(scope);
+    this.#slots = new CounterTable({ buffer, owner, now: () => now() / 1000, scopeHash, onReplace });
   }
 
   /** Number of counters whose windows have not ended. */
@@ -179,7 +178,7 @@ export class SharedCounters implements Counters {
       // A window of a counter begins after 1970, so its upper bits, in `period`, are not 0.
       window: Math.round(interval * 1000) | 0,
       period: periodNumbers[period],
-      instance: scope,
+      scope,
       expires: expiryOf(now),
       count: timeOf(bucket, now),
       isBucket: true,
@@ -191,7 +190,7 @@ export class SharedCounters implements Counters {
       hash: this.#hashes.of(name),
       window: windowStart | 0,
       period: (Math.floor(windowStart / 2 ** 32) << 3) | periodNumbers[period],
-      instance: scope,
+      scope,
       expires: Math.ceil(expires / 1000),
       count: 0,
       isBucket: false,

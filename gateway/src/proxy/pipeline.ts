@@ -125,7 +125,7 @@ export class Pipeline {
   }
 
   /**
-   * Builds a response of the gateway itself.
+   * Builds a response of the gateway itself, logs its reason, and keeps the reason for observers of the exchange.
    *
    * @param cause The error of the upstream that led to this response. Default null: there was none
    */

@@ -9,9 +9,9 @@
  * the PROBES slots that begin at its home slot, and before the first FREE slot. No slot becomes FREE again, so a search
  * may end at a FREE slot.
  *
- * After the slots come the sizes of groups: the number of READY slots in each. A group is the counters of one plugin
- * instance in one window. When no possible slot of a new key is FREE, VOID or expired, the key takes the slot of the
- * counter whose group is the largest, so that an instance with many identifiers replaces its own counters first.
+ * After the slots come the sizes of groups: the number of READY slots in each. A group is the counters of one scope
+ * in one window. When no possible slot of a new key is FREE, VOID or expired, the key takes the slot of the counter
+ * whose group is the largest, so that a scope with many identifiers replaces its own counters first.
  *
  * Only the worker that claimed a slot may make it VOID; otherwise a late write of this worker could corrupt a reused
  * slot. So a worker that dies leaks at most the slot that it had claimed.
@@ -69,7 +69,8 @@ export interface CounterKey {
   readonly window: number;
   /** 16 bits: the upper bits of the window's start, and the number of the period (0: second, 1: minute …). */
   readonly period: number;
-  readonly instance: string;
+  /** As `Counter.scope`. */
+  readonly scope: string;
   /** Unix seconds. */
   readonly expires: number;
   /** The count of a new slot. */
@@ -84,8 +85,8 @@ export interface CounterTableOptions {
   readonly owner: number;
   /** Unix seconds, from the clock that defines the windows. */
   readonly now: () => number;
-  /** One word of the hash of a plugin instance's name; only called for new keys. */
-  readonly instanceHash: (instance: string) => number;
+  /** One word of the hash of a scope; only called for new keys. */
+  readonly scopeHash: (scope: string) => number;
   /** Called for each counter that this user of the buffer replaces before its window has ended. Default: does nothing. */
   readonly onReplace?: () => void;
 }
@@ -96,7 +97,7 @@ export class CounterTable {
   readonly #mask: number;
   readonly #owner: number;
   readonly #now: () => number;
-  readonly #instanceHash: (instance: string) => number;
+  readonly #scopeHash: (scope: string) => number;
   readonly #onReplace: () => void;
 
   /** Bytes of a table; `slots` is a power of two, at least PROBES. */
@@ -106,11 +107,11 @@ export class CounterTable {
     return (slots * WORDS + GROUPS) * Int32Array.BYTES_PER_ELEMENT;
   }
 
-  constructor({ buffer, owner, now, instanceHash, onReplace = () => undefined }: CounterTableOptions) {
+  constructor({ buffer, owner, now, scopeHash, onReplace = () => undefined }: CounterTableOptions) {
     const all = new Int32Array(buffer);
     this.#words = all.subarray(0, all.length - GROUPS);
     this.#sizes = all.subarray(all.length - GROUPS);
-    this.#instanceHash = instanceHash;
+    this.#scopeHash = scopeHash;
     this.#onReplace = onReplace;
     this.#mask = this.#words.length / WORDS - 1;
     this.#owner = owner;
@@ -296,7 +297,7 @@ export class CounterTable {
     const taken = takenBy(this.#owner, ready);
     if (Atomics.compareExchange(words, at, head, taken) !== head) return -1;
     if ((head & STATE) === READY) Atomics.sub(this.#sizes, this.#groupAt(at), 1);
-    const group = mixed(this.#instanceHash(key.instance), key.window, key.period) & (GROUPS - 1);
+    const group = mixed(this.#scopeHash(key.scope), key.window, key.period) & (GROUPS - 1);
     words[at + HASH] = key.hash[0] ?? 0;
     words[at + HASH + 1] = key.hash[1] ?? 0;
     words[at + HASH + 2] = key.hash[2] ?? 0;

@@ -4,7 +4,7 @@ import { type GatewayError, gatewayErrors } from "../../../gateway/src/exchange/
 
 const intro = `# Errors
 
-This page lists the responses that the gateway itself sends instead of an upstream's response. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log and in metrics, the \`source\` of these responses is \`gateway\`; the \`source\` of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each route and reason.
+This page lists the responses that the gateway itself sends instead of an upstream's response. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log and in metrics, the \`source\` of these responses is \`gateway\`; the \`source\` of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each worker, route and reason.
 
 [Explain a request](../how-to/explain-a-request.md) shows how to find the reason without sending the request, and [\`GET /requests\`](../how-to/find-refused-requests.md) lists the last requests that were refused, with their reasons. [Troubleshoot](../how-to/troubleshoot.md) begins with symptoms instead of statuses.`;
 
@@ -20,7 +20,7 @@ Plugins answer with statuses of their own; the page of the [plugin](plugins.md) 
 | 411, 417 | [request-size-limiting](plugins/request-size-limiting.md) |
 | 413 | [request-size-limiting](plugins/request-size-limiting.md); [forward-auth](plugins/forward-auth.md), [grpc-web](plugins/grpc-web.md), [request-transformer](plugins/request-transformer.md), [request-validator](plugins/request-validator.md) and [standard-webhooks](plugins/standard-webhooks.md), if the body is larger than the plugin may read |
 | 421 | [mtls-auth](plugins/mtls-auth.md): the connection was opened when no plugin required a certificate for its server name |
-| 429 | [rate-limiting](plugins/rate-limiting.md), [response-ratelimiting](plugins/response-ratelimiting.md) |
+| 429 | [rate-limiting](plugins/rate-limiting.md), [response-ratelimiting](plugins/response-ratelimiting.md), [concurrency-limiting](plugins/concurrency-limiting.md) |
 | 500 | [forward-auth](plugins/forward-auth.md) with \`request_style: nginx\`: the authorization server does not answer, or answers with another status than 2xx, 401 and 403. The node's log has the \`reason\` |
 | 503 | [forward-auth](plugins/forward-auth.md), [openid-connect](plugins/openid-connect.md), [basic-auth](plugins/basic-auth.md): a server that the plugin asks does not answer, or the node is overloaded. The node's log has the \`reason\` |
 | 504 | [proxy-cache](plugins/proxy-cache.md): \`Cache-Control: only-if-cached\`, and nothing is cached |

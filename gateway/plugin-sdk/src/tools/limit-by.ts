@@ -20,7 +20,9 @@ export const limitByMembers = (byDefault: LimitBy) => ({
   limit_by: choice(properties, {
     description:
       "The property by which requests are counted: requests with the same value share a counter. If a request has " +
-      "no such value, the client's address is used; for IPv6 it is the full address, as in Kong. operation (not in " +
+      "no such value, the client's address is used; for IPv6 it is the full address, as in Kong. consumer: also the " +
+      "consumer that `anonymous` of an authentication plugin names, so that all requests without a valid credential " +
+      "share a counter; without a consumer, the credential is used. operation (not in " +
       "Kong): the name of the GraphQL operation that the plugin graphql has read; all callers of it share a counter.",
     default: byDefault,
   }),
