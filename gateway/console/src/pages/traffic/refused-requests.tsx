@@ -73,7 +73,16 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
     ),
     sortBy: ({ newest }) => newest.status,
   },
-  { title: "Answered by", cell: ({ newest }) => answeredBy(newest), sortBy: ({ newest }) => answeredBy(newest) },
+  {
+    title: "Answered by",
+    cell: ({ newest }) => (
+      <>
+        {answeredBy(newest)}
+        {newest.target !== null && <div class="hint">target {newest.target}</div>}
+      </>
+    ),
+    sortBy: ({ newest }) => `${answeredBy(newest)} ${newest.target ?? ""}`,
+  },
   {
     title: "Request",
     cell: ({ newest: { method, host, path } }) => (
@@ -92,7 +101,6 @@ const columnsOf = (onTrace: (request: TracedRequest) => void): readonly TableCol
     cell: ({ newest }) => newest.consumer?.name ?? "–",
     sortBy: ({ newest }) => newest.consumer?.name ?? "",
   },
-  { title: "Target", cell: ({ newest }) => newest.target ?? "–", sortBy: ({ newest }) => newest.target ?? "" },
   {
     title: "Why",
     cell: ({ newest }) => <span class="why">{newest.reason}</span>,
