@@ -45,8 +45,11 @@ const files = [
   ...alertFiles(),
 ];
 const found = staleFiles(root, files);
-if (!process.argv.includes("--check")) writeGeneratedFiles(root, files);
-else if (found.length > 0) {
+if (!process.argv.includes("--check")) {
+  writeGeneratedFiles(root, files);
+  for (const { path } of found) console.log(`renewed ${path}`);
+  if (found.length === 0) console.log("all generated files are up to date");
+} else if (found.length > 0) {
   for (const { path, fault } of found) console.error(`${path} ${fault}`);
   console.error("Run `npm run generate`.");
   process.exitCode = 1;
