@@ -49,6 +49,16 @@ export const enclosing = (before: string, after: string): TransformingBodyFilter
     }),
 });
 
+/** Passes on the first half of each piece. */
+export const halving: TransformingBodyFilter = {
+  transform: () =>
+    new Transform({
+      writableHighWaterMark: 1,
+      transform: (piece, _encoding, done) =>
+        void setImmediate(() => done(null, piece.subarray(0, Math.ceil(piece.length / 2)))),
+    }),
+};
+
 /** A plugin that filters the body of every response; null: it sets no filter. */
 export const filtering = (filter: BodyFilter | null): PluginPhases => ({ responseBody: () => filter });
 

@@ -8,7 +8,7 @@ import type { BodyFilter, Exchange, PluginPhases } from "@sluice/plugin-sdk";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
-import { appending, buffering, dropping, enclosing, failing, filtering, sized, upperCase } from "./filtered-bodies.ts";
+import { appending, buffering, dropping, enclosing, failing, filtering, halving, sized, upperCase } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
 import { grpcHeaders, message, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
@@ -113,9 +113,10 @@ export function filteredResponseSuite(engine: Engine): void {
       await second;
     });
 
-    for (const [what, filter] of [
-      ["filter", upperCase],
-      ["stream", enclosing("", "")],
+    for (const [what, filter, share] of [
+      ["filter", upperCase, 1],
+      ["stream", enclosing("", ""), 1],
+      ["stream that shortens them", halving, 0.4],
     ] as const) {
       it(`are not read completely from the upstream while the client does not read, behind a ${what}`, async (test) => {
         const total = 64 * 1024 * 1024;
@@ -149,7 +150,7 @@ export function filteredResponseSuite(engine: Engine): void {
           received += bytes.length;
         });
         await once(socket, "close");
-        assert.ok(received > total, String(received));
+        assert.ok(received > total * share, String(received));
       });
     }
 

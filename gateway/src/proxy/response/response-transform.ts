@@ -8,7 +8,7 @@ import { ByteView } from "../sockets/byte-view.ts";
 export interface ResponseTransformListener {
   /** A piece of the output. Returns false when no more may follow before `resume`. */
   transformed(view: ByteView): boolean;
-  /** Called when the streams accept more input, after `isFull` was true. */
+  /** Called when the streams accept more input, after `isFull` was true, and the output does not wait for `resume`. */
   transformDrained(): void;
   /** Called after the last piece of the output. */
   transformEnded(): void;
@@ -35,7 +35,10 @@ export class ResponseTransform {
       const next = streams[at + 1];
       if (next !== undefined) stream.pipe(next);
     }
-    first.on("drain", () => listener.transformDrained());
+    // While the output waits for the client, `resume` continues the input too.
+    first.on("drain", () => {
+      if (!last.isPaused()) listener.transformDrained();
+    });
     last
       .on("data", (piece: Buffer) => {
         if (!listener.transformed(ByteView.of(piece))) last.pause();
@@ -43,7 +46,7 @@ export class ResponseTransform {
       .once("end", () => listener.transformEnded());
   }
 
-  /** Whether no more input may follow now. `transformDrained` follows. */
+  /** Whether no more input may follow now. `transformDrained` follows, or `resume` is called. */
   get isFull(): boolean {
     return this.#first.writableNeedDrain;
   }
