@@ -49,6 +49,13 @@ const digest = hash("sha256", QUERY);
 const persisted = (sha256Hash: unknown) => ({ persistedQuery: { version: 1, sha256Hash } });
 const doubling = (depth: number): string =>
   `{ a { ...F0 } } ${many(depth, (at) => `fragment F${at} on A { ${at + 1 < depth ? `...F${at + 1} b { ...F${at + 1} }` : "c"} }`)}`;
+/** Few fields, but each operation reaches them through many fragments. */
+const chained = (length: number, spreads: number, operations: number): string =>
+  [
+    many(length, (at) => `fragment F${at} on A { ${at + 1 < length ? `...F${at + 1}` : "c"} }`),
+    `fragment All on A { a { ${many(spreads, () => "...F0")} } }`,
+    many(operations, (at) => `query Q${at} { ...All }`),
+  ].join(" ");
 const introspection = "{ __schema { types { name fields { type { name ofType { name } } } } } }";
 
 type Row = readonly [attack: string, request: FakeRequest, refusal: string];
@@ -86,6 +93,8 @@ const documents: readonly Row[] = [
   ["nested lists in arguments", post({ query: `{ a(b: ${"[".repeat(1000)}${"]".repeat(1000)}) }` }), `${LIMIT} tokens`],
   ["field duplication", post({ query: `{ user { ${"name ".repeat(1001)} } }` }), `${LIMIT} fields`],
   ["fragments that double", post({ query: doubling(18) }), `${LIMIT} fields`],
+  ["a chain of fragments that many operations spread often", post({ query: chained(70, 300, 80) }), BAD],
+  ["a chain of fragments that one operation spreads often", post({ query: chained(100, 300, 1) }), BAD],
   ["huge number of tokens", post({ query: `{ user { ${"name ".repeat(2000)} } }` }), `${LIMIT} tokens`],
   ["huge comment", post({ query: `{ a } #${"x".repeat(16_384)}` }), `${LIMIT} length`],
   ["a fragment that spreads itself", post({ query: "{ ...A } fragment A on Q { a { ...A } }" }), BAD],

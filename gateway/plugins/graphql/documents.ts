@@ -29,6 +29,14 @@ export interface ReadDocument {
 const MAX_DOCUMENTS = 500;
 const MAX_OPERATIONS = 100;
 const MAX_NAME = 128;
+/**
+ * Selections of all operations of a document together, if `max_fields` is not so high that one operation may have more.
+ * Computing the costs of that many takes some milliseconds. Fragments that consist of spreads have many selections with
+ * few fields.
+ */
+const MAX_SELECTIONS = 10_000;
+/** Selections that an operation may have for each of its fields. */
+const SELECTIONS_PER_FIELD = 4;
 /** A document with more lists whose sizes depend on variables is not cached. */
 const MAX_TERMS = 200;
 /** Characters of a parser's message that clients get. */
@@ -108,13 +116,16 @@ function formRefusal({ definitions }: DocumentNode): Refusal | null {
 }
 
 function limitRefusal(document: MeasuredDocument, limits: Limits): Refusal | null {
-  const { largest, introspects, cycle, isIncomplete } = document;
+  const { largest, selections, introspects, cycle, isIncomplete } = document;
   if (isIncomplete) return malformedRequest("The document spreads a fragment that it does not define");
   if (cycle !== null) return malformedRequest("A fragment spreads itself, directly or by other fragments");
   for (const name of measured) {
     const maximum = limits[limitOf[name]];
     if (largest[name] > maximum) return beyondLimit(name, maximum, excesses[name]);
   }
+  const most = Math.max(MAX_SELECTIONS, SELECTIONS_PER_FIELD * limits.max_fields);
+  if (selections > most)
+    return malformedRequest(`The operations have more than ${most} selections, with those of their fragments`);
   if (!introspects || limits.introspection) return null;
   const message = "Introspection is not allowed: the fields __schema and __type cannot be queried here";
   return { status: 403, code: "INTROSPECTION_DISABLED", message };

@@ -19,9 +19,17 @@ export interface Measures {
   readonly directives: number;
 }
 
+/** The measures of a part of a document. */
+interface Counts extends Measures {
+  /** Fields, inline fragments and spreads. */
+  readonly selections: number;
+}
+
 export interface MeasuredDocument {
   /** The largest values over all operations and fragments, also those that the request does not execute. */
   readonly largest: Measures;
+  /** The fields, inline fragments and spreads of all operations together: the steps that computing their costs takes. */
+  readonly selections: number;
   /** Whether a field asks for the schema (`__schema` or `__type`). `__typename` does not. */
   readonly introspects: boolean;
   /** The name of a fragment that spreads itself, directly or by others; null: there is none. */
@@ -30,15 +38,16 @@ export interface MeasuredDocument {
   readonly isIncomplete: boolean;
 }
 
-const nothing: Measures = { depth: 0, fields: 0, rootFields: 0, aliases: 0, directives: 0 };
+const nothing: Counts = { depth: 0, fields: 0, rootFields: 0, aliases: 0, directives: 0, selections: 0 };
 
 /** The measures of two parts of one selection set. */
-const joined = (one: Measures, other: Measures): Measures => ({
+const joined = (one: Counts, other: Counts): Counts => ({
   depth: Math.max(one.depth, other.depth),
   fields: one.fields + other.fields,
   rootFields: one.rootFields + other.rootFields,
   aliases: one.aliases + other.aliases,
   directives: one.directives + other.directives,
+  selections: one.selections + other.selections,
 });
 
 const largerOf = (one: Measures, other: Measures): Measures => ({
@@ -49,7 +58,7 @@ const largerOf = (one: Measures, other: Measures): Measures => ({
   directives: Math.max(one.directives, other.directives),
 });
 
-const withDirectives = (measures: Measures, directives: readonly DirectiveNode[] = []): Measures =>
+const withDirectives = (measures: Counts, directives: readonly DirectiveNode[] = []): Counts =>
   directives.length === 0 ? measures : { ...measures, directives: measures.directives + directives.length };
 
 /** The directives of a definition and of its variables. */
@@ -69,26 +78,29 @@ export function measureDocument(document: DocumentNode): MeasuredDocument {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
   }
   /** Null: the fragment is being measured. */
-  const known = new Map<string, Measures | null>();
+  const known = new Map<string, Counts | null>();
   let introspects = false;
   let cycle: string | null = null;
   let isIncomplete = false;
 
-  const ofSet = ({ selections }: SelectionSetNode): Measures =>
-    selections.reduce((total, selection) => joined(total, ofSelection(selection)), nothing);
+  function ofSet({ selections }: SelectionSetNode): Counts {
+    const counts = selections.reduce((total, selection) => joined(total, ofSelection(selection)), nothing);
+    return { ...counts, selections: counts.selections + selections.length };
+  }
 
-  function ofSelection(selection: SelectionNode): Measures {
+  function ofSelection(selection: SelectionNode): Counts {
     switch (selection.kind) {
       case Kind.FIELD: {
         const name = selection.name.value;
         if (name === "__schema" || name === "__type") introspects = true;
         const below = selection.selectionSet === undefined ? nothing : ofSet(selection.selectionSet);
-        const measures: Measures = {
+        const measures: Counts = {
           depth: below.depth + 1,
           fields: below.fields + 1,
           rootFields: 1,
           aliases: below.aliases + (selection.alias === undefined ? 0 : 1),
           directives: below.directives,
+          selections: below.selections,
         };
         return withDirectives(measures, selection.directives);
       }
@@ -99,7 +111,7 @@ export function measureDocument(document: DocumentNode): MeasuredDocument {
     }
   }
 
-  function ofFragment(name: string): Measures {
+  function ofFragment(name: string): Counts {
     const before = known.get(name);
     if (before === null) cycle = name;
     if (before !== undefined) return before ?? nothing;
@@ -114,13 +126,16 @@ export function measureDocument(document: DocumentNode): MeasuredDocument {
     return found;
   }
 
-  let largest = nothing;
+  let largest: Measures = nothing;
+  let selections = 0;
   for (const definition of document.definitions) {
-    if (definition.kind === Kind.OPERATION_DEFINITION)
-      largest = largerOf(largest, withDirectives(ofSet(definition.selectionSet), directivesOf(definition)));
-    else if (definition.kind === Kind.FRAGMENT_DEFINITION) {
+    if (definition.kind === Kind.OPERATION_DEFINITION) {
+      const counts = ofSet(definition.selectionSet);
+      selections += counts.selections;
+      largest = largerOf(largest, withDirectives(counts, directivesOf(definition)));
+    } else if (definition.kind === Kind.FRAGMENT_DEFINITION) {
       largest = largerOf(largest, { ...ofFragment(definition.name.value), rootFields: 0 });
     }
   }
-  return { largest, introspects, cycle, isIncomplete };
+  return { largest, selections, introspects, cycle, isIncomplete };
 }

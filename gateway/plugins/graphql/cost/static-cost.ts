@@ -55,8 +55,11 @@ export interface StaticCostOptions {
   readonly slicingArguments: readonly string[];
 }
 
-const sizeIn = (value: unknown): number | null =>
-  typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
+/** The size that a value stands for; null: none. Scalars of some services accept numbers in strings. */
+function sizeIn(value: unknown): number | null {
+  const size = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof size === "number" && Number.isFinite(size) && size >= 0 ? size : null;
+}
 
 function valueAt(value: unknown, path: readonly string[]): unknown {
   let found = value;
@@ -99,7 +102,7 @@ interface SizedFields {
 
 /**
  * Computes the cost of an operation. The document must be within the limits of the config, which bound the time: the
- * fields of a fragment are computed wherever it is spread, and each spread fragment must exist.
+ * fields of a fragment may be computed wherever it is spread, and each spread fragment must exist.
  */
 export function costOf(
   operation: OperationDefinitionNode,
@@ -110,6 +113,8 @@ export function costOf(
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
   }
+  /** The costs of fragments whose lists have sizes of their own. */
+  const known = new Map<string, Cost>();
   const defaults = new Map(
     (operation.variableDefinitions ?? []).map(({ variable, defaultValue }) => [variable.name.value, defaultValue]),
   );
@@ -129,9 +134,17 @@ export function costOf(
     if (selection.kind === Kind.FIELD) return ofField(selection, typeName, sized);
     if (selection.kind === Kind.INLINE_FRAGMENT)
       return ofSet(selection.selectionSet, selection.typeCondition?.name.value ?? typeName, sized);
-    const fragment = fragments.get(selection.name.value);
+    return ofFragment(selection.name.value, sized);
+  }
+
+  function ofFragment(name: string, sized: SizedFields | null): Cost {
+    const before = sized === null ? known.get(name) : undefined;
+    if (before !== undefined) return before;
+    const fragment = fragments.get(name);
     if (fragment === undefined) return { fixed: 0, terms: [] };
-    return ofSet(fragment.selectionSet, fragment.typeCondition.name.value, sized);
+    const cost = ofSet(fragment.selectionSet, fragment.typeCondition.name.value, sized);
+    if (sized === null) known.set(name, cost);
+    return cost;
   }
 
   function ofField(node: FieldNode, parent: string, sized: SizedFields | null): Cost {
@@ -184,17 +197,24 @@ export function costOf(
     const variables: VariableSize[] = [];
     for (const [name = "", ...path] of paths) {
       const sent = node.arguments?.find((argument) => argument.name.value === name)?.value;
-      const found = readSize(sent ?? field.arguments.get(name)?.byDefault ?? undefined, path);
+      const byDefault = field.arguments.get(name)?.byDefault ?? undefined;
+      // The default of an argument also applies if its value is a variable that is absent.
+      const found = readSize(sent ?? byDefault, path, byDefault);
       if (typeof found === "number") fixed = Math.max(fixed ?? 0, found);
       else if (found !== null) variables.push(found);
     }
     return { fixed, variables, assumed };
   }
 
-  function readSize(value: ValueNode | undefined, path: readonly string[]): number | VariableSize | null {
+  /** @param otherwise The value instead of a variable that is absent and has no default */
+  function readSize(
+    value: ValueNode | undefined,
+    path: readonly string[],
+    otherwise?: ValueNode,
+  ): number | VariableSize | null {
     if (value === undefined) return null;
     if (value.kind === Kind.VARIABLE) {
-      const byDefault = readSize(defaults.get(value.name.value), path);
+      const byDefault = readSize(defaults.get(value.name.value) ?? otherwise, path);
       return {
         // Copies, because substrings keep their document in memory.
         variable: Buffer.from(value.name.value).toString(),
@@ -203,7 +223,7 @@ export function costOf(
       };
     }
     const [name, ...rest] = path;
-    if (name === undefined) return value.kind === Kind.INT ? sizeIn(Number(value.value)) : null;
+    if (name === undefined) return "value" in value ? sizeIn(value.value) : null;
     if (value.kind !== Kind.OBJECT) return null;
     return readSize(value.fields.find((member) => member.name.value === name)?.value, rest);
   }
