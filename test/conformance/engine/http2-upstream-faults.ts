@@ -1,7 +1,8 @@
 /** Scripted HTTP/2 upstreams that violate the protocol, and what the client and the log get. */
 import assert from "node:assert/strict";
+import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
-import { sendRequest } from "./client.ts";
+import { dial, sendRequest } from "./client.ts";
 import { block, frame, frameBytes, frameFlags } from "./http2-frames.ts";
 import { scripted } from "./http2-scripts.ts";
 import type { Engine } from "./proxy-rig.ts";
@@ -135,6 +136,18 @@ export function http2UpstreamFaultSuite(engine: Engine): void {
         const rig = await startScripted(test, engine, replying(...sent));
         const received = await sendRequest(rig.port);
         assert.deepEqual([received.status, received.body, received.complete], [200, body, false]);
+      });
+    }
+
+    for (const status of ["204", "304"]) {
+      it(`closes the client's connection when the upstream sends a body with the status ${status}`, async (test) => {
+        const body = data(1, "HTTP/1.1 200 OK\r\n\r\n", 0);
+        const rig = await startScripted(test, engine, replying(head(1, [[":status", status]]), body));
+        const socket = await dial(test, rig.port);
+        socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        const received = await text(socket);
+        assert.ok(received.startsWith(`HTTP/1.1 ${status} `), received);
+        assert.equal(received.indexOf("\r\n\r\n"), received.length - 4);
       });
     }
   });

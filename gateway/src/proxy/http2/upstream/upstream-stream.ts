@@ -70,6 +70,8 @@ export class UpstreamStream implements FramedStream, RequestWriterListener {
   /** Null when the response is complete or will not be completed. */
   #listener: UpstreamStreamListener | null;
   #hasHead = false;
+  /** Whether the status permits a body. */
+  #mayHaveBody = true;
   /** Whether the upstream has ended its side. */
   #hasEnded = false;
   #isClosed = false;
@@ -141,7 +143,8 @@ export class UpstreamStream implements FramedStream, RequestWriterListener {
       return null;
     }
     this.#hasHead = true;
-    if (!this.#isHead && status !== NO_CONTENT && status !== NOT_MODIFIED) this.#declared = collector.contentLength;
+    this.#mayHaveBody = status !== NO_CONTENT && status !== NOT_MODIFIED;
+    if (!this.#isHead && this.#mayHaveBody) this.#declared = collector.contentLength;
     if (ended && this.#declared > 0) return SHORTER;
     this.#listener?.head({ status, headers, isBodiless: ended, mayTrail: !ended });
     return ended && !this.#isClosed ? this.#complete(null) : null;
@@ -154,6 +157,8 @@ export class UpstreamStream implements FramedStream, RequestWriterListener {
   data(view: ByteView): void {
     this.#received += view.length;
     if (!this.#hasHead) this.#break("its body precedes its head");
+    // An HTTP/1.1 client would read such a body as another response.
+    else if (!this.#mayHaveBody) this.#break("it has a body, which its status does not permit");
     else if (this.#declared >= 0 && this.#received > this.#declared) this.#break(LONGER);
     else if (this.#isPaused || this.#held.length > 0) view.keepIn(this.#held);
     else this.#pass(view);
