@@ -8,7 +8,17 @@ import type { BodyFilter, Exchange, PluginPhases } from "@sluice/plugin-sdk";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
-import { appending, buffering, dropping, enclosing, failing, filtering, halving, sized, upperCase } from "./filtered-bodies.ts";
+import {
+  appending,
+  buffering,
+  dropping,
+  enclosing,
+  failing,
+  filtering,
+  halving,
+  sized,
+  upperCase,
+} from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
 import { grpcHeaders, message, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";

@@ -91,16 +91,20 @@ export function http2UpstreamSuite(engine: Engine): void {
 
     it("completes the requests that GOAWAY includes, and opens another connection for new ones", async (test) => {
       const [left, goOn] = [signal<FrameClient>(), signal()];
+      let connections = 0;
       const rig = await startScripted(test, engine, async (client, connection) => {
+        connections = connection;
         client.send(settings());
-        const { stream } = await client.until(isHead());
-        if (connection === 1) {
-          client.send(goAway(stream), frameBytes(frame.ping, 0, 0, Buffer.alloc(8)));
-          await client.until(({ type, flags }) => type === frame.ping && flags === 1);
-          left.fire(client);
-          await goOn.seen;
+        for (let stream = 1; ; stream += 2) {
+          await client.until(isHead(stream));
+          if (connection === 1) {
+            client.send(goAway(stream), frameBytes(frame.ping, 0, 0, Buffer.alloc(8)));
+            await client.until(({ type, flags }) => type === frame.ping && flags === 1);
+            left.fire(client);
+            await goOn.seen;
+          }
+          client.send(answer(stream));
         }
-        client.send(answer(stream));
       });
       const first = sendRequest(rig.port);
       const { closed, frames } = await left.seen;
@@ -109,6 +113,8 @@ export function http2UpstreamSuite(engine: Engine): void {
       assert.equal((await first).body, "ok");
       await closed;
       assert.ok(frames.some(({ type }) => type === frame.goAway));
+      for (let again = 0; again < 2; again++) assert.equal((await sendRequest(rig.port)).body, "ok");
+      assert.equal(connections, 2);
     });
 
     it("opens no more streams than the upstream permits, and uses a stream again when it has ended", async (test) => {

@@ -169,6 +169,8 @@ export class UpstreamSessions {
   }
 
   #tidy(place: Place): void {
-    if (place.open.size === 0 && place.waiters.size === 0) this.#places.delete(place.target.key);
+    const { key } = place.target;
+    // The last connection of an earlier place may close when the target has another place already.
+    if (place.open.size === 0 && place.waiters.size === 0 && this.#places.get(key) === place) this.#places.delete(key);
   }
 }
