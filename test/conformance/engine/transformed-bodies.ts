@@ -172,6 +172,19 @@ export function transformedBodySuite(engine: Engine): void {
       }
     });
 
+    it("destroy their stream when that of another plugin cannot be opened", async (test) => {
+      const destroyed = signal();
+      const opening = { transform: () => new Transform().once("close", () => destroyed.fire()) };
+      const failing = {
+        transform() {
+          throw new Error("broken stream");
+        },
+      };
+      const options = { upstream: sized, plugins: stacked([opening, failing]) };
+      assert.equal((await sendRequest((await startRig(test, engine, options)).port)).status, 500);
+      await destroyed.seen;
+    });
+
     it("reach the client while the upstream pauses, also compressed", async (test) => {
       const rest = signal();
       const compression = pluginInstance("compression", withConfigDefaults("compression", { encodings: ["gzip"] }));

@@ -116,10 +116,16 @@ export class BodyFilters {
   /** Opens the streams, in the order in which the body passes through them. Throws the errors of plugins. */
   openTransforms(): readonly Transform[] {
     const { currentStep } = this.#exchange;
-    const streams = this.#transforms.map(({ step, filter }) => {
-      this.#exchange.currentStep = step;
-      return filter.transform();
-    });
+    const streams: Transform[] = [];
+    try {
+      for (const { step, filter } of this.#transforms) {
+        this.#exchange.currentStep = step;
+        streams.push(filter.transform());
+      }
+    } catch (error) {
+      for (const stream of streams) stream.destroy();
+      throw error;
+    }
     this.#exchange.currentStep = currentStep;
     return streams;
   }
