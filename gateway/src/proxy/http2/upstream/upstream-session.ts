@@ -259,7 +259,10 @@ export class UpstreamSession implements ConnectionFramesOwner<UpstreamStream>, U
   #failAll(error: Error): void {
     this.#isClosing = true;
     this.#leave();
-    for (const stream of this.#frames.streams.values()) stream.fail(error);
+    for (const stream of this.#frames.streams.values()) {
+      // A response that has arrived completely may still wait for its client, while the request is incomplete.
+      if (stream.isReceiving) stream.fail(error);
+    }
     this.#frames.closeAll();
   }
 
