@@ -13,6 +13,27 @@ const { MOST_STREAMS, INITIAL_WINDOW, REFUSED_STREAM, CANCEL } = scripted;
 const STREAM_WINDOW = 262_144;
 /** More than the buffers of the sockets between an upstream and a client hold. */
 const MOST_IN_BUFFERS = 20_000_000;
+const LAST_CHUNK = "\r\n0\r\n\r\n";
+
+/**
+ * Sends data on stream 1 until the proxy permits no more, because the client does not read. Returns the number of bytes.
+ */
+async function fillWindow(client: FrameClient): Promise<number> {
+  const piece = Buffer.alloc(16_384);
+  const count = (fits: (found: Frame) => boolean) => client.frames.filter(fits).length;
+  let total = 0;
+  // The proxy answers each PING, so it has read what was sent before.
+  for (let pings = 1, unchanged = 0; unchanged < 50; pings++, unchanged++) {
+    const widened = client.frames.filter(({ type, stream }) => type === frame.windowUpdate && stream === 1);
+    const window = widened.reduce((sum, { payload }) => sum + payload.readUInt32BE(), STREAM_WINDOW);
+    for (; total + piece.length <= window; total += piece.length, unchanged = 0) {
+      client.send(frameBytes(frame.data, 0, 1, piece));
+    }
+    client.send(frameBytes(frame.ping, 0, 0, Buffer.alloc(8)));
+    await client.until(() => count(({ type, flags }) => type === frame.ping && flags === 1) === pings);
+  }
+  return total;
+}
 
 export function http2UpstreamSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
@@ -215,24 +236,11 @@ export function http2UpstreamSuite(engine: Engine): void {
 
     it("reads a response no faster than its client, and other responses of the connection meanwhile", async (test) => {
       const stalled = signal<number>();
-      const piece = Buffer.alloc(16_384);
       const rig = await startScripted(test, engine, async (client) => {
         client.send(settings());
         await client.until(isHead(1));
         client.send(head(1, ok));
-        const count = (fits: (found: Frame) => boolean) => client.frames.filter(fits).length;
-        let total = 0;
-        // The proxy answers each PING, so it has read what was sent before.
-        for (let pings = 1, unchanged = 0; unchanged < 50; pings++, unchanged++) {
-          const widened = client.frames.filter(({ type, stream }) => type === frame.windowUpdate && stream === 1);
-          const window = widened.reduce((sum, { payload }) => sum + payload.readUInt32BE(), STREAM_WINDOW);
-          for (; total + piece.length <= window; total += piece.length, unchanged = 0) {
-            client.send(frameBytes(frame.data, 0, 1, piece));
-          }
-          client.send(frameBytes(frame.ping, 0, 0, Buffer.alloc(8)));
-          await client.until(() => count(({ type, flags }) => type === frame.ping && flags === 1) === pings);
-        }
-        stalled.fire(total);
+        stalled.fire(await fillWindow(client));
         await client.until(isHead(3));
         client.send(answer(3));
       });
@@ -240,6 +248,36 @@ export function http2UpstreamSuite(engine: Engine): void {
       socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
       assert.ok((await stalled.seen) < MOST_IN_BUFFERS);
       assert.equal((await sendRequest(rig.port)).body, "ok");
+    });
+
+    it("passes on a complete response that its client reads after the upstream has closed the connection", async (test) => {
+      const closed = signal<number>();
+      const rig = await startScripted(test, engine, async (client) => {
+        client.send(settings());
+        await client.until(isHead(1));
+        client.send(head(1, ok));
+        const total = await fillWindow(client);
+        client.send(data(1, ""));
+        client.socket.end();
+        await client.closed;
+        closed.fire(total);
+      });
+      const socket = (await dial(test, rig.port)).pause();
+      // The request stays incomplete, so its stream is still open when the upstream closes the connection.
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx");
+      const total = await closed.seen;
+      let [received, end] = [0, ""];
+      const isComplete = await new Promise((resolve) => {
+        socket
+          .once("close", () => resolve(false))
+          .on("data", (piece: Buffer) => {
+            received += piece.length;
+            end = (end + piece.toString("latin1")).slice(-LAST_CHUNK.length);
+            if (end === LAST_CHUNK) resolve(true);
+          });
+        socket.resume();
+      });
+      assert.ok(isComplete && received > total);
     });
   });
 }
