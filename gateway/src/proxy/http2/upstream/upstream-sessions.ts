@@ -170,7 +170,8 @@ export class UpstreamSessions {
 
   #tidy(place: Place): void {
     const { key } = place.target;
+    const isUnused = place.open.size === 0 && place.waiters.size === 0 && place.giveUp === null;
     // The last connection of an earlier place may close when the target has another place already.
-    if (place.open.size === 0 && place.waiters.size === 0 && this.#places.get(key) === place) this.#places.delete(key);
+    if (isUnused && this.#places.get(key) === place) this.#places.delete(key);
   }
 }
