@@ -139,12 +139,16 @@ export function http2UpstreamFaultSuite(engine: Engine): void {
       });
     }
 
-    for (const status of ["204", "304"]) {
-      it(`closes the client's connection when the upstream sends a body with the status ${status}`, async (test) => {
+    for (const [method, status] of [
+      ["GET", "204"],
+      ["GET", "304"],
+      ["HEAD", "200"],
+    ] as const) {
+      it(`closes the client's connection when the upstream sends a body with the status ${status} to ${method}`, async (test) => {
         const body = data(1, "HTTP/1.1 200 OK\r\n\r\n", 0);
         const rig = await startScripted(test, engine, replying(head(1, [[":status", status]]), body));
         const socket = await dial(test, rig.port);
-        socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        socket.write(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`);
         const received = await text(socket);
         assert.ok(received.startsWith(`HTTP/1.1 ${status} `), received);
         assert.equal(received.indexOf("\r\n\r\n"), received.length - 4);

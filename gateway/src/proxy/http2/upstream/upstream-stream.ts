@@ -70,7 +70,7 @@ export class UpstreamStream implements FramedStream, RequestWriterListener {
   /** Null when the response is complete or will not be completed. */
   #listener: UpstreamStreamListener | null;
   #hasHead = false;
-  /** Whether the status permits a body. */
+  /** Whether the method and the status permit a body. */
   #mayHaveBody = true;
   /** Whether the upstream has ended its side. */
   #hasEnded = false;
@@ -143,8 +143,8 @@ export class UpstreamStream implements FramedStream, RequestWriterListener {
       return null;
     }
     this.#hasHead = true;
-    this.#mayHaveBody = status !== NO_CONTENT && status !== NOT_MODIFIED;
-    if (!this.#isHead && this.#mayHaveBody) this.#declared = collector.contentLength;
+    this.#mayHaveBody = !this.#isHead && status !== NO_CONTENT && status !== NOT_MODIFIED;
+    if (this.#mayHaveBody) this.#declared = collector.contentLength;
     if (ended && this.#declared > 0) return SHORTER;
     this.#listener?.head({ status, headers, isBodiless: ended, mayTrail: !ended });
     return ended && !this.#isClosed ? this.#complete(null) : null;
@@ -158,7 +158,7 @@ export class UpstreamStream implements FramedStream, RequestWriterListener {
     this.#received += view.length;
     if (!this.#hasHead) this.#break("its body precedes its head");
     // An HTTP/1.1 client would read such a body as another response.
-    else if (!this.#mayHaveBody) this.#break("it has a body, which its status does not permit");
+    else if (!this.#mayHaveBody) this.#break("it has a body, which its status or the method HEAD does not permit");
     else if (this.#declared >= 0 && this.#received > this.#declared) this.#break(LONGER);
     else if (this.#isPaused || this.#held.length > 0) view.keepIn(this.#held);
     else this.#pass(view);
