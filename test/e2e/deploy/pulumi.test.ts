@@ -202,7 +202,7 @@ async function customResources(): Promise<readonly string[]> {
 
 test("an operator that does not start and a port in use are reported; the next `pulumi up` starts the new operator, and no request fails during either command", async () => {
   const before = await customResources();
-  assert.equal(before.length, 7);
+  assert.equal(before.length, 8);
   const name = "docker.io/sluice/operator";
   await cluster.run("ctr", ["--namespace=k8s.io", "images", "tag", `${name}:0.1.0`, `${name}:next`]);
   const taken = { port: 80, nodePort: 30_080 };
