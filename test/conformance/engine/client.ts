@@ -1,5 +1,5 @@
 /** A client for tests of the proxy. It exposes the raw response: the case of names, repeated headers, and trailers. */
-import { type IncomingMessage, request } from "node:http";
+import { type IncomingMessage, type RequestListener, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
@@ -95,3 +95,25 @@ export function signal<Value = void>(): Signal<Value> {
   const { promise, resolve } = Promise.withResolvers<Value>();
   return { seen: promise, fire: resolve };
 }
+
+/** An upstream that sends `total` bytes, and fires with the bytes written when it is blocked for 300 ms, or at the end. */
+export const writingUntilBlocked =
+  (total: number, blocked: Signal<number>): RequestListener =>
+  (_request, response) => {
+    const piece = Buffer.alloc(65_536, "a");
+    let written = 0;
+    let idle: NodeJS.Timeout | undefined;
+    const fill = () => {
+      clearTimeout(idle);
+      while (written < total) {
+        written += piece.length;
+        if (response.write(piece)) continue;
+        idle = setTimeout(() => blocked.fire(written), 300);
+        return;
+      }
+      blocked.fire(written);
+      response.end();
+    };
+    response.on("drain", fill);
+    fill();
+  };

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { BodyFilter, Exchange, PluginPhases } from "@sluice/plugin-sdk";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
-import { dial, receiveUntil, sendRaw, sendRequest, signal } from "./client.ts";
+import { dial, receiveUntil, sendRaw, sendRequest, signal, writingUntilBlocked } from "./client.ts";
 import {
   appending,
   buffering,
@@ -130,26 +130,9 @@ export function filteredResponseSuite(engine: Engine): void {
     ] as const) {
       it(`are not read completely from the upstream while the client does not read, behind a ${what}`, async (test) => {
         const total = 64 * 1024 * 1024;
-        const piece = Buffer.alloc(65_536, "a");
         const blocked = signal<number>();
         const { port } = await startRig(test, engine, {
-          upstream(_request, response) {
-            let written = 0;
-            let idle: NodeJS.Timeout | undefined;
-            const fill = () => {
-              clearTimeout(idle);
-              while (written < total) {
-                written += piece.length;
-                if (response.write(piece)) continue;
-                idle = setTimeout(() => blocked.fire(written), 300);
-                return;
-              }
-              blocked.fire(written);
-              response.end();
-            };
-            response.on("drain", fill);
-            fill();
-          },
+          upstream: writingUntilBlocked(total, blocked),
           plugins: { cors: filtering(filter) },
         });
         const socket = await dial(test, port);

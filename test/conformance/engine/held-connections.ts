@@ -5,7 +5,7 @@ import type { RequestListener } from "node:http";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { PluginPhases } from "@sluice/plugin-sdk";
-import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
+import { dial, receiveUntil, sendRequest, signal, writingUntilBlocked } from "./client.ts";
 import { sized } from "./filtered-bodies.ts";
 import { afterTurn, editsResponse, keepsResponse, quotesBody } from "./held-responses.ts";
 import { type Engine, startRig } from "./proxy-rig.ts";
@@ -43,24 +43,7 @@ export function heldConnectionSuite(engine: Engine): void {
       const goOn = signal();
       const blocked = signal<number>();
       const { port } = await startRig(test, engine, {
-        upstream(_request, response) {
-          let written = 0;
-          const piece = Buffer.alloc(65_536, "a");
-          let idle: NodeJS.Timeout | undefined;
-          const fill = () => {
-            clearTimeout(idle);
-            while (written < total) {
-              written += piece.length;
-              if (response.write(piece)) continue;
-              idle = setTimeout(() => blocked.fire(written), 300);
-              return;
-            }
-            blocked.fire(written);
-            response.end();
-          };
-          response.on("drain", fill);
-          fill();
-        },
+        upstream: writingUntilBlocked(total, blocked),
         plugins: { "key-auth": afterTurn(() => goOn.seen.then(() => undefined)) },
       });
       const response = sendRequest(port);

@@ -3,7 +3,6 @@
  * side must receive what the other side sent. TEST_CASES_FACTOR=34 runs 100,000 requests.
  */
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ClientHttp2Session, connect, type Settings } from "node:http2";
 import { test } from "node:test";
@@ -12,17 +11,28 @@ import { responseOfStream } from "../../../../test/conformance/engine/http2-clie
 import { startRig } from "../../../../test/conformance/engine/proxy-rig.ts";
 import { randomCases } from "../../../../tools/stages/random-cases.ts";
 import { createHttp1Proxy } from "../http1/listener.ts";
+import {
+  bodyDigest,
+  bodyOfSize,
+  type RandomFields,
+  randomFields,
+  randomLinesIn,
+  randomLinesOf,
+  randomPath,
+  randomSize,
+  randomText,
+  randomTrailers,
+} from "./testing-random-messages.ts";
 
 /** Requests of one connection. */
 const BATCH = 50;
-const MOST_BODY = 100_000;
 
 interface RandomMessage {
-  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly headers: RandomFields;
   readonly size: number;
   /** Whether Content-Length is sent. */
   readonly isSized: boolean;
-  readonly trailers: readonly (readonly [name: string, value: string])[];
+  readonly trailers: RandomFields;
 }
 
 interface RandomExchange {
@@ -36,34 +46,16 @@ interface RandomExchange {
   readonly isReset: boolean;
 }
 
-const text = (unit: string, minLength: number, maxLength: number) =>
-  fc.string({ unit: fc.constantFrom(...unit), minLength, maxLength });
-const tokens = "abcdefghijklmnopqrstuvwxyz0123456789-!#$&'*+.^_`|~";
-const visible = Array.from({ length: 94 }, (_, at) => String.fromCharCode(0x21 + at)).join("");
-/** The prefix keeps names distinct from those that the gateway or Node treats in a special way. */
-const name = text(tokens, 1, 30).map((rest) => `q-${rest}`);
-const value = fc.oneof(
-  fc.constantFrom("", "0", "text/html"),
-  text(`${visible} `, 0, 60).map((found) => found.trim()),
-  text("ab", 200, 800),
-);
-const fields = fc.uniqueArray(fc.tuple(name, value), { maxLength: 8, selector: ([found]) => found });
-/** Mostly small, so that the test is fast. */
-const size = fc.oneof(
-  { weight: 8, arbitrary: fc.nat(1000) },
-  { weight: 2, arbitrary: fc.constantFrom(0, 1, 16_384, 65_536) },
-  { weight: 1, arbitrary: fc.nat(MOST_BODY) },
-);
 const message: fc.Arbitrary<RandomMessage> = fc.record({
-  headers: fields,
-  size,
+  headers: randomFields,
+  size: randomSize,
   isSized: fc.boolean(),
-  trailers: fc.oneof(fc.constant([]), fc.constant([]), fields),
+  trailers: randomTrailers,
 });
 const exchanges: fc.Arbitrary<RandomExchange> = fc.record({
   method: fc.constantFrom("GET", "GET", "HEAD", "POST", "PUT", "DELETE", "QUERY"),
-  path: text("abc?&=_", 0, 40).map((rest) => `/${rest}`),
-  cookies: fc.array(text("abc=", 1, 20), { maxLength: 3 }),
+  path: randomPath,
+  cookies: fc.array(randomText("abc=", 1, 20), { maxLength: 3 }),
   request: message,
   status: fc.constantFrom(200, 200, 201, 204, 304, 404, 500, 599),
   response: message,
@@ -75,12 +67,6 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   enablePush: fc.constant(false),
 });
 
-const bytes = Buffer.from(Array.from({ length: MOST_BODY }, (_, at) => (at * 31) >> 3));
-const digest = (content: Buffer): string => createHash("sha1").update(content).digest("hex");
-const own = (flat: readonly string[]): readonly string[] =>
-  flat.flatMap((found, at) => (at % 2 === 0 && found.startsWith("q-") ? [`${found}: ${flat[at + 1]}`] : [])).toSorted();
-const expected = (sent: RandomMessage["headers"]): readonly string[] =>
-  sent.map(([found, content]) => `${found}: ${content}`).toSorted();
 const flatOf = (headers: object): readonly string[] =>
   Object.entries(headers).flatMap(([found, content]) => [found, String(content)]);
 const mayHaveBody = ({ method, status }: RandomExchange): boolean =>
@@ -95,7 +81,7 @@ interface Received {
 function answer(response: ServerResponse, random: RandomExchange): void {
   const { status } = random;
   const { headers, size: length, isSized, trailers } = random.response;
-  const content = bytes.subarray(0, length);
+  const content = bodyOfSize(length);
   response.sendDate = false;
   response.statusCode = status;
   for (const [found, content] of headers) response.setHeader(found, content);
@@ -127,7 +113,7 @@ async function send(session: ClientHttp2Session, at: number, random: RandomExcha
   );
   stream.on("error", () => {});
   if (hasTrailers) stream.once("wantTrailers", () => stream.sendTrailers(Object.fromEntries(request.trailers)));
-  if (hasBody) stream.end(bytes.subarray(0, request.size));
+  if (hasBody) stream.end(bodyOfSize(request.size));
   if (random.isReset) setImmediate(() => stream.close(8));
   return responseOfStream(stream);
 }
@@ -139,15 +125,16 @@ function check(random: RandomExchange, received: Received | undefined, result: A
   const hasBody = method === "POST" || method === "PUT" || method === "QUERY";
   const { message, body } = received;
   assert.deepEqual([message.method, message.url], [method, path]);
-  assert.deepEqual(own(message.rawHeaders), expected(request.headers));
+  assert.deepEqual(randomLinesIn(message.rawHeaders), randomLinesOf(request.headers));
   assert.equal(message.headers.cookie, cookies.length === 0 ? undefined : cookies.join("; "));
-  assert.equal(digest(body), digest(hasBody ? bytes.subarray(0, request.size) : Buffer.alloc(0)));
-  if (hasBody && !request.isSized) assert.deepEqual(own(message.rawTrailers), expected(request.trailers));
+  assert.equal(bodyDigest(body), bodyDigest(hasBody ? bodyOfSize(request.size) : Buffer.alloc(0)));
+  if (hasBody && !request.isSized)
+    assert.deepEqual(randomLinesIn(message.rawTrailers), randomLinesOf(request.trailers));
   assert.deepEqual([result.status, result.rstCode], [status, 0]);
-  assert.deepEqual(own(flatOf(result.headers)), expected(response.headers));
-  assert.equal(digest(result.body), digest(mayHaveBody(random) ? bytes.subarray(0, response.size) : Buffer.alloc(0)));
+  assert.deepEqual(randomLinesIn(flatOf(result.headers)), randomLinesOf(response.headers));
+  assert.equal(bodyDigest(result.body), bodyDigest(mayHaveBody(random) ? bodyOfSize(response.size) : Buffer.alloc(0)));
   const trailers = mayHaveBody(random) && !response.isSized ? response.trailers : [];
-  assert.deepEqual(own(flatOf(result.trailers ?? {})), expected(trailers));
+  assert.deepEqual(randomLinesIn(flatOf(result.trailers ?? {})), randomLinesOf(trailers));
 }
 
 test(`${BATCH * 60} random requests and responses pass unchanged between Node's HTTP/2 client and an HTTP/1.1 upstream`, async (context) => {

@@ -3,7 +3,6 @@
  * must receive what the other side sent. TEST_CASES_FACTOR=34 runs 34,000 requests.
  */
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { Agent, type IncomingMessage, request as send } from "node:http";
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream, type Settings } from "node:http2";
 import { type TestContext, test } from "node:test";
@@ -13,62 +12,52 @@ import { receivedBody } from "../../../../../test/conformance/engine/http2-clien
 import { listen, portOf, startRig } from "../../../../../test/conformance/engine/proxy-rig.ts";
 import { randomCases } from "../../../../../tools/stages/random-cases.ts";
 import { createHttp1Proxy } from "../../http1/listener.ts";
+import {
+  bodyDigest,
+  bodyOfSize,
+  type RandomFields,
+  randomFields,
+  randomLinesIn,
+  randomLinesOf,
+  randomPath,
+  randomSize,
+  randomTrailers,
+} from "../testing-random-messages.ts";
 
 /** Requests that are sent at the same time. */
 const BATCH = 50;
-const MOST_BODY = 100_000;
-
-type Fields = readonly (readonly [name: string, value: string])[];
 
 interface RandomCase {
   readonly method: string;
   readonly path: string;
-  readonly fields: Fields;
+  readonly fields: RandomFields;
   readonly size: number;
   /** Whether the request has a Content-Length. */
   readonly isSized: boolean;
-  readonly trailers: Fields;
+  readonly trailers: RandomFields;
   readonly status: number;
-  readonly answered: Fields;
+  readonly answered: RandomFields;
   readonly answeredSize: number;
   /** Whether the response has a Content-Length. */
   readonly isAnswerSized: boolean;
-  readonly answeredTrailers: Fields;
+  readonly answeredTrailers: RandomFields;
   /** Whether the upstream resets its stream in the middle of its body. */
   readonly isReset: boolean;
 }
 
-const text = (unit: string, minLength: number, maxLength: number) =>
-  fc.string({ unit: fc.constantFrom(...unit), minLength, maxLength });
-const tokens = "abcdefghijklmnopqrstuvwxyz0123456789-!#$&'*+.^_`|~";
-const visible = Array.from({ length: 94 }, (_, at) => String.fromCharCode(0x21 + at)).join("");
-/** The prefix keeps names distinct from those that the gateway or Node treats in a special way. */
-const name = text(tokens, 1, 30).map((rest) => `q-${rest}`);
-const value = fc.oneof(
-  fc.constantFrom("", "0", "text/html"),
-  text(`${visible} `, 0, 60).map((found) => found.trim()),
-  text("ab", 200, 800),
-);
-const fields = fc.uniqueArray(fc.tuple(name, value), { maxLength: 8, selector: ([found]) => found });
-const size = fc.oneof(
-  { weight: 8, arbitrary: fc.nat(1000) },
-  { weight: 2, arbitrary: fc.constantFrom(0, 1, 16_384, 65_536) },
-  { weight: 1, arbitrary: fc.nat(MOST_BODY) },
-);
-const trailers = fc.oneof(fc.constant([]), fc.constant([]), fields);
 const cases: fc.Arbitrary<RandomCase> = fc
   .record({
     method: fc.constantFrom("GET", "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"),
-    path: text("abc?&=_", 0, 40).map((rest) => `/${rest}`),
-    fields,
-    size,
+    path: randomPath,
+    fields: randomFields,
+    size: randomSize,
     isSized: fc.boolean(),
-    trailers,
+    trailers: randomTrailers,
     status: fc.constantFrom(200, 200, 201, 204, 304, 404, 500, 599),
-    answered: fields,
-    answeredSize: size,
+    answered: randomFields,
+    answeredSize: randomSize,
     isAnswerSized: fc.boolean(),
-    answeredTrailers: trailers,
+    answeredTrailers: randomTrailers,
     isReset: fc.integer({ min: 0, max: 30 }).map((number) => number === 0),
   })
   .map((random) => (random.answeredSize > 0 ? random : { ...random, isReset: false }));
@@ -78,11 +67,6 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   maxConcurrentStreams: fc.constantFrom(5, 100, 1000),
 });
 
-const bytes = Buffer.from(Array.from({ length: MOST_BODY }, (_, at) => (at * 31) >> 3));
-const digest = (content: Buffer): string => createHash("sha1").update(content).digest("hex");
-const own = (flat: readonly string[]): readonly string[] =>
-  flat.flatMap((found, at) => (at % 2 === 0 && found.startsWith("q-") ? [`${found}: ${flat[at + 1]}`] : [])).toSorted();
-const expected = (sent: Fields): readonly string[] => sent.map(([found, content]) => `${found}: ${content}`).toSorted();
 const mayHaveBody = ({ method, status }: RandomCase): boolean => method !== "HEAD" && status !== 204 && status !== 304;
 const sendsBody = ({ method }: RandomCase): boolean => ["POST", "PUT", "PATCH"].includes(method);
 
@@ -95,7 +79,7 @@ interface Arrived {
 }
 
 function answer(stream: ServerHttp2Stream, random: RandomCase): void {
-  const content = bytes.subarray(0, mayHaveBody(random) ? random.answeredSize : 0);
+  const content = bodyOfSize(mayHaveBody(random) ? random.answeredSize : 0);
   const sendsTrailers = random.answeredTrailers.length > 0 && mayHaveBody(random);
   stream.respond(
     {
@@ -157,8 +141,8 @@ async function ask(port: number, agent: Agent, at: number, random: RandomCase) {
         message.flushHeaders();
         message.addTrailers(Object.fromEntries(sentTrailers));
       }
-      message.write(bytes.subarray(0, length >> 1));
-      message.end(bytes.subarray(length >> 1, length));
+      message.write(bodyOfSize(length >> 1));
+      message.end(bodyOfSize(length).subarray(length >> 1));
     } else message.end();
   });
   const pieces: Buffer[] = [];
@@ -170,19 +154,20 @@ async function ask(port: number, agent: Agent, at: number, random: RandomCase) {
 function check(random: RandomCase, came: Arrived | undefined, result: Awaited<ReturnType<typeof ask>>): void {
   assert.ok(came, "the request reached the upstream");
   assert.deepEqual([came.headers[":method"], came.headers[":path"]], [random.method, random.path]);
-  assert.deepEqual(own(came.flat), expected(random.fields));
-  assert.equal(digest(came.body), digest(bytes.subarray(0, sendsBody(random) ? random.size : 0)));
-  if (sendsBody(random) && !random.isSized) assert.deepEqual(own(came.trailers), expected(random.trailers));
+  assert.deepEqual(randomLinesIn(came.flat), randomLinesOf(random.fields));
+  assert.equal(bodyDigest(came.body), bodyDigest(bodyOfSize(sendsBody(random) ? random.size : 0)));
+  if (sendsBody(random) && !random.isSized)
+    assert.deepEqual(randomLinesIn(came.trailers), randomLinesOf(random.trailers));
   assert.equal(result.status, random.status);
-  assert.deepEqual(own(result.rawHeaders), expected(random.answered));
+  assert.deepEqual(randomLinesIn(result.rawHeaders), randomLinesOf(random.answered));
   if (random.isReset && mayHaveBody(random)) {
     assert.equal(result.complete, false);
     return;
   }
   assert.equal(result.complete, true);
-  assert.equal(digest(result.body), digest(bytes.subarray(0, mayHaveBody(random) ? random.answeredSize : 0)));
+  assert.equal(bodyDigest(result.body), bodyDigest(bodyOfSize(mayHaveBody(random) ? random.answeredSize : 0)));
   const sent = mayHaveBody(random) && !random.isAnswerSized ? random.answeredTrailers : [];
-  assert.deepEqual(own(result.rawTrailers), expected(sent));
+  assert.deepEqual(randomLinesIn(result.rawTrailers), randomLinesOf(sent));
 }
 
 test(`${BATCH * 20} random requests and responses pass unchanged between an HTTP/1.1 client and Node's HTTP/2 server`, async (context) => {
