@@ -10,7 +10,7 @@ export interface StageResult {
   readonly faults: readonly string[];
 }
 
-/** A `Result` without the name and the duration of the stage. */
+/** A `StageResult` without the name and the duration of the stage. */
 export type StageOutcome = Omit<StageResult, "stage" | "seconds">;
 
 /** The counts of Node's test runner. Tests that are not counted as passed, skipped or todo have failed. */

@@ -1,6 +1,7 @@
 /** `@sluice/plugin-sdk`: everything that a plugin may use. */
 
 export * from "./bodies/body-members.ts";
+export * from "./bodies/has-request-body.ts";
 export * from "./bodies/json-members.ts";
 export * from "./bodies/json-object.ts";
 export * from "./bodies/multipart.ts";
@@ -29,6 +30,7 @@ export * from "./exchange/header-name.ts";
 export * from "./exchange/header-value.ts";
 export type * from "./exchange/held-response.ts";
 export * from "./exchange/latencies.ts";
+export * from "./exchange/negotiate-coding.ts";
 export * from "./exchange/request-path.ts";
 export * from "./exchange/shared-names.ts";
 export * from "./exchange/unexpected-error.ts";

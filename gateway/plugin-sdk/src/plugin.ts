@@ -130,13 +130,14 @@ export interface PluginPhases {
   responseHeaders?(exchange: Exchange): void;
   /**
    * Runs after `responseHeaders` of all plugins, even for the gateway's own responses. Returns a filter for the body of
-   * this response; null: the body stays as it is. The filters of several plugins run in order of priority. Instead of a
-   * filter, it may return a response that replaces this one: `responseHeaders` of all plugins runs again for the new
-   * response, `responseBody` does not.
+   * this response; null: the body stays as it is. The filters of several plugins run in order of priority; streams
+   * (`transform`) follow all other filters. Instead of a filter, it may return a response that replaces this one:
+   * `responseHeaders` of all plugins runs again for the new response, `responseBody` does not.
    *
    * Does not run for a response that cannot have a body (204, 304), for gRPC or for an upgraded connection. The filter
-   * of an upstream's response to HEAD is not called; Content-Length is removed. If this method or the filter throws,
-   * the response is replaced by one with status 500, or aborted if its head has been sent.
+   * of an upstream's response to HEAD is not called; Content-Length is removed if the filter has `piece` or `whole`. If
+   * this method or the filter throws, the response is replaced by one with status 500, or aborted if its head has been
+   * sent.
    */
   responseBody?(exchange: Exchange): BodyFilter | DirectResponse | null;
   /** Runs at the end of every exchange, even if the gateway itself created the response. */

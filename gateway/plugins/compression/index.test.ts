@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { negotiateCoding } from "@sluice/plugin-sdk";
 import { type FakeExchangeOptions, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, filledCompression } from "../../../test/plugins/filled-configs.ts";
 import { compression } from "./index.ts";
-import { negotiateCoding } from "./negotiate.ts";
 import type { CompressionConfig } from "./schema.ts";
 
 const text = { "content-type": "text/html; charset=utf-8", "content-length": "5000" };

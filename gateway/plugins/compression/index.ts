@@ -1,8 +1,7 @@
 /** compression: compresses responses (docs/reference/plugins/compression.md). */
 import type { Transform } from "node:stream";
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from "node:zlib";
-import { definePlugin, type Exchange, isEncoded } from "@sluice/plugin-sdk";
-import { negotiateCoding } from "./negotiate.ts";
+import { definePlugin, type Exchange, isEncoded, negotiateCoding } from "@sluice/plugin-sdk";
 import { type CompressionConfig, compressionFacts } from "./schema.ts";
 
 type Coding = CompressionConfig["encodings"][number];

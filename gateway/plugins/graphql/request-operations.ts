@@ -3,7 +3,7 @@
  * batches. A refusal is the reason why the request is not within the limits, or cannot be read; such a request still has
  * operations, under which it is counted.
  */
-import { type ExchangeRequest, isRecord } from "@sluice/plugin-sdk";
+import { type ExchangeRequest, hasRequestBody, isRecord } from "@sluice/plugin-sdk";
 import { noSchema, readServiceSchema } from "./cost/service-schema.ts";
 import { evaluateCost, type OperationVariables } from "./cost/static-cost.ts";
 import { type DefinedOperation, DocumentCache, type ReadDocument } from "./documents.ts";
@@ -64,14 +64,6 @@ const withoutMutations = (read: ReadGraphqlRequest): ReadGraphqlRequest =>
     ? read
     : { ...read, refusal: onlyPost("A mutation must be sent by POST") };
 
-/** Null: only reading the body can tell. */
-function announcesBody(request: ExchangeRequest): boolean | null {
-  if (request.header("transfer-encoding") !== undefined) return true;
-  const length = request.header("content-length");
-  if (length !== undefined) return length !== "0";
-  return request.httpVersion === "2" ? null : false;
-}
-
 interface ReadOperation {
   readonly operation: NamedOperation;
   readonly refusal: Refusal | null;
@@ -115,9 +107,9 @@ export class OperationReader {
     // Some services read the body of any method, and prefer it to the URL.
     const withBody = () => notGraphql(malformedRequest(`A ${method} request must not have a body`));
     const withoutBody = () => (method === "OPTIONS" ? null : this.#inUrl(request.query));
-    const hasBody = announcesBody(request);
-    if (hasBody !== null) return hasBody ? withBody() : withoutBody();
-    return request.body(0).then((empty) => (empty === null ? withBody() : withoutBody()));
+    const hasBody = hasRequestBody(request);
+    if (hasBody instanceof Promise) return hasBody.then((has) => (has ? withBody() : withoutBody()));
+    return hasBody ? withBody() : withoutBody();
   }
 
   #upgrade(): ReadGraphqlRequest | null {

@@ -15,7 +15,7 @@ import {
 import type { GraphQLError } from "graphql/error/GraphQLError.js";
 import { readServiceSchema } from "./cost/service-schema.ts";
 import { MAX_COST } from "./cost/static-cost.ts";
-import { readManifest } from "./trusted-documents.ts";
+import { manifestViolation } from "./trusted-documents.ts";
 
 /** Maximum characters of the schema of a service and of a manifest: a whole config has no more. */
 const MAX_TEXT = 65_536;
@@ -203,8 +203,8 @@ const check: RecordRule = ({ schema: sdl, trusted_documents: trusted }) => [
 
 function checkManifest(manifest: unknown): readonly Violation[] {
   if (typeof manifest !== "string") return [];
-  const read = readManifest(manifest);
-  return "violation" in read ? [{ path: ["trusted_documents", "manifest"], message: read.violation }] : [];
+  const message = manifestViolation(manifest);
+  return message === null ? [] : [{ path: ["trusted_documents", "manifest"], message }];
 }
 
 function checkSchema(sdl: unknown): readonly Violation[] {

@@ -11,10 +11,10 @@ const APOLLO = "apollo-persisted-query-manifest";
 /** Texts of documents by their ids. */
 type DocumentTexts = ReadonlyMap<string, string>;
 
-/** The texts, or why the manifest is refused. */
-export type ManifestReading = { readonly texts: DocumentTexts } | { readonly violation: string };
+/** The texts, of which the syntax is not checked, or why the manifest is refused. */
+type ManifestReading = { readonly texts: DocumentTexts } | { readonly violation: string };
 
-export function readManifest(json: string): ManifestReading {
+function readManifest(json: string): ManifestReading {
   let manifest: unknown;
   try {
     manifest = JSON.parse(json);
@@ -31,8 +31,6 @@ export function readManifest(json: string): ManifestReading {
     if (typeof id !== "string" || typeof text !== "string" || id === "")
       return { violation: "each document must have an id and a text" };
     if (texts.has(id)) return { violation: `two documents have the id ${id}` };
-    const error = syntaxError(text);
-    if (error !== null) return { violation: `the document ${id} is invalid: ${error}` };
     texts.set(id, text);
   }
   return { texts };
@@ -48,13 +46,18 @@ function apolloEntries({ format, version, operations }: Readonly<Record<string, 
   });
 }
 
-function syntaxError(text: string): string | null {
-  try {
-    parse(text, { noLocation: true });
-    return null;
-  } catch (error) {
-    return (error as Error).message;
+/** Why the config's check refuses the manifest; null: it does not. */
+export function manifestViolation(json: string): string | null {
+  const read = readManifest(json);
+  if ("violation" in read) return read.violation;
+  for (const [id, text] of read.texts) {
+    try {
+      parse(text, { noLocation: true });
+    } catch (error) {
+      return `the document ${id} is invalid: ${(error as Error).message}`;
+    }
   }
+  return null;
 }
 
 export class TrustedDocumentList {

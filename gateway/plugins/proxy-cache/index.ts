@@ -208,7 +208,9 @@ export const proxyCache = definePlugin({
         const body = readRequestBody(request);
         if (body instanceof Promise) {
           return body.then((read) =>
-            read === "refused" ? bypass(exchange) : lookUp(exchange, read.length === 0 ? null : read, directives),
+            read === "refused"
+              ? bypass(exchange)
+              : lookUp(exchange, read === null || read.length === 0 ? null : read, directives),
           );
         }
         return body === "refused" ? bypass(exchange) : lookUp(exchange, body, directives);

@@ -1,5 +1,5 @@
 /** Which requests may use the cache, that is, be answered from it and have their responses stored in it. */
-import type { Exchange, ExchangeRequest } from "@sluice/plugin-sdk";
+import { type Exchange, type ExchangeRequest, hasRequestBody } from "@sluice/plugin-sdk";
 import type { Directives } from "./directives.ts";
 import type { ProxyCacheConfig } from "./schema.ts";
 
@@ -29,15 +29,15 @@ export const forbidsCache = (directives: Directives): boolean =>
  * because its body is too long, or because it is a GET or HEAD request with a body, which has no meaning (RFC 9110
  * section 9.3.1).
  */
-export function readRequestBody(request: ExchangeRequest): Buffer | null | "refused" | Promise<Buffer | "refused"> {
+export function readRequestBody(
+  request: ExchangeRequest,
+): Buffer | null | "refused" | Promise<Buffer | null | "refused"> {
   const { method } = request;
-  const limit = method === "GET" || method === "HEAD" ? 0 : MAX_REQUEST_BODY;
-  if (limit === 0 && request.httpVersion !== "2") return hasBody(request) ? "refused" : null;
-  return request.body(limit).then((body) => body ?? "refused");
+  if (method !== "GET" && method !== "HEAD") return request.body(MAX_REQUEST_BODY).then((body) => body ?? "refused");
+  const result = (hasBody: boolean) => (hasBody ? "refused" : null);
+  const hasBody = hasRequestBody(request);
+  return hasBody instanceof Promise ? hasBody.then(result) : result(hasBody);
 }
-
-const hasBody = (request: ExchangeRequest): boolean =>
-  (request.header("content-length") ?? "0") !== "0" || request.header("transfer-encoding") !== undefined;
 
 /**
  * Whether the response may be for a user whom the cache key does not name: the upstream may read Authorization, which

@@ -18,7 +18,7 @@ interface StoredBucket {
   emptyAt: number;
 }
 
-/** The buckets of one plugin instance. */
+/** The buckets of one scope. */
 interface BucketGroup {
   readonly buckets: CounterGroup<StoredBucket>;
   /** Continues with the next bucket to examine. */

@@ -17,12 +17,12 @@ export interface ThreadCountersOptions {
   readonly onReplace?: () => void;
 }
 
-/** The counts of one plugin instance in one window, by counter name. */
+/** The counts of one scope in one window, by counter name. */
 type Group = CounterGroup<number>;
 
 interface CountedWindow {
   readonly expires: number;
-  /** Groups of counters by the scope of the plugin instance. */
+  /** Groups of counters by scope. */
   readonly groups: Map<string, Group>;
 }
 

@@ -251,7 +251,6 @@ function describeResult(
   const handshake = request && explainedHandshake(request.head.peer, runtime);
   const listed = exchange === null ? [] : plugins.list(exchange.compiledRoute, exchange);
   return {
-    node: null,
     handshake,
     warnings: [
       ...(handshake ? handshakeWarnings(handshake, services.now()) : []),

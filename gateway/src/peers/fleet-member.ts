@@ -59,7 +59,7 @@ export class FleetMember {
     return this.#network.address;
   }
 
-  /** As `Counters.incrementBelowLimit`: synchronous if this node holds tokens. */
+  /** As `Counters.incrementBelowLimit`, but takes one token of each counter whatever its `amount`: synchronous if this node holds tokens. */
   take(counters: readonly Counter[], unowned: UnownedPolicy): CounterResult | Promise<CounterResult> {
     const id = this.#requests++;
     const result = this.#limiter.take(id, counters, unowned);

@@ -194,8 +194,6 @@ export interface ExplainedHandshake {
 }
 
 export interface Explanation {
-  /** The node that explained the request. Null in the node's own response: the admin API sets the member. */
-  readonly node: string | null;
   /** Null: the request comes without TLS. */
   readonly handshake: ExplainedHandshake | null;
   /** Sentences about parts that are probably unintended, such as a disabled plugin that would protect the route. */
@@ -269,5 +267,7 @@ export interface ExplanationDifference {
 
 /** The response to `POST /explain`: the explanation that most nodes give, and the nodes of its fleet. */
 export interface FleetExplanation extends Explanation {
+  /** One of the nodes that give this explanation. */
+  readonly node: string;
   readonly nodes: readonly ExplainingNode[];
 }

@@ -43,7 +43,7 @@ export interface Counter {
   readonly windowStart: number;
   /** Unix milliseconds of the window's end, after which the counter may be dropped. */
   readonly expires: number;
-  /** Maximum number of admitted requests. A fraction is rounded up. */
+  /** Maximum sum of the amounts of admitted requests. A fraction is rounded up. */
   readonly limit: number;
   /**
    * What `incrementBelowLimit` adds: a whole number of at least 1, such as the cost of the request. Default: 1. With
@@ -97,7 +97,7 @@ export interface Counters {
   /**
    * Adds its amount to every counter, unless one of them would exceed its limit: then none changes. So a request that
    * the limit per second rejects does not use up the limit per hour (as in Kong's local policy). Atomic: over any number
-   * of callers, exactly `limit` requests are admitted, unless `sync_rate` lets nodes count separately. If the counters are
+   * of callers, the admitted amounts never exceed `limit`, unless `sync_rate` lets nodes count separately. If the counters are
    * not in this process, the result is a promise, which rejects when they cannot be reached.
    */
   incrementBelowLimit(counters: readonly Counter[], options: CounterOptions): CounterResult | Promise<CounterResult>;

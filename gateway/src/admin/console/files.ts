@@ -66,10 +66,3 @@ export function readConsoleFiles(): ConsoleFiles | null {
   read = all;
   return read;
 }
-
-/** Whether Accept-Encoding (RFC 9110 section 12.5.3) names the coding without excluding it by `q=0`. */
-export const acceptsCoding = (accepted: string | string[] | undefined, coding: string): boolean =>
-  String(accepted ?? "")
-    .split(",")
-    .map((item) => item.trim().toLowerCase())
-    .some((item) => item.split(";")[0]?.trim() === coding && !/;\s*q=0(\.0*)?$/.test(item));

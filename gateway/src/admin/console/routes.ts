@@ -2,13 +2,14 @@
  * The web console: files that `npm run build` makes from gateway/console. They hold no configuration, so they are served
  * without authentication; the page sends the caller's token with each request to the admin API.
  */
+import { negotiateCoding } from "@sluice/plugin-sdk";
 import { CONSOLE_URLS } from "../access/authorizer.ts";
 import type { AdminContext } from "../context.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { HttpError, notFound } from "../http/errors.ts";
 import { isNotModified, readPreconditions } from "../http/preconditions.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
-import { acceptsCoding, type ConsoleFile, readConsoleFiles } from "./files.ts";
+import { type ConsoleFile, readConsoleFiles } from "./files.ts";
 
 /**
  * The page loads files from this listener only. `frame-ancestors`: another site could otherwise frame the page and make users
@@ -55,7 +56,12 @@ async function answer(received: AdminRequest, mode: string): Promise<AdminRespon
 }
 
 function answerFile({ headers: asked }: AdminRequest, file: ConsoleFile): AdminResponse {
-  const coding = file.codings.find(({ name }) => acceptsCoding(asked["accept-encoding"], name));
+  const accepted = [asked["accept-encoding"] ?? []].flat();
+  const best = negotiateCoding(
+    accepted,
+    file.codings.map(({ name }) => name),
+  );
+  const coding = file.codings.find(({ name }) => name === best);
   const tag = coding ? `${file.tag}-${coding.name}` : file.tag;
   const headers = {
     ...SECURITY_HEADERS,

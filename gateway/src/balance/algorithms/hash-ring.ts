@@ -43,7 +43,7 @@ export class HashRing implements BalancingAlgorithm {
     for (const [at, { weight }] of this.#entries.entries()) {
       if (weight === 0 || !fit.isEligible(at)) continue;
       // Between 0 and 1, exclusive. With -weight / ln(chance) each target wins in proportion to its weight.
-      const chance = (mix((this.#seeds[at] ?? 0) ^ place) + 0.5) / 2 ** 32;
+      const chance = (mixHash((this.#seeds[at] ?? 0) ^ place) + 0.5) / 2 ** 32;
       const score = -weight / Math.log(chance);
       if (score > most) [winner, most] = [at, score];
     }
@@ -59,11 +59,11 @@ const all: EligibleTargets = { isEligible: () => true };
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return mix(hash);
+  return mixHash(hash);
 }
 
 /** Every bit of the result depends on every bit of the value (the finaliser of MurmurHash3). */
-function mix(value: number): number {
+export function mixHash(value: number): number {
   let hash = value ^ (value >>> 16);
   hash = Math.imul(hash, 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

@@ -1,4 +1,5 @@
 /** Which node of a fleet owns which counter. */
+import { mixHash } from "../../balance/algorithms/hash-ring.ts";
 import { keyedHash } from "../../shared-memory/keyed-hash.ts";
 
 /**
@@ -39,7 +40,7 @@ export class Ownership {
     let owner: string | undefined;
     let highest = -1;
     for (const member of this.#members) {
-      const score = mixed(hash ^ member.hash);
+      const score = mixHash(hash ^ member.hash);
       if (score <= highest) continue;
       highest = score;
       owner = member.name;
@@ -51,12 +52,4 @@ export class Ownership {
   participants(): readonly string[] {
     return [...this.view.members, ...this.view.leaving];
   }
-}
-
-/** The finalizer of MurmurHash3: every bit of the input changes about half of the bits of the result. */
-function mixed(value: number): number {
-  let hash = value;
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
 }

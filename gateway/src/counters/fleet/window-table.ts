@@ -11,7 +11,7 @@ export interface WindowTableOptions {
 
 interface TableWindow<Value> {
   readonly expires: number;
-  /** By the scope of the plugin instance, and then by the name of the counter. */
+  /** By scope, and then by the name of the counter. */
   readonly groups: Map<string, CounterGroup<Value>>;
 }
 

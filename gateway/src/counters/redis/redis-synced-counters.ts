@@ -16,8 +16,8 @@ export interface SyncedCountersOptions {
   readonly now: () => number;
   /**
    * Maximum number of counters in memory; default 100,000. When it is reached, a new counter replaces the oldest
-   * counter of the plugin instance with the most counters. If that instance itself needs a new counter,
-   * `incrementBelowLimit` rejects.
+   * counter of the scope with the most counters. If that scope itself needs a new counter, `incrementBelowLimit`
+   * rejects.
    */
   readonly capacity?: number;
 }
@@ -34,7 +34,7 @@ interface Entry {
   added: number;
 }
 
-/** The counters of one plugin instance, by key. */
+/** The counters of one scope, by key. */
 type Group = CounterGroup<Entry>;
 
 const countOf = (entry: Entry | undefined): number => (entry === undefined ? 0 : entry.known + entry.added);
@@ -43,7 +43,7 @@ export class SyncedCounters {
   readonly #client: () => Promise<Redis>;
   readonly #interval: number;
   readonly #now: () => number;
-  /** By plugin instance. */
+  /** By scope. */
   readonly #groups = new Map<string, Group>();
   readonly #all: BoundedGroups<Entry>;
   #timer: NodeJS.Timeout | undefined;
@@ -94,7 +94,7 @@ export class SyncedCounters {
   }
 
   async #load(counters: readonly Counter[]): Promise<readonly Entry[]> {
-    const isFullOf = (instance: string) => this.#all.isFull && this.#groups.get(instance) === this.#all.largest();
+    const isFullOf = (scope: string) => this.#all.isFull && this.#groups.get(scope) === this.#all.largest();
     if (counters.some(({ scope }) => isFullOf(scope))) throw new Error("too many counters wait for Redis");
     const client = await this.#client();
     const values = await client.mget(counters.map(counterKey));

@@ -1,4 +1,6 @@
 /** Fields of HTTP/2 messages as flat lists: name, value, name, value. */
+import { knownId } from "../http1/parse/field-names.ts";
+
 /** Connection-specific fields, which HTTP/2 does not have (RFC 9113 section 8.2.2). */
 export const connectionSpecific: ReadonlySet<string> = new Set([
   "connection",
@@ -7,6 +9,8 @@ export const connectionSpecific: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
+
+export const connectionFieldIds: ReadonlySet<number> = new Set([...connectionSpecific].map(knownId));
 
 export const isPseudo = (name: string): boolean => name.startsWith(":");
 

@@ -20,7 +20,7 @@ import {
   randomLinesOf,
   randomPath,
   randomSize,
-  randomText,
+  randomString,
   randomTrailers,
 } from "./testing-random-messages.ts";
 
@@ -55,7 +55,7 @@ const message: fc.Arbitrary<RandomMessage> = fc.record({
 const exchanges: fc.Arbitrary<RandomExchange> = fc.record({
   method: fc.constantFrom("GET", "GET", "HEAD", "POST", "PUT", "DELETE", "QUERY"),
   path: randomPath,
-  cookies: fc.array(randomText("abc=", 1, 20), { maxLength: 3 }),
+  cookies: fc.array(randomString("abc=", 1, 20), { maxLength: 3 }),
   request: message,
   status: fc.constantFrom(200, 200, 201, 204, 304, 404, 500, 599),
   response: message,

@@ -10,7 +10,7 @@ export const CONNECTION_WINDOW = 1_048_576;
 /** Bytes of request bodies that a connection may hold for its streams before its window closes. */
 export const MOST_HELD = 4_194_304;
 
-/** Bytes that wait for the client, above which nothing more is read from it. */
+/** Bytes that wait for the peer, above which nothing more is read from it. */
 export const MOST_BACKLOG = 262_144;
 
 /**
@@ -42,9 +42,10 @@ export const maxBlock = ({ fields }: HeadLimits): number => fields * EXCESS;
  */
 export const resetBudget = { burst: 500, rate: 50 };
 /**
- * Frames without content that a client may send, as a burst and per second: SETTINGS, PING, WINDOW_UPDATE, PRIORITY,
+ * Frames without content that a peer may send, as a burst and per second: SETTINGS, PING, WINDOW_UPDATE, PRIORITY,
  * CONTINUATION, DATA without content, and frames of unknown types (CVE-2019-9512, 9513, 9515, 9518). Each frame with
- * content that the gateway sends allows FRAMES_PER_CONTENT more, because clients answer DATA with WINDOW_UPDATE.
+ * content that the gateway sends allows FRAMES_PER_CONTENT more, because peers answer DATA with WINDOW_UPDATE.
+ * Resets by an upstream count as such frames.
  */
 export const controlBudget = { burst: 2000, rate: 500 };
 /** Settings in one frame (CVE-2019-9515): each of them may change the windows of all streams. */

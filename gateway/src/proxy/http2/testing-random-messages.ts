@@ -8,16 +8,16 @@ const PREFIX = "q-";
 
 export type RandomFields = readonly (readonly [name: string, value: string])[];
 
-export const randomText = (unit: string, minLength: number, maxLength: number): fc.Arbitrary<string> =>
+export const randomString = (unit: string, minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...unit), minLength, maxLength });
 
 const tokens = "abcdefghijklmnopqrstuvwxyz0123456789-!#$&'*+.^_`|~";
 const visible = Array.from({ length: 94 }, (_, at) => String.fromCharCode(0x21 + at)).join("");
-const name = randomText(tokens, 1, 30).map((rest) => `${PREFIX}${rest}`);
+const name = randomString(tokens, 1, 30).map((rest) => `${PREFIX}${rest}`);
 const value = fc.oneof(
   fc.constantFrom("", "0", "text/html"),
-  randomText(`${visible} `, 0, 60).map((found) => found.trim()),
-  randomText("ab", 200, 800),
+  randomString(`${visible} `, 0, 60).map((found) => found.trim()),
+  randomString("ab", 200, 800),
 );
 
 export const randomFields: fc.Arbitrary<RandomFields> = fc.uniqueArray(fc.tuple(name, value), {
@@ -27,7 +27,7 @@ export const randomFields: fc.Arbitrary<RandomFields> = fc.uniqueArray(fc.tuple(
 
 export const randomTrailers: fc.Arbitrary<RandomFields> = fc.oneof(fc.constant([]), fc.constant([]), randomFields);
 
-export const randomPath: fc.Arbitrary<string> = randomText("abc?&=_", 0, 40).map((rest) => `/${rest}`);
+export const randomPath: fc.Arbitrary<string> = randomString("abc?&=_", 0, 40).map((rest) => `/${rest}`);
 
 /** Bytes of a body; mostly few, so that a test is fast. */
 export const randomSize: fc.Arbitrary<number> = fc.oneof(

@@ -115,7 +115,6 @@ export class Http2MirrorCall implements SessionWaiter, UpstreamStreamListener {
   }
 
   end(): void {
-    if (this.#stream?.writer.isWritten === false) this.#stream.cancel();
     this.#listener.ended(null);
   }
 

@@ -4,7 +4,6 @@ import type { Explanation } from "@sluice/model";
 import { headersFromText, verdictOf } from "./explained.ts";
 
 const empty: Explanation = {
-  node: null,
   handshake: null,
   listener: null,
   warnings: [],

@@ -112,7 +112,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
                     {nameOfPlugin(plugin)}, per {period}: {count.toLocaleString("en")} of {limit.toLocaleString("en")}{" "}
                     used{" "}
                     <span class="hint">
-                      {[counted_by, per_node && node !== null && `on the node ${node} only`].filter(Boolean).join(", ")}
+                      {[counted_by, per_node && `on the node ${node} only`].filter(Boolean).join(", ")}
                     </span>
                     <progress value={Math.min(count, limit)} max={limit} />
                   </label>

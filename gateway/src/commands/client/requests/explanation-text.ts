@@ -48,7 +48,7 @@ const nameOf = (entity: EntityName | null): string => (entity ? (entity.name ?? 
 
 /** The node that explained the request, and how many nodes agree; warnings name the others. */
 function nodesText({ node, nodes }: FleetExplanation): string {
-  if (nodes.length < 2) return String(node);
+  if (nodes.length < 2) return node;
   const agreeing = nodes.filter(({ unanswered, differences }) => unanswered === null && differences.length === 0);
   const agreement =
     agreeing.length === nodes.length
@@ -119,7 +119,7 @@ const scopeOf = ({ scope }: ExplainedPlugin): string =>
     .map(([kind, entity]) => `${kind} ${nameOf(entity)}`)
     .join(", ") || "all requests";
 
-function countersText({ counters, plugins, node }: Explanation): string | false {
+function countersText({ counters, plugins, node }: FleetExplanation): string | false {
   if (counters.length === 0) return false;
   const named = (id: string) => nameOf(plugins.find((plugin) => plugin.id === id) ?? { id, name: null });
   const rows = counters.map(({ plugin, period, count, limit, counted_by, per_node }) => [

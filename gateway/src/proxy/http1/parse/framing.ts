@@ -66,7 +66,7 @@ export function findFraming(section: FieldSection): number {
       foundFraming.hosts++;
     } else if (id === knownFieldIds["content-length"]) {
       if (foundFraming.length >= 0) return fault.lengthRepeated;
-      foundFraming.length = lengthOf(bytes, start, end);
+      foundFraming.length = contentLengthOf(bytes, start, end);
       if (foundFraming.length < 0) return fault.lengthSyntax;
     } else if (id === knownFieldIds.expect) {
       foundFraming.expect = index;
@@ -89,7 +89,7 @@ export function findFraming(section: FieldSection): number {
 }
 
 /** 1*DIGIT without leading zeros, up to 2^53 - 1; -1 for anything else. */
-function lengthOf(bytes: Buffer, start: number, end: number): number {
+export function contentLengthOf(bytes: Buffer, start: number, end: number): number {
   if (start === end || end - start > 16 || (bytes[start] === ZERO && end - start > 1)) return -1;
   let length = 0;
   for (let at = start; at < end; at++) {

@@ -82,7 +82,7 @@ export abstract class MessageWriter implements QueuedMessage {
     this.scheduler.pump();
   }
 
-  /** @param trailers Flat list; sent only if they were announced */
+  /** @param trailers Flat list; sent only if `mayTrail` is true */
   end(trailers: readonly string[] | null): void {
     if (this.isOver || this.isComplete) return;
     this.isComplete = true;

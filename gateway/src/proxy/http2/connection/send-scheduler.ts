@@ -10,7 +10,7 @@ import type { HpackEncoder } from "../hpack/encoder.ts";
 export interface SendPriority {
   /** 0 to 7; 0 is the most urgent. */
   readonly urgency: number;
-  /** Whether the response may alternate with others. */
+  /** Whether the message may alternate with others. */
   readonly incremental: boolean;
 }
 
@@ -99,7 +99,7 @@ export class SendScheduler {
     }
   }
 
-  /** Index of the response that is written next; -1: the client accepts none. */
+  /** Index of the message that is written next; -1: the peer accepts none. */
   #next(): number {
     let best = -1;
     let urgency = Number.POSITIVE_INFINITY;

@@ -8,10 +8,10 @@ import type { ConnectionPeer } from "../../client/open-connection.ts";
 import { HOST } from "../../exchange/request.ts";
 import { type DropTable, passedLines } from "../../http1/head-text.ts";
 import { CR, isText, isWord, LF, NINE, SLASH, TARGET, TOKEN, ZERO } from "../../http1/parse/bytes.ts";
-import { type KnownName, knownFieldIds, knownId, LAST_HOP, LOOKALIKE } from "../../http1/parse/field-names.ts";
+import { type KnownName, knownFieldIds, LAST_HOP, LOOKALIKE } from "../../http1/parse/field-names.ts";
 import { DROP, FieldSection, headerOf, ID, PLAIN, STRIDE } from "../../http1/parse/fields.ts";
 import { type HeadLimits, methodId, methodNames } from "../../http1/parse/head-parser.ts";
-import { connectionSpecific } from "../fields.ts";
+import { connectionFieldIds } from "../fields.ts";
 import { type DecodedField, type FieldReceiver, NO_MORE, roomFor } from "../hpack/decoder.ts";
 import { ENTRY_COST } from "../hpack/dynamic-table.ts";
 import { BAD_NAME, BAD_VALUE, type FieldRange, PSEUDO, pseudo } from "../hpack/field-kind.ts";
@@ -38,8 +38,6 @@ const MOST_DIGITS = 15;
 
 /** Trailers with known names are dropped: these fields must arrive with the head (RFC 9110 section 6.5.1). */
 const notInTrailers: DropTable = new Uint8Array(256).fill(1, 1);
-
-const connectionIds: ReadonlySet<number> = new Set([...connectionSpecific].map(knownId));
 
 export class FieldCollector implements FieldReceiver {
   readonly lines: Buffer;
@@ -253,7 +251,7 @@ export class FieldCollector implements FieldReceiver {
     if (this.protocol !== null && id === knownFieldIds["sec-websocket-key"]) return nameStart;
     if (id === 0 || id > LAST_HOP) return this.#keep(kind, field);
     if ((kind & LOOKALIKE) !== 0) return this.#keep(kind | DROP, field);
-    if (connectionIds.has(id)) this.isMalformed = true;
+    if (connectionFieldIds.has(id)) this.isMalformed = true;
     else if (id === knownFieldIds.te && !isWord(this.lines, valueStart, valueEnd, "trailers")) this.isMalformed = true;
     if (this.isMalformed) return nameStart;
     if (id === knownFieldIds.host) return this.#isSameHost(field) ? this.#keep(kind, field) : nameStart;

@@ -2,12 +2,12 @@
  * Collects the fields of the header blocks of upstreams, validated (RFC 9113 section 8). One collector serves all
  * connections of a listener, because a block is decoded in one call.
  */
-import { NINE, ZERO } from "../../http1/parse/bytes.ts";
-import { knownFieldIds, knownId, knownNames, LOOKALIKE } from "../../http1/parse/field-names.ts";
+import { knownFieldIds, knownNames, LOOKALIKE } from "../../http1/parse/field-names.ts";
 import { ID } from "../../http1/parse/fields.ts";
+import { contentLengthOf } from "../../http1/parse/framing.ts";
 import { defaultHeadLimits } from "../../http1/parse/head-parser.ts";
 import type { BlockCollector } from "../connection/connection-frames.ts";
-import { connectionSpecific } from "../fields.ts";
+import { connectionFieldIds } from "../fields.ts";
 import { type DecodedField, NO_MORE, roomFor } from "../hpack/decoder.ts";
 import { BAD_NAME, BAD_VALUE, PSEUDO, pseudo } from "../hpack/field-kind.ts";
 import { maxBlock } from "../limits.ts";
@@ -15,10 +15,7 @@ import { maxBlock } from "../limits.ts";
 /** Digits of `:status`. */
 const STATUS_DIGITS = 3;
 const FIRST_STATUS = 100;
-/** Digits of a Content-Length. */
-const MOST_DIGITS = 15;
 
-const connectionIds: ReadonlySet<number> = new Set([...connectionSpecific].map(knownId));
 const LENGTH = knownFieldIds["content-length"];
 
 export class ResponseCollector implements BlockCollector {
@@ -56,7 +53,7 @@ export class ResponseCollector implements BlockCollector {
     else if ((kind & PSEUDO) !== 0) this.#pseudo(field);
     else {
       const id = (kind & LOOKALIKE) === 0 ? kind & ID : 0;
-      if (connectionIds.has(id)) this.fault ??= `it has the field ${knownNames[id]}, which HTTP/2 does not have`;
+      if (connectionFieldIds.has(id)) this.fault ??= `it has the field ${knownNames[id]}, which HTTP/2 does not have`;
       else if (id === LENGTH) this.#readLength(valueStart, valueEnd);
       this.headers.push(
         knownNames[id] ?? this.lines.toString("latin1", nameStart, field.nameEnd),
@@ -72,25 +69,13 @@ export class ResponseCollector implements BlockCollector {
       this.fault ??= "it has an unexpected pseudo-header field";
       return;
     }
-    const status = valueEnd - valueStart === STATUS_DIGITS ? this.#number(valueStart, valueEnd) : -1;
+    const status = valueEnd - valueStart === STATUS_DIGITS ? contentLengthOf(this.lines, valueStart, valueEnd) : -1;
     if (status < FIRST_STATUS) this.fault ??= "its status is invalid";
     this.status = status;
   }
 
   #readLength(start: number, end: number): void {
-    const isValid = this.contentLength < 0 && end > start && end - start <= MOST_DIGITS;
-    this.contentLength = isValid ? this.#number(start, end) : -1;
+    this.contentLength = this.contentLength < 0 ? contentLengthOf(this.lines, start, end) : -1;
     if (this.contentLength < 0) this.fault ??= "its Content-Length is invalid";
-  }
-
-  /** -1: not all of the bytes are digits. */
-  #number(start: number, end: number): number {
-    let number = 0;
-    for (let at = start; at < end; at++) {
-      const digit = (this.lines[at] ?? 0) - ZERO;
-      if (digit < 0 || digit > NINE - ZERO) return -1;
-      number = number * 10 + digit;
-    }
-    return number;
   }
 }

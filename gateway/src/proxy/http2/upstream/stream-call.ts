@@ -154,12 +154,9 @@ export class StreamCall
 
   end(trailers: readonly string[] | null): void {
     if (!this.isAnswered) return;
-    const stream = this.#stream;
     this.settle();
     this.listener.end(trailers);
     this.listener.flush();
-    // The rest of the client's body is not needed.
-    if (stream?.writer.isWritten === false) stream.cancel();
   }
 
   #head(target: UpstreamTarget): RequestParts {

@@ -29,11 +29,11 @@ export interface UpstreamStreamListener {
   data(view: ByteView): void;
   /** Called after all events of one read. Returns false when no more data may follow before `UpstreamStream.resume`. */
   flush(): boolean;
-  /** Called when the response is complete; null: without trailers. The stream is not closed if the request is incomplete. */
+  /** Called when the response is complete; null: without trailers. The rest of an incomplete request is cancelled. */
   end(trailers: readonly string[] | null): void;
   /** Called when the response will not be completed. No further event follows. */
   failed(error: Error): void;
-  /** Called when the upstream accepts more of the request, after `UpstreamStream.isTaking` was false. */
+  /** Called when the upstream accepts more of the request, after `UpstreamStream.writer.isTaking` was false. */
   drained(): void;
 }
 
@@ -223,6 +223,7 @@ export class UpstreamStream implements FramedStream, RequestWriterListener {
     const listener = this.#listener;
     this.#listener = null;
     listener?.end(this.#trailers);
+    if (!this.writer.isWritten) this.cancel();
   }
 
   #closeIfOver(): void {
