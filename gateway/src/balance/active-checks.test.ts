@@ -1,38 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ActiveHealthChecks, type CheckClock, type HealthProbe, type ProbeResult } from "./active-checks.ts";
+import { ActiveHealthChecks, type HealthProbe, type ProbeResult } from "./active-checks.ts";
 import type { Balancer } from "./balancer.ts";
 import { balancerOf } from "./testing.ts";
-
-/** A clock that advances only when the test calls `pass`. */
-class FakeClock implements CheckClock {
-  #now = 0;
-  readonly #due = new Set<{ readonly at: number; readonly run: () => void }>();
-
-  get waiting(): number {
-    return this.#due.size;
-  }
-
-  after(milliseconds: number, run: () => void): () => void {
-    const entry = { at: this.#now + milliseconds, run };
-    this.#due.add(entry);
-    return () => this.#due.delete(entry);
-  }
-
-  /** Advances the clock, and runs everything that becomes due. */
-  async pass(milliseconds: number): Promise<void> {
-    const end = this.#now + milliseconds;
-    for (;;) {
-      const [next] = [...this.#due].filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at);
-      if (next === undefined) break;
-      this.#due.delete(next);
-      this.#now = next.at;
-      next.run();
-      await new Promise(setImmediate);
-    }
-    this.#now = end;
-  }
-}
+import { FakeClock } from "./testing-clock.ts";
 
 interface Check {
   readonly host: string;

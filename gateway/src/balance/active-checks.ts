@@ -4,6 +4,7 @@
  */
 import { bucketDifferences, type CaCertificate, type Certificate, type Upstream } from "@sluice/model/serving";
 import type { Balancer } from "./balancer.ts";
+import { type CheckClock, realClock } from "./check-clock.ts";
 import type { HealthSignal } from "./health.ts";
 import { withoutPort } from "./host-header.ts";
 import type { TargetState } from "./target-state.ts";
@@ -35,19 +36,6 @@ export interface RefusedHealthCheck {
 
 /** Never rejects. Ends at once with `failed` when the signal is aborted. */
 export type HealthProbe = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
-
-export interface CheckClock {
-  /** Runs the callback after the delay, unless the returned function was called. */
-  after(milliseconds: number, run: () => void): () => void;
-}
-
-/** Timers of Node.js that do not keep the process running. */
-export const realClock: CheckClock = {
-  after(milliseconds, run) {
-    const timer = setTimeout(run, milliseconds).unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 export interface ActiveHealthCheckOptions {
   readonly probe: HealthProbe;
@@ -161,8 +149,9 @@ class CheckLoop {
     const { upstream, certificate, authorities, trustsMachine } = this.balancer;
     const { host, port } = member;
     // As in clients' requests: Services with this upstream have its name as their host.
-    const hostHeader = upstream.host_header ?? (member.isEndpoint ? upstream.name : null);
-    const serverName = member.isEndpoint && hostHeader !== null ? withoutPort(hostHeader) : null;
+    const own = member.name === host ? null : member.name;
+    const hostHeader = upstream.host_header ?? (member.isEndpoint ? upstream.name : own);
+    const serverName = member.isEndpoint && hostHeader !== null ? withoutPort(hostHeader) : own;
     const checks = upstream.healthchecks.active;
     const trust = { certificate, authorities, trustsMachine };
     const request = { host, port, checks, hostHeader, serverName, ...trust };

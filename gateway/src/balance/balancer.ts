@@ -23,7 +23,8 @@ import {
   UNHEALTHY,
   withSharedState,
 } from "./health.ts";
-import { TargetState } from "./target-state.ts";
+import type { ResolvedTargets } from "./target-names.ts";
+import { type MemberIdentity, parseTargetAddress, TargetState } from "./target-state.ts";
 
 export interface BalancerOptions {
   readonly upstream: SnapshotUpstream;
@@ -31,12 +32,14 @@ export interface BalancerOptions {
   readonly targets: readonly Target[];
   /** The endpoints of the core Services behind the upstream, in any order. They are targets too. */
   readonly endpoints: readonly UpstreamEndpoint[];
+  /** The addresses of targets whose names have several addresses or SRV records. */
+  readonly resolvedTargets: ResolvedTargets;
   readonly certificate: Certificate | null;
   /** The CAs by which active checks verify targets; null: the CAs that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
   /** Whether certificates of CAs that the machine trusts are accepted too. */
   readonly trustsMachine: boolean;
-  /** The balancer that the new one replaces. Targets with an unchanged id and address keep their health and load. */
+  /** The balancer that the new one replaces. Members with an unchanged id and address keep their health and load. */
   readonly previous: Balancer | null;
   /** Milliseconds by a monotonic clock. */
   readonly now: () => number;
@@ -70,7 +73,7 @@ export class Balancer {
   readonly certificate: Certificate | null;
   readonly authorities: readonly CaCertificate[] | null;
   readonly trustsMachine: boolean;
-  /** One per target and endpoint, including those of weight 0, sorted by address. */
+  /** The members: targets, the addresses of their names, and endpoints, including those of weight 0, sorted by address. */
   readonly entries: readonly WeightedTarget[];
   /** Whether any health check is enabled. If not, every target with a weight above 0 is eligible. */
   readonly checksHealth: boolean;
@@ -83,7 +86,7 @@ export class Balancer {
   readonly #onHealthUpdate: BalancerOptions["onHealthUpdate"];
 
   constructor(options: BalancerOptions) {
-    const { upstream, targets, endpoints, certificate, authorities, trustsMachine, previous, now } = options;
+    const { upstream, certificate, authorities, trustsMachine, previous, now } = options;
     const { healthchecks } = upstream;
     this.upstream = upstream;
     this.certificate = certificate;
@@ -95,20 +98,13 @@ export class Balancer {
     this.now = now;
     this.#onHealthTransition = options.onHealthTransition;
     this.#onHealthUpdate = options.onHealthUpdate;
-    const members = new Map(previous?.entries.map(({ member }) => [`${member.id} ${member.address}`, member]));
-    this.entries = [
-      ...targets.map((target) => ({
-        member: members.get(`${target.id} ${target.target}`) ?? new TargetState(target),
-        weight: target.weight,
-      })),
-      ...endpoints.map((endpoint) => {
-        const address = hostAndPort({ host: endpoint.address, port: endpoint.port });
-        return {
-          member: members.get(`${address} ${address}`) ?? new TargetState({ id: address, target: address }, true),
-          weight: endpoint.weight * ENDPOINT_WEIGHT_UNIT,
-        };
-      }),
-    ].sort(({ member: { address: a } }, { member: { address: b } }) => (a < b ? -1 : a > b ? 1 : 0));
+    const members = new Map(previous?.entries.map(({ member }) => [keyOf(member), member]));
+    this.entries = membersOf(options)
+      .map(({ weight, ...identity }) => {
+        const member = new TargetState(identity);
+        return { member: members.get(keyOf(member)) ?? member, weight };
+      })
+      .sort(({ member: { address: a } }, { member: { address: b } }) => (a < b ? -1 : a > b ? 1 : 0));
     // Discards health and counts, so that they do not apply when health checks are enabled again.
     if (!this.checksHealth) for (const { member } of this.entries) member.health = HEALTHY;
     this.#total = this.entries.reduce((sum, { weight }) => sum + weight, 0);
@@ -148,15 +144,16 @@ export class Balancer {
   /**
    * Sets a target's health by hand, and resets its counts.
    *
-   * @param address `host:port` of the target; null: any
+   * @param address `host:port` of one of the target's members; null: all of them
    * @returns false when there is no such target, or no health check is enabled
    */
   setHealth(targetId: string, address: string | null, isHealthy: boolean): boolean {
-    const entry = this.entries.find(({ member }) => member.id === targetId);
-    if (!this.checksHealth || entry === undefined) return false;
-    if (address !== null && address !== entry.member.address) return false;
-    this.#setState(entry.member, isHealthy ? HEALTHY : UNHEALTHY, null);
-    return true;
+    if (!this.checksHealth) return false;
+    const found = this.entries.filter(
+      ({ member }) => member.id === targetId && (address === null || member.address === address),
+    );
+    for (const { member } of found) this.#setState(member, isHealthy ? HEALTHY : UNHEALTHY, null);
+    return found.length > 0;
   }
 
   member(targetId: string, address: string): TargetState | undefined {
@@ -186,6 +183,37 @@ export class Balancer {
       });
     }
   }
+}
+
+const keyOf = ({ id, address, name }: TargetState): string => `${id} ${address} ${name}`;
+
+type WeightedMember = MemberIdentity & { readonly weight: number };
+
+function membersOf(options: BalancerOptions): readonly WeightedMember[] {
+  return [
+    ...options.targets.flatMap((target) => membersOfTarget(target, options)),
+    ...options.endpoints.map((endpoint) => {
+      const address = hostAndPort({ host: endpoint.address, port: endpoint.port });
+      return { id: address, target: address, isEndpoint: true, weight: endpoint.weight * ENDPOINT_WEIGHT_UNIT };
+    }),
+  ];
+}
+
+/** As in Kong, each address has the weight of the target, and each SRV record its own weight. */
+function membersOfTarget(
+  { id, target, weight }: Target,
+  { upstream, resolvedTargets }: BalancerOptions,
+): readonly WeightedMember[] {
+  const addresses = resolvedTargets.get(target);
+  if (addresses === undefined) return [{ id, target, weight }];
+  const { host: own } = parseTargetAddress(target);
+  return addresses.map(({ host, port, weight: given }) => ({
+    id,
+    target,
+    address: hostAndPort({ host, port }),
+    name: given !== null && upstream.use_srv_name ? host : own,
+    weight: weight === 0 ? 0 : (given ?? weight),
+  }));
 }
 
 function algorithmOf({ upstream, entries, now }: Balancer): BalancingAlgorithm {

@@ -8,8 +8,12 @@ export type TargetHealth = "HEALTHY" | "UNHEALTHY" | "HEALTHCHECKS_OFF";
 
 export interface TargetHealthReport {
   readonly health: TargetHealth;
+  /** The sum of the weights of the addresses. */
   readonly weight: number;
-  /** Always one address. Names are resolved on connecting, so `ip` may be a name. */
+  /**
+   * One address, unless the target's name has several addresses or SRV records. `ip` may be a name: that of an SRV
+   * record, or one that is resolved on connecting.
+   */
   readonly addresses: readonly {
     readonly ip: string;
     readonly port: number;
@@ -34,23 +38,30 @@ export function healthReportOf(
     [...balancers].map(([id, { entries, checksHealth }]) => [
       id,
       Object.fromEntries(
-        entries.map(({ member, weight: exact }) => {
-          const weight = reportedWeight(exact);
-          const health = healthOf(member, checksHealth);
-          const { host: ip, port } = member;
-          const reason = reasonToRefuse(ip, port) ?? member.refusal;
-          const address = { ip, port, weight, health, ...(reason !== null && { reason }) };
-          return [member.id, { health, weight, addresses: [address] }];
+        [...Map.groupBy(entries, ({ member }) => member.id)].map(([targetId, members]) => {
+          const addresses = members.map(({ member, weight: exact }) => {
+            const { host: ip, port } = member;
+            const reason = reasonToRefuse(ip, port) ?? member.refusal;
+            const health = healthOf(member, checksHealth);
+            return { ip, port, weight: reportedWeight(exact), health, ...(reason !== null && { reason }) };
+          });
+          const weight = addresses.reduce((sum, address) => sum + address.weight, 0);
+          return [targetId, { health: bestOf(addresses), weight, addresses }];
         }),
       ),
     ]),
   );
 }
 
+/** As in Kong, a target is healthy if one of its addresses is. */
+const bestOf = (addresses: readonly { readonly health: TargetHealth }[]): TargetHealth =>
+  addresses.find(({ health }) => health !== "UNHEALTHY")?.health ?? "UNHEALTHY";
+
 export interface TargetHealthSample {
   readonly upstream: string;
+  /** `host:port`, as in the entity. */
   readonly target: string;
-  /** `host:port`. */
+  /** `host:port` of the target, or of one of its addresses. */
   readonly address: string;
   readonly health: TargetHealth;
 }
@@ -60,7 +71,7 @@ export function* targetHealthSamples(balancers: ReadonlyMap<string, Balancer>): 
   for (const { upstream, entries, checksHealth } of balancers.values()) {
     const byAddress = new Map(entries.map(({ member }) => [member.address, member]));
     for (const [address, member] of byAddress)
-      yield { upstream: upstream.name, target: address, address, health: healthOf(member, checksHealth) };
+      yield { upstream: upstream.name, target: member.target, address, health: healthOf(member, checksHealth) };
   }
 }
 

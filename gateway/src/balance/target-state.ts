@@ -3,16 +3,30 @@ import { isIP } from "node:net";
 import type { Target } from "@sluice/model";
 import { HEALTHY, type HealthState } from "./health.ts";
 
+/** What distinguishes a member of a balancer. */
+export interface MemberIdentity extends Pick<Target, "id" | "target"> {
+  /** `host:port`. Default: that of the target. */
+  readonly address?: string;
+  /** Default: the host of the address. */
+  readonly name?: string;
+  /** Default: false. */
+  readonly isEndpoint?: boolean;
+}
+
 export class TargetState {
   /** An endpoint is not an entity: its id is its address. */
   readonly id: string;
   /** `host:port`, as in the entity. */
+  readonly target: string;
+  /** `host:port` of this member: that of the target, or one of the addresses of the target's name. */
   readonly address: string;
   /** Whether the target is an endpoint of a core Service. Its address is not the name of the server. */
   readonly isEndpoint: boolean;
   /** Name or address, IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
+  /** The name for the Host header and for TLS: `host`, or the name that has this address. */
+  readonly name: string;
   health: HealthState = HEALTHY;
   /** Requests and tunnels in flight. */
   inFlight = 0;
@@ -21,13 +35,15 @@ export class TargetState {
   refusal: string | null = null;
   checking = false;
 
-  constructor({ id, target }: Pick<Target, "id" | "target">, isEndpoint = false) {
+  constructor({ id, target, address = target, name, isEndpoint = false }: MemberIdentity) {
     this.id = id;
-    this.address = target;
+    this.target = target;
+    this.address = address;
     this.isEndpoint = isEndpoint;
-    const { host, port } = parseTargetAddress(target);
+    const { host, port } = parseTargetAddress(address);
     this.host = host;
     this.port = port;
+    this.name = name ?? host;
   }
 }
 

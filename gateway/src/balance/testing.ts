@@ -3,6 +3,7 @@ import { type Certificate, checkEntity, type SnapshotUpstream, type Target } fro
 import { Balancer, type BalancerOptions } from "./balancer.ts";
 import type { BalancingRequest } from "./hash-source.ts";
 import { BalancedAttempts } from "./target-attempts.ts";
+import { noResolvedTargets } from "./target-names.ts";
 
 /** An upstream with the model's defaults; `healthchecks` may be partial. */
 export function upstreamNamed(name: string, members: object = {}): SnapshotUpstream {
@@ -32,6 +33,7 @@ export function balancerOf({ upstream: members, targets, ...options }: TestBalan
     upstream,
     targets: Object.entries(targets).map(([address, weight]) => targetOf(upstream, address, { weight })),
     endpoints: [],
+    resolvedTargets: noResolvedTargets,
     certificate: null,
     authorities: null,
     trustsMachine: true,

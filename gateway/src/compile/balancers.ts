@@ -10,6 +10,7 @@ import {
   type Upstream,
 } from "@sluice/model/serving";
 import { Balancer, type HealthTransition, type HealthUpdate } from "../balance/balancer.ts";
+import { noResolvedTargets, type ResolvedTargets } from "../balance/target-names.ts";
 import { authoritiesOf, isSameAuthorities } from "./authorities.ts";
 import { GroupIndex } from "./identities/group-index.ts";
 
@@ -18,6 +19,8 @@ export interface BalancerTools {
   readonly onHealthTransition?: (transition: HealthTransition) => void;
   /** Called for every signal that changed a health state, and for manual changes. */
   readonly onHealthUpdate?: (update: HealthUpdate) => void;
+  /** The current addresses of targets. Default: none are known. */
+  readonly resolvedTargets?: () => ResolvedTargets;
 }
 
 type Sections = Pick<
@@ -27,6 +30,7 @@ type Sections = Pick<
 
 interface BalancerIndexes {
   readonly sections: Sections;
+  readonly resolvedTargets: ResolvedTargets;
   readonly byId: BucketMap<Balancer>;
   /** Upstreams by name. */
   readonly upstreams: GroupIndex<Upstream>;
@@ -47,6 +51,7 @@ export class Balancers {
 
   static readonly empty = new Balancers({
     sections: emptySnapshot,
+    resolvedTargets: noResolvedTargets,
     byId: new BucketMap(hashOfId),
     upstreams: new GroupIndex(({ name }) => name),
     targets: new GroupIndex(({ upstream }) => upstream?.id),
@@ -63,10 +68,11 @@ export class Balancers {
     return this.all.get(this.#parts.upstreams.of(name)[0]?.id ?? "");
   }
 
-  /** The balancers for these sections; the same object when none of the sections has changed. */
-  with(now: Sections, { onHealthTransition, onHealthUpdate }: BalancerTools): Balancers {
+  /** The balancers for these sections; the same object when neither the sections nor addresses have changed. */
+  with(now: Sections, { onHealthTransition, onHealthUpdate, resolvedTargets: current }: BalancerTools): Balancers {
     const { upstreams, targets, upstream_endpoints, certificates, services, ca_certificates } = now;
-    const { sections, ...before } = this.#parts;
+    const { sections, resolvedTargets: known, ...before } = this.#parts;
+    const resolvedTargets = current?.() ?? noResolvedTargets;
     const changed = {
       upstreams: bucketDifferences(sections.upstreams, upstreams),
       targets: bucketDifferences(sections.targets, targets),
@@ -75,7 +81,8 @@ export class Balancers {
     };
     const changedServices = bucketDifferences(sections.services, services);
     const isTrustSame = changedServices.length === 0 && sections.ca_certificates === ca_certificates;
-    if (isTrustSame && Object.values(changed).every(({ length }) => length === 0)) return this;
+    if (isTrustSame && known === resolvedTargets && Object.values(changed).every(({ length }) => length === 0))
+      return this;
     const groups = {
       upstreams: before.upstreams.with(changed.upstreams),
       targets: before.targets.with(changed.targets),
@@ -88,6 +95,7 @@ export class Balancers {
       ...changed.targets
         .flatMap(({ before: left, after: entered }) => [left?.upstream?.id ?? [], entered?.upstream?.id ?? []])
         .flat(),
+      ...upstreamsOfNames(changedNames(known, resolvedTargets), targets),
       ...changed.certificates.flatMap(({ key }) => groups.showing.of(key).map(({ id }) => id)),
     ]);
     const trust = (upstream: Upstream | undefined) => trustOf(groups.services.of(upstream?.name ?? ""), now);
@@ -106,17 +114,31 @@ export class Balancers {
       const certificate = certificates.get(upstream?.client_certificate?.id ?? "") ?? null;
       const previous = before.byId.get(id) ?? null;
       const endpoints = upstream_endpoints.get(id) ?? [];
-      const parts = { targets: groups.targets.of(id), endpoints, certificate, ...trust(upstream) };
+      const parts = { targets: groups.targets.of(id), endpoints, resolvedTargets, certificate, ...trust(upstream) };
       const common = { previous, now: monotonic, onHealthTransition, onHealthUpdate };
       return [id, upstream && new Balancer({ upstream, ...parts, ...common })];
     });
     return new Balancers({
       sections: { upstreams, targets, upstream_endpoints, certificates, services, ca_certificates },
+      resolvedTargets,
       byId: before.byId.with(remade),
       ...groups,
     });
   }
 }
+
+/** The names of targets whose addresses differ. */
+function changedNames(before: ResolvedTargets, after: ResolvedTargets): ReadonlySet<string> {
+  if (before === after) return new Set();
+  const names = [...before.keys(), ...after.keys()];
+  return new Set(names.filter((name) => before.get(name) !== after.get(name)));
+}
+
+/** Addresses change rarely, so all targets are scanned. */
+const upstreamsOfNames = (names: ReadonlySet<string>, targets: ReadonlyMap<string, Target>): readonly string[] =>
+  names.size === 0
+    ? []
+    : [...targets.values()].flatMap(({ target, upstream }) => (names.has(target) ? (upstream?.id ?? []) : []));
 
 type Trust = Pick<Balancer, "authorities" | "trustsMachine">;
 

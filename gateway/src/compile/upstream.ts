@@ -226,11 +226,11 @@ class BalancedUpstream extends BaseUpstream implements ServiceUpstream {
     this.#balancer = balancer;
     const targetOf = targetsOf(parts);
     const scheme = schemeOf(service);
-    this.targets = balancer.entries.map(({ member: { host, port, isEndpoint } }) => {
+    this.targets = balancer.entries.map(({ member: { host, port, name: own, isEndpoint } }) => {
       const name = isEndpoint ? this.host : given;
-      const serverName = nameOrNull(name === null ? host : withoutPort(name));
+      const serverName = nameOrNull(name === null ? own : withoutPort(name));
       // The ports of endpoints differ between core Services, so they are no part of the name.
-      const called = isEndpoint ? null : hostHeader({ given, host, port, scheme });
+      const called = isEndpoint ? null : hostHeader({ given, host: own, port, scheme });
       return targetOf({ host, port, serverName, hostHeader: called });
     });
   }

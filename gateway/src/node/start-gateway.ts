@@ -20,11 +20,13 @@ import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
 import { healthReportOf, targetHealthSamples } from "../balance/health-report.ts";
+import { TargetNames } from "../balance/target-names.ts";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { createRuntimeMetrics } from "../metrics/runtime-metrics.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
+import { createNameService } from "../outbound/name-service.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { createProbe } from "../proxy/upstream/probe.ts";
@@ -128,11 +130,20 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   logLevel.onLevelChange((level) => workers.setLogLevel(level));
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
+    dnsResolver: settings.dnsResolver,
     ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
   });
   const watch = new ActiveHealthChecks({
     probe: createProbe({ connect: connectBehind(guard), version: sluiceVersion }),
     onRefused: (check) => log.warn(check, "a target cannot be checked: the node refuses to connect to its address"),
+  });
+  const targetNames = new TargetNames({
+    names: createNameService(settings.dnsResolver),
+    reasonToRefuse: guard.reasonToRefuse,
+    onChange(resolved) {
+      workers.adoptAddresses(resolved);
+      watch.checkBalancers(workers.balancers());
+    },
   });
   const expiries = new CertificateExpiries();
   const missing = new MissingPlugins();
@@ -146,6 +157,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     missingPlugins: () => missing.names,
     failedListeners: () => workers.failedListeners(),
     async serve(snapshot: Snapshot) {
+      await targetNames.follow(snapshot.targets);
       await workers.serve(snapshot);
       logUnavailable(log, served, snapshot);
       // There may be a thousand listeners, which few changes concern.
@@ -243,6 +255,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     async close() {
       draining = true;
       watch.close();
+      targetNames.close();
       await workers.close({ deadline: settings.drain });
       await source.stop();
       await status.close();

@@ -5,12 +5,13 @@
  * that setting has the listener's address and port. Addresses that DNS returns are checked like configured addresses.
  * Connections use the guard through `connect.ts`.
  */
-import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
+import type { LookupAddress, LookupOptions } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { Address } from "@sluice/model";
 import { embeddedAddresses, refusedRange } from "./address-ranges.ts";
 import { addressSet, canonicalAddress, isInAddressSet } from "./address-set.ts";
+import { createNameService } from "./name-service.ts";
 import { type RefusedDestination, RefusedDestinations } from "./refused-destinations.ts";
 
 export class ForbiddenAddressError extends Error {
@@ -23,6 +24,8 @@ export interface GuardOptions {
   readonly allowedUpstreams: readonly string[];
   /** The gateway's listeners that are known at this point. */
   readonly ownListeners: readonly Address[];
+  /** The DNS servers of SLUICE_DNS_RESOLVER. Default: none; the system's resolver looks up all names. */
+  readonly dnsResolver?: readonly string[];
 }
 
 export interface Guard {
@@ -39,12 +42,13 @@ export interface Guard {
   refusedDestinations(): readonly RefusedDestination[];
 }
 
-export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): Guard {
+export function createGuard({ allowedUpstreams, ownListeners, dnsResolver = [] }: GuardOptions): Guard {
   const own = [...ownListeners];
   let ofDocument: readonly Address[] = [];
   const exact = new Set(allowedUpstreams.filter(hasPort));
   const allowed = addressSet(allowedUpstreams.filter((entry) => !hasPort(entry)));
   const refused = new RefusedDestinations();
+  const names = createNameService(dnsResolver);
 
   function refusal(given: string, port: number): string | null {
     const address = canonicalAddress(given);
@@ -74,7 +78,7 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
     },
     lookup: (port) => (hostname, options, done) => {
       const asked: LookupOptions & { all: true } = { ...options, all: true };
-      lookup(hostname, asked, (error, addresses) => {
+      names.lookup(hostname, asked, (error, addresses) => {
         if (error) return done(error, "");
         const open = addresses.filter(({ address }) => refusal(address, port) === null);
         const [first] = open;

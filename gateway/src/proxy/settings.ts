@@ -17,6 +17,7 @@ const ofNode = [
   "trustedIps",
   "realIpHeader",
   "allowedUpstreams",
+  "dnsResolver",
   "keepAliveTimeout",
   "headersTimeout",
   "bodyTimeout",

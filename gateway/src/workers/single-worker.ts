@@ -28,7 +28,7 @@ export async function startSingleWorker({
     local: new ThreadCounters({ onReplace: metrics.countReplacedCounter }),
     ...(clusterCounters && { cluster: clusterCounters }),
   });
-  const { proxy, runtime, swap, askPlugin, reopenLogs, close } = await startWorker({
+  const { proxy, runtime, swap, adoptAddresses, askPlugin, reopenLogs, close } = await startWorker({
     plan,
     reusePort: false,
     guard,
@@ -50,6 +50,7 @@ export async function startSingleWorker({
     },
     failedListeners: () => ports.failed,
     balancers: () => runtime().balancers,
+    adoptAddresses,
     report: async () => ({
       workers: { configured: 1, running: 1 },
       connections: proxy.connections(),

@@ -4,6 +4,7 @@
 import { emptySnapshot, importPlugins, NODE_ENDPOINT_ID, type Snapshot } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import { builtInPlugins, createClientVerifier } from "@sluice/plugins";
+import { noResolvedTargets, type ResolvedTargets } from "../balance/target-names.ts";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
@@ -56,7 +57,7 @@ export interface WorkerPlan {
   readonly cacheMemory: number;
 }
 
-export interface WorkerOptions extends BalancerTools {
+export interface WorkerOptions extends Pick<BalancerTools, "onHealthTransition" | "onHealthUpdate"> {
   readonly plan: WorkerPlan;
   /** Whether other workers listen on the same addresses. */
   readonly reusePort: boolean;
@@ -70,6 +71,8 @@ export interface WorkerOptions extends BalancerTools {
   readonly services: Pick<WorkerServices, "counters" | "concurrency" | "caches" | "metrics" | "now">;
   /** The snapshot that the worker serves from the start. */
   readonly snapshot?: Snapshot;
+  /** The addresses of targets at the start. Default: none are known. */
+  readonly resolvedTargets?: ResolvedTargets;
 }
 
 export interface RunningWorker {
@@ -77,6 +80,8 @@ export interface RunningWorker {
   readonly runtime: () => Runtime;
   /** Compiles the snapshot and serves it. If it throws, the previous snapshot stays active. */
   swap(snapshot: Snapshot): void;
+  /** Makes these addresses the members of the targets with these names. */
+  adoptAddresses(resolved: ResolvedTargets): void;
   /**
    * The response of an endpoint of an instance, or of the node itself (`NODE_ENDPOINT_ID`); null: there is no such
    * endpoint or instance.
@@ -105,6 +110,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     services,
     pluginWords: words = pluginWords(),
     snapshot = emptySnapshot,
+    resolvedTargets = noResolvedTargets,
     onHealthTransition,
     onHealthUpdate,
   } = options;
@@ -112,6 +118,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const plugins = measuredPlugins(available, { metrics: services.metrics, log, words });
   const connect = connectBehind(guard, plan.authorities);
   const traffic = new TrafficLog();
+  let resolved = resolvedTargets;
   const tools = {
     plugins,
     services: {
@@ -125,6 +132,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
     onHealthTransition,
     onHealthUpdate,
+    resolvedTargets: () => resolved,
   };
   const instances = new PluginLifecycle();
   let runtime = compile(null, snapshot, tools);
@@ -166,6 +174,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ...own,
   };
   let ended: Promise<void> | null = null;
+  // The new runtime replaces the old one by one assignment: requests in flight keep the runtime that they began with.
+  function swap(next: Snapshot) {
+    const previous = runtime;
+    runtime = compile(previous, next, tools);
+    instances.replaced(previous, runtime);
+  }
   async function endServices() {
     await instances.close(runtime);
     await observer.close();
@@ -189,11 +203,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ended ??= endServices();
       await ended;
     },
-    // The new runtime replaces the old one by one assignment: requests in flight keep the runtime that they began with.
-    swap(next) {
-      const previous = runtime;
-      runtime = compile(previous, next, tools);
-      instances.replaced(previous, runtime);
+    swap,
+    adoptAddresses(next) {
+      resolved = next;
+      swap(runtime.snapshot);
     },
   };
 }

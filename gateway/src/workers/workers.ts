@@ -3,6 +3,7 @@ import type { FailedListener, Snapshot } from "@sluice/model";
 import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import type { Balancer } from "../balance/balancer.ts";
+import type { ResolvedTargets } from "../balance/target-names.ts";
 import type { BalancerTools } from "../compile/balancers.ts";
 import type { Connections, GatewayMetrics, Heap } from "../metrics/metrics.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
@@ -37,6 +38,8 @@ export interface Workers {
   failedListeners(): readonly FailedListener[];
   /** The balancers of the served snapshot, by upstream id. A health change made here applies to all workers. */
   balancers(): ReadonlyMap<string, Balancer>;
+  /** Makes these addresses the members of the targets with these names, for all workers. */
+  adoptAddresses(resolved: ResolvedTargets): void;
   report(): Promise<WorkersReport>;
   /**
    * Calls an endpoint of a plugin instance or of the node (`NODE`) in every worker. The endpoint that explains requests

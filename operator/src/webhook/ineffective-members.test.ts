@@ -25,8 +25,6 @@ const table: readonly Row[] = [
   ["Upstream", { ...hashing, hashOn: "header", hashOnHeader: "a", hashFallbackHeader: "b" }, ["hashFallbackHeader"]],
   ["Upstream", { ...hashing, hashOn: "ip", hashFallback: "cookie", hashOnCookie: "c", hashOnCookiePath: "/" }, []],
   ["Upstream", { ...hashing, hashOn: "ip", hashOnCookie: "c" }, ["hashOnCookie"]],
-  ["Upstream", { useSrvName: true }, ["useSrvName"]],
-  ["Upstream", { useSrvName: false }, []],
   ["Plugin", { plugin: "prometheus", config: { ai_metrics: true, wasm_metrics: false } }, ["config.ai_metrics"]],
   ["Plugin", { plugin: "cors", config: { ai_metrics: true } }, []],
   ["Plugin", { plugin: "prometheus" }, []],

@@ -51,7 +51,6 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
     ],
   ],
   Upstream: [
-    ["useSrvName", "SRV records are not looked up", (spec) => spec.useSrvName === true],
     ["hashOn", NOT_HASHING, (spec) => spec.hashOn !== "none" && !hashes(spec)],
     ["hashFallback", NOT_HASHING, (spec) => spec.hashFallback !== "none" && !hashes(spec)],
     ["slots", NOT_HASHING, (spec) => !hashes(spec)],

@@ -67,7 +67,9 @@ export const upstreamSchema = record(
       "restrict",
     ),
     use_srv_name: boolean({
-      description: "Accepted for compatibility with Kong, without effect: SRV records are not looked up.",
+      description:
+        "Whether requests to a target with SRV records have the name in the SRV record, rather than the target's name, " +
+        "as their Host header and TLS server name. A `host_header` takes precedence.",
       default: false,
     }),
   },

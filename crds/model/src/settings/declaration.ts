@@ -29,7 +29,7 @@ export const hostAndPort = ({ host, port }: Address): string => `${host.includes
  * | flag | `true` `on` `1` `yes`, or their opposites | a boolean |
  * | choice | one of `words` | that word |
  * | list | `a, b` | the texts between commas; empty ones are omitted |
- * | addresses | `10.0.0.0/8, ::1` | a list of IP addresses and CIDR blocks, and with `ports` also of `address:port` |
+ * | addresses | `10.0.0.0/8, ::1` | a list of IP addresses and CIDR blocks, with `ports` also of `address:port`, and with `blocks: false` not of CIDR blocks |
  * | duration | `250ms` `5s` `2m` `1h` | milliseconds; the unit is required |
  * | address | `127.0.0.1:8000` `[::1]:8000` `0.0.0.0:0` | host and port |
  */
@@ -41,7 +41,7 @@ export type Declaration =
   | Described<"flag", boolean>
   | (Described<"choice", string> & { readonly words: readonly string[] })
   | Described<"list", readonly string[]>
-  | (Described<"addresses", readonly string[]> & { readonly ports?: true })
+  | (Described<"addresses", readonly string[]> & { readonly ports?: true; readonly blocks?: false })
   | Described<"duration", number>
   | Described<"address", string>;
 

@@ -27,14 +27,17 @@ const kinds: { readonly [Kind in Declaration["kind"]]: SettingKind<Extract<Decla
   },
   list: { parse: itemsOf, expected: () => "strings separated by commas" },
   addresses: {
-    parse(text, { ports }) {
+    parse(text, { ports, blocks = true }) {
       const items = itemsOf(text);
-      return items.every((item) => isAddressBlock(item) || (ports && hasPort(item))) ? items : undefined;
+      const isPlain = (item: string) => (blocks ? isAddressBlock(item) : isIP(item) !== 0);
+      return items.every((item) => isPlain(item) || (ports && hasPort(item))) ? items : undefined;
     },
-    expected: ({ ports }) =>
-      ports
+    expected({ ports, blocks = true }) {
+      if (!blocks) return "IP addresses or address:port, separated by commas, such as 10.0.0.53 or [::1]:8600";
+      return ports
         ? "IP addresses, CIDR blocks or address:port, separated by commas, such as 127.0.0.0/8 or [::1]:8000"
-        : "IP addresses and CIDR blocks separated by commas, such as 10.0.0.0/8 or ::1",
+        : "IP addresses and CIDR blocks separated by commas, such as 10.0.0.0/8 or ::1";
+    },
   },
   duration: { parse: parseDuration, expected: () => "a duration with its unit, such as 250ms, 5s, 2m or 1h" },
   address: { parse: parseAddress, expected: () => "host:port, such as 127.0.0.1:8000 or [::1]:8000" },

@@ -322,6 +322,17 @@ export const gatewaySettings = defineSettings({
       "them to a server. Unset: none.",
   },
   allowedUpstreams,
+  dnsResolver: {
+    variable: "SLUICE_DNS_RESOLVER",
+    kind: "addresses",
+    ports: true,
+    blocks: false,
+    default: [],
+    description:
+      "DNS servers that look up the names of targets, of upstreams and of plugins' servers, such as 10.0.0.53 or, for " +
+      "Consul, 127.0.0.1:8600. Names that they do not know are looked up by the system. Unset: the system looks up " +
+      "addresses (hosts file and DNS), and its DNS servers are asked for SRV records of targets.",
+  },
   trustedCertificates: {
     variable: "SLUICE_TRUSTED_CERTIFICATES",
     kind: "text",

@@ -2,6 +2,7 @@
 import type { Change } from "@sluice/model";
 import type { CounterResult, Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../../balance/balancer.ts";
+import type { ResolvedTargets } from "../../balance/target-names.ts";
 import type { MetricsPart } from "../../metrics/slices.ts";
 import type { CloseOptions } from "../../proxy/engine.ts";
 import type { DocumentPort, PortFailure } from "../../proxy/listener/document-ports.ts";
@@ -27,6 +28,7 @@ export interface WorkerThreadData {
   readonly document: SnapshotDelta;
   /** The ports of the document that the other threads have open. */
   readonly ports: readonly DocumentPort[];
+  readonly resolvedTargets: ResolvedTargets;
   /** The targets whose health is not the default `healthy`. */
   readonly health: readonly HealthUpdate[];
 }
@@ -48,6 +50,7 @@ export type WorkerFunctions = {
   readonly serve: (step: SnapshotDelta) => void;
   readonly openPorts: (ports: readonly DocumentPort[]) => Promise<readonly PortFailure[]>;
   readonly adoptHealth: (news: HealthUpdate) => void;
+  readonly adoptAddresses: (resolved: ResolvedTargets) => void;
   readonly report: () => WorkerReport;
   readonly askPlugin: (pluginId: string, request: EndpointRequest) => Promise<EndpointResponse | null>;
   /** The next part of the worker's counts; null after the last part. */

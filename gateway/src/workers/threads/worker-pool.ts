@@ -1,8 +1,7 @@
 /**
  * Workers in threads of their own: several, or one with plugins that can be loaded again. All listen on the same
  * addresses; the kernel distributes connections among them. The control thread validates documents, sends the changes
- * and keeps the health of targets. A worker reports the health signals that it observes to the control thread, which
- * sends health changes to all workers.
+ * and keeps the health of targets.
  */
 import {
   changeBetween,
@@ -13,9 +12,7 @@ import {
   type Snapshot,
 } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
-import type { HealthUpdate } from "../../balance/balancer.ts";
-import { HEALTHY } from "../../balance/health.ts";
-import { Balancers } from "../../compile/balancers.ts";
+import type { ResolvedTargets } from "../../balance/target-names.ts";
 import type { MetricsPart } from "../../metrics/slices.ts";
 import { mergeRefused } from "../../outbound/refused-destinations.ts";
 import { pluginNumbered } from "../../plugin-services/phase-meter.ts";
@@ -32,6 +29,7 @@ import type { StartWorkersOptions, Workers, WorkersReport } from "../workers.ts"
 import { portFailureOf, requireFreePort } from "./free-port.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
 import { createNodeMemory, type NodeMemory, releaseWorkerMemory } from "./node-memory.ts";
+import { PoolBalancers } from "./pool-balancers.ts";
 import { addConnections, RetiredThreads } from "./retired-threads.ts";
 import { WorkerThread } from "./worker-thread.ts";
 
@@ -96,7 +94,7 @@ class ThreadPool implements WorkerPool {
   readonly #restartTimers = new Map<number, NodeJS.Timeout>();
   #addresses: ListenAddresses | undefined;
   readonly #listenerPorts: ListenerPorts;
-  #balancers = Balancers.empty;
+  readonly #balancers: PoolBalancers;
   #wanted: Snapshot = emptySnapshot;
   #ending = false;
 
@@ -112,6 +110,12 @@ class ThreadPool implements WorkerPool {
       open: async (ports) => (await Promise.all(this.#active().map((thread) => thread.openPorts(ports)))).flat(),
       ownPorts: () => ownPorts(options.plan.settings, this),
       log: options.log,
+    });
+    this.#balancers = new PoolBalancers({
+      onHealthTransition: options.onHealthTransition,
+      onHealthUpdate: (news) => {
+        for (const thread of this.threads()) thread.adoptHealth(news);
+      },
     });
     this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {
       const plugin = pluginNumbered(pluginNames(), Atomics.load(pluginWordsOf(this.#heartbeat, number).running, 0));
@@ -185,18 +189,13 @@ class ThreadPool implements WorkerPool {
   }
 
   async serve(snapshot: Snapshot): Promise<void> {
-    const [before, balancers] = [this.#wanted, this.#balancers];
+    const before = this.#wanted;
     this.#wanted = snapshot;
-    this.#balancers = balancers.with(snapshot, {
-      onHealthTransition: this.#options.onHealthTransition,
-      onHealthUpdate: (news) => {
-        for (const thread of this.threads()) thread.adoptHealth(news);
-      },
-    });
+    this.#balancers.use(snapshot);
     const error = await this.#serveEverywhere(snapshot);
     if (error === null) return this.#listenerPorts.openListeners(snapshot.listeners);
     this.#wanted = before;
-    this.#balancers = balancers;
+    this.#balancers.use(before);
     await this.#serveEverywhere(before);
     throw error;
   }
@@ -204,6 +203,11 @@ class ThreadPool implements WorkerPool {
   failedListeners = () => this.#listenerPorts.failed;
 
   balancers = () => this.#balancers.all;
+
+  adoptAddresses(resolved: ResolvedTargets): void {
+    this.#balancers.adoptAddresses(resolved);
+    for (const thread of this.threads()) thread.adoptAddresses(resolved);
+  }
 
   async report(): Promise<WorkersReport> {
     await Promise.all(this.threads().map((thread) => thread.refreshReport()));
@@ -310,10 +314,11 @@ class ThreadPool implements WorkerPool {
         hasClusterCounters: this.#options.clusterCounters !== undefined,
         document: deltaBetween(emptySnapshot, this.#wanted),
         ports: this.#listenerPorts.open,
-        health: this.#health(),
+        resolvedTargets: this.#balancers.resolvedTargets,
+        health: this.#balancers.health(),
       },
       snapshot: this.#wanted,
-      onHealthUpdate: (news) => this.#reportHealth(news),
+      onHealthUpdate: (news) => this.#balancers.reportHealth(news),
       clusterCounters: this.#options.clusterCounters,
     });
     this.#threads.set(number, thread);
@@ -365,30 +370,6 @@ class ThreadPool implements WorkerPool {
     };
     const errors = await Promise.all(this.threads().map((thread) => thread.serve(snapshot, stepFrom)));
     return errors.find((error) => error !== null) ?? null;
-  }
-
-  /** A health signal that one worker observes counts for all workers. */
-  #reportHealth({ upstreamId, targetId, address, signal }: HealthUpdate): void {
-    const balancer = this.#balancers.all.get(upstreamId);
-    const member = balancer?.member(targetId, address);
-    if (balancer && member && signal !== null) balancer.applySignal(member, signal, balancer.passive);
-  }
-
-  #health(): readonly HealthUpdate[] {
-    return this.#balancers.all
-      .values()
-      .flatMap(({ upstream, entries }) =>
-        entries
-          .filter(({ member }) => member.health !== HEALTHY)
-          .map(({ member }) => ({
-            upstreamId: upstream.id,
-            targetId: member.id,
-            address: member.address,
-            state: member.health,
-            signal: null,
-          })),
-      )
-      .toArray();
   }
 }
 

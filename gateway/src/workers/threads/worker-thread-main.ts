@@ -80,6 +80,7 @@ function functionsOf(worker: RunningWorker): WorkerFunctions {
     },
     openPorts: proxy.openPorts,
     adoptHealth: (news) => worker.runtime().balancers.get(news.upstreamId)?.adoptHealth(news),
+    adoptAddresses: worker.adoptAddresses,
     report() {
       const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
       return {
@@ -116,6 +117,7 @@ try {
     pluginWords: pluginWordsOf(start.heartbeat, start.number),
     services: { counters, concurrency, caches, metrics, now: Date.now },
     snapshot,
+    resolvedTargets: start.resolvedTargets,
     onHealthUpdate: (news) => control.send("reportHealth", news),
   });
   const functions = functionsOf(worker);

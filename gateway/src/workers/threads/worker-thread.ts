@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
 import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../../balance/balancer.ts";
+import type { ResolvedTargets } from "../../balance/target-names.ts";
 import type { MetricsPart } from "../../metrics/slices.ts";
 import { instanceLimits } from "../../plugin-services/plugin-instance.ts";
 import type { CloseOptions } from "../../proxy/engine.ts";
@@ -123,6 +124,10 @@ export class WorkerThread {
 
   adoptHealth(news: HealthUpdate): void {
     this.#calls.send("adoptHealth", news);
+  }
+
+  adoptAddresses(resolved: ResolvedTargets): void {
+    this.#calls.send("adoptAddresses", resolved);
   }
 
   reopenLogs(): void {

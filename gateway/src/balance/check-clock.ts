@@ -1,0 +1,13 @@
+/** The clock of work that a node repeats on its own: health checks, lookups of names, and ejections. */
+export interface CheckClock {
+  /** Runs the callback after the delay, unless the returned function was called. */
+  after(milliseconds: number, run: () => void): () => void;
+}
+
+/** Timers of Node.js that do not keep the process running. */
+export const realClock: CheckClock = {
+  after(milliseconds, run) {
+    const timer = setTimeout(run, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,75 @@
+/** Targets with several addresses and with SRV records, through a whole node and a DNS server. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { readSettings } from "@sluice/model";
+import { pino } from "pino";
+import { sendRequest } from "../../../test/conformance/engine/client.ts";
+import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { startDnsServer } from "../outbound/testing-dns.ts";
+import { gatewaySettings } from "../settings/commands/gateway.ts";
+import { startGateway } from "./start-gateway.ts";
+
+/** A server that answers with its own address and the Host header of the request. */
+async function startNamed(context: TestContext, address: string, port: number) {
+  const server = createServer(({ headers }, response) => response.end(`${address} ${headers.host}`));
+  server.listen(port, address);
+  await once(server, "listening");
+  context.after(() => server.close());
+}
+
+for (const workers of ["1", "2"]) {
+  test(`each address and each SRV record of a target is a member of its upstream (workers: ${workers})`, async (context) => {
+    const first = await startUpstream(context, ({ headers }, response) => response.end(`127.0.0.1 ${headers.host}`));
+    const port = portOf(first);
+    await startNamed(context, "127.0.0.2", port);
+    const record = (name: string) => ({ name, port, weight: 1, priority: 1 });
+    const dns = await startDnsServer(context, {
+      "both.test": { A: ["127.0.0.1", "127.0.0.2"] },
+      "_http._tcp.up.test": { SRV: [record("a.test"), record("b.test")] },
+      "a.test": { A: ["127.0.0.1"] },
+      "b.test": { A: ["127.0.0.2"] },
+    });
+    const folder = temporaryFolder("target-names");
+    const file = join(folder.path, "sluice.json");
+    const upstreams = [
+      { name: "addresses", targets: [{ target: `both.test:${port}` }] },
+      { name: "records", targets: [{ target: "_http._tcp.up.test" }] },
+      { name: "named", use_srv_name: true, targets: [{ target: "_http._tcp.up.test" }] },
+    ];
+    const services = upstreams.map(({ name }) => ({ name, host: name, routes: [{ paths: [`/${name}`] }] }));
+    writeFileSync(file, JSON.stringify({ _format_version: "3.0", services, upstreams }));
+    const read = readSettings(gatewaySettings, {
+      SLUICE_SOURCE: "file",
+      SLUICE_FILE: file,
+      SLUICE_PROXY_LISTEN: "127.0.0.1:0",
+      SLUICE_STATUS_LISTEN: "127.0.0.1:0",
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      SLUICE_DRAIN_TIMEOUT: "10ms",
+      SLUICE_WORKERS: workers,
+      SLUICE_DNS_RESOLVER: dns.address,
+    });
+    assert.ok(read.value, JSON.stringify(read.violations));
+    const node = await startGateway({ settings: read.value, log: pino({ level: "silent" }) });
+    context.after(async () => {
+      await node.close();
+      folder.remove();
+    });
+    // Every request has a connection of its own. Two workers may get them in any order.
+    const seenAt = async (path: string) => {
+      const bodies = new Set<string>();
+      for (let count = 0; count < 40 && bodies.size < 2; count++) {
+        bodies.add((await sendRequest(node.proxy.port, { path })).body);
+      }
+      return [...bodies].sort();
+    };
+    assert.deepEqual(await seenAt("/addresses"), [`127.0.0.1 both.test:${port}`, `127.0.0.2 both.test:${port}`]);
+    const host = `_http._tcp.up.test:${port}`;
+    assert.deepEqual(await seenAt("/records"), [`127.0.0.1 ${host}`, `127.0.0.2 ${host}`]);
+    assert.deepEqual(await seenAt("/named"), [`127.0.0.1 a.test:${port}`, `127.0.0.2 b.test:${port}`]);
+  });
+}

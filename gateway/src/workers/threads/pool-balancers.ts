@@ -1,0 +1,63 @@
+/**
+ * The balancers of a pool in its control thread. They keep the health of targets for all workers: a worker reports the
+ * health signals that it observes, and every worker adopts the changes that result.
+ */
+import { emptySnapshot, type Snapshot } from "@sluice/model/serving";
+import type { Balancer, HealthUpdate } from "../../balance/balancer.ts";
+import { HEALTHY } from "../../balance/health.ts";
+import { noResolvedTargets, type ResolvedTargets } from "../../balance/target-names.ts";
+import { Balancers, type BalancerTools } from "../../compile/balancers.ts";
+
+export class PoolBalancers {
+  readonly #tools: BalancerTools;
+  #balancers = Balancers.empty;
+  #snapshot: Snapshot = emptySnapshot;
+  #resolved = noResolvedTargets;
+
+  constructor(tools: Pick<BalancerTools, "onHealthTransition" | "onHealthUpdate">) {
+    this.#tools = { ...tools, resolvedTargets: () => this.#resolved };
+  }
+
+  get all(): ReadonlyMap<string, Balancer> {
+    return this.#balancers.all;
+  }
+
+  get resolvedTargets(): ResolvedTargets {
+    return this.#resolved;
+  }
+
+  use(snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
+    this.#balancers = this.#balancers.with(snapshot, this.#tools);
+  }
+
+  adoptAddresses(resolved: ResolvedTargets): void {
+    this.#resolved = resolved;
+    this.use(this.#snapshot);
+  }
+
+  /** A health signal that one worker observes counts for all workers. */
+  reportHealth({ upstreamId, targetId, address, signal }: HealthUpdate): void {
+    const balancer = this.all.get(upstreamId);
+    const member = balancer?.member(targetId, address);
+    if (balancer && member && signal !== null) balancer.applySignal(member, signal, balancer.passive);
+  }
+
+  /** The targets whose health is not the default `healthy`. */
+  health(): readonly HealthUpdate[] {
+    return this.all
+      .values()
+      .flatMap(({ upstream, entries }) =>
+        entries
+          .filter(({ member }) => member.health !== HEALTHY)
+          .map(({ member }) => ({
+            upstreamId: upstream.id,
+            targetId: member.id,
+            address: member.address,
+            state: member.health,
+            signal: null,
+          })),
+      )
+      .toArray();
+  }
+}
