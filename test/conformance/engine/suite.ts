@@ -16,6 +16,7 @@ import { failureSuite } from "./failures.ts";
 import { filteredBodySuite } from "./filtered-bodies.ts";
 import { filteredResponseSuite } from "./filtered-responses.ts";
 import { grpcSuite } from "./grpc.ts";
+import { grpcInteropSuite } from "./grpc-interop.ts";
 import { grpcPeerSuite } from "./grpc-peers.ts";
 import { grpcWebSuite } from "./grpc-web.ts";
 import { headerSuite } from "./headers.ts";
@@ -115,6 +116,7 @@ export function engineSuite(engine: Engine): void {
   http2WebSocketSuite(engine);
   http2WebSocketLimitsSuite(engine);
   grpcSuite(engine);
+  grpcInteropSuite(engine);
   grpcPeerSuite(engine);
   grpcWebSuite(engine);
 }
