@@ -97,6 +97,27 @@ export const pebbleNames = fromGo({
   what: "the name server of Pebble's project, about 20 seconds",
 });
 
+export const GRPC_GO_VERSION = "v1.84.0";
+
+const grpcInterop = {
+  module: join(clients, "grpc-interop"),
+  what: `grpc-go ${GRPC_GO_VERSION}, about 2 minutes the first time (two cores)`,
+};
+
+/** The client of grpc-go for gRPC's interoperability tests. */
+export const grpcInteropClient = fromGo({
+  ...grpcInterop,
+  name: "grpc-interop-client",
+  package: "google.golang.org/grpc/interop/client",
+});
+
+/** The server of grpc-go for gRPC's interoperability tests. */
+export const grpcInteropServer = fromGo({
+  ...grpcInterop,
+  name: "grpc-interop-server",
+  package: "google.golang.org/grpc/interop/server",
+});
+
 export const EXTERNAL_DNS_VERSION = "v0.21.0";
 
 export const externalDns = fromGo({

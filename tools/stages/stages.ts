@@ -1,6 +1,7 @@
 import {
   CERT_MANAGER_VERSION,
   EXTERNAL_DNS_VERSION,
+  GRPC_GO_VERSION,
   KEYCLOAK_VERSION,
   PROMETHEUS_VERSION,
 } from "../programs/public.ts";
@@ -147,6 +148,7 @@ export const suites: readonly Suites[] = [
         ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
       ],
       "test/public/external-dns": ["kube", "external-dns", "gateway-api-crds"],
+      "test/public/grpc": ["grpc-interop-client", "grpc-interop-server"],
     },
     onlyByName: true,
     subjects: {
@@ -156,6 +158,7 @@ export const suites: readonly Suites[] = [
         "the plugin request-validator with the required tests of the JSON Schema Test Suite for the drafts 4, 7 and 2020-12",
       "test/public/cert-manager": `certificates of cert-manager ${CERT_MANAGER_VERSION} and the ACME server Pebble for Ingresses and Gateways`,
       "test/public/external-dns": `the names and addresses that external-dns ${EXTERNAL_DNS_VERSION} reads from Ingresses and Gateways`,
+      "test/public/grpc": `gRPC's interoperability cases with the client and the server of grpc-go ${GRPC_GO_VERSION}, through a node`,
     },
   },
 ];
