@@ -34,6 +34,11 @@ const withEveryChange: readonly (readonly [what: string, stage: string, test: st
     "gateway/src/proxy/http2/upstream/upstream.property.test.ts",
   ],
   [
+    "gRPC's interoperability cases, with the client and the server of @grpc/grpc-js",
+    "`npm test`",
+    "test/conformance/engine/grpc-interop.ts",
+  ],
+  [
     "decK, Kong's command line client: sync, diff and dump, over every store",
     "`npm run test:e2e`",
     "test/e2e/admin/deck.test.ts",
@@ -63,10 +68,6 @@ const gatewayApi = `## Gateway API
 
 \`npm run test:conformance\` runs the conformance suite of the Gateway API and keeps its [report](conformance/gateway-api.md). Tests of its core features run in \`npm run test:e2e -- gateway-api\` ([core.test.ts](../../test/e2e/gateway-api/core.test.ts)).`;
 
-const absent = `## Not tested
-
-- The interoperability tests of gRPC. Tests of this project cover the kinds of calls.`;
-
 const table = (head: readonly string[], rows: readonly (readonly unknown[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
@@ -87,7 +88,6 @@ export function conformancePage(): GeneratedFile {
     "## With every change",
     table(["suite or client", "runs in", "test"], always),
     gatewayApi,
-    absent,
   ].join("\n\n");
   return generatedPage("docs/reference/conformance.md", content, "test/public/results.json");
 }
