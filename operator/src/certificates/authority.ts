@@ -48,9 +48,21 @@ export async function createAuthority(name: string, { from, until }: Validity): 
 export interface CertificatePurpose {
   /** Host names and addresses, at least one. The common name is the first 64 characters of the first name. */
   readonly names: readonly string[];
-  /** The only role in which peers accept the certificate. */
-  readonly usage: "client" | "server";
+  /** The roles in which peers accept the certificate; `peer`: both. */
+  readonly usage: CertificateUsage;
 }
+
+export type CertificateUsage = keyof typeof usagePurposes;
+
+/** The object identifiers of extended key usages (RFC 5280, 4.2.1.12). */
+const [SERVER_AUTH, CLIENT_AUTH] = ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"];
+
+/** The extended key usages of certificates. */
+export const usagePurposes = {
+  client: [CLIENT_AUTH],
+  server: [SERVER_AUTH],
+  peer: [SERVER_AUTH, CLIENT_AUTH],
+} as const;
 
 export async function issueCertificate(
   authority: CertificatePair,
@@ -74,7 +86,7 @@ export async function issueCertificate(
     extensions: [
       new x509.BasicConstraintsExtension(false),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[usage === "server" ? "serverAuth" : "clientAuth"]]),
+      new x509.ExtendedKeyUsageExtension([...usagePurposes[usage]]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
       new x509.SubjectAlternativeNameExtension(
         names.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value }) as const),

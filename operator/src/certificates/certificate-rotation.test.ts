@@ -82,6 +82,14 @@ describe("a certificate of the operator's own authority", () => {
     assert.equal(certificateOf(next).checkHost("localhost"), "localhost");
   });
 
+  test("is renewed when the plan gives it another usage, and may then be used in both roles", async () => {
+    const certificates = { ...plan.certificates, server: { ...plan.certificates.server, usage: "peer" } } as const;
+    const next = await renewCertificates(first, { ...plan, certificates }, { now: begin });
+    assert.deepEqual([next.authorities, next.certificates.client], [first.authorities, first.certificates.client]);
+    assert.deepEqual(certificateOf(next).keyUsage, ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"]);
+    assert.equal(await renewCertificates(next, { ...plan, certificates }, { now: begin }), next);
+  });
+
   test("is still trusted if the renewal runs with a clock a day before the time of issue", async () => {
     assert.ok(trusts(await at(first, after(-1)), first));
   });

@@ -5,7 +5,13 @@
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { type CertificatePair, type CertificatePurpose, createAuthority, issueCertificate } from "./authority.ts";
+import {
+  type CertificatePair,
+  type CertificatePurpose,
+  createAuthority,
+  issueCertificate,
+  usagePurposes,
+} from "./authority.ts";
 
 export interface CertificateSet<Name extends string> {
   /** PEM texts of the trusted authorities, the newest first. */
@@ -36,8 +42,8 @@ interface Authority {
 }
 
 /**
- * Renews each certificate in the last third of its lifetime, when another authority signs, when it lacks a name of the
- * plan, and when it does not match its key. Returns the stored set itself when nothing is due. Unreadable stored values
+ * Renews each certificate in the last third of its lifetime, when another authority signs, when it lacks a name or a
+ * usage of the plan, and when it does not match its key. Returns the stored set itself when nothing is due. Unreadable stored values
  * count as absent. With `replace`, a new authority is created even if the newest one is not due.
  */
 export async function renewCertificates<Name extends string>(
@@ -116,7 +122,10 @@ function isCurrent(
   }: { readonly purpose: CertificatePurpose; readonly signer: X509Certificate; readonly now: Date },
 ): boolean {
   const read = certificateOf(pair);
-  return read !== null && isFresh(read, now) && read.verify(signer.publicKey) && coversNames(read, purpose.names);
+  if (read === null || !isFresh(read, now) || !read.verify(signer.publicKey)) return false;
+  return (
+    coversNames(read, purpose.names) && usagePurposes[purpose.usage].every((usage) => read.keyUsage.includes(usage))
+  );
 }
 
 const coversNames = (certificate: X509Certificate, names: readonly string[]): boolean =>

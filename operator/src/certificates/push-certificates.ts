@@ -23,7 +23,8 @@ export const pushCertificatePlan = (serverName: string, overlap: number): Certif
   authority: "sluice push authority",
   certificates: {
     operator: { names: [OPERATOR], usage: "client" },
-    gateway: { names: [serverName], usage: "server" },
+    // Nodes that count together present it to each other in both roles.
+    gateway: { names: [serverName], usage: "peer" },
   },
   overlap,
 });
