@@ -22,7 +22,7 @@ export async function writePushCertificates(folder: string): Promise<PushCertifi
     return file;
   };
   const ca = put("authority.crt", authority.certificate);
-  const settings = async (name: string, usage: "client" | "server"): Promise<Env> => {
+  const settings = async (name: string, usage: "client" | "peer"): Promise<Env> => {
     const { certificate, key } = await issued(authority, { name, usage });
     return {
       SLUICE_PUSH_TLS_CERT: put(`${name}.crt`, certificate),
@@ -30,8 +30,8 @@ export async function writePushCertificates(folder: string): Promise<PushCertifi
       SLUICE_PUSH_TLS_CA: ca,
     };
   };
-  return { node: await settings("sluice-gateway", "server"), operator: await settings("sluice-operator", "client") };
+  return { node: await settings("sluice-gateway", "peer"), operator: await settings("sluice-operator", "client") };
 }
 
-const issued = (authority: TestAuthority, { name, usage }: { name: string; usage: "client" | "server" }) =>
+const issued = (authority: TestAuthority, { name, usage }: { name: string; usage: "client" | "peer" }) =>
   authority.issue({ name, sans: [name], usage });
