@@ -68,6 +68,7 @@ export * from "./plugins/index.ts";
 export { insteadOfPlugin, kongPlugins } from "./plugins/kong-plugins.ts";
 export * from "./plugins/vault-references.ts";
 export * from "./protocols/explain.ts";
+export * from "./protocols/fleet-view.ts";
 export * from "./protocols/node-endpoints.ts";
 export * from "./protocols/plugin-endpoint.ts";
 export type * from "./protocols/push.ts";

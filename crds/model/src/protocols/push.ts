@@ -7,7 +7,7 @@
  * | PUT /document | PushDocument | 200 NodeReport, 400 PushRefused |
  * | PATCH /document | PushChange | 200 NodeReport, 400 PushRefused, 409 NodeReport if the node's hash is not `base` |
  *
- * POST /plugins of the same listener is described in plugin-endpoint.ts.
+ * POST /plugins of the same listener is described in plugin-endpoint.ts, and PUT /view in fleet-view.ts.
  *
  * A 200 response to PUT or PATCH is the acknowledgement: from then on the node serves the hash in the response. An
  * outdated push is answered with 412 PushRefused. A push is outdated if its term is lower than the highest that the
@@ -17,6 +17,7 @@
 
 import type { Violation } from "@sluice/plugin-sdk";
 import type { Change, Document } from "../document.ts";
+import type { PeerReport } from "./fleet-view.ts";
 
 /** The state that a node reports. */
 export interface NodeReport {
@@ -41,6 +42,8 @@ export interface NodeReport {
   readonly failedListeners?: readonly FailedListener[];
   /** Port of the node's status listener, on the host of its push listener; absent if the node has none. */
   readonly statusPort?: number;
+  /** Absent: the node has no listener for other nodes, so it takes no part in limits of its fleet. */
+  readonly peer?: PeerReport;
 }
 
 /** A listener of the document that a node does not serve. */
