@@ -38,14 +38,15 @@ export function clusterAddressOf({ spec }: Resource, port: number): ServiceEndpo
 
 const isPort = (port: unknown): port is number => Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65_535;
 
+interface FoundEndpoint extends ServiceEndpoint {
+  readonly serves: boolean;
+}
+
 /**
- * The endpoints that are ready, and those that terminate but still serve, with the port of this name or the slice's
- * only port. Missing conditions count as the API defines: unknown `ready` and `serving` mean true. The result is
- * sorted, so that the order in slices does not matter. An endpoint in two slices (while it moves between them) counts
- * once. Invalid addresses and ports are skipped.
+ * All valid endpoints with the port of this name, or the slice's only port. Missing conditions count as the API
+ * defines: unknown `ready` and `serving` mean true.
  */
-export function endpointsOf(slices: readonly Resource[], portName: string | undefined): readonly ServiceEndpoint[] {
-  const found = new Map<string, ServiceEndpoint>();
+function* foundEndpoints(slices: readonly Resource[], portName: string | undefined): Generator<FoundEndpoint> {
   for (const slice of slices) {
     const ports = records<SlicePort>(slice.ports);
     const port = ports.length === 1 ? ports[0] : ports.find(({ name }) => (name ?? "") === (portName ?? ""));
@@ -53,13 +54,32 @@ export function endpointsOf(slices: readonly Resource[], portName: string | unde
     for (const { addresses = [], conditions = {} } of records<SliceEndpoint>(slice.endpoints)) {
       const terminating = conditions?.terminating === true;
       const serves = terminating ? (conditions.serving ?? true) : (conditions?.ready ?? true);
-      if (!serves) continue;
-      for (const address of list(addresses).filter(isAddress)) {
-        const key = `${address} ${port.port}`;
-        if (found.has(key) && terminating) continue;
-        found.set(key, { address, port: port.port, ...(terminating ? { terminating } : {}) });
-      }
+      for (const address of list(addresses).filter(isAddress))
+        yield { address, port: port.port, serves, ...(terminating ? { terminating } : {}) };
     }
   }
+}
+
+const keyOf = ({ address, port }: ServiceEndpoint): string => `${address} ${port}`;
+
+/**
+ * The endpoints that are ready, and those that terminate but still serve, with the port of this name or the slice's
+ * only port. The result is sorted, so that the order in slices does not matter. An endpoint in two slices (while it
+ * moves between them) counts once. Invalid addresses and ports are skipped.
+ */
+export function endpointsOf(slices: readonly Resource[], portName: string | undefined): readonly ServiceEndpoint[] {
+  const found = new Map<string, ServiceEndpoint>();
+  for (const { serves, ...endpoint } of foundEndpoints(slices, portName)) {
+    const key = keyOf(endpoint);
+    if (serves && !(found.has(key) && endpoint.terminating)) found.set(key, endpoint);
+  }
   return [...found.keys()].sort().map((key) => found.get(key) as ServiceEndpoint);
+}
+
+/** The endpoints that terminate, whether or not they still serve, with the port of this name. */
+export function terminatingEndpointsOf(slices: readonly Resource[], portName: string): readonly ServiceEndpoint[] {
+  const found = [...foundEndpoints(slices, portName)];
+  // The address of a deleted pod may already be that of another one.
+  const live = new Set(found.filter(({ terminating }) => !terminating).map(keyOf));
+  return found.filter((endpoint) => endpoint.terminating && !live.has(keyOf(endpoint)));
 }
