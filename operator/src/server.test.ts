@@ -25,6 +25,7 @@ const publisher: Publisher = {
       lastAnswerAt: 0,
       unansweredSince: null,
       lastError: null,
+      isRefusing: false,
     },
     {
       address: "http://b",
@@ -33,6 +34,7 @@ const publisher: Publisher = {
       lastAnswerAt: null,
       unansweredSince: null,
       lastError: "connection refused",
+      isRefusing: true,
     },
   ],
   close: async () => {},

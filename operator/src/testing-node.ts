@@ -9,8 +9,10 @@ import {
   type Checked,
   emptySnapshot,
   type NodeReport,
+  type PeerReport,
   type PushChange,
   type PushDocument,
+  type PushView,
   type Snapshot,
 } from "@sluice/model";
 
@@ -20,6 +22,10 @@ export interface TestNode {
   /** The pushes that the node tried to apply, in order, each as method and revision: `PUT 1`, `PATCH 2`. */
   readonly pushes: readonly string[];
   readonly snapshot: Snapshot | null;
+  /** The last view that the node got; null: none. */
+  readonly view: PushView | null;
+  /** From now on, the node takes part in its fleet. */
+  takePart(peer: Pick<PeerReport, "name" | "state">): void;
   /** Answers every authenticated request with this status from now on; null: answers as a node again. */
   answerWith(status: number | null): void;
   /** Accepts requests and never answers them. */
@@ -32,7 +38,11 @@ export interface TestNode {
 export async function startTestNode(token: string): Promise<TestNode> {
   const pushes: string[] = [];
   let snapshot: Snapshot | null = null;
-  let state: NodeReport = { node: randomUUID(), hash: null, revision: 0, version: "test" };
+  let view: PushView | null = null;
+  /** The term of the last push, which the node reports only if it takes part in its fleet. */
+  let term = 0;
+  const newState = (): NodeReport => ({ node: randomUUID(), hash: null, revision: 0, version: "test" });
+  let state = newState();
   let status: number | null = null;
   let frozen = false;
 
@@ -43,12 +53,21 @@ export async function startTestNode(token: string): Promise<TestNode> {
     return [200, state];
   }
 
-  function answer(method: string | undefined, body: string): readonly [number, unknown] {
+  function adopt(pushed: PushView): readonly [number, unknown] {
+    view = pushed;
+    if (state.peer) state = { ...state, peer: { ...state.peer, epoch: pushed.epoch } };
+    return [200, state];
+  }
+
+  function answer({ method, url }: IncomingMessage, body: string): readonly [number, unknown] {
     if (status !== null) return [status, { message: "refused by the test" }];
     if (method === "GET") return [200, state];
+    if (url === "/view") return adopt(JSON.parse(body));
     const push = JSON.parse(body) as PushDocument | PushChange;
     if ("base" in push && push.base !== state.hash) return [409, state];
     pushes.push(`${method} ${push.revision}`);
+    term = push.term ?? 0;
+    if (state.peer) state = { ...state, term };
     const before = snapshot ?? emptySnapshot;
     return receive(
       push.revision,
@@ -60,12 +79,11 @@ export async function startTestNode(token: string): Promise<TestNode> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     if (frozen) return;
-    const trusted = request.headers.authorization === `Bearer ${token}` && request.url === "/document";
+    const isKnown = request.url === "/document" || request.url === "/view";
+    const trusted = request.headers.authorization === `Bearer ${token}` && isKnown;
     const sent = Buffer.concat(parts);
     const text = request.headers["content-encoding"] === "gzip" ? gunzipSync(sent) : sent;
-    const [code, body] = trusted
-      ? answer(request.method, text.toString("utf8"))
-      : [401, { message: "not the operator" }];
+    const [code, body] = trusted ? answer(request, text.toString("utf8")) : [401, { message: "not the operator" }];
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
   }
 
@@ -93,6 +111,12 @@ export async function startTestNode(token: string): Promise<TestNode> {
     get snapshot() {
       return snapshot;
     },
+    get view() {
+      return view;
+    },
+    takePart(peer) {
+      state = { ...state, term, peer: { port: 8006, epoch: view?.epoch ?? 0, ...peer } };
+    },
     answerWith(wanted) {
       status = wanted;
     },
@@ -102,8 +126,8 @@ export async function startTestNode(token: string): Promise<TestNode> {
     stop,
     async restart() {
       await stop();
-      snapshot = null;
-      state = { ...state, node: randomUUID(), hash: null, revision: 0 };
+      [snapshot, view, term] = [null, null, 0];
+      state = newState();
       server = await listen(port);
     },
   };

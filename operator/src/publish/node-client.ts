@@ -9,6 +9,7 @@ import {
   type PluginEndpointResult,
   type PushChange,
   type PushDocument,
+  type PushView,
 } from "@sluice/model";
 import { Agent, request } from "undici";
 import {
@@ -121,6 +122,21 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
     return { status: response.statusCode, body: await readNodeResponse(response.body) };
   }
 
+  async function sendView(node: Node, view: PushView): Promise<NodeReport> {
+    if (!dispatcher) throw new Error("there is no client certificate yet");
+    const asked = request(`${node.address}/view`, {
+      method: "PUT",
+      dispatcher,
+      signal: node.signal,
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+      headers: { ...authorization, "content-type": "application/json" },
+      body: JSON.stringify(view),
+    });
+    const response = await rejectOnAbort(asked, node.signal).catch(describeTimeout(timeout));
+    return nodeStateFrom({ status: response.statusCode, body: await readNodeResponse(response.body) });
+  }
+
   async function askPlugin(node: Node, body: PluginEndpointCall): Promise<PluginEndpointResult> {
     if (!dispatcher) throw new Error("there is no client certificate yet");
     const asked = request(`${node.address}/plugins`, {
@@ -169,6 +185,8 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
     },
     /** Calls an endpoint of a plugin on the node, and returns the response of the endpoint. */
     askPlugin,
+    /** Sends the view of its fleet to a node, and returns the node's state. Throws as `put` of NodeClient. */
+    sendView,
     /** New connections use this certificate and authority. Calls in progress finish on their old connections. */
     replaceTls(next: NodeTls) {
       const before = dispatcher?.close();

@@ -1,6 +1,6 @@
 /** Finds the nodes of each fleet through the EndpointSlices of a headless Service, updated one slice at a time. */
-import { endpointsOf, namespacedName, type Resource } from "@sluice/crds";
-import { SettingsError, SHARED_FLEET } from "@sluice/model";
+import { endpointsOf, namespacedName, type Resource, terminatingEndpointsOf } from "@sluice/crds";
+import { type ServiceEndpoint, SettingsError, SHARED_FLEET } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
 import { createEndpointSliceIndex } from "../translate/references/endpoint-slice-index.ts";
 
@@ -8,6 +8,8 @@ export interface NodeService {
   readonly namespace: string;
   readonly name: string;
 }
+
+type Scheme = "http" | "https";
 
 /** Name of the Service's port for the push listener. */
 const PUSH_PORT = "push";
@@ -36,6 +38,8 @@ export function nodeServiceOf({
   return { namespace, name };
 }
 
+const baseUrl = (scheme: Scheme, { address, port }: ServiceEndpoint): string =>
+  `${scheme}://${bracketed(address)}:${port}`;
 const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);
 
 /**
@@ -69,9 +73,12 @@ export function createNodeDiscovery({ namespace, name }: NodeService) {
      * Base URLs of the push listeners of a fleet's nodes. They include addresses that are not ready
      * (publishNotReadyAddresses): a node becomes ready only once it has a document.
      */
-    addresses: (scheme: "http" | "https", fleet = SHARED_FLEET) =>
-      endpointsOf(slices.of(serviceOf(fleet)), PUSH_PORT).map(
-        (endpoint) => `${scheme}://${bracketed(endpoint.address)}:${endpoint.port}`,
+    addresses: (scheme: Scheme, fleet = SHARED_FLEET) =>
+      endpointsOf(slices.of(serviceOf(fleet)), PUSH_PORT).map((endpoint) => baseUrl(scheme, endpoint)),
+    /** Base URLs of the nodes of a fleet whose Pods terminate, also of those that accept no connections any more. */
+    terminating: (scheme: Scheme, fleet = SHARED_FLEET): ReadonlySet<string> =>
+      new Set(
+        terminatingEndpointsOf(slices.of(serviceOf(fleet)), PUSH_PORT).map((endpoint) => baseUrl(scheme, endpoint)),
       ),
   };
 }

@@ -26,6 +26,8 @@ export interface NodeStatus {
   readonly unansweredSince: number | null;
   /** Why the last push or poll failed; null when it did not. */
   readonly lastError: string | null;
+  /** The last connection was refused: no process listens on the address. */
+  readonly isRefusing: boolean;
 }
 
 export interface NodeLoopOptions {
@@ -89,8 +91,8 @@ export function runNodeLoop(options: NodeLoopOptions) {
       };
     });
 
-  const reportStatus = (lastError: string | null) =>
-    onStatus({ address, state, lastAnswerAt, unansweredSince, lastError });
+  const reportStatus = (lastError: string | null, isRefusing = false) =>
+    onStatus({ address, state, lastAnswerAt, unansweredSince, lastError, isRefusing });
   function markAnswered(): void {
     lastAnswerAt = now();
     unansweredSince = null;
@@ -225,7 +227,8 @@ export function runNodeLoop(options: NodeLoopOptions) {
         if (signal.aborted) return;
         // The node may have restarted, so its document is unknown, and the next step polls first.
         state = null;
-        reportStatus((error as Error).message);
+        const { message, code } = error as NodeJS.ErrnoException;
+        reportStatus(message, code === "ECONNREFUSED");
         await abortableDelay(retryDelay(), signal);
       }
     }

@@ -1,6 +1,7 @@
 /** Validates the responses of a node: another program may have its address, or a proxy may answer for it. */
 import {
   type FailedListener,
+  isPeerReport,
   isPluginEndpointResult,
   type NodeReport,
   type PluginEndpointResult,
@@ -48,7 +49,7 @@ const isString = (value: unknown): value is string => typeof value === "string";
 
 /** @throws Error when the response is not the state of a node. */
 export function parseNodeState(answer: Members): NodeReport {
-  const { node, hash, revision, term, version, pluginSet, missingPlugins, failedListeners, statusPort } = answer;
+  const { node, hash, revision, term, version, pluginSet, missingPlugins, failedListeners, statusPort, peer } = answer;
   const isState =
     isString(node) &&
     (hash === null || isString(hash)) &&
@@ -58,7 +59,8 @@ export function parseNodeState(answer: Members): NodeReport {
     (pluginSet === undefined || isString(pluginSet)) &&
     (missingPlugins === undefined || (Array.isArray(missingPlugins) && missingPlugins.every(isString))) &&
     (failedListeners === undefined || (Array.isArray(failedListeners) && failedListeners.every(isFailedListener))) &&
-    (statusPort === undefined || (isCount(statusPort) && statusPort <= 65_535));
+    (statusPort === undefined || (isCount(statusPort) && statusPort <= 65_535)) &&
+    (peer === undefined || isPeerReport(peer));
   if (!isState)
     throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
   return {
@@ -73,6 +75,7 @@ export function parseNodeState(answer: Members): NodeReport {
       failedListeners: failedListeners.map(({ name, port, reason }) => ({ name, port, reason })),
     }),
     ...(statusPort && { statusPort }),
+    ...(peer !== undefined && { peer: { name: peer.name, port: peer.port, epoch: peer.epoch, state: peer.state } }),
   };
 }
 

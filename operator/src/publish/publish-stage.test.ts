@@ -8,7 +8,7 @@ import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
 import { createStateReader } from "../saved-state/state-reader.ts";
 import { createStateStore } from "../saved-state/state-store.ts";
 import { testStore } from "../saved-state/testing-store.ts";
-import { startTestNode } from "../testing-node.ts";
+import { startTestNode, type TestNode } from "../testing-node.ts";
 import { createNodeConnector } from "./node-client.ts";
 import { createPublishStage, type PublishedDocument } from "./publish-stage.ts";
 
@@ -66,7 +66,8 @@ async function scene(t: TestContext, { discovers = false } = {}) {
     },
   };
 }
-const programmed = ({ publish }: Awaited<ReturnType<typeof scene>>) =>
+type Scene = Awaited<ReturnType<typeof scene>>;
+const programmed = ({ publish }: Scene) =>
   waitFor(() => publish.publisher.acknowledgement(publish.publisher.revision()).programmed, {
     what: "the node's acknowledgement",
   });
@@ -95,23 +96,69 @@ test("the state that the nodes acknowledged is saved", async (t) => {
   assert.ok(one.publish.gauges.savedAt());
 });
 
+/** Puts an EndpointSlice with a node into the cluster. */
+function putSlice({ put, changes }: Scene, name: string, { address }: TestNode, conditions: object = {}): void {
+  put("EndpointSlice", name, {
+    metadata: { name: "", namespace: "", labels: { "kubernetes.io/service-name": "nodes" } },
+    addressType: "IPv4",
+    ports: [{ name: "push", port: Number(new URL(address).port) }],
+    endpoints: [{ addresses: ["127.0.0.1"], conditions }],
+  });
+  changes.emit({
+    resources: [{ kind: "EndpointSlice", key: `default/${name}`, isMeaningful: true }],
+    versions: [],
+    isMeaningful: true,
+    classesChanged: false,
+  });
+}
+
 test("nodes are found through the slices of their Service", async (t) => {
   const one = await scene(t, { discovers: true });
   one.lead(1);
   await one.change("a.test");
   assert.deepEqual(one.publish.publisher.nodes(), []);
-  one.put("EndpointSlice", "nodes-1", {
-    metadata: { name: "", namespace: "", labels: { "kubernetes.io/service-name": "nodes" } },
-    addressType: "IPv4",
-    ports: [{ name: "push", port: Number(new URL(one.node.address).port) }],
-    endpoints: [{ addresses: ["127.0.0.1"] }],
-  });
-  one.changes.emit({
-    resources: [{ kind: "EndpointSlice", key: "default/nodes-1", isMeaningful: true }],
-    versions: [],
-    isMeaningful: true,
-    classesChanged: false,
-  });
+  putSlice(one, "nodes-1", one.node);
   await programmed(one);
   assert.deepEqual(one.node.pushes, [`PUT ${one.publish.publisher.revision()}`]);
+});
+
+/** The names of the members, and of the nodes that leave. */
+const namesIn = ({ view }: TestNode): string =>
+  view ? [view.members, view.leaving].map((list) => list.map(({ name }) => name).join("+")).join(" leaving ") : "none";
+
+test("a node whose Pod terminates stays in the view as leaving until it has left, also if it serves no more", async (t) => {
+  const one = await scene(t, { discovers: true });
+  const other = await startTestNode(TOKEN);
+  t.after(other.stop);
+  one.node.takePart({ name: "a", state: "present" });
+  other.takePart({ name: "b", state: "present" });
+  one.lead(1);
+  await one.change("a.test");
+  const both = (wanted: string) =>
+    waitFor(() => namesIn(one.node) === wanted && namesIn(other) === wanted, {
+      what: `the view ${wanted} on both nodes`,
+    });
+  putSlice(one, "nodes-1", one.node);
+  putSlice(one, "nodes-2", other);
+  await both("a+b leaving ");
+  putSlice(one, "nodes-2", other, { ready: false, serving: false, terminating: true });
+  await both("a leaving b");
+  other.takePart({ name: "b", state: "left" });
+  await both("a leaving ");
+  assert.equal(one.publish.publisher.nodes().length, 2);
+  await other.stop();
+  await waitFor(() => one.publish.publisher.nodes().length === 1, { what: "the ended node to be forgotten" });
+});
+
+test("a node that has ended is removed from the view, and its successor joins under another name", async (t) => {
+  const one = await scene(t);
+  one.node.takePart({ name: "a", state: "present" });
+  one.lead(1);
+  await one.change("a.test");
+  await waitFor(() => namesIn(one.node) === "a leaving ", { what: "the first view" });
+  const epoch = one.node.view?.epoch ?? 0;
+  await one.node.restart();
+  one.node.takePart({ name: "b", state: "present" });
+  await waitFor(() => namesIn(one.node) === "b leaving ", { what: "the view with the new process" });
+  assert.ok((one.node.view?.epoch ?? 0) > epoch);
 });

@@ -16,6 +16,7 @@ import { askNodes, nodesToAsk } from "./ask-nodes.ts";
 import type { NodeConnector } from "./node-client.ts";
 import { createNodeDiscovery, type NodeService } from "./node-discovery.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
+import { createFleetViews } from "./views/fleet-views.ts";
 
 export interface PublishedDocument {
   readonly document: TranslatedDocument;
@@ -53,7 +54,7 @@ export interface PublishStageOptions {
   readonly settings: Pick<OperatorSettings, "nodes" | "documentInterval">;
   /** Null: the nodes are those of the settings. */
   readonly nodeService: NodeService | null;
-  readonly connector: Pick<NodeConnector, "connect" | "scheme" | "askPlugin">;
+  readonly connector: Pick<NodeConnector, "connect" | "scheme" | "askPlugin" | "sendView">;
   readonly metrics: Pick<OperatorMetrics, "pushed" | "reconciled" | "savedState">;
   readonly log: Logger;
 }
@@ -68,12 +69,27 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
     onHigherTerm: leadership.observeTerm,
     onChange: () => reportProgress(null),
     onPush: metrics.pushed,
+    onPeerChange: () => views.schedule(),
     onPluginSet(address, pluginSet) {
       if (pluginSet === ownPlugins) return;
       const message =
         "a node's plugins differ from the operator's in name, version or schema: give both the same SLUICE_PLUGINS";
       log.warn({ node: address }, message);
     },
+  });
+  const closing = new AbortController();
+  /** By fleet: the addresses of nodes whose Pods terminate. Fleets without such nodes are absent. */
+  const terminating = new Map<string, ReadonlySet<string>>();
+  const views = createFleetViews({
+    term: gate.term,
+    nodes() {
+      for (const fleet of publisher.fleets()) if (terminating.has(fleet)) listNodes(fleet);
+      return publisher
+        .nodes()
+        .map((node) => ({ ...node, isTerminating: terminating.get(node.fleet)?.has(node.address) ?? false }));
+    },
+    send: (address, view) => connector.sendView({ address, signal: closing.signal }, view),
+    onRefusal: (node, reason) => log.warn({ node, reason }, "a node refuses the list of the nodes of its fleet"),
   });
   const saver = createStateSaver({
     store,
@@ -101,7 +117,10 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   }
 
   const discovery = options.nodeService && createNodeDiscovery(options.nodeService);
-  gate.terms.subscribe(() => publisher.termChanged());
+  gate.terms.subscribe(() => {
+    publisher.termChanged();
+    views.schedule();
+  });
   translate.documents.subscribe((document) => {
     const { snapshot } = document.built;
     const last = publisher.revision();
@@ -117,8 +136,18 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   let discoveryTurn: NodeJS.Immediate | undefined;
   /** The fleets whose nodes may have changed. Changes of slices within one turn of the event loop are merged. */
   const changedFleets = new Set<string>();
+  function listNodes(fleet: string): void {
+    if (!discovery) return;
+    const ending = discovery.terminating(connector.scheme, fleet);
+    if (ending.size > 0) terminating.set(fleet, ending);
+    else terminating.delete(fleet);
+    // A node that accepts no requests any more still gives its tokens back: it needs views until it has ended.
+    const draining = ending.intersection(views.participants(fleet));
+    publisher.setNodes([...new Set(discovery.addresses(connector.scheme, fleet)).union(draining)], fleet);
+  }
   function updateNodes(fleet: string): void {
-    if (discovery) publisher.setNodes(discovery.addresses(connector.scheme, fleet), fleet);
+    listNodes(fleet);
+    views.schedule();
   }
   function updateChangedFleets(): void {
     discoveryTurn = undefined;
@@ -153,6 +182,8 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
     },
     async close() {
       clearImmediate(discoveryTurn);
+      views.close();
+      closing.abort();
       await Promise.all([saver.close(), publisher.close()]);
     },
   };

@@ -39,6 +39,8 @@ export interface PublisherOptions extends Pick<NodeLoopOptions, "onPush" | "retr
   readonly onHigherTerm: (term: number) => void;
   /** Called when a node's acknowledgement, error or silence, the list of nodes, or the term has changed. */
   readonly onChange: () => void;
+  /** Called when a node's part in its fleet, its term, or whether it answers has changed. */
+  readonly onPeerChange?: () => void;
   /** Called with a node's `pluginSetHash` when the node is a new process, or answers again after a failure. */
   readonly onPluginSet?: (address: string, pluginSet: string) => void;
   /** Milliseconds between polls of a node. Default: 500, and more with dozens of nodes. */
@@ -84,6 +86,8 @@ export function createPublisher(options: PublisherOptions) {
     pollInterval ?? Math.max(MIN_POLL_INTERVAL, ((nodes.size * 1000) / MAX_POLLS_PER_SECOND) * (0.5 + Math.random()));
   /** What a node lacks, as a string to compare. */
   const lackingIn = ({ state }: NodeStatus) => JSON.stringify([state?.missingPlugins, state?.failedListeners]);
+  const peerFactsOf = ({ state, isRefusing }: NodeStatus) =>
+    JSON.stringify([state?.peer, state?.term, state === null, isRefusing]);
   function reportPluginSet({ state: before }: NodeStatus, { address, state }: NodeStatus): void {
     if (state?.pluginSet !== undefined && (state.node !== before?.node || state.pluginSet !== before.pluginSet))
       options.onPluginSet?.(address, state.pluginSet);
@@ -140,7 +144,14 @@ export function createPublisher(options: PublisherOptions) {
 
   function addNode(address: string, fleet: PublishedFleet): void {
     const abort = new AbortController();
-    const status = { address, state: null, lastAnswerAt: null, unansweredSince: now(), lastError: null };
+    const status = {
+      address,
+      state: null,
+      lastAnswerAt: null,
+      unansweredSince: now(),
+      lastError: null,
+      isRefusing: false,
+    };
     const node: TrackedNode = { fleet, abort, status, isSilent: false, hasAcceptedTerm: false };
     nodes.set(address, node);
     watchSilence(node);
@@ -156,6 +167,7 @@ export function createPublisher(options: PublisherOptions) {
         if (abort.signal.aborted) return;
         const before = node.status;
         node.status = status;
+        if (peerFactsOf(before) !== peerFactsOf(status)) options.onPeerChange?.();
         if (before.unansweredSince !== status.unansweredSince) watchSilence(node);
         detectHigherTerm(node);
         reportPluginSet(before, status);
