@@ -33,7 +33,7 @@ export async function openSource(
 async function openPushSource(
   settings: GatewaySettings,
   log: Logger,
-  { askPlugin }: NodeStatusSource,
+  { askPlugin, peer }: NodeStatusSource,
 ): Promise<Source> {
   const { createPushSource } = await import("../sources/push/push-source.ts");
   const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
@@ -42,7 +42,7 @@ async function openPushSource(
     file === null
       ? {}
       : { journal: (await import("../sources/push/snapshot-journal.ts")).createSnapshotJournal({ file, log }) };
-  const options = { listen, ...journal, operatorTimeout: patience, askPlugin, log };
+  const options = { listen, ...journal, operatorTimeout: patience, askPlugin, ...(peer && { peer }), log };
   const all = `${names.pushCert.variable}, ${names.pushKey.variable} and ${names.pushAuthority.variable}`;
   if (pushCert && pushKey && pushAuthority) {
     const files = { cert: pushCert, key: pushKey, ca: pushAuthority };

@@ -11,6 +11,7 @@ import { CHANGES_CHANNEL, removeNode, sendHeartbeat } from "../database/nodes.ts
 import { requireMigrated } from "../database/open.ts";
 import { type Revision, readChanges } from "../database/read-changes.ts";
 import { answerCalls } from "./answer-calls.ts";
+import { joinDatabasePeers } from "./database-peers.ts";
 import { type NodeStatusSource, READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "./source.ts";
 
 export interface DatabaseSourceOptions {
@@ -21,6 +22,8 @@ export interface DatabaseSourceOptions {
   readonly place: () => { readonly address: string; readonly status: string | null };
   /** Answers requests to endpoints of plugins. Default: the node has no such endpoints. */
   readonly askPlugin?: NodeStatusSource["askPlugin"];
+  /** How the node takes part in its fleet. Absent: it does not. */
+  readonly peer?: NodeStatusSource["peer"];
   /** Called as soon as the node serves a revision, before the database is informed: for waits in the same process. */
   readonly onServed?: (node: string, revision: number) => void;
   /** Milliseconds between heartbeats. Default 500: a node that is silent for 2 s is left out of waits. */
@@ -41,7 +44,7 @@ const MAX_PAUSE = 4;
 const HERE = { ...READ_NEWER, database: true };
 
 export function createDatabaseSource(options: DatabaseSourceOptions): Source {
-  const { database, log, place, onServed, askPlugin = async () => null, heartbeat = 500 } = options;
+  const { database, log, place, peer, onServed, askPlugin = async () => null, heartbeat = 500 } = options;
   let seen: Revision | null = null;
   /** The revision that was rejected; -1: none. It is not tried again before the next change. */
   let refused = -1;
@@ -61,6 +64,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   let timer: NodeJS.Timeout | undefined;
   let end: (() => void) | undefined;
   let endCalls: (() => Promise<void>) | undefined;
+  let leavePeers: (() => Promise<void>) | undefined;
   /** The node's id once it is registered. */
   let known: string | null = null;
   let stopped = false;
@@ -183,6 +187,8 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       // Answering begins before the node is registered, because callers wait for all registered nodes.
       endCalls = await answerCalls({ database, log, node, askPlugin });
       await queueHeartbeat(intake, true);
+      if (peer)
+        leavePeers = await joinDatabasePeers({ database, log, peer, report: () => intake.state().peer, heartbeat });
       log.info({ revision: seen?.number ?? 0, hash: intake.state().hash }, "serving the database");
       timer = setInterval(() => beat(intake), heartbeat);
       known = node;
@@ -193,6 +199,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       clearInterval(timer);
       end?.();
       await endCalls?.();
+      await leavePeers?.();
       await working;
       await lastHeartbeat;
       // Without this removal, writes would wait for this node until it counts as silent.

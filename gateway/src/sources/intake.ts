@@ -7,6 +7,7 @@ import {
   emptySnapshot,
   type FailedListener,
   type NodeReport,
+  type PeerReport,
   pluginSetHash,
   type Snapshot,
 } from "@sluice/model/serving";
@@ -21,6 +22,8 @@ export interface IntakeOptions {
   readonly missingPlugins?: () => readonly string[];
   /** The listeners of the served snapshot that the node does not serve. Default: none. */
   readonly failedListeners?: () => readonly FailedListener[];
+  /** How the node takes part in its fleet. Default: it does not. */
+  readonly peer?: () => PeerReport;
   /** Resolves when every worker serves the snapshot. On failure the previous snapshot stays active. */
   readonly serve: (snapshot: Snapshot) => void | Promise<void>;
   /** Called with the new state after every applied update. */
@@ -36,7 +39,16 @@ export interface Intake extends SnapshotSink {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { node, version, statusPort, missingPlugins = () => [], failedListeners = () => [], serve, onUpdate } = options;
+  const {
+    node,
+    version,
+    statusPort,
+    peer,
+    missingPlugins = () => [],
+    failedListeners = () => [],
+    serve,
+    onUpdate,
+  } = options;
   let pluginSet = pluginSetHash();
   /** Null before the first document; a delivered empty document is not null. */
   let snapshot: Snapshot | null = null;
@@ -56,6 +68,7 @@ export function createIntake(options: IntakeOptions): Intake {
       ...(missing.length > 0 && { missingPlugins: missing }),
       ...(failed.length > 0 && { failedListeners: failed }),
       ...(statusPort && { statusPort: statusPort() }),
+      ...(peer && { peer: peer() }),
     };
   }
 

@@ -2,7 +2,7 @@
  * The source of a node's documents. Implementations: push, database, file; one suite runs for all
  * (test/conformance/source).
  */
-import type { Address, Checked, NodeReport, PluginEndpointCall, Snapshot } from "@sluice/model";
+import type { Address, Checked, NodeReport, PluginEndpointCall, PushView, Snapshot } from "@sluice/model";
 import type { EndpointResponse } from "@sluice/plugin-sdk";
 
 /**
@@ -56,4 +56,14 @@ export interface NodeStatusSource {
    * rejects.
    */
   readonly askPlugin: (call: PluginEndpointCall) => Promise<EndpointResponse | null>;
+  /** Absent: the node has no listener for the other nodes of its fleet. */
+  readonly peer?: ViewReceiver;
+}
+
+/** The node as a member of its fleet. How it takes part is in its NodeReport. */
+export interface ViewReceiver {
+  /** The address of the listener for the other nodes. */
+  readonly address: Address;
+  /** Adopts a view if it is newer than the present one. */
+  publish(view: Pick<PushView, "epoch" | "members" | "leaving">): void;
 }

@@ -74,9 +74,9 @@ function startNode(): Promise<PushServer> {
     tls,
     maxBytes: 256 * 2 ** 20,
     authenticationFault: () => null,
-    async answer(method, body) {
-      if (method === "GET") return { status: 200, body: state };
-      if (method === "PUT") {
+    async answer(request, body) {
+      if (request === "state") return { status: 200, body: state };
+      if (request === "document") {
         const { revision, document } = body as PushDocument;
         return receive(
           revision,

@@ -21,6 +21,7 @@ import { callNodes } from "../../../gateway/src/stores/database/call-nodes.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import type { Write } from "../../../gateway/src/stores/store.ts";
 import { waitFor } from "../../../tools/process/index.ts";
+import { databasePeersSuite } from "./database-peers.ts";
 import { sourceSuite, type TestedSource } from "./suite.ts";
 
 const silent = pino({ level: "silent" });
@@ -87,6 +88,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
     after(() => keeper.close());
 
     sourceSuite({ name, create: () => subjectOf(database) });
+    databasePeersSuite(() => database);
 
     interface RunningNode {
       readonly served: Snapshot[];

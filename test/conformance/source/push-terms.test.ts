@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { NodeReport, PushRefused } from "@sluice/model";
+import type { NodeReport, PushRefused, PushView } from "@sluice/model";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createPushSource, type PushSourceOptions } from "../../../gateway/src/sources/push/push-source.ts";
 import { createSnapshotJournal } from "../../../gateway/src/sources/push/snapshot-journal.ts";
@@ -15,6 +15,8 @@ after(() => folder.remove());
 
 interface Node {
   push(term: number, revision: number, names: readonly string[]): Promise<readonly [number, NodeReport & PushRefused]>;
+  /** Sends a view; resolves to the status. */
+  pushView(view: object): Promise<number>;
   state(): Promise<NodeReport>;
   readonly served: readonly string[][];
   failure(): string | null;
@@ -30,13 +32,17 @@ async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) 
       serve: (snapshot) => void served.push([...snapshot.services.values()].map(({ name }) => name ?? "").sort()),
     }),
   );
-  const url = `http://127.0.0.1:${source.address().port}/document`;
+  const base = `http://127.0.0.1:${source.address().port}`;
+  const url = `${base}/document`;
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   try {
     await body({
       served,
       failure: () => source.failure(),
       state: async () => (await (await fetch(url, { headers })).json()) as NodeReport,
+      async pushView(view) {
+        return (await fetch(`${base}/view`, { method: "PUT", headers, body: JSON.stringify(view) })).status;
+      },
       async push(term, revision, names) {
         const response = await fetch(url, {
           method: "PUT",
@@ -62,6 +68,25 @@ test("an operator whose term is over changes nothing, and the response names its
     assert.deepEqual(served, [["old"], ["new"]]);
     assert.equal((await state()).revision, 1);
   }));
+
+test("a node adopts the views of the operator that leads, and they change no document", async () => {
+  const views: Pick<PushView, "epoch">[] = [];
+  const peer = {
+    address: { host: "127.0.0.1", port: 1 },
+    publish: (view: Pick<PushView, "epoch">) => void views.push(view),
+  };
+  await withNode({ peer }, async ({ push, pushView, state, served }) => {
+    await push(2, 8, ["one"]);
+    const before = await state();
+    const view = { term: 2, epoch: 5, members: [{ name: "n", host: "10.0.0.1", port: 8006 }], leaving: [] };
+    assert.equal(await pushView(view), 200);
+    assert.equal(await pushView({ ...view, term: 1, epoch: 6 }), 412);
+    assert.equal(await pushView({ ...view, members: null }), 400);
+    assert.deepEqual(views, [view]);
+    assert.deepEqual(await state(), before);
+    assert.deepEqual(served, [["one"]]);
+  });
+});
 
 test("a push that was overtaken by a later push of the same operator has no effect", () =>
   withNode({}, async ({ push, served }) => {

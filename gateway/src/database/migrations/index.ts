@@ -7,6 +7,7 @@ import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
 import { mtlsAuthTables } from "./mtls-auth-tables.ts";
+import { peerTables } from "./peer-tables.ts";
 import { pluginCallTables } from "./plugin-call-tables.ts";
 import { pluginCredentialTables } from "./plugin-credential-tables.ts";
 import { revisionTables } from "./revision-tables.ts";
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   { name: "008_plugin_credentials", up: pluginCredentialTables },
   { name: "009_plugin_calls", up: pluginCallTables },
   { name: "010_revisions", up: revisionTables },
+  { name: "011_peers", up: peerTables },
 ];

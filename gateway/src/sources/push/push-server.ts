@@ -13,7 +13,16 @@ import type { PemTexts } from "@sluice/model";
 /** An import of this module would cost memory; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
-export type PushMethod = "GET" | "PUT" | "PATCH" | "POST";
+/** The requests of the push protocol (push.ts, plugin-endpoint.ts and fleet-view.ts of @sluice/model). */
+const requests = {
+  "GET /document": "state",
+  "PUT /document": "document",
+  "PATCH /document": "change",
+  "PUT /view": "view",
+  "POST /plugins": "plugin",
+} as const;
+
+export type PushRequest = (typeof requests)[keyof typeof requests];
 
 export interface PushAnswer {
   readonly status: number;
@@ -28,8 +37,8 @@ export interface PushServerOptions {
   readonly maxBytes: number;
   /** Why the caller is not authorized; null when it is. Called before the body is read. */
   readonly authenticationFault: (request: IncomingMessage) => string | null;
-  /** @param body The parsed JSON, not yet validated; undefined with GET. */
-  readonly answer: (method: PushMethod, body: unknown) => Promise<PushAnswer>;
+  /** @param body The parsed JSON, not yet validated; undefined for `state`. */
+  readonly answer: (request: PushRequest, body: unknown) => Promise<PushAnswer>;
 }
 
 export interface PushServer {
@@ -45,13 +54,7 @@ export interface PushServer {
   stop(): Promise<void>;
 }
 
-const paths: Readonly<Record<PushMethod, string>> = {
-  GET: "/document",
-  PUT: "/document",
-  PATCH: "/document",
-  POST: "/plugins",
-};
-/** Maximum bytes of a request to an endpoint of a plugin. */
+/** Maximum bytes of a view, and of a request to an endpoint of a plugin. */
 const MAX_CALL = 1024 * 1024;
 const FIXED = { minVersion: "TLSv1.3" } as const;
 /**
@@ -102,12 +105,14 @@ async function answerTo(request: IncomingMessage, options: PushServerOptions): P
   const reason = authenticationFault(request);
   if (reason !== null) return refusal(401, `not the operator: ${reason}`);
   const { method, url = "", headers } = request;
-  if (!isMethod(method) || url.split("?", 1)[0] !== paths[method]) return refusal(404, "Not found");
-  if (method === "GET") return answer(method, undefined);
+  const name = `${method} ${url.split("?", 1)[0]}`;
+  if (!isPushRequest(name)) return refusal(404, "Not found");
+  const asked = requests[name];
+  if (asked === "state") return answer(asked, undefined);
   if (!/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return refusal(415, "the body must be JSON");
   const coding = headers["content-encoding"] ?? "identity";
   if (coding !== "identity" && coding !== "gzip") return refusal(415, "the body may be encoded only with gzip");
-  const maxBytes = method === "POST" ? MAX_CALL : options.maxBytes;
+  const maxBytes = asked === "plugin" || asked === "view" ? MAX_CALL : options.maxBytes;
   const tooLong = refusal(413, `the body has more than ${maxBytes} bytes`);
   const sent = await bodyOf(request, maxBytes);
   if (sent === null) return tooLong;
@@ -120,10 +125,10 @@ async function answerTo(request: IncomingMessage, options: PushServerOptions): P
   } catch {
     return refusal(400, "the body is not JSON");
   }
-  return answer(method, body);
+  return answer(asked, body);
 }
 
-const isMethod = (method = ""): method is PushMethod => Object.hasOwn(paths, method);
+const isPushRequest = (name: string): name is keyof typeof requests => Object.hasOwn(requests, name);
 
 /** Null when the body is too long. Rejects when it is cut off. */
 function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {

@@ -11,6 +11,7 @@ import {
   type Checked,
   followPemFiles,
   isPluginEndpointCall,
+  isPushView,
   type NodeReport,
   type PemFiles,
   type PemTexts,
@@ -46,6 +47,8 @@ export interface PushSourceOptions {
   readonly operatorTimeout?: number;
   /** Answers requests to endpoints of plugins. Default: the node has no such endpoints. */
   readonly askPlugin?: NodeStatusSource["askPlugin"];
+  /** Adopts the views of the node's fleet. Absent: the node takes part in no fleet. */
+  readonly peer?: NodeStatusSource["peer"];
   readonly log?: SourceLog;
 }
 
@@ -58,7 +61,7 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 
 export function createPushSource(options: PushSourceOptions): PushSource {
   const { listen, token, tls, maxBytes = 256 * 1024 * 1024, journal, operatorTimeout = 5000, log } = options;
-  const { askPlugin = async () => null } = options;
+  const { askPlugin = async () => null, peer } = options;
   if (!token && !tls)
     throw new Error("the push listener needs SLUICE_PUSH_TOKEN or SLUICE_PUSH_TLS_CERT, _KEY and _CA");
   let server: PushServer | undefined;
@@ -158,6 +161,14 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         return { status: 200, body: stateOf() };
       }
 
+      function receiveView(body: unknown): PushAnswer {
+        if (!isPushView(body)) return badView;
+        const late = fence.outdatedTerm(body);
+        if (late !== null) return outdated(late);
+        peer?.publish(body);
+        return { status: 200, body: stateOf() };
+      }
+
       kept = (await journal?.read()) ?? null;
       if (kept) fence.markServed(kept.place);
       server = await startPushServer({
@@ -165,13 +176,14 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         ...(texts && { tls: texts }),
         maxBytes,
         authenticationFault,
-        async answer(method, body) {
-          if (method === "GET") return { status: 200, body: stateOf() };
-          if (method === "POST") {
+        async answer(request, body) {
+          if (request === "state") return { status: 200, body: stateOf() };
+          if (request === "view") return receiveView(body);
+          if (request === "plugin") {
             if (!isPluginEndpointCall(body)) return badCall;
             return { status: 200, body: { response: await askPlugin(body) } };
           }
-          return receive(method === "PUT" ? "document" : "change", body);
+          return receive(request, body);
         },
       });
       if (texts && tls.files) following = follow(server, { files: tls.files, texts });
@@ -214,6 +226,12 @@ const refused = (message: string, violations: readonly Violation[]): PushRefused
 const badCall: PushAnswer = {
   status: 400,
   body: { message: "the body must have a plugin (an id) and a request with method, path and query" },
+};
+
+/** The response to an invalid view; no operator sends one. */
+const badView: PushAnswer = {
+  status: 400,
+  body: refused("the body must have an epoch (a whole number) and the lists of nodes members and leaving", []),
 };
 
 /** The response to a push without the required members; no operator sends such a push. */

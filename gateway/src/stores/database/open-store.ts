@@ -9,6 +9,7 @@ import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { StartSettings } from "../../settings/commands/start.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import type { RevisionSettings } from "../../settings/revisions.ts";
+import { reachedHost } from "../../sources/database-peers.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../../sources/source.ts";
 import { revisionLimits } from "../revisions/revisions.ts";
@@ -31,9 +32,9 @@ export interface SharedDatabase extends OpenedStore {
 
 /**
  * A node: `status` returns the address of its status listener, and is called only after that listener has opened;
- * `askPlugin` calls one of its plugins.
+ * `askPlugin` calls one of its plugins; `peer` is its listener for other nodes.
  */
-export type DatabaseNode = Pick<NodeStatusSource, "status" | "askPlugin">;
+export type DatabaseNode = Pick<NodeStatusSource, "status" | "askPlugin" | "peer">;
 
 type SharedDatabaseSettings = DatabaseSettings & Partial<RevisionSettings & Pick<StartSettings, "bootstrap">>;
 
@@ -63,8 +64,15 @@ export async function shareDatabase(settings: SharedDatabaseSettings, log: Sourc
     store: createDatabaseStore(database, wait.awaitRevision, limits),
     fleet: fleetOf(database),
     query: database.query,
-    source: ({ status, askPlugin }) =>
-      createDatabaseSource({ database, log, place: () => placeOf(status()), askPlugin, onServed: wait.reportServed }),
+    source: ({ status, askPlugin, peer }) =>
+      createDatabaseSource({
+        database,
+        log,
+        place: () => placeOf(status()),
+        askPlugin,
+        ...(peer && { peer }),
+        onServed: wait.reportServed,
+      }),
     async close() {
       clearInterval(timer);
       wait.close();
@@ -104,8 +112,7 @@ const LOOPBACK = /^(127\.|::1$|localhost$)/;
  * reached from the node's own machine.
  */
 function placeOf({ host, port }: Address): { readonly address: string; readonly status: string } {
-  const anywhere = host === "0.0.0.0" || host === "::";
-  const reached = anywhere ? hostname() : host;
+  const reached = reachedHost(host);
   return {
     address: `${LOOPBACK.test(host) ? hostname() : reached}:${port}`,
     status: `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`,
