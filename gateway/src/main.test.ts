@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parseCommandLine } from "@sluice/model/command-line";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 import { sluice } from "./commands/definitions/index.ts";
@@ -128,8 +129,8 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
 async function run(context: TestContext, words: string, env: Readonly<Record<string, string>>) {
   const folder = temporaryFolder("main");
   context.after(() => folder.remove());
-  const args = [join(repositoryRoot, "gateway/src/main.ts"), ...words.split(" ").filter((word) => word !== "")];
-  const process_ = await startProcess(process.execPath, args, { name: "sluice", env, cwd: folder.path });
+  const args = words.split(" ").filter((word) => word !== "");
+  const process_ = await startProcess(await builtProgram("gateway"), args, { name: "sluice", env, cwd: folder.path });
   const { code } = await process_.ended();
   return { code, output: process_.output(), written: readdirSync(folder.path) };
 }

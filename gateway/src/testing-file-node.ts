@@ -1,5 +1,5 @@
 /** Starts a node over a declarative file in a process of its own, as users start it. */
-import { join } from "node:path";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { freePort, type Process, startProcess } from "../../tools/process/index.ts";
 
 interface FileNodeOptions {
@@ -20,8 +20,7 @@ interface StartedFileNode {
 /** Resolves when the node is ready. The caller stops its process. */
 export async function startFileNode({ file, env, ...place }: FileNodeOptions): Promise<StartedFileNode> {
   const [proxy, status] = [await freePort(), await freePort()];
-  // The program itself, because its first line has options of Node.
-  const node = await startProcess(join(import.meta.dirname, "main.ts"), ["gateway"], {
+  const node = await startProcess(await builtProgram("gateway"), ["gateway"], {
     name: "node",
     ready: `http://127.0.0.1:${status}/readyz`,
     ...place,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { startProcess } from "../../tools/process/index.ts";
 
 const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?][] = [
@@ -34,8 +34,8 @@ for (const [words, code, output, env = {}] of runs) {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const command = [...variables, "sluice-operator", ...(words === "" ? [] : [words])].join(" ");
   test(`\`${command}\` exits with ${code} and prints ${output}`, { timeout: 30_000 }, async () => {
-    const args = [fileURLToPath(import.meta.resolve("./main.ts")), ...words.split(" ").filter((word) => word !== "")];
-    const run = await startProcess(process.execPath, args, { name: "sluice-operator", env });
+    const args = words.split(" ").filter((word) => word !== "");
+    const run = await startProcess(await builtProgram("operator"), args, { name: "sluice-operator", env });
     const { code: ended } = await run.ended();
     assert.match(run.output(), output);
     assert.equal(ended, code);

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { createClusterClient, type Resource } from "@sluice/crds";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../tools/process/index.ts";
 import type { BenchReport } from "./report.ts";
@@ -21,7 +22,7 @@ const resource = (kind: string, name: string, spec: Resource["spec"]): Resource 
 
 async function startNode(name: string): Promise<{ process: Process; proxy: number; push: number }> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
-  const started = await startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "gateway"], {
+  const started = await startProcess(await builtProgram("gateway"), ["gateway"], {
     name,
     ready: `http://127.0.0.1:${status}/status`,
     env: {
@@ -77,7 +78,7 @@ export async function benchApply({ routes, changes }: { routes: number; changes:
       );
     const operatorPort = await freePort();
     processes.push(
-      await startProcess(process.execPath, [join(root, "operator/src/main.ts")], {
+      await startProcess(await builtProgram("operator"), [], {
         name: "operator",
         ready: `http://127.0.0.1:${operatorPort}/readyz`,
         env: {

@@ -1,12 +1,10 @@
-/** Starts `sluice start` and a second node, `sluice gateway`, which share one Postgres. */
-import { join } from "node:path";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { startProcess } from "../../tools/process/index.ts";
 import { startPostgres } from "../../tools/programs/servers/postgres.ts";
 import type { RunningStore } from "../e2e/admin/stores.ts";
 import { freeAddresses } from "../product/free-addresses.ts";
 
-const main = join(repositoryRoot, "gateway/src/main.ts");
+const main = await builtProgram("gateway");
 
 /** In the result, `admin` is the URL of the admin API of `sluice start`, and `proxy` the URL of the second node. */
 export async function startSeveralNodes(): Promise<RunningStore> {
@@ -29,7 +27,7 @@ export async function startSeveralNodes(): Promise<RunningStore> {
       SLUICE_PG_DATABASE: "postgres",
       SLUICE_LOG_LEVEL: "warn",
     };
-    const made = await startProcess(process.execPath, [main, "migrations", "bootstrap"], {
+    const made = await startProcess(main, ["migrations", "bootstrap"], {
       name: "bootstrap",
       env: database,
     });
@@ -47,7 +45,7 @@ export async function startSeveralNodes(): Promise<RunningStore> {
         SLUICE_ADMIN_LISTEN: admin,
       };
       const ready = `http://${status}/status/ready`;
-      const node = await startProcess(process.execPath, [main, command], { name: command, env, ready });
+      const node = await startProcess(main, [command], { name: command, env, ready });
       ends.push(() => node.stop());
     }
     return { admin: `http://${one.admin}`, proxy: `http://${other.proxy}`, stop };

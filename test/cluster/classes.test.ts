@@ -6,6 +6,7 @@ import { readSettings } from "@sluice/model";
 import { adminSettings } from "../../gateway/src/settings/commands/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { type ClusterApi, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
@@ -52,7 +53,7 @@ function made(kind: string, at: string, spec: object): object {
 async function operator(env: Readonly<Record<string, string>>): Promise<TestNode> {
   const node = await startTestNode(TOKEN);
   started.push(node);
-  const running = await startProcess(process.execPath, [join(repositoryRoot, "operator/src/main.ts")], {
+  const running = await startProcess(await builtProgram("operator"), [], {
     name: `operator of ${env.SLUICE_HOME_NAMESPACE}`,
     env: {
       KUBECONFIG: plane.kubeconfig,

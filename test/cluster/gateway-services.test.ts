@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { type ClusterApi, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
@@ -49,7 +50,7 @@ before(async () => {
 });
 
 async function startOperator(): Promise<void> {
-  operator = await startProcess(process.execPath, [join(repositoryRoot, "operator/src/main.ts")], {
+  operator = await startProcess(await builtProgram("operator"), [], {
     name: "the operator",
     env: {
       KUBECONFIG: await plane.kubeconfigFor(clusterUsers.operator),

@@ -16,6 +16,7 @@ import { startOperator } from "../../operator/src/operator.ts";
 import { testStore } from "../../operator/src/saved-state/testing-store.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { type ClusterApi, conditionOfRoute, connectApi } from "../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { clusterUsers, namespacedManifests, roleManifests } from "../../tools/cluster/rbac.ts";
@@ -23,7 +24,7 @@ import { referenceGrant, referenceGrantCrd } from "../../tools/cluster/reference
 import { startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 const crds = new URL("../../crds/", import.meta.url);
-const main = new URL("../../operator/src/main.ts", import.meta.url).pathname;
+const main = await builtProgram("operator");
 const TOKEN = "token-of-the-test";
 const log = pino({ level: "silent" });
 
@@ -298,7 +299,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     assert.doesNotMatch(await may("list", "routes.sluice.dev", "--all-namespaces"), /^yes/);
 
     const node = await startTestNode(TOKEN);
-    const started = await startProcess(process.execPath, [main], {
+    const started = await startProcess(main, [], {
       name: "operator",
       env: {
         KUBECONFIG: kubeconfig,

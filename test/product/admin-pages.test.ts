@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 
@@ -55,7 +56,7 @@ suite("a page", { concurrency: 4 }, () => {
       );
       const portable = (text: string) => text.replaceAll(/\b[89]\d{3}\b/g, (port) => free.get(port) ?? port);
       writeFileSync(join(folder.path, "sluice.yml"), portable(file));
-      const node = await startProcess(join(repositoryRoot, "gateway/src/main.ts"), ["start"], {
+      const node = await startProcess(await builtProgram("gateway"), ["start"], {
         name: "sluice",
         cwd: folder.path,
         env: {

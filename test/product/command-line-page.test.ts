@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 
@@ -32,7 +33,7 @@ test("the commands of use-the-command-line.md print what the page shows", async 
   writeFileSync(join(folder.path, "sluice.yml"), file);
   const [proxy, admin, status] = [await freePort(), await freePort(), await freePort()];
   const [, command = ""] = /run `sluice (start [^`]*)`/.exec(page) ?? [];
-  const node = await startProcess(join(repositoryRoot, "gateway/src/main.ts"), command.split(" "), {
+  const node = await startProcess(await builtProgram("gateway"), command.split(" "), {
     name: "sluice",
     cwd: folder.path,
     env: {

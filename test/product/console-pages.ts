@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { buildConsole } from "../../tools/build/console.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { repositoryRoot } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 import { launchBrowser } from "../../tools/programs/browser.ts";
@@ -77,7 +78,7 @@ export async function startConsole(
   }
   const [adminPort, proxy, status] = [await freePort(), await freePort(), await freePort()];
   const [started, browser] = await Promise.all([
-    startProcess(process.execPath, [join(repositoryRoot, "gateway/src/main.ts"), "start"], {
+    startProcess(await builtProgram("gateway"), ["start"], {
       name: "sluice start",
       ready: /sluice is up/,
       cwd: folder.path,

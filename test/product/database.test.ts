@@ -1,14 +1,13 @@
 /** Several processes over one Postgres: two nodes and an admin listener. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { migrations } from "../../gateway/src/database/migrations/index.ts";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../tools/process/index.ts";
 import { type Postgres, startPostgres } from "../../tools/programs/servers/postgres.ts";
 import { type NamedUpstream, startNamedUpstream } from "./client.ts";
 
-const main = join(repositoryRoot, "gateway/src/main.ts");
+const main = await builtProgram("gateway");
 
 describe("several processes over one Postgres", () => {
   let postgres: Postgres;
@@ -52,12 +51,12 @@ describe("several processes over one Postgres", () => {
       SLUICE_LOG_LEVEL: "warn",
     };
     const ready = new URL(`http://${status}/status/ready`);
-    running.push(await startProcess(process.execPath, [main, "gateway"], { name, env, ready }));
+    running.push(await startProcess(main, ["gateway"], { name, env, ready }));
     return { proxy: `http://${proxy}`, status: `http://${status}` };
   }
 
   const run = async (...args: readonly string[]) => {
-    const started = await startProcess(process.execPath, [main, ...args], {
+    const started = await startProcess(main, args, {
       name: args.join(" "),
       env: { ...database, SLUICE_SOURCE: "database" },
     });
@@ -79,7 +78,7 @@ describe("several processes over one Postgres", () => {
     const listen = `127.0.0.1:${await freePort()}`;
     const env = { ...database, SLUICE_STORE: "database", SLUICE_ADMIN_LISTEN: listen, SLUICE_LOG_LEVEL: "error" };
     const ready = new URL(`http://${listen}/`);
-    running.push(await startProcess(process.execPath, [main, "admin"], { name: "admin", env, ready }));
+    running.push(await startProcess(main, ["admin"], { name: "admin", env, ready }));
     const write = (method: string, path: string, body?: object) =>
       fetch(`http://${listen}${path}`, {
         method,

@@ -8,12 +8,12 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 const folder = temporaryFolder("migrated-kong-ingress");
 const token = "push-token-of-the-test";
-const sluice = join(repositoryRoot, "gateway/src/main.ts");
+const sluice = await builtProgram("gateway");
 /** Answers with the Host and the URL that it got. */
 const upstream = createServer(({ headers, url }, response) => response.end(`${headers.host} ${url}`));
 const running: Process[] = [];
@@ -155,7 +155,7 @@ before(async () => {
         SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
       },
     }),
-    await startProcess(join(repositoryRoot, "operator/src/main.ts"), [], {
+    await startProcess(await builtProgram("operator"), [], {
       name: "operator",
       ready: /operator is up/,
       cwd: folder.path,

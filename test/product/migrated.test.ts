@@ -8,12 +8,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 const folder = temporaryFolder("migrated");
 const token = "push-token-of-the-test";
-const sluice = join(repositoryRoot, "gateway/src/main.ts");
+const sluice = await builtProgram("gateway");
 const upstream = createServer((_request, response) => response.end("upstream"));
 before(() => new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve)));
 const running: Process[] = [];
@@ -94,7 +94,7 @@ async function startWithResources(): Promise<string> {
   await migrate("resources");
   const push = await freePort();
   const address = await startNode({ SLUICE_PUSH_TOKEN: token, SLUICE_PUSH_LISTEN: `127.0.0.1:${push}` });
-  const operator = await startProcess(join(repositoryRoot, "operator/src/main.ts"), [], {
+  const operator = await startProcess(await builtProgram("operator"), [], {
     name: "operator",
     ready: /operator is up/,
     cwd: folder.path,

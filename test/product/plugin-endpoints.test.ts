@@ -8,12 +8,12 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { ExplainingNode } from "@sluice/model";
 import { request } from "undici";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { startPostgres } from "../../tools/programs/servers/postgres.ts";
 import { startNamedUpstream } from "./client.ts";
 
-const gateway = join(repositoryRoot, "gateway/src/main.ts");
+const gateway = await builtProgram("gateway");
 const folder = temporaryFolder("plugin-endpoints");
 after(folder.remove);
 
@@ -40,7 +40,7 @@ async function customResources(): Promise<Backend> {
       SLUICE_OPERATOR_TOKEN: token,
     },
     async start(pushes) {
-      await started(join(repositoryRoot, "operator/src/main.ts"), [], `http://${operator}/readyz`, {
+      await started(await builtProgram("operator"), [], `http://${operator}/readyz`, {
         SLUICE_DIRECTORY: directory,
         SLUICE_OPERATOR_LISTEN: operator,
         SLUICE_OPERATOR_TOKEN: token,

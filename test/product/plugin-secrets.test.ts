@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram, type ProgramWorkspace } from "../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 const folder = temporaryFolder("plugin-secrets");
@@ -80,8 +80,13 @@ test("a user's plugin gets values from Secrets, and no condition, Event, log or 
   const token = "push-token-of-the-test";
   const [proxy, status, push, admin] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const processes: Process[] = [];
-  const start = async (program: string, args: readonly string[], ready: RegExp, env: Record<string, string>) => {
-    const started = await startProcess(join(repositoryRoot, program), args, {
+  const start = async (
+    program: ProgramWorkspace,
+    args: readonly string[],
+    ready: RegExp,
+    env: Record<string, string>,
+  ) => {
+    const started = await startProcess(await builtProgram(program), args, {
       name: args[0] ?? "operator",
       ready,
       cwd: folder.path,
@@ -90,19 +95,19 @@ test("a user's plugin gets values from Secrets, and no condition, Event, log or 
     after(() => started.stop());
     processes.push(started);
   };
-  await start("gateway/src/main.ts", ["gateway"], /gateway is up/, {
+  await start("gateway", ["gateway"], /gateway is up/, {
     SLUICE_PUSH_TOKEN: token,
     SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
     SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
     SLUICE_PUSH_LISTEN: `127.0.0.1:${push}`,
   });
-  await start("operator/src/main.ts", [], /operator is up/, {
+  await start("operator", [], /operator is up/, {
     SLUICE_DIRECTORY: "resources",
     SLUICE_OPERATOR_LISTEN: `127.0.0.1:${await freePort()}`,
     SLUICE_NODES: `http://127.0.0.1:${push}`,
     SLUICE_PUSH_TOKEN: token,
   });
-  await start("gateway/src/main.ts", ["admin"], /is up/, {
+  await start("gateway", ["admin"], /is up/, {
     SLUICE_STORE: "directory",
     SLUICE_DIRECTORY: "resources",
     SLUICE_ADMIN_LISTEN: `127.0.0.1:${admin}`,

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Condition } from "@sluice/crds";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { freePort, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 const folder = temporaryFolder("plugin-sets");
@@ -50,7 +50,7 @@ function conditionOf(kind: string, name: string, type: string): Condition | unde
 
 async function startNode(plugins: string) {
   const [proxy, status, push] = [await freePort(), await freePort(), await freePort()];
-  const process = await startProcess(join(repositoryRoot, "gateway/src/main.ts"), ["gateway"], {
+  const process = await startProcess(await builtProgram("gateway"), ["gateway"], {
     name: "node",
     ready: /gateway is up/,
     cwd: folder.path,
@@ -81,7 +81,7 @@ test("while a plugin is enabled, a node without the plugin answers 503 in the pl
   for (const name of ["greeted", "plain"]) resource("Route", name, { paths: [`/${name}`], serviceRef: { name: "up" } });
   resource("Plugin", "greet", { plugin: "greet", targetRefs: [{ kind: "Route", name: "greeted" }] });
   const [complete, lacking] = [await startNode("./greet"), await startNode("")];
-  const operator = await startProcess(join(repositoryRoot, "operator/src/main.ts"), [], {
+  const operator = await startProcess(await builtProgram("operator"), [], {
     name: "operator",
     ready: /operator is up/,
     cwd: folder.path,

@@ -99,7 +99,7 @@ test("the first start copies the samples, and prints three commands that work as
   assert.ok(printed.includes(seededAnswer), printed);
   await followTour(printed);
 
-  process.kill(await descendant(product.pid, /gateway\/src\/main\.ts admin/), "SIGKILL");
+  process.kill(await descendant(product.pid, /gateway\/build\/main\.js admin/), "SIGKILL");
   assert.equal((await product.ended()).code, 1);
   assert.match(product.output(), /admin has ended \(SIGKILL\)\. Its last lines:\n.*admin is up/);
   assert.ok(await isFree(portOf(chosen.proxy)));

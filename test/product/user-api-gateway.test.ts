@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { startFileNode } from "../../gateway/src/testing-file-node.ts";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { type Answer, getUrl, queryUserApi } from "./client.ts";
@@ -61,7 +61,7 @@ describe("the user API behind a node", () => {
   let node: Process;
 
   before(async () => {
-    api = await startProcess(process.execPath, [join(repositoryRoot, "user-api/src/main.ts")], {
+    api = await startProcess(await builtProgram("user-api"), [], {
       name: "user API",
       ready: /GraphQL at /,
       env: {

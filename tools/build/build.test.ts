@@ -6,11 +6,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { freePort, startProcess, temporaryFolder } from "../process/index.ts";
-import { emitAll } from "./emit.ts";
+import { buildPrograms } from "./programs.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-before(emitAll);
+before(buildPrograms);
 
 /** With this option Node cannot load TypeScript. */
 const env = { NODE_OPTIONS: "--no-strip-types" };

@@ -5,10 +5,10 @@
  * the command `sluice` runs this file as a program.
  */
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { filesBelow, hashOfFiles } from "./files.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = join(root, "gateway/console");
@@ -45,19 +45,10 @@ export function buildConsole(): void {
 }
 
 function hashOfSources(): string {
-  const hash = createHash("sha256");
   const sources = ["index.html", "vite.config.ts", "tsconfig.json", "package.json"].map((name) => join(folder, name));
-  const versions = join(root, "package-lock.json");
-  for (const path of [...sources, versions, ...["src", "public"].flatMap((name) => filesBelow(join(folder, name)))])
-    hash.update(path.slice(root.length)).update("\0").update(readFileSync(path)).update("\0");
-  return hash.digest("hex");
+  const more = ["src", "public"].flatMap((name) => filesBelow(join(folder, name)));
+  return hashOfFiles(root, [...sources, join(root, "package-lock.json"), ...more]);
 }
-
-const filesBelow = (place: string): readonly string[] =>
-  readdirSync(place, { recursive: true, encoding: "utf8" })
-    .toSorted()
-    .map((name) => join(place, name))
-    .filter((path) => statSync(path).isFile());
 
 /** The files of the built console, by path below gateway/console/build. */
 export function consoleFiles(): ReadonlyMap<string, string> {

@@ -1,6 +1,6 @@
-/** `npm run build`: see emit.ts and console.ts. */
+/** `npm run build`: see programs.ts and console.ts. */
 import { buildConsole } from "./console.ts";
-import { emitAll } from "./emit.ts";
+import { buildPrograms } from "./programs.ts";
 
-emitAll();
+await buildPrograms();
 buildConsole();

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import manifest from "../../package.json" with { type: "json" };
-import { builtForm } from "../build/emit.ts";
 import { type Image, type ImageLayer, imageLayer, ociImage, type RunAs } from "./archive/oci.ts";
 import { copiedFile, fileNode, type TreeEntry } from "./archive/tree.ts";
 import { imagePlaces, startCommandOf } from "./command.ts";
@@ -31,8 +30,6 @@ interface Part {
 /** Values that the images of one build share; each is computed once. */
 export interface ImageKit {
   readonly base: BaseLayer;
-  /** The built form of a source. */
-  readonly built: (source: string) => string;
   /** Packs a layer; cached by its entries. */
   readonly pack: (part: Part) => ImageLayer;
 }
@@ -40,7 +37,6 @@ export interface ImageKit {
 export function makeImageKit(): ImageKit {
   return {
     base: nodeBase(),
-    built: once((source) => source, builtForm),
     pack: once(
       ({ entries }) => entries,
       ({ what, entries }) => imageLayer(what, entries),
@@ -77,7 +73,7 @@ export function imageRootOf(workload: ImageWorkload, kit: ImageKit = makeImageKi
       {
         what: `${workspace} and the SBOM`,
         entries: [
-          ...workspaceFiles(closure, kit.built),
+          ...workspaceFiles(closure),
           ...(hasConsole ? consoleEntries() : []),
           ...(standalone ? [commandOnPath(workspace, standalone)] : []),
           fileNode(sbomPlace, sbom),

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { builtForm } from "../build/emit.ts";
+import { builtFirstLine } from "../build/programs.ts";
 import { lockRoot } from "./contents/lock.ts";
 
 /** Where Node and the repository are in an image. */
@@ -21,7 +22,7 @@ export interface StartCommand {
 export function startCommandOf(workspace: string): StartCommand {
   const source = join(workspace, "src/main.ts");
   const command = join(imagePlaces.sluice, workspace, "build/main.js");
-  const [line = ""] = builtForm(join(lockRoot, source)).split("\n");
+  const [line = ""] = builtFirstLine(readFileSync(join(lockRoot, source), "utf8")).split("\n");
   const [, words = ""] = line.match(/^#!\/usr\/bin\/env -S (.*)$/) ?? [];
   const all = words.split(" ");
   const node = all.indexOf("node");

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { buildPrograms } from "../build/programs.ts";
 import { repositoryRoot, sourcePaths } from "../check/source-files.ts";
 import { cacheFolder, cacheKeyOf } from "../programs/obtain/cache.ts";
 import { oneAtATime } from "../programs/obtain/one-at-a-time.ts";
@@ -59,6 +60,7 @@ export async function runImages(
 
 /** Builds every image: those of the workloads, then those of the test servers. */
 export async function buildAll(kit: ImageKit = makeImageKit()): Promise<readonly Image[]> {
+  await buildPrograms();
   const ours = Object.values(workloads).map((workload) => workloadImage(workload, kit));
   return [...ours, await postgresImage(kit), await redisImage()];
 }

@@ -8,6 +8,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { buildPrograms } from "../build/programs.ts";
 import { writeArchive } from "./archive/oci.ts";
 import { writeTree } from "./archive/tree.ts";
 import { imageRootOf, makeImageKit, workloadImage } from "./build.ts";
@@ -19,6 +20,7 @@ workloads: ${Object.keys(workloads).join(", ")}
 `;
 
 async function main(): Promise<void> {
+  await buildPrograms();
   const options = { out: { type: "string" }, root: { type: "string" } } as const;
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const asked = positionals.map((name) => {

@@ -6,7 +6,7 @@
 import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import { builtForm } from "../build/emit.ts";
+import { buildPrograms } from "../build/programs.ts";
 import { type TreeEntry, writeTree } from "../images/archive/tree.ts";
 import { imagePlaces } from "../images/command.ts";
 import { type DependencyClosure, dependencyClosureOf, lockRoot } from "../images/contents/lock.ts";
@@ -18,9 +18,10 @@ import { npmPack } from "./npm-pack.ts";
 export async function packCli(to: string): Promise<string> {
   const stage = resolve(to, "sluice");
   rmSync(stage, { recursive: true, force: true });
+  await buildPrograms();
   const { workspace, without } = workloads.sluice;
   const closure = dependencyClosureOf(workspace, without);
-  const entries = [...workspaceFiles(closure, builtForm), ...consoleEntries(), ...dependencyFiles(closure)];
+  const entries = [...workspaceFiles(closure), ...consoleEntries(), ...dependencyFiles(closure)];
   writeTree(
     stage,
     entries.flatMap((entry) => packaged(entry, closure)),

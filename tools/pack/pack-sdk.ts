@@ -9,7 +9,7 @@ import model from "../../crds/model/package.json" with { type: "json" };
 import gateway from "../../gateway/package.json" with { type: "json" };
 import sdk from "../../gateway/plugin-sdk/package.json" with { type: "json" };
 import plugins from "../../gateway/plugins/package.json" with { type: "json" };
-import { emitAll } from "../build/emit.ts";
+import { buildPrograms } from "../build/programs.ts";
 import { npmPack } from "./npm-pack.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -36,7 +36,7 @@ const TESTING = 'export * from "@sluice/gateway/plugin-harness";\n';
 
 /** Writes the package into the folder `to`, which is created, and returns the path of the tarball. */
 export async function packSdk(to: string): Promise<string> {
-  emitAll();
+  await buildPrograms();
   const stage = join(to, "sdk");
   rmSync(stage, { recursive: true, force: true });
   copyBuild(source, stage);
@@ -75,10 +75,9 @@ function bundle(folder: string, modules: Readonly<Record<string, string>>, stage
   return name;
 }
 
-/** Copies the built form of a workspace, without the helpers that only its own tests import. */
+/** Copies the built form of a workspace. */
 function copyBuild(workspace: string, to: string): void {
-  const isTesting = (path: string) => /(^|\/)testing(-[^/]*)?\.js$/.test(path);
-  cpSync(join(workspace, "build"), join(to, "build"), { recursive: true, filter: (path) => !isTesting(path) });
+  cpSync(join(workspace, "build"), join(to, "build"), { recursive: true });
 }
 
 function write(file: string, content: object): void {

@@ -4,6 +4,7 @@
  * last line has the totals.
  */
 import type { Writable } from "node:stream";
+import { buildPrograms } from "../build/programs.ts";
 import { runChecks } from "../check/run-checks.ts";
 import { sourcePaths } from "../check/source-files.ts";
 import { obtainTool, type ToolName } from "../programs/tool.ts";
@@ -23,6 +24,8 @@ if (unknown.length > 0) {
 }
 
 const began = performance.now();
+// Once, before test files that start the programs run at the same time.
+await buildPrograms();
 const results: Promise<StageResult>[] = [];
 const queue = new StartQueue();
 const output = new OrderedOutput(process.stdout);

@@ -65,7 +65,10 @@ export interface ProductLayout {
   readonly users?: string | null;
 }
 
-/** All processes of the product. */
+/** Built workspaces resolve each other by this condition. */
+const CONDITION = "--conditions=built";
+
+/** All processes of the product. They run the built programs (tools/build/programs.ts). */
 export function productProcesses({
   root,
   chosen,
@@ -74,12 +77,12 @@ export function productProcesses({
   pushScheme,
   users,
 }: ProductLayout): readonly ProductPart[] {
-  const gateway = join(root, "gateway/src/main.ts");
+  const gateway = join(root, "gateway/build/main.js");
   const operatorToken = randomBytes(32).toString("hex");
   const node = (name: PartName, proxy: string, pushListen: string, status: string): ProductPart => ({
     name,
-    // The same flags as in the first line of gateway/src/main.ts.
-    args: ["--min-semi-space-size=8", "--max-semi-space-size=8", gateway, "gateway"],
+    // The same flags as in the first line of the built program.
+    args: [CONDITION, "--min-semi-space-size=8", "--max-semi-space-size=8", gateway, "gateway"],
     env: {
       SLUICE_PROXY_LISTEN: proxy,
       SLUICE_PUSH_LISTEN: pushListen,
@@ -93,7 +96,7 @@ export function productProcesses({
   });
   const userApi: ProductPart = {
     name: "user-api",
-    args: [join(root, "user-api/src/main.ts")],
+    args: [CONDITION, join(root, "user-api/build/main.js")],
     env: {
       SLUICE_USER_API_LISTEN: chosen.userApi,
       SLUICE_USER_API_DRAIN_TIMEOUT: "5s",
@@ -108,8 +111,8 @@ export function productProcesses({
     node("gateway-2", chosen.proxy2, chosen.push2, chosen.status2),
     {
       name: "operator",
-      // The same flags as in the first line of operator/src/main.ts.
-      args: ["--max-semi-space-size=8", "--heap-growing-percent=30", join(root, "operator/src/main.ts")],
+      // The same flags as in the first line of the built program.
+      args: [CONDITION, "--max-semi-space-size=8", "--heap-growing-percent=30", join(root, "operator/build/main.js")],
       env: {
         SLUICE_OPERATOR_LISTEN: chosen.operator,
         SLUICE_OPERATOR_TOKEN: operatorToken,
@@ -122,7 +125,7 @@ export function productProcesses({
     },
     {
       name: "admin",
-      args: [gateway, "admin"],
+      args: [CONDITION, gateway, "admin"],
       env: {
         SLUICE_ADMIN_LISTEN: chosen.admin,
         SLUICE_OPERATOR_URL: `http://${chosen.operator}`,

@@ -1,5 +1,6 @@
 /** Runs the processes of the product together. If one of them fails during the start, all are stopped. */
 import { mkdirSync } from "node:fs";
+import { buildPrograms } from "../build/programs.ts";
 import { type Process, startProcess, waitFor } from "../process/index.ts";
 import { createPartLog } from "./logs.ts";
 import { StartError } from "./ports.ts";
@@ -32,9 +33,14 @@ export interface ProductOptions {
   readonly timeout?: number;
 }
 
-/** @throws StartError with the last lines of a part that ended; Error when the product is not ready in time. */
+/**
+ * Builds the programs, and starts them.
+ *
+ * @throws StartError with the last lines of a part that ended; Error when the product is not ready in time.
+ */
 export async function runProduct(options: ProductOptions): Promise<Product> {
   const { parts, logs, show = () => {}, ready, what, timeout = 60_000 } = options;
+  await buildPrograms();
   const processes = new Map<PartName, Process>();
   let stopping = false;
   let fail: (report: string) => void = () => {};

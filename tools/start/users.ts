@@ -1,11 +1,10 @@
 /** Initial users, so that the first query returns data. */
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { demoUser } from "../../user-api/src/commands/seed.ts";
+import { builtProgram } from "../build/programs.ts";
 import { startProcess } from "../process/index.ts";
 import { StartError } from "./ports.ts";
 
-const root = resolve(import.meta.dirname, "../..");
 const COUNT = 3;
 
 /** The response to the tour's query while there are no other users. */
@@ -21,7 +20,7 @@ export const seededAnswer = JSON.stringify({
 /** Creates the users on the first start, before the user API opens the folder. */
 export async function seedUsers(folder: string): Promise<void> {
   if (existsSync(folder)) return;
-  const seed = await startProcess(process.execPath, [join(root, "user-api/src/main.ts"), "seed", String(COUNT)], {
+  const seed = await startProcess(await builtProgram("user-api"), ["seed", String(COUNT)], {
     name: "sluice-user-api seed",
     env: { SLUICE_USER_API_DATA: folder },
   });

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 
+import { builtProgram } from "../../tools/build/programs.ts";
 import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { demoUser } from "./commands/seed.ts";
 
@@ -26,6 +26,8 @@ interface Started {
   readonly exit: Promise<unknown[]>;
 }
 
+const program = await builtProgram("user-api");
+
 const running = new Set<ChildProcess>();
 
 const NEEDS_CONSUMER =
@@ -33,7 +35,7 @@ const NEEDS_CONSUMER =
 
 /** The command as a process of its own. Every line that it writes must be JSON. */
 function start(environment: Record<string, string>, ...given: string[]): Started {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./main.ts")), ...given], {
+  const child = spawn(program, given, {
     env: {
       PATH: process.env.PATH,
       // Set by `npm test`; the cache halves the start-up time of a process.
@@ -291,8 +293,7 @@ describe("sluice-user-api", () => {
     ["migrate 12345", 2, /'12345' is not a number of seconds with at most 4 digits\n/],
   ] as const) {
     it(`exits with code ${code} for the arguments ${words}`, () => {
-      const main = fileURLToPath(import.meta.resolve("./main.ts"));
-      const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words.split(" ")], { encoding: "utf8" });
+      const { status, stdout, stderr } = spawnSync(program, words.split(" "), { encoding: "utf8" });
       assert.match(stdout + stderr, output);
       assert.equal(status, code);
       assert.equal(code === 0 ? stderr : stdout, "");

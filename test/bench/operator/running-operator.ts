@@ -1,7 +1,5 @@
-/** The operator as a separate process, and access to its metrics and status. */
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { repositoryRoot } from "../../../tools/check/source-files.ts";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import type { PushCertificateFiles } from "../../../tools/cluster/push-certificates.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
@@ -40,7 +38,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
   const { kubeconfig, certificates, nodes, env } = options;
   const port = await freePort();
   const startedAt = performance.now();
-  const started = await startProcess(process.execPath, [...flags(), join(repositoryRoot, "operator/src/main.ts")], {
+  const started = await startProcess(process.execPath, [...flags(), await builtProgram("operator")], {
     name: "operator",
     ready: `http://127.0.0.1:${port}/healthz`,
     env: {
@@ -102,8 +100,9 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
   };
 }
 
-/** The flags in the first line of operator/src/main.ts, and those in BENCH_OPERATOR_FLAGS, such as `--cpu-prof`. */
+/** The flags in the first line of the built operator, and those in BENCH_OPERATOR_FLAGS, such as `--cpu-prof`. */
 const flags = (): readonly string[] => [
+  "--conditions=built",
   "--max-semi-space-size=8",
   "--heap-growing-percent=30",
   ...(process.env.BENCH_OPERATOR_FLAGS?.split(" ").filter(Boolean) ?? []),

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
@@ -65,9 +66,8 @@ export interface MeasuredOperator {
 
 async function startNode(name: string, address: string, certificates: PushCertificateFiles): Promise<BenchNode> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
-  const main = join(repositoryRoot, "gateway/src/main.ts");
-  const args = ["--min-semi-space-size=8", "--max-semi-space-size=8", main, "gateway"];
-  const started = await startProcess(process.execPath, args, {
+  const main = await builtProgram("gateway");
+  const started = await startProcess(main, ["gateway"], {
     name,
     ready: `http://127.0.0.1:${status}/status`,
     env: {

@@ -1,7 +1,7 @@
 /** Starts a node by the command `sluice gateway`: with a file of given content, or with other settings. */
 import { join } from "node:path";
 import { type Document, deriveId } from "@sluice/model";
-import { emitAll } from "../../../tools/build/emit.ts";
+import { buildPrograms } from "../../../tools/build/programs.ts";
 import { freePort, startProcess } from "../../../tools/process/index.ts";
 import type { Stage, Started } from "./stage.ts";
 
@@ -85,14 +85,6 @@ export interface SluiceStarted extends Started {
 
 const ownRoot = join(import.meta.dirname, "../../..");
 
-let emitted = false;
-
-/** Builds the current sources once per run, because the built form is measured. */
-function emit(): void {
-  if (!emitted) emitAll();
-  emitted = true;
-}
-
 /**
  * Starts a node. Resolves when its status listener responds to the path `ready` with a status below 500. `root` is a
  * checkout of Sluice; a checkout of another version must already be built.
@@ -103,7 +95,8 @@ export async function startBenchNode(
   root = ownRoot,
 ): Promise<SluiceStarted> {
   const [port, tlsPort, statusPort] = [await freePort(), await freePort(), await freePort()];
-  if (root === ownRoot) emit();
+  // Benchmarks measure the built form.
+  if (root === ownRoot) await buildPrograms();
   // Starts the command's file, not Node with this file as argument, so that the file's first line sets Node's flags.
   const started = await startProcess(join(root, "gateway/build/main.js"), ["gateway"], {
     name: "sluice",

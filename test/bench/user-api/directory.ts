@@ -1,6 +1,7 @@
 /** Fills a database with users and posts, and starts servers on it: the user API, GraphQL Yoga and Apollo Server. */
 import { randomUUIDv7 } from "node:crypto";
 import { join } from "node:path";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { freePort, startProcess } from "../../../tools/process/index.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
@@ -37,7 +38,7 @@ const production = { ...process.env, NODE_ENV: "production" };
  */
 export async function startUserApi(url: string): Promise<Started> {
   const port = await freePort();
-  const started = await startProcess(process.execPath, [join(root, "user-api/src/main.ts")], {
+  const started = await startProcess(await builtProgram("user-api"), [], {
     name: "user API",
     ready: `http://127.0.0.1:${port}/readyz`,
     env: {

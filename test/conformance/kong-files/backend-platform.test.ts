@@ -9,11 +9,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { startFileNode } from "../../../gateway/src/testing-file-node.ts";
-import { repositoryRoot } from "../../../tools/check/source-files.ts";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 
 const folder = temporaryFolder("backend-platform");
-const program = join(repositoryRoot, "gateway/src/main.ts");
+const program = await builtProgram("gateway");
 const upstream = createServer(({ url, headers }, response) => response.end(JSON.stringify({ url, headers })));
 before(() => new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve)));
 after(() => {

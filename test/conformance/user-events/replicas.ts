@@ -1,15 +1,15 @@
 /** Replicas of the user API as separate processes, and clients that subscribe to them. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { createClient as createStreamClient } from "graphql-sse";
 import { createClient as createSocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { withUserDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import type { Redis } from "../../../tools/programs/servers/redis.ts";
 
-const main = join(import.meta.dirname, "../../../user-api/src/main.ts");
+const main = await builtProgram("user-api");
 
 export interface Replica {
   readonly process: Process;
@@ -34,7 +34,7 @@ export async function startReplica(environment: Record<string, string>): Promise
   ends.push(() => folder.remove());
   const data =
     "SLUICE_USER_API_DATABASE_URL" in environment ? {} : { SLUICE_USER_API_DATA: await withUserDatabase(folder.path) };
-  const started = await startProcess(process.execPath, [main], {
+  const started = await startProcess(main, [], {
     name: "user API",
     ready: /GraphQL at /,
     env: {

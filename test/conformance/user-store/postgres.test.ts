@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { startProcess } from "../../../tools/process/index.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
@@ -36,8 +36,8 @@ describe("the user store in Postgres", () => {
     const link = await openLink(server.port);
     await link.cut();
     const url = server.url.replace(`:${server.port}/`, `:${link.port}/`);
-    const program = fileURLToPath(import.meta.resolve("../../../user-api/src/main.ts"));
-    const migrate = await startProcess(process.execPath, [program, "migrate", "30"], {
+    const program = await builtProgram("user-api");
+    const migrate = await startProcess(program, ["migrate", "30"], {
       name: "migrate",
       env: { SLUICE_USER_API_DATABASE_URL: url },
       ready: /cannot be reached yet/,

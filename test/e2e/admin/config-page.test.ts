@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 
@@ -14,9 +15,9 @@ test("the commands of convert-import-and-export.md print what the page shows", a
   context.after(() => folder.remove());
   const commands = shown.split("\n").flatMap((line) => (line.startsWith("$ ") ? [line.slice(2)] : []));
   assert.ok(commands.length > 10);
-  const main = join(repositoryRoot, "gateway/src/main.ts");
+  const main = await builtProgram("gateway");
   const script = [
-    `sluice() { '${process.execPath}' '${main}' "$@"; }`,
+    `sluice() { '${main}' "$@"; }`,
     "exec 2>&1",
     ...commands.flatMap((command) => [`cat <<'END'\n$ ${command}\nEND`, command]),
   ];

@@ -1,7 +1,7 @@
 /** The stores that an admin listener can write to, each as a running product for Kong's clients. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { repositoryRoot } from "../../../tools/check/source-files.ts";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { startClusterProduct } from "../../../tools/cluster/product.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
@@ -91,7 +91,7 @@ const postgresSettings = (url: string): Env => {
 
 /** Runs `sluice start`, a node and the admin listener in one process. Resolves to a function that stops it. */
 async function startAlone(chosen: ChosenAddresses, store: Env): Promise<Stop> {
-  const main = join(repositoryRoot, "gateway/src/main.ts");
+  const main = await builtProgram("gateway");
   const env = {
     SLUICE_STORE: "database",
     SLUICE_DATABASE: "embedded",
@@ -104,10 +104,10 @@ async function startAlone(chosen: ChosenAddresses, store: Env): Promise<Stop> {
     ...store,
   };
   if (env.SLUICE_STORE === "database") {
-    const made = await startProcess(process.execPath, [main, "migrations", "bootstrap"], { name: "bootstrap", env });
+    const made = await startProcess(main, ["migrations", "bootstrap"], { name: "bootstrap", env });
     if ((await made.ended()).code !== 0) throw new Error(`bootstrap failed:\n${made.tail()}`);
   }
   const ready = `http://${chosen.admin}/`;
-  const started = await startProcess(process.execPath, [main, "start"], { name: "sluice", env, ready });
+  const started = await startProcess(main, ["start"], { name: "sluice", env, ready });
   return () => started.stop();
 }

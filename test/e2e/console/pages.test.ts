@@ -9,7 +9,7 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { createDirectoryClient } from "@sluice/crds";
 import type { Page } from "playwright-core";
-import { repositoryRoot } from "../../../tools/check/source-files.ts";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import {
@@ -149,7 +149,7 @@ test("the page of a resource without a valid entity has its text, its problem, a
     manager: "operator",
   });
   const listen = `127.0.0.1:${await freePort()}`;
-  const admin = await startProcess(process.execPath, [join(repositoryRoot, "gateway/src/main.ts"), "admin"], {
+  const admin = await startProcess(await builtProgram("gateway"), ["admin"], {
     name: "sluice admin",
     ready: /admin is up/,
     env: {

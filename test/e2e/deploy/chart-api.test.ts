@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { crdNames } from "@sluice/model";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
@@ -23,7 +24,7 @@ describe("the charts on an API server", () => {
   async function crdsApply() {
     const name = "sluice-operator crds apply";
     const env = { KUBECONFIG: plane.kubeconfig };
-    const operator = await startProcess(process.execPath, ["operator/src/main.ts", "crds", "apply"], { name, env });
+    const operator = await startProcess(await builtProgram("operator"), ["crds", "apply"], { name, env });
     return { code: (await operator.ended()).code, said: operator.tail() };
   }
   /** Assigns the CRDs to a release, with the annotations and the label by which Helm recognizes its objects. */

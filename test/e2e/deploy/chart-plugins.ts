@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { pluginTemplate } from "../../../gateway/src/commands/plugin/template.ts";
-import { builtForm } from "../../../tools/build/emit.ts";
 import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { writeArchive } from "../../../tools/images/archive/oci.ts";
 import { pluginImage } from "../../../tools/images/contents/plugin-image.ts";
@@ -115,9 +115,7 @@ async function importPlugin({ cluster }: ChartScene): Promise<string> {
     for (const module of ["schema", "index"]) {
       const [, text] = page.split(`Replace \`${module}.ts\` with:\n\n\`\`\`ts\n`);
       const [source = ""] = String(text).split("```");
-      const path = join(folder.path, `${module}.ts`);
-      writeFileSync(path, source);
-      writeFileSync(join(folder.path, `build/${module}.js`), builtForm(path));
+      writeFileSync(join(folder.path, `build/${module}.js`), stripTypeScriptTypes(source));
     }
     const { stdout } = await promisify(execFile)("npm", ["pack", "--ignore-scripts", "--silent"], { cwd: folder.path });
     const file = stdout.trim();

@@ -6,6 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { connectApi } from "../../../tools/cluster/api.ts";
 import {
@@ -91,10 +92,14 @@ export interface FaultEnvironmentOptions {
   readonly flags?: readonly string[];
 }
 
+/** The condition in the first line of each built program. */
+const CONDITION = "--conditions=built";
+
 export async function nodeOf(name: string, settings: Env, flags: readonly string[] = []): Promise<RestartableNode> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
+  const program = await builtProgram("gateway");
   const start = (env: Env = {}) =>
-    startProcess(process.execPath, [...flags, join(repositoryRoot, "gateway/src/main.ts"), "gateway"], {
+    startProcess(process.execPath, [CONDITION, ...flags, program, "gateway"], {
       name,
       ready: `http://127.0.0.1:${status}/status`,
       env: {
@@ -127,8 +132,9 @@ export async function operatorOf(
 ): Promise<RestartableOperator> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
+  const program = await builtProgram("operator");
   const start = (env: Env = {}) =>
-    startProcess(process.execPath, [...flags, join(repositoryRoot, "operator/src/main.ts")], {
+    startProcess(process.execPath, [CONDITION, ...flags, program], {
       name,
       ready: `${url}/healthz`,
       env: {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { DEFAULT_CLASS, gatewayController, ingressController } from "@sluice/model";
 import { parse } from "yaml";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
@@ -169,12 +170,12 @@ async function placeOf(
   };
 }
 
-function startAdmin(
+async function startAdmin(
   namespace: string,
   port: number,
   { operator, admin }: { readonly operator: RestartableOperator; readonly admin: Account },
 ): Promise<Process> {
-  return startProcess(process.execPath, [join(repositoryRoot, "gateway/src/main.ts"), "admin"], {
+  return startProcess(await builtProgram("gateway"), ["admin"], {
     name: `admin of ${namespace}`,
     ready: `http://127.0.0.1:${port}/`,
     env: {

@@ -1,10 +1,10 @@
 /** Starts a node as users start it, with the plugins and the declarative file of a folder. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { repositoryRoot } from "../../../tools/check/source-files.ts";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { freePort, type Process, startProcess } from "../../../tools/process/index.ts";
 
-export const sluiceProgram = join(repositoryRoot, "gateway/src/main.ts");
+export const sluiceProgram = await builtProgram("gateway");
 
 export interface NodeWithPlugins {
   readonly process: Process;

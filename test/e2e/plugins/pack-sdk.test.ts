@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { loadPlugins } from "@sluice/model";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { packSdk } from "../../../tools/pack/pack-sdk.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
@@ -18,7 +19,7 @@ const modules = join(plugin, "node_modules");
 const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
 const run = (command: string, args: readonly string[], cwd = plugin) =>
   promisify(execFile)(command, args, { cwd, env });
-const sluice = (...args: readonly string[]) => run(join(repositoryRoot, "gateway/src/main.ts"), args, folder.path);
+const sluice = async (...args: readonly string[]) => run(await builtProgram("gateway"), args, folder.path);
 
 /** Unpacks the packed SDK to where npm installs it, and links the dependencies to those of the repository. */
 async function install(tarball: string): Promise<void> {

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { repositoryRoot } from "../../../tools/check/source-files.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { refuseTakenPorts } from "../../../tools/start/ports.ts";
@@ -18,12 +19,12 @@ test("the commands of pass-the-consumer-identity.md print what the page shows", 
   const folder = temporaryFolder("page");
   context.after(() => folder.remove());
   await refuseTakenPorts(standardAddresses);
-  const main = (workspace: string) => `exec '${process.execPath}' '${join(repositoryRoot, workspace, "src/main.ts")}'`;
+  const [gateway, userApi] = [await builtProgram("gateway"), await builtProgram("user-api")];
   const script = [
     "exec 2>&1",
     // The shell runs a background function in a separate process, which `exec` replaces with the command.
-    `sluice() { ${main("gateway")} "$@"; }`,
-    `sluice-user-api() { ${main("user-api")} "$@"; }`,
+    `sluice() { exec '${gateway}' "$@"; }`,
+    `sluice-user-api() { exec '${userApi}' "$@"; }`,
     "trap 'kill $(jobs -p); wait' EXIT",
     shown
       .split("\n")

@@ -6,10 +6,11 @@ import { createClusterObjects } from "@sluice/crds";
 import { crdNames } from "@sluice/model";
 import { parseAllDocuments } from "yaml";
 import { crdsCommand } from "../../../operator/src/commands/crds.ts";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { resourceObject } from "../resources.ts";
 
-const main = new URL("../../../operator/src/main.ts", import.meta.url).pathname;
+const main = await builtProgram("operator");
 
 let plane: ControlPlane;
 before(async () => {
@@ -42,7 +43,7 @@ function run(args: readonly string[]): Promise<Outcome> {
   const env = { PATH, NODE_COMPILE_CACHE, KUBECONFIG: plane.kubeconfig };
   const lines = (text: string) => text.split("\n").filter((line) => line !== "");
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { env, maxBuffer: 1 << 24 }, (error, stdout, stderr) =>
+    execFile(main, args, { env, maxBuffer: 1 << 24 }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), out: lines(stdout), err: lines(stderr) }),
     );
   });

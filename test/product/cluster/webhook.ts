@@ -9,6 +9,7 @@ import { Registry } from "prom-client";
 import { parse } from "yaml";
 import type { ReviewedWrite } from "../../../operator/src/revisions/authors.ts";
 import { startWebhook, type Webhook } from "../../../operator/src/webhook/webhook.ts";
+import { builtProgram } from "../../../tools/build/programs.ts";
 import { type ClusterApi, connectApi } from "../../../tools/cluster/api.ts";
 import type { ControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { clusterUsers, roleManifests } from "../../../tools/cluster/rbac.ts";
@@ -245,7 +246,7 @@ export function webhookSuite(plane: ControlPlane): void {
 
     test("the command sluice-operator opens the webhook at SLUICE_WEBHOOK_LISTEN", async () => {
       const port = await freePort();
-      const operator = await startProcess(process.execPath, [new URL("operator/src/main.ts", root).pathname], {
+      const operator = await startProcess(await builtProgram("operator"), [], {
         name: "sluice-operator",
         ready: /loaded the webhook's certificate/,
         env: {

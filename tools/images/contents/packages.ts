@@ -1,11 +1,10 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { consoleFiles } from "../../build/console.ts";
-import { sourcesOf } from "../../build/emit.ts";
-import { isTest } from "../../check/imports.ts";
-import { copiedFile, fileNode, linkNode, type TreeEntry } from "../archive/tree.ts";
+import { type BuiltWorkspace, builtFiles } from "../../build/programs.ts";
+import { copiedFile, linkNode, type TreeEntry } from "../archive/tree.ts";
 import { imagePlaces } from "../command.ts";
-import { type DependencyClosure, type LockedPackage, lockRoot } from "./lock.ts";
+import { type DependencyClosure, lockRoot } from "./lock.ts";
 
 /** Names of files that only compilers, debuggers, tests, other runtimes and people read, and no program at run time. */
 const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[.-])(test|spec)\.[cm]?js$/i;
@@ -56,20 +55,14 @@ const isDropped = (name: string, isTop: boolean) =>
   name === "node_modules" || name.startsWith(".") || (isTop && development.has(name));
 
 /**
- * Workspaces in the layout of the repository, with their built programs and the links by which they resolve each
- * other.
+ * The built workspaces in the layout of the repository, with the links by which they resolve each other.
+ * `buildPrograms` must have been called.
  */
-export function workspaceFiles(
-  { workspaces }: DependencyClosure,
-  built: (source: string) => string,
-): readonly TreeEntry[] {
-  return workspaces.flatMap((workspace) => [
-    copiedFile(
-      join(imagePlaces.sluice, workspace.path, "package.json"),
-      join(lockRoot, workspace.path, "package.json"),
-    ),
-    ...programs(workspace, built),
-    linkNode(join(imagePlaces.sluice, "node_modules", workspace.name), join("../..", workspace.path)),
+export function workspaceFiles({ workspaces }: DependencyClosure): readonly TreeEntry[] {
+  return workspaces.flatMap(({ path, name }) => [
+    copiedFile(join(imagePlaces.sluice, path, "package.json"), join(lockRoot, path, "package.json")),
+    ...programs(path as BuiltWorkspace),
+    linkNode(join(imagePlaces.sluice, "node_modules", name), join("../..", path)),
   ]);
 }
 
@@ -78,13 +71,17 @@ export const consoleEntries = (): readonly TreeEntry[] =>
   [...consoleFiles()].map(([name, path]) => copiedFile(join(imagePlaces.sluice, "gateway/console/build", name), path));
 
 /** The gateway for tests of plugins, which only the package of the plugin SDK contains. */
-const HARNESS = /(^|\/)gateway\/src\/plugin-harness\//;
+const HARNESS = "plugin-harness/index.js";
 
-function programs({ path }: LockedPackage, built: (source: string) => string): readonly TreeEntry[] {
-  return [...sourcesOf(join(lockRoot, path))]
-    .filter(([, source]) => !isTest(source) && !HARNESS.test(source))
-    .map(([name, source]) => {
-      const script = built(source);
-      return fileNode(join(imagePlaces.sluice, path, "build", name), script, script.startsWith("#!") ? 0o755 : 0o644);
+function programs(workspace: BuiltWorkspace): readonly TreeEntry[] {
+  return builtFiles(workspace)
+    .filter((name) => name !== HARNESS)
+    .map((name) => {
+      const from = join(lockRoot, workspace, "build", name);
+      return copiedFile(
+        join(imagePlaces.sluice, workspace, "build", name),
+        from,
+        statSync(from).mode & 0o111 ? 0o755 : 0o644,
+      );
     });
 }

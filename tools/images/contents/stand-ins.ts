@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync, readlinkSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
-import { builtForm } from "../../build/emit.ts";
 import { installedPostgres } from "../../programs/servers/postgres.ts";
 import { obtainTool } from "../../programs/tool.ts";
 import { type Image, imageLayer, ociImage } from "../archive/oci.ts";
@@ -40,7 +40,10 @@ export async function postgresImage(kit: ImageKit): Promise<Image> {
   const programs = ["/bin/sh", ...["bin/initdb", "bin/postgres"].map((name) => join(from, name))];
   const there = new Set(kit.base.entries.map(({ path }) => path));
   const own = programBase(programs, from).entries.filter(({ path }) => !there.has(path));
-  const starter = fileNode("usr/lib/postgresql/start.js", builtForm(join(import.meta.dirname, "start-postgres.ts")));
+  const starter = fileNode(
+    "usr/lib/postgresql/start.js",
+    stripTypeScriptTypes(readFileSync(join(import.meta.dirname, "start-postgres.ts"), "utf8")),
+  );
   const type = fileNode("usr/lib/postgresql/package.json", '{"type":"module"}\n');
   const shell = copiedFile("bin/sh", "/bin/sh", 0o755);
   const entries = [...own, ...filesBelow(from).map((path) => entryOf({ from, to, path })), starter, type, shell];

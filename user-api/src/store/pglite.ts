@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { Database, SqlRow } from "./database.ts";
 import { lockFolder } from "./folder-lock.ts";
-import type { PgliteAnswer, PgliteCall } from "./pglite-worker.ts";
+import type { PgliteAnswer, PgliteCall } from "./pglite-main.ts";
 
 export interface PgliteOptions {
   /** The data folder; created when missing. Unset: in memory, lost when the process ends. */
@@ -19,7 +19,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
   const unlock = folder === undefined ? async () => undefined : await lockFolder(folder);
   const files = folder === undefined ? undefined : join(folder, "pglite");
   if (files !== undefined) await mkdir(files, { recursive: true });
-  const worker = new Worker(new URL(`./pglite-worker${extname(import.meta.url)}`, import.meta.url), {
+  const worker = new Worker(new URL(`./pglite-main${extname(import.meta.url)}`, import.meta.url), {
     workerData: { folder: files },
   });
   /** True from the success of the first call until the database is closed or its thread ends. */

@@ -1,7 +1,8 @@
 /** The files of the built console, read once and kept in memory: less than a megabyte. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { findPackageJSON } from "node:module";
+import { dirname, extname, join } from "node:path";
 
 export interface ConsoleFile {
   readonly type: string;
@@ -17,8 +18,8 @@ export interface ConsoleFile {
 /** By path below /console/. */
 type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
-/** This relative path is valid both from the source and from the built form of this file. */
-const folder = join(import.meta.dirname, "../../../console/build");
+/** Found by the package, because the built form of this file is in another folder than the source. */
+const folder = join(dirname(findPackageJSON(import.meta.url) ?? ""), "console/build");
 
 const types: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",

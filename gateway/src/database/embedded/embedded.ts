@@ -40,7 +40,7 @@ export async function openEmbedded({
 }: EmbeddedOptions = {}): Promise<Database> {
   const unlock = folder === undefined ? () => undefined : lockFolder(folder);
   const start: EmbeddedStart = { files: folder === undefined ? undefined : dataFolder(folder), schema };
-  const worker = new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url), {
+  const worker = new Worker(new URL(`./embedded-main${extname(import.meta.url)}`, import.meta.url), {
     workerData: start,
   });
   const ended = once(worker, "exit");

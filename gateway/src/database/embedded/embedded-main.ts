@@ -8,7 +8,7 @@ import { batchPerTurn, type EmbeddedCall, type EmbeddedReply, type EmbeddedStart
 import { createStatements } from "./statements.ts";
 
 const port = parentPort;
-if (port === null) throw new Error("worker.ts must be started as a thread, by embedded.ts");
+if (port === null) throw new Error("embedded-main.ts must be started as a thread, by embedded.ts");
 const reply = batchPerTurn((replies: readonly EmbeddedReply[]) => port.postMessage(replies));
 
 function replyFailure(id: number, error: unknown): void {
