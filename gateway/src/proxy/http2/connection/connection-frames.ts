@@ -25,6 +25,7 @@ import {
   type ControlledWriter,
   type StreamFrames,
 } from "./control-frames.ts";
+import { RecentIds } from "./recent-ids.ts";
 import type { SendScheduler } from "./send-scheduler.ts";
 
 /** A stream as its frames see it. */
@@ -78,8 +79,6 @@ export interface BlockFacts {
   readonly dependsOnItself: boolean;
 }
 
-/** Remembered ids of closed streams; a power of two. */
-const REMEMBERED = 256;
 /** Bytes of RST_STREAM. */
 const RESET_LENGTH = 4;
 const NOTHING = Buffer.alloc(0);
@@ -102,11 +101,9 @@ export abstract class ConnectionFrames<Stream extends FramedStream, Collector ex
   #blockFlags = 0;
   #blockDependsOnItself = false;
   #block: Buffer = NOTHING;
-  /** Ids of streams that the gateway reset, and of other closed streams, each at the count of such streams. */
-  readonly #resetIds = new Int32Array(REMEMBERED);
-  readonly #closedIds = new Int32Array(REMEMBERED);
-  #resetCount = 0;
-  #closedCount = 0;
+  /** Streams that the gateway reset, and other closed streams. */
+  readonly #resetIds = new RecentIds();
+  readonly #closedIds = new RecentIds();
   /** Bytes that the peer may send, and received bytes since it was last allowed more. */
   #window = CONNECTION_WINDOW;
   #consumed = 0;
@@ -189,7 +186,7 @@ export abstract class ConnectionFrames<Stream extends FramedStream, Collector ex
   ended(id: number): void {
     const stream = this.streams.get(id);
     if (stream === undefined) return;
-    this.#closedIds[this.#closedCount++ & (REMEMBERED - 1)] = id;
+    this.#closedIds.add(id);
     this.#remove(stream);
   }
 
@@ -281,7 +278,7 @@ export abstract class ConnectionFrames<Stream extends FramedStream, Collector ex
 
   /** Whether the peer may still send frames of this closed stream, which it does not yet know to be closed. */
   #isIgnored(id: number): boolean {
-    return this.mayIgnore(id) || this.#resetIds.includes(id);
+    return this.mayIgnore(id) || this.#resetIds.has(id);
   }
 
   #headers({ stream: id, flags }: FrameHeader, bytes: Buffer, range: ByteRange): void {
@@ -339,7 +336,7 @@ export abstract class ConnectionFrames<Stream extends FramedStream, Collector ex
     else if (stream !== undefined) this.decoded(stream, facts);
     else if (this.decodedNew(facts)) return;
     else if (this.#isIgnored(id)) this.control.mayContinue();
-    else this.fail(this.#closedIds.includes(id) ? errorCode.streamClosed : errorCode.protocolError);
+    else this.fail(this.#closedIds.has(id) ? errorCode.streamClosed : errorCode.protocolError);
   }
 
   /** Whether a block of this stream consists of trailers; undefined: the stream is not open. */
@@ -360,7 +357,7 @@ export abstract class ConnectionFrames<Stream extends FramedStream, Collector ex
 
   #writeReset(id: number, code: FrameErrorCode): void {
     this.#output.word(frameType.rstStream, id, code);
-    this.#resetIds[this.#resetCount++ & (REMEMBERED - 1)] = id;
+    this.#resetIds.add(id);
   }
 
   #remove(stream: Stream): void {

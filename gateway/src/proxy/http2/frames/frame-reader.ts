@@ -56,7 +56,8 @@ export class FrameReader implements FrameHeader {
   #state: number;
   /** Bytes of the preface, of an incomplete header or of an incomplete payload that were received. */
   #kept = 0;
-  readonly #header = Buffer.alloc(FRAME_HEADER);
+  /** An incomplete header. Empty until the first one, because most connections have none. */
+  #header: Buffer = NOTHING;
   /** Contains an incomplete payload. */
   #payload: Buffer = NOTHING;
   /** Remaining bytes of the DATA frame. */
@@ -120,6 +121,7 @@ export class FrameReader implements FrameHeader {
       return start + FRAME_HEADER;
     }
     const size = Math.min(FRAME_HEADER - this.#kept, end - start);
+    if (this.#header.length === 0) this.#header = Buffer.alloc(FRAME_HEADER);
     bytes.copy(this.#header, this.#kept, start, start + size);
     this.#kept += size;
     if (this.#kept === FRAME_HEADER) this.#begin(this.#header, 0);

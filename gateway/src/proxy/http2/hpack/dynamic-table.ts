@@ -10,9 +10,10 @@ export const DEFAULT_TABLE_SIZE = 4096;
 /** Bytes of a line besides name and value: a colon, a space and a line end. */
 export const LINE_COST = 4;
 
-/** A power of two: entries that fit into a table of the default size. */
-const MOST_ENTRIES = DEFAULT_TABLE_SIZE / ENTRY_COST;
-const SLOT = MOST_ENTRIES - 1;
+/** Numbers that are kept for an entry: start, lengths of name and value, kind. */
+const STRIDE = 4;
+/** A power of two, like the number of entries that fit into a table of the default size. V8 keeps their numbers inline. */
+const FIRST_ENTRIES = 8;
 const FIRST_MEMORY = 512;
 
 /** The entry of a range of bytes that is inserted. */
@@ -25,6 +26,7 @@ export interface TableLine {
 }
 
 const NOTHING = Buffer.alloc(0);
+const NO_FACTS = new Uint16Array(0);
 
 export class DynamicTable {
   /** Contains the lines of all entries. */
@@ -36,10 +38,10 @@ export class DynamicTable {
   #limit: number;
   /** Offset for the next line. */
   #end = 0;
-  #starts = new Uint16Array(0);
-  #nameLengths = new Uint16Array(0);
-  #valueLengths = new Uint16Array(0);
-  #kinds = new Uint16Array(0);
+  /** The numbers of the entries, each at its own number modulo a power of two; grows with the count of entries. */
+  #facts = NO_FACTS;
+  /** That power of two, minus one. */
+  #mask = -1;
 
   /** @param limit At most DEFAULT_TABLE_SIZE */
   constructor(limit = DEFAULT_TABLE_SIZE) {
@@ -52,19 +54,19 @@ export class DynamicTable {
 
   /** Offset of an entry's line in `memory`. The entry must exist, as for the other methods with a number. */
   startOf(number: number): number {
-    return this.#starts[number & SLOT] ?? 0;
+    return this.#facts[(number & this.#mask) * STRIDE] ?? 0;
   }
 
   nameLengthOf(number: number): number {
-    return this.#nameLengths[number & SLOT] ?? 0;
+    return this.#facts[(number & this.#mask) * STRIDE + 1] ?? 0;
   }
 
   valueLengthOf(number: number): number {
-    return this.#valueLengths[number & SLOT] ?? 0;
+    return this.#facts[(number & this.#mask) * STRIDE + 2] ?? 0;
   }
 
   kindOf(number: number): number {
-    return this.#kinds[number & SLOT] ?? 0;
+    return this.#facts[(number & this.#mask) * STRIDE + 3] ?? 0;
   }
 
   has(number: number): boolean {
@@ -82,7 +84,7 @@ export class DynamicTable {
     const size = nameLength + valueLength + ENTRY_COST;
     this.#evict(size);
     if (size > this.#limit) return;
-    if (this.#starts.length === 0) this.#allocate();
+    if (this.count > this.#mask) this.#addSlots();
     const length = nameLength + valueLength + LINE_COST;
     this.#makeRoom(length);
     const to = this.#end;
@@ -91,18 +93,22 @@ export class DynamicTable {
     this.#size += size;
     this.count++;
     this.newest++;
-    const slot = this.newest & SLOT;
-    this.#starts[slot] = to;
-    this.#nameLengths[slot] = nameLength;
-    this.#valueLengths[slot] = valueLength;
-    this.#kinds[slot] = kind;
+    const at = (this.newest & this.#mask) * STRIDE;
+    this.#facts[at] = to;
+    this.#facts[at + 1] = nameLength;
+    this.#facts[at + 2] = valueLength;
+    this.#facts[at + 3] = kind;
   }
 
-  #allocate(): void {
-    this.#starts = new Uint16Array(MOST_ENTRIES);
-    this.#nameLengths = new Uint16Array(MOST_ENTRIES);
-    this.#valueLengths = new Uint16Array(MOST_ENTRIES);
-    this.#kinds = new Uint16Array(MOST_ENTRIES);
+  #addSlots(): void {
+    const mask = Math.max((this.#mask + 1) * 2, FIRST_ENTRIES) - 1;
+    const facts = new Uint16Array((mask + 1) * STRIDE);
+    for (let number = this.newest - this.count + 1; number <= this.newest; number++) {
+      const [from, to] = [(number & this.#mask) * STRIDE, (number & mask) * STRIDE];
+      for (let at = 0; at < STRIDE; at++) facts[to + at] = this.#facts[from + at] ?? 0;
+    }
+    this.#facts = facts;
+    this.#mask = mask;
   }
 
   #evict(added: number): void {
@@ -128,7 +134,7 @@ export class DynamicTable {
     this.memory = memory;
     this.#end = live;
     for (let number = oldest; number <= this.newest; number++) {
-      this.#starts[number & SLOT] = this.startOf(number) - start;
+      this.#facts[(number & this.#mask) * STRIDE] = this.startOf(number) - start;
     }
   }
 }

@@ -50,8 +50,9 @@ for (const [at, [name, value]] of staticFields.entries()) {
 
 /** A longer value is not indexed, because it would displace many entries. */
 const MOST_INDEXED = 256;
-/** Lists of entries by hash; a power of two. */
-const BUCKETS = 256;
+/** Hashes of entries are told apart by this many values, at first and at most; powers of two. */
+const FIRST_BUCKETS = 16;
+const MOST_BUCKETS = 256;
 /** FNV-1a. */
 const PRIME = 0x01000193;
 const SEED = 0x811c9dc5;
@@ -88,6 +89,8 @@ const OVERHEAD = 16;
 /** Below this length a loop is faster than a call of native code. */
 const SHORT = 48;
 
+const NO_ENTRIES = new Uint32Array(0);
+
 /** Shared by all encoders: a block is encoded and copied in one call. */
 let block: Buffer = Buffer.allocUnsafeSlow(FIRST_ROOM);
 
@@ -97,8 +100,8 @@ export class HpackEncoder {
   /** Bytes of the block's fields in HTTP/1.1 format. */
   textSize = 0;
   readonly #table = new DynamicTable();
-  /** Numbers of the newest entries by hash. Null until an entry is added. */
-  #newest: Uint32Array | null = null;
+  /** Numbers of the newest entries by hash. Empty until an entry is added; grows with the count of entries. */
+  #newest = NO_ENTRIES;
   /** A limit that the next block announces; -1: none. */
   #limit = -1;
   /** The lowest limit since the last block. */
@@ -151,9 +154,8 @@ export class HpackEncoder {
 
   #indexed(name: EncodedName, value: string): void {
     const table = this.#table;
-    this.#newest ??= new Uint32Array(BUCKETS);
-    const bucket = hashOf(name.hash, value) & (BUCKETS - 1);
-    const number = this.#newest[bucket] ?? 0;
+    const hash = hashOf(name.hash, value);
+    const number = this.#newest[hash & (this.#newest.length - 1)] ?? 0;
     if (number > 0 && table.has(number) && this.#isEntry(number, name.text, value)) {
       this.#integer(INDEXED, SEVEN, STATIC_COUNT + 1 + table.newest - number);
       return;
@@ -164,7 +166,16 @@ export class HpackEncoder {
     this.#makeRoom(text.length + value.length);
     block.write(`${text}: ${value}\r\n`, this.length, "latin1");
     table.insert(block, { start: this.length, nameLength: text.length, valueLength: value.length, kind: 0 });
-    this.#newest[bucket] = table.newest;
+    if (this.#newest.length < Math.min(table.count * 2, MOST_BUCKETS)) this.#addBuckets();
+    this.#newest[hash & (this.#newest.length - 1)] = table.newest;
+  }
+
+  /** An entry is in one of the two buckets that follow from its former one. In the other it is never found. */
+  #addBuckets(): void {
+    const former = this.#newest;
+    this.#newest = new Uint32Array(Math.max(former.length * 2, FIRST_BUCKETS));
+    this.#newest.set(former);
+    this.#newest.set(former, former.length);
   }
 
   #isEntry(number: number, name: string, value: string): boolean {
