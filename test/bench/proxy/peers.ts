@@ -109,8 +109,24 @@ const typed = (name: string) => ({ "@type": `type.googleapis.com/envoy.extension
 /** HTTP filters of Envoy, in their order, without the router: each with the name of its type, and its config. */
 export type EnvoyFilters = readonly (readonly [type: string, config: object])[];
 
+interface EnvoyOptions {
+  readonly filters?: EnvoyFilters;
+  /** The port of a gRPC server, called by HTTP/2 with unchanged paths. Default: /api/x becomes /x of the upstream. */
+  readonly grpc?: number;
+}
+
+/** For a cluster: HTTP/2 with prior knowledge. */
+const http2Upstream = {
+  typed_extension_protocol_options: {
+    "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+      "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+      explicit_http_config: { http2_protocol_options: {} },
+    },
+  },
+};
+
 /** Written as JSON, which Envoy accepts like YAML. */
-const envoyConfig = (port: number, upstream: number, filters: EnvoyFilters): object => ({
+const envoyConfig = (port: number, upstream: number, { filters = [], grpc }: EnvoyOptions): object => ({
   static_resources: {
     listeners: [
       {
@@ -129,7 +145,11 @@ const envoyConfig = (port: number, upstream: number, filters: EnvoyFilters): obj
                       {
                         name: "all",
                         domains: ["*"],
-                        routes: [{ match: { prefix: "/api/" }, route: { cluster: "up", prefix_rewrite: "/" } }],
+                        routes: [
+                          grpc === undefined
+                            ? { match: { prefix: "/api/" }, route: { cluster: "up", prefix_rewrite: "/" } }
+                            : { match: { prefix: "/" }, route: { cluster: "up" } },
+                        ],
                       },
                     ],
                   },
@@ -149,9 +169,10 @@ const envoyConfig = (port: number, upstream: number, filters: EnvoyFilters): obj
         name: "up",
         type: "STATIC",
         circuit_breakers: { thresholds: [many] },
+        ...(grpc !== undefined && http2Upstream),
         load_assignment: {
           cluster_name: "up",
-          endpoints: [{ lb_endpoints: [{ endpoint: { address: address(upstream) } }] }],
+          endpoints: [{ lb_endpoints: [{ endpoint: { address: address(grpc ?? upstream) } }] }],
         },
       },
     ],
@@ -159,16 +180,25 @@ const envoyConfig = (port: number, upstream: number, filters: EnvoyFilters): obj
 });
 
 export const envoyWith =
-  (filters: EnvoyFilters): StartPeer =>
+  (options: EnvoyOptions): StartPeer =>
   async (stage) => {
     const path = await obtainTool("envoy");
     const port = await freePort();
-    const file = stage.file(`envoy-${port}.json`, JSON.stringify(envoyConfig(port, stage.upstream, filters)));
+    const file = stage.file(`envoy-${port}.json`, JSON.stringify(envoyConfig(port, stage.upstream, options)));
     const args = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error", "-c", file];
     return start("envoy", port, { path, args });
   };
 
-export const startEnvoyPeer = envoyWith([]);
+/** grpc-go's server for interoperability tests. */
+export const grpcGoServer: StartPeer = async () => {
+  const port = await freePort();
+  return start("grpc-interop-server", port, {
+    path: await obtainTool("grpc-interop-server"),
+    args: [`--port=${port}`],
+  });
+};
+
+export const startEnvoyPeer = envoyWith({});
 
 /** One thread runs Go code, because all other proxies have one worker. */
 export const startGoPeer: StartPeer = async (stage) => {

@@ -121,8 +121,8 @@ export async function measureTokens(field: CaseContestants): Promise<BenchReport
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const content = { routes: 10_000, consumers: 1000, plugins, others: entities(publicKey) };
   const contestants = {
-    Envoy: await field.start("Envoy", envoyWith(filters(publicKey, false))),
-    "Envoy with a cache": await field.start("Envoy with a cache", envoyWith(filters(publicKey, true))),
+    Envoy: await field.start("Envoy", envoyWith({ filters: filters(publicKey, false) })),
+    "Envoy with a cache": await field.start("Envoy with a cache", envoyWith({ filters: filters(publicKey, true) })),
     sluice: await field.start("sluice", (stage) => startSluice(stage, content)),
   };
   const ratios = [];
