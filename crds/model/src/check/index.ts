@@ -109,8 +109,11 @@ export function checkConfig(
 ): Checked<Members> {
   const facts = pluginNamed(plugin);
   if (facts === undefined) return { violations: [{ path: [], message: pluginName(plugin) ?? "" }] };
-  const isCounted = !database && countingPlugins.has(plugin);
-  return checkByFacts(facts, raw, (value) => (isCounted && Object(value).policy === "cluster" ? [NO_CLUSTER] : []));
+  const others = database ? undefined : countingPlugins.get(plugin);
+  return checkByFacts(facts, raw, (value) => {
+    if (others === undefined || Object(value).policy !== "cluster") return [];
+    return [{ path: ["policy"], message: `expected one of: ${others} (cluster needs the database mode)` }];
+  });
 }
 
 /** @param findFurther Returns violations that the facts do not express. Its argument is the config with defaults. */
@@ -168,13 +171,14 @@ function runCheck(check: ConfigFacts["check"], config: Members): readonly Violat
   }
 }
 
-/** Plugins whose `policy` selects where counters are stored; with `cluster`, counters are stored in the database. */
-const countingPlugins: ReadonlySet<string> = new Set(["rate-limiting", "response-ratelimiting"]);
-
-const NO_CLUSTER: Violation = {
-  path: ["policy"],
-  message: "expected one of: local, redis (cluster needs the database mode)",
-};
+/**
+ * Plugins whose `policy` selects where counters are stored, with the policies that need no database; with `cluster`,
+ * counters are stored in the database.
+ */
+const countingPlugins: ReadonlyMap<string, string> = new Map([
+  ["rate-limiting", "local, redis, fleet"],
+  ["response-ratelimiting", "local, redis"],
+]);
 
 interface PluginOptions {
   readonly extras: CheckedExtras["extras"];

@@ -239,7 +239,7 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   [
     "plugins",
     limits({ minute: 1, policy: "cluster" }),
-    "config.policy: expected one of: local, redis (cluster needs the database mode)",
+    "config.policy: expected one of: local, redis, fleet (cluster needs the database mode)",
   ],
   ["plugins", limits({ minute: 1, policy: "x" }), "config.policy: expected one of: local, cluster, redis"],
   [

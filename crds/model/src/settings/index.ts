@@ -22,5 +22,5 @@ export {
   type SettingsFile,
   type SettingsSources,
 } from "./resolve-settings.ts";
-export { settingKindOf } from "./setting-kinds.ts";
+export { parseAddress, settingKindOf } from "./setting-kinds.ts";
 export { flagOf, negativeFlagOf, settingsFile, settingsMemberOf } from "./setting-names.ts";
