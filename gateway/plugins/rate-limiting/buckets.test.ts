@@ -169,7 +169,7 @@ describe("the config of rate-limiting", () => {
     [
       { ...bucket, policy: "cluster" },
       [
-        "policy: expected one of: local, redis (cluster needs the database mode)",
+        "policy: expected one of: local, redis, fleet (cluster needs the database mode)",
         "policy: algorithm bucket can only be used with the policies local and redis",
       ],
     ],

@@ -73,7 +73,7 @@ function bucketMembers(config: RecordMembers): readonly Violation[] {
     if (typeof limit === "number" && nominalLength[period] / limit < MIN_INTERVAL)
       found.push({ path: [period], message: `a bucket admits at most ${MAX_RATE} requests per second` });
   }
-  if (config.policy === "cluster")
+  if (config.policy === "cluster" || config.policy === "fleet")
     found.push({ path: ["policy"], message: "algorithm bucket can only be used with the policies local and redis" });
   if (config.policy === "redis" && config.sync_rate !== -1)
     found.push({

@@ -124,6 +124,8 @@ function bucketCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
 export const rateLimiting = definePlugin({
   ...rateLimitingFacts,
   phases(config, context) {
+    const reason = context.counters.unavailableReason?.(config.policy) ?? null;
+    if (reason !== null) throw new Error(reason);
     const count = config.algorithm === "bucket" ? bucketCount(config, context) : windowCount(config, context);
     const isExempt = addressList(config.exempt);
     if (isExempt === null) return { access: count };

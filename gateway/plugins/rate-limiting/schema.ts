@@ -7,6 +7,7 @@ import {
   decimal,
   definePluginFacts,
   deprecatedRedisMembers,
+  fleetFallbacks,
   integer,
   limitByMembers,
   MAX_BURST,
@@ -35,17 +36,26 @@ const schema = record(
     month: limit("month"),
     year: limit("year"),
     ...limitByMembers("consumer"),
-    policy: choice(["local", "cluster", "redis"], {
+    policy: choice(["local", "cluster", "redis", "fleet"], {
       description:
         "Where counters are kept: local (in the memory of each node, which holds about a million counters), redis, " +
-        "or cluster (in the database; database mode only).",
+        "cluster (in the database; database mode only), or fleet (in the memory of the nodes, which count together " +
+        "without Redis; they need SLUICE_PEER_LISTEN, and requests are answered with 503 by a node without it). Kong " +
+        "has no policy fleet.",
       default: "local",
     }),
     fault_tolerant: boolean({
       description:
         "Whether requests pass without a limit while the counters are unreachable. If false, they are answered with " +
-        "500.",
+        "500. With policy fleet, `fleet_fallback` decides instead.",
       default: true,
+    }),
+    fleet_fallback: choice(fleetFallbacks, {
+      description:
+        "With policy fleet, what a node does with requests while the node that owns their counter does not answer, " +
+        "for example for about two seconds after a crash: share (it admits at most the limit divided by the number of " +
+        "nodes, rounded down), open (it admits all), or closed (it refuses all). Kong has no such field.",
+      default: "share",
     }),
     redis: redisServer("The Redis server for policy redis."),
     hide_client_headers: boolean({ description: "Omit the rate-limit headers from responses.", default: false }),

@@ -54,7 +54,7 @@ const schema = record(
     policy: choice(["local", "cluster", "redis"], {
       description:
         "Where counters are kept: local (in the memory of each node), redis, or cluster (in the database; database " +
-        "mode only).",
+        "mode only). The policy fleet of rate-limiting is not available, because amounts are counted after the response.",
       default: "local",
     }),
     fault_tolerant: boolean({

@@ -29,8 +29,8 @@ export class CounterGroup<Value> {
     return this.#values.values();
   }
 
-  /** Deletes the counter that was inserted first. Returns false when the group is empty. */
-  deleteOldest(): boolean {
+  /** Deletes the counter that was inserted first, and returns it. Undefined: the group is empty. */
+  deleteOldest(): Value | undefined {
     this.#byAge ??= this.#values.keys();
     let oldest = this.#byAge.next();
     if (oldest.done) {
@@ -38,7 +38,10 @@ export class CounterGroup<Value> {
       this.#byAge = this.#values.keys();
       oldest = this.#byAge.next();
     }
-    return !oldest.done && this.#values.delete(oldest.value);
+    if (oldest.done) return undefined;
+    const value = this.#values.get(oldest.value);
+    this.#values.delete(oldest.value);
+    return value;
   }
 }
 
@@ -54,12 +57,12 @@ const COMPARED = 16;
  */
 export class BoundedGroups<Value> {
   readonly #capacity: number;
-  readonly #onReplace: () => void;
+  readonly #onReplace: (value: Value) => void;
   readonly #classes: readonly Set<CounterGroup<Value>>[] = Array.from({ length: SIZE_CLASSES }, () => new Set());
   #size = 0;
 
   /** @param onReplace Called for each counter that is replaced. Default: does nothing. */
-  constructor(capacity: number, onReplace: () => void = () => undefined) {
+  constructor(capacity: number, onReplace: (value: Value) => void = () => undefined) {
     this.#capacity = capacity;
     this.#onReplace = onReplace;
   }
@@ -76,9 +79,10 @@ export class BoundedGroups<Value> {
   add(group: CounterGroup<Value>, name: string, value: Value): void {
     if (this.isFull) {
       const largest = this.largest();
-      if (largest?.deleteOldest()) {
+      const oldest = largest?.deleteOldest();
+      if (largest !== undefined && oldest !== undefined) {
         this.#shrunk(largest);
-        this.#onReplace();
+        this.#onReplace(oldest);
       }
     }
     group.set(name, value);

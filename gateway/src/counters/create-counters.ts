@@ -15,20 +15,25 @@ export interface CountersOptions {
   readonly local?: Counters;
   /** Counters of `policy: cluster`, for the database mode only. Default: calls with this policy reject. */
   readonly cluster?: WindowCounters;
+  /** Counters of `policy: fleet`. Default: the policy is unavailable. */
+  readonly fleet?: WindowCounters;
 }
 
-const noCluster: WindowCounters = {
-  incrementBelowLimit: () => Promise.reject(new Error("policy cluster needs the database mode")),
-  addAmount: () => Promise.reject(new Error("policy cluster needs the database mode")),
-  close: async () => undefined,
-};
+const NO_CLUSTER = "policy cluster needs the database mode";
+export const NO_FLEET = "policy fleet needs connections between the nodes: set SLUICE_PEER_LISTEN";
 
-/** The schema of rate-limiting refuses buckets with policy cluster. */
-const withoutBuckets = (counters: WindowCounters): Counters => ({
+const noCounters = (reason: string): WindowCounters => ({
+  incrementBelowLimit: () => Promise.reject(new Error(reason)),
+  addAmount: () => Promise.reject(new Error(reason)),
+  close: async () => undefined,
+});
+
+/** The schema of rate-limiting refuses buckets with these policies. */
+const withoutBuckets = (policy: string, counters: WindowCounters): Counters => ({
   incrementBelowLimit: (wanted, config) => counters.incrementBelowLimit(wanted, config),
   addAmount: (wanted, amount, config) => counters.addAmount(wanted, amount, config),
-  fillBuckets: () => Promise.reject(new Error("policy cluster has no buckets")),
-  bucketLevels: () => Promise.reject(new Error("policy cluster has no buckets")),
+  fillBuckets: () => Promise.reject(new Error(`policy ${policy} has no buckets`)),
+  bucketLevels: () => Promise.reject(new Error(`policy ${policy} has no buckets`)),
   close: () => counters.close(),
 });
 
@@ -37,11 +42,13 @@ export function createCounters({
   connect,
   now,
   local = new ThreadCounters(),
-  cluster = noCluster,
+  cluster = noCounters(NO_CLUSTER),
+  fleet,
 }: CountersOptions) {
   const byPolicy: Readonly<Record<CounterOptions["policy"], Counters>> = {
     local,
-    cluster: withoutBuckets(cluster),
+    cluster: withoutBuckets("cluster", cluster),
+    fleet: withoutBuckets("fleet", fleet ?? noCounters(NO_FLEET)),
     redis: new RedisCounters({ warn, connect, now }),
   };
   const counters: Counters = {
@@ -49,6 +56,7 @@ export function createCounters({
     addAmount: (wanted, amount, config) => byPolicy[config.policy].addAmount(wanted, amount, config),
     fillBuckets: (buckets, now, config) => byPolicy[config.policy].fillBuckets(buckets, now, config),
     bucketLevels: (buckets, now, config) => byPolicy[config.policy].bucketLevels(buckets, now, config),
+    unavailableReason: (policy) => (policy === "fleet" && fleet === undefined ? NO_FLEET : null),
     async close() {
       await Promise.all(Object.values(byPolicy).map((each) => each.close()));
     },

@@ -106,6 +106,7 @@ function readOnlyCounters(counters: Counters, activity: ReadOnlyActivity): Count
       return { admitted, levels: admitted ? found.map((level) => level + 1) : found };
     },
     bucketLevels: levels,
+    unavailableReason: (policy) => counters.unavailableReason?.(policy) ?? null,
     async close() {},
   };
 }

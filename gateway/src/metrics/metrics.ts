@@ -9,6 +9,7 @@ import type {
   RequestMetrics,
 } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
+import { createFleetMetrics, type FleetMetrics } from "./fleet-metrics.ts";
 import { Recorder, WORKSPACE } from "./recorder.ts";
 import { type MetricDescription, type MetricSample, MetricTable, ReadTable } from "./table.ts";
 
@@ -93,6 +94,8 @@ export interface GatewayMetrics extends RequestMetrics {
   countStream(session: StreamSession): void;
   /** Counts a counter of a rate limit that was replaced before its window had ended, because the memory was full. */
   countReplacedCounter(): void;
+  /** Shows the metrics of limits with policy fleet from now on, and returns the functions that count their events. */
+  startFleet: FleetMetrics["start"];
   /** Records the duration of one call of a plugin's phase. */
   observePlugin(plugin: string, phase: string, seconds: number): void;
   read(readings: Partial<MetricReadings>): void;
@@ -230,7 +233,9 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     },
     MAX_PLUGIN_SERIES,
   );
-  const counted = [...Object.values(requests), unrouted, streams, replacedCounters, pluginSeconds];
+  const fleet = createFleetMetrics(counter);
+  const ofGateway = [unrouted, streams, replacedCounters, ...fleet.tables, pluginSeconds];
+  const counted = [...Object.values(requests), ...ofGateway];
 
   const ofPlugins = new Map<string, { readonly plugin: string; readonly table: MetricTable }>();
 
@@ -352,6 +357,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       unrouted.increase(unrouted.of([snakeCase]), 1);
     },
     countReplacedCounter: () => replacedCounters.increase(replacedCounters.of([]), 1),
+    startFleet: fleet.start,
     observePlugin(plugin, phase, seconds) {
       pluginSeconds.observe(pluginSeconds.of([plugin, phase]), seconds);
     },

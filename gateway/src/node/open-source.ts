@@ -23,6 +23,8 @@ export async function openSource(
     const { createFileSource } = await import("../sources/file/file-source.ts");
     return { source: createFileSource({ file: settings.file, log, unprotectWait: settings.unprotectWait }) };
   }
+  if (settings.peers.length > 0)
+    throw new SettingsError(`${names.peers.variable} is only for source file: with others, the nodes need no list`);
   if (settings.source === "database") {
     const { openDatabaseSource } = await import("../stores/database/open-store.ts");
     return openDatabaseSource(settings, { log, node });

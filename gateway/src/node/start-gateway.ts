@@ -12,6 +12,7 @@ import {
   NODE_ENDPOINT_ID,
   type NodeReport,
   readLogLevelChange,
+  SettingsError,
   type Snapshot,
   TemporaryLogLevel,
 } from "@sluice/model/serving";
@@ -43,6 +44,7 @@ import type { StartWorkersOptions, Workers, WorkersReport } from "../workers/wor
 import { CertificateExpiries, certificateExpiry } from "./certificate-expiries.ts";
 import { logUnavailable } from "./log-unavailable.ts";
 import { MissingPlugins } from "./missing-plugins.ts";
+import type { OpenedPeer, OpenPeerOptions } from "./open-peer.ts";
 import { openSource } from "./open-source.ts";
 import { createPluginReload } from "./plugin-reload.ts";
 import { workerPlan } from "./worker-plan.ts";
@@ -106,13 +108,15 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       return checkedEndpointResponse(merged);
     },
   };
+  const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version: sluiceVersion };
+  const metrics = createMetrics(metricsOptions);
+  const opened = await openPeer(settings, { self: node, log, metrics });
   const { source, query } = given.source
     ? { source: given.source(facts), query: given.query }
     : await openSource(settings, log, facts);
   const clusterCounters = query && (await createClusterCounters(query, log));
-  const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
-  const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version: sluiceVersion };
-  const metrics = createMetrics(metricsOptions);
+  const peers = opened === null ? [] : [opened.peer.address];
+  const own = [settings.status, settings.push, ...peers, ...(given.ownListeners ?? [])];
   const count =
     settings.workers === "auto" ? Math.min(availableParallelism(), names.workers.maximum) : settings.workers;
   const workersOptions: StartWorkersOptions = {
@@ -122,7 +126,10 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     metrics,
     metricsOptions,
     workerTimeout: settings.workerTimeout,
-    ...(clusterCounters && { clusterCounters }),
+    controlCounters: {
+      ...(clusterCounters && { cluster: clusterCounters }),
+      ...(opened && { fleet: opened.counters }),
+    },
     onHealthTransition: ({ healthy, signal: sign, ...target }: HealthTransition) =>
       log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
   };
@@ -208,7 +215,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       state: intake.state,
       failure: source.failure,
       draining: () => draining,
-      unserved: () => workers.unavailableReason(),
+      unserved: () => workers.unavailableReason() ?? opened?.peer.unreadyReason ?? null,
       connections: async () => (await report()).connections,
       heap: () => reported.heap,
       workers: () => reported.workers,
@@ -220,6 +227,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
         runtime: createRuntimeMetrics({ nodeId: node, worker: 0 }),
       }),
       refused,
+      fleet: () => opened?.peer.report ?? null,
       upstreams: async () => {
         const byName = new Map((await refused()).map(({ host, port, reason }) => [`${port} ${host}`, reason]));
         return healthReportOf(
@@ -256,8 +264,11 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       draining = true;
       watch.close();
       targetNames.close();
+      opened?.peer.leave();
       await workers.close({ deadline: settings.drain });
+      await opened?.peer.retire();
       await source.stop();
+      await opened?.close();
       await status.close();
     },
   };
@@ -288,6 +299,15 @@ const showsTargets = ({ plugins }: Snapshot): boolean =>
   plugins
     .values()
     .some(({ name, enabled, config }) => enabled && name === "prometheus" && config.upstream_health_metrics === true);
+
+/** Null without SLUICE_PEER_LISTEN. Loads the modules only if they are needed. */
+async function openPeer(settings: GatewaySettings, options: OpenPeerOptions): Promise<OpenedPeer | null> {
+  const { peerListen: listen } = settings;
+  if (listen !== null) return (await import("./open-peer.ts")).openPeer({ ...settings, peerListen: listen }, options);
+  if (settings.peers.length > 0)
+    throw new SettingsError(`${names.peers.variable} needs ${names.peerListen.variable}: the listener for these nodes`);
+  return null;
+}
 
 /** The counters of rate-limiting with policy `cluster`. Loaded only by a node with a database. */
 async function createClusterCounters(query: DatabaseQuery, log: Logger): Promise<WindowCounters> {

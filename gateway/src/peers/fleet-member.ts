@@ -2,13 +2,17 @@
  * A node of a fleet in a process: the protocol (gateway/src/counters/fleet/README.md) with timers and with connections to
  * its peers.
  */
-import type { Counter, CounterResult } from "@sluice/plugin-sdk";
+import type { PemTexts } from "@sluice/model/serving";
+import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import { RETRY } from "../counters/fleet/fleet-clock.ts";
 import { type FleetEvents, FleetLimiter } from "../counters/fleet/fleet-limiter.ts";
-import type { UnownedPolicy } from "../counters/fleet/leased-counter.ts";
+import type { WorkerLease } from "../counters/fleet/lessee/fleet-lessee.ts";
+import { createLeaseMemory, LeaseSlots } from "../counters/fleet/lessee/lease-words.ts";
 import type { PeerMessage } from "../counters/fleet/messages.ts";
 import type { FleetView } from "../counters/fleet/view.ts";
-import { openPeerNetwork, type PeerAddress, type PeerNetwork, type PeerNetworkOptions } from "./peer-network.ts";
+import { MAX_COUNTERS } from "../counters/fleet/window-table.ts";
+import { openPeerNetwork, type PeerNetwork, type PeerNetworkOptions } from "./peer-network.ts";
+import type { PeerAddress } from "./published-view.ts";
 
 export interface FleetMemberOptions extends Omit<PeerNetworkOptions, "onMessage"> {
   readonly events: FleetEvents;
@@ -18,6 +22,8 @@ export interface FleetMemberOptions extends Omit<PeerNetworkOptions, "onMessage"
 const STALL = 5 * RETRY;
 
 export class FleetMember {
+  /** Where the workers of this node find the tokens that it holds. */
+  readonly memory = createLeaseMemory(MAX_COUNTERS + 1);
   readonly #limiter: FleetLimiter;
   readonly #network: PeerNetwork;
   readonly #waiting = new Map<number, (result: CounterResult) => void>();
@@ -40,6 +46,7 @@ export class FleetMember {
         this.#waiting.delete(id);
       },
       events: options.events,
+      slots: new LeaseSlots(this.memory),
     });
     this.#ticks = setInterval(() => this.#tick(), RETRY).unref();
   }
@@ -60,11 +67,30 @@ export class FleetMember {
   }
 
   /** As `Counters.incrementBelowLimit`, but takes one token of each counter whatever its `amount`: synchronous if this node holds tokens. */
-  take(counters: readonly Counter[], unowned: UnownedPolicy): CounterResult | Promise<CounterResult> {
+  take(counters: readonly Counter[], unowned: FleetFallback): CounterResult | Promise<CounterResult> {
     const id = this.#requests++;
     const result = this.#limiter.take(id, counters, unowned);
     this.#flushSoon();
     return result ?? new Promise((resolve) => this.#waiting.set(id, resolve));
+  }
+
+  /** What a worker must know to spend tokens of a counter by itself; undefined: nothing is leased. */
+  placeOf(counter: Counter): WorkerLease | undefined {
+    return this.#limiter.placeOf(counter);
+  }
+
+  /** Leases more tokens of a counter if few are left. */
+  refill(counter: Counter): void {
+    this.#limiter.refill(counter);
+    this.#flushSoon();
+  }
+
+  /** The value of a counter. Tokens that other nodes hold count as used. */
+  read(counter: Counter): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.#limiter.read(counter, resolve);
+    this.#flushSoon();
+    return promise;
   }
 
   /** @param from The name of the peer that sent it */
@@ -78,6 +104,11 @@ export class FleetMember {
     this.#network.setPeers(peers);
     this.#limiter.adopt(view);
     this.#flushSoon();
+  }
+
+  /** Uses these certificates for new connections. */
+  renew(tls: PemTexts): void {
+    this.#network.renew(tls);
   }
 
   /** Gives all leases back, and resolves when the other nodes know all that this node knew. */

@@ -9,13 +9,8 @@ import type { PemTexts } from "@sluice/model/serving";
 import type { PeerMessage } from "../counters/fleet/messages.ts";
 import { frameOf, MAX_PEER_MESSAGE, PeerFrameReader } from "./frames.ts";
 import { parsePeerMessage } from "./parse-message.ts";
-
-export interface PeerAddress {
-  /** The node's name in views. */
-  readonly name: string;
-  readonly host: string;
-  readonly port: number;
-}
+import type { PeerAddress } from "./published-view.ts";
+import { parseRosterMessage, type RosterMessage } from "./roster-message.ts";
 
 export interface PeerNetworkOptions {
   readonly self: string;
@@ -26,8 +21,17 @@ export interface PeerNetworkOptions {
   readonly certificateName: string;
   /** @param from The name of a present peer */
   readonly onMessage: (from: string, message: PeerMessage) => void;
-  /** Called when a connection of another process is refused. */
-  readonly onRefusal: (reason: string) => void;
+  /**
+   * Answers a node that looks for the nodes of its fleet. Absent: such connections are refused, because an operator or a
+   * database lists the nodes.
+   */
+  readonly answerRoster?: (message: RosterMessage) => RosterMessage;
+  /**
+   * Called when a connection of another process is refused.
+   *
+   * @param isStale The sender or this node has another view, as usual while a view spreads
+   */
+  readonly onRefusal: (reason: string, isStale: boolean) => void;
 }
 
 /** The first message on a connection. */
@@ -42,37 +46,40 @@ const MAX_DELAY = 2000;
 /** Milliseconds until the handshake and the greeting must have arrived. */
 const GREETING_PATIENCE = 5000;
 const MAX_CONNECTIONS = 4096;
-const FIXED = { minVersion: "TLSv1.3" } as const;
+export const PEER_TLS = { minVersion: "TLSv1.3" } as const;
 
 export interface PeerNetwork {
   readonly address: { readonly host: string; readonly port: number };
   /** Connects to these peers, and accepts messages only from them. */
   setPeers(peers: readonly PeerAddress[]): void;
   send(peer: string, message: PeerMessage): void;
+  /** Uses these certificates for new connections. */
+  renew(tls: PemTexts): void;
   close(): Promise<void>;
 }
 
 /** Rejects when the address cannot be listened on. */
 export async function openPeerNetwork(options: PeerNetworkOptions): Promise<PeerNetwork> {
-  const { listen, tls, certificateName, self } = options;
+  const { listen, certificateName, self } = options;
+  let { tls } = options;
   const outgoing = new Map<string, OutgoingConnection>();
   /** All accepted connections, also those whose handshake has not ended. */
   const accepted = new Set<Socket>();
   const senders = new Map<TLSSocket, string>();
   // `receive` refuses unauthorized clients: with `rejectUnauthorized`, Node would not tell the reason.
   const requirements = { requestCert: true, rejectUnauthorized: false, handshakeTimeout: GREETING_PATIENCE };
-  const server = createServer({ ...tls, ...FIXED, ...requirements }, receive);
+  const server = createServer({ ...tls, ...PEER_TLS, ...requirements }, receive);
   server.maxConnections = MAX_CONNECTIONS;
-  server.on("tlsClientError", ({ message }) => options.onRefusal(message));
+  server.on("tlsClientError", ({ message }) => options.onRefusal(message, false));
   server.on("connection", (socket: Socket) => {
     socket.setNoDelay();
     accepted.add(socket);
     socket.on("close", () => accepted.delete(socket));
   });
 
-  function refuse(socket: Socket, reason: string): void {
+  function refuse(socket: Socket, reason: string, isStale = false): void {
     socket.destroy();
-    options.onRefusal(reason);
+    options.onRefusal(reason, isStale);
   }
 
   function receive(socket: TLSSocket): void {
@@ -95,11 +102,13 @@ export async function openPeerNetwork(options: PeerNetworkOptions): Promise<Peer
           if (senders.has(socket)) messages.push(parsePeerMessage(message));
           else {
             clearTimeout(patience);
-            senders.set(socket, senderOf(message));
+            const { roster } = message as { readonly roster?: unknown };
+            if (roster === undefined) senders.set(socket, senderOf(message));
+            else socket.write(frameOf(rosterOf(roster)));
           }
         }
       } catch (error) {
-        refuse(socket, (error as Error).message);
+        refuse(socket, (error as Error).message, error instanceof StaleGreeting);
         return;
       }
       for (const message of messages) {
@@ -109,10 +118,15 @@ export async function openPeerNetwork(options: PeerNetworkOptions): Promise<Peer
     });
   }
 
+  function rosterOf(message: unknown): RosterMessage {
+    if (options.answerRoster === undefined) throw new Error("a node that looks for nodes, and this node has no list");
+    return options.answerRoster(parseRosterMessage(message));
+  }
+
   function senderOf(greeting: unknown): string {
     const { from, to } = greeting as PeerGreeting;
-    if (to !== self) throw new Error("a greeting to another node");
-    if (!outgoing.has(from)) throw new Error("a greeting of a node that is not a peer");
+    if (to !== self) throw new StaleGreeting("a greeting to another node");
+    if (!outgoing.has(from)) throw new StaleGreeting("a greeting of a node that is not a peer");
     return from;
   }
 
@@ -130,11 +144,15 @@ export async function openPeerNetwork(options: PeerNetworkOptions): Promise<Peer
       }
       for (const peer of peers) {
         if (peer.name !== self && !outgoing.has(peer.name))
-          outgoing.set(peer.name, new OutgoingConnection(peer, options));
+          outgoing.set(peer.name, new OutgoingConnection(peer, { self, certificateName, tls: () => tls }));
       }
       for (const [socket, name] of senders) if (!outgoing.has(name)) socket.destroy();
     },
     send: (peer, message) => outgoing.get(peer)?.send(message),
+    renew(texts) {
+      server.setSecureContext({ ...texts, ...PEER_TLS });
+      tls = texts;
+    },
     async close() {
       for (const connection of outgoing.values()) connection.close();
       outgoing.clear();
@@ -146,6 +164,10 @@ export async function openPeerNetwork(options: PeerNetworkOptions): Promise<Peer
   };
 }
 
+class StaleGreeting extends Error {
+  override readonly name = "StaleGreeting";
+}
+
 /** Why the client is not a node of the fleet; null when it is. */
 function certificateFault(socket: TLSSocket, name: string): string | null {
   if (!socket.authorized) return `no valid certificate: ${socket.authorizationError}`;
@@ -153,10 +175,15 @@ function certificateFault(socket: TLSSocket, name: string): string | null {
   return names.includes(`DNS:${name}`) ? null : `the certificate does not carry the name ${name}`;
 }
 
+interface OutgoingOptions extends Pick<PeerNetworkOptions, "self" | "certificateName"> {
+  /** The certificates for the next connection. */
+  readonly tls: () => PemTexts;
+}
+
 /** A connection to a peer, which is opened again after it was lost. */
 class OutgoingConnection {
   readonly #peer: PeerAddress;
-  readonly #options: PeerNetworkOptions;
+  readonly #options: OutgoingOptions;
   #socket: TLSSocket | undefined;
   #timer: NodeJS.Timeout | undefined;
   #delay = FIRST_DELAY;
@@ -164,7 +191,7 @@ class OutgoingConnection {
   #openedAt: number | undefined;
   #isClosed = false;
 
-  constructor(peer: PeerAddress, options: PeerNetworkOptions) {
+  constructor(peer: PeerAddress, options: OutgoingOptions) {
     this.#peer = peer;
     this.#options = options;
     this.#open();
@@ -186,7 +213,14 @@ class OutgoingConnection {
   #open(): void {
     const { tls, certificateName, self } = this.#options;
     const { host, port, name } = this.#peer;
-    const socket = connect({ ...tls, ...FIXED, host, port, servername: certificateName, timeout: GREETING_PATIENCE });
+    const socket = connect({
+      ...tls(),
+      ...PEER_TLS,
+      host,
+      port,
+      servername: certificateName,
+      timeout: GREETING_PATIENCE,
+    });
     this.#socket = socket;
     socket.setNoDelay();
     socket.once("secureConnect", () => {

@@ -26,6 +26,16 @@ export interface StatusFacts {
   readonly upstreams: () => UpstreamsHealthReport | Promise<UpstreamsHealthReport>;
   /** Destinations that the node recently refused to connect to, because their addresses are not allowed. */
   readonly refused: () => Promise<readonly RefusedDestination[]>;
+  /** The nodes that count together with this one (policy fleet). Absent or null: the node does not listen for peers. */
+  readonly fleet?: () => FleetReport | null;
+}
+
+export interface FleetReport {
+  /** The epoch of the node's view; 0: it has none yet. */
+  readonly epoch: number;
+  /** The ids of the nodes that own counters, and of those that shut down. */
+  readonly members: readonly string[];
+  readonly leaving: readonly string[];
 }
 
 /** Kong's hash of an empty configuration: 32 zeros. */
@@ -53,6 +63,7 @@ export function processMembers(
 /** The body of GET /status: Kong's members and the node's own. */
 export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<string, unknown>>> {
   const { node, hash, revision, version, missingPlugins, failedListeners } = facts.state();
+  const fleet = facts.fleet?.() ?? null;
   return {
     ...processMembers(await facts.connections(), facts.heap?.()),
     configuration_hash: hash ?? NO_HASH,
@@ -66,6 +77,7 @@ export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<st
       ...(missingPlugins && { missing_plugins: missingPlugins }),
       ...(failedListeners && { failed_listeners: failedListeners }),
       refused_destinations: await facts.refused(),
+      ...(fleet !== null && { fleet }),
     },
   };
 }

@@ -14,7 +14,7 @@ export async function startSingleWorker({
   plan,
   log,
   metrics,
-  clusterCounters,
+  controlCounters,
   onHealthTransition,
 }: StartWorkersOptions): Promise<Workers> {
   const guard = createGuard(plan.settings);
@@ -26,7 +26,7 @@ export async function startSingleWorker({
   const counters = createCounters({
     ...redis,
     local: new ThreadCounters({ onReplace: metrics.countReplacedCounter }),
-    ...(clusterCounters && { cluster: clusterCounters }),
+    ...controlCounters,
   });
   const { proxy, runtime, swap, adoptAddresses, askPlugin, reopenLogs, close } = await startWorker({
     plan,

@@ -5,11 +5,20 @@ import type { Logger } from "pino";
 import type { Balancer } from "../balance/balancer.ts";
 import type { ResolvedTargets } from "../balance/target-names.ts";
 import type { BalancerTools } from "../compile/balancers.ts";
+import type { LeasingCounters } from "../counters/fleet/lessee/worker-leases.ts";
 import type { Connections, GatewayMetrics, Heap } from "../metrics/metrics.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { WorkerPlan } from "./worker.ts";
+
+/** Policies that are not here cannot be used. */
+export interface ControlCounters {
+  /** The counters in the database. */
+  readonly cluster?: WindowCounters;
+  /** The counters of the nodes of the fleet. */
+  readonly fleet?: LeasingCounters;
+}
 
 export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransition"> {
   readonly plan: WorkerPlan;
@@ -21,8 +30,8 @@ export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransi
   readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
   /** Milliseconds after which a thread with a blocked event loop is replaced. */
   readonly workerTimeout: number;
-  /** Counters of `policy: cluster`. */
-  readonly clusterCounters?: WindowCounters;
+  /** Counters that only the control thread can reach, by policy. */
+  readonly controlCounters: ControlCounters;
 }
 
 export interface Workers {

@@ -45,6 +45,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "src/counters/redis/redis-connections.ts": `ioredis gets its connections from ${guardedConnect}`,
   "src/proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
   "src/peers/peer-network.ts": "its destinations are the nodes of the fleet, which configuration cannot name",
+  "src/peers/roster-exchange.ts": "its destinations are those of the setting SLUICE_PEERS",
   "src/proxy/observability/tracing/tracing.ts": settings,
   "src/database/": settings,
   "src/plugin-harness/": "it connects to the proxy that it has started, in tests of plugins",

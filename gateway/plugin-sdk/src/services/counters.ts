@@ -1,15 +1,24 @@
 /**
  * Counters in fixed windows, and leaky buckets. Implementations: thread (one worker), shared (all workers of a node),
- * redis, database (no buckets). All pass the same test suites.
+ * redis, database and fleet (no buckets). All pass the same test suites.
  */
 import type { PluginScope } from "./instance.ts";
 
 export const periods = ["second", "minute", "hour", "day", "month", "year"] as const;
 export type Period = (typeof periods)[number];
 
+/**
+ * What a node does with requests while the node that owns a counter of policy fleet does not answer. share: it admits
+ * at most the limit divided by the number of nodes, rounded down. open: it admits all; closed: none.
+ */
+export const fleetFallbacks = ["share", "open", "closed"] as const;
+export type FleetFallback = (typeof fleetFallbacks)[number];
+
 /** Where counters are kept. The members are those of the config of rate-limiting. */
 export interface CounterOptions {
-  readonly policy: "local" | "cluster" | "redis";
+  readonly policy: "local" | "cluster" | "redis" | "fleet";
+  /** For policy fleet. Default: share. */
+  readonly fleet_fallback?: FleetFallback;
   /** Seconds between two synchronizations with Redis; -1: every request counts in Redis. */
   readonly sync_rate: number;
   readonly redis: RedisServer;
@@ -47,7 +56,7 @@ export interface Counter {
   readonly limit: number;
   /**
    * What `incrementBelowLimit` adds: a whole number of at least 1, such as the cost of the request. Default: 1. With
-   * policy cluster, it must be 1.
+   * the policies cluster and fleet, it must be 1.
    */
   readonly amount?: number;
 }
@@ -104,7 +113,7 @@ export interface Counters {
   /**
    * Adds an amount (a whole number of at least 0) to every counter, whatever its limit, and returns the counters'
    * values. With 0, the values are read, and no counter is created. Atomic for each counter. With policy redis every
-   * call counts in Redis, whatever the `sync_rate`.
+   * call counts in Redis, whatever the `sync_rate`. With policy fleet, the amount must be 0.
    */
   addAmount(
     counters: readonly Counter[],
@@ -114,7 +123,7 @@ export interface Counters {
   /**
    * Adds one request to every bucket, unless one of them is too full: then none changes. Atomic: over any number of
    * callers, exactly as many requests are admitted as the buckets allow. With policy redis every call counts in Redis,
-   * whatever the `sync_rate`. With policy cluster, the promise rejects.
+   * whatever the `sync_rate`. With the policies cluster and fleet, the promise rejects.
    *
    * @param now Unix milliseconds
    */
@@ -125,6 +134,11 @@ export interface Counters {
     now: number,
     options: CounterOptions,
   ): readonly number[] | Promise<readonly number[]>;
+  /**
+   * Why this node cannot count by the policy at all; null: it can. A plugin whose `phases` throws for this reason
+   * answers 503. Absent: it can count by every policy.
+   */
+  unavailableReason?(policy: CounterOptions["policy"]): string | null;
   /** Closes connections and timers. */
   close(): Promise<void>;
 }

@@ -267,7 +267,10 @@ describeTable("the admin API for schemas", [
     ask: "POST /schemas/plugins/validate",
     json: { name: "rate-limiting", config: { minute: 5, policy: "cluster" } },
     status: 400,
-    has: { code: 2, fields: { config: { policy: "expected one of: local, redis (cluster needs the database mode)" } } },
+    has: {
+      code: 2,
+      fields: { config: { policy: "expected one of: local, redis, fleet (cluster needs the database mode)" } },
+    },
   },
   {
     does: "answers with 404 to the validation of an unknown kind of entity",

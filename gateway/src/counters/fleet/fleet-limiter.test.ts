@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Counter } from "@sluice/plugin-sdk";
+import type { Counter, FleetFallback } from "@sluice/plugin-sdk";
 import { counterId } from "./accounts.ts";
 import { FleetLimiter } from "./fleet-limiter.ts";
-import type { UnownedPolicy } from "./leased-counter.ts";
 import {
   SIMULATION_START,
   SimulatedFleet,
@@ -195,7 +194,7 @@ describe("a node of a fleet", () => {
     ]);
   });
 
-  const policies: readonly [UnownedPolicy, number][] = [
+  const policies: readonly [FleetFallback, number][] = [
     ["share", 2],
     ["open", 30],
     ["closed", 0],

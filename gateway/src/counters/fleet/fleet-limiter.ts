@@ -2,15 +2,16 @@
  * One node of a fleet whose nodes enforce limits together (README.md): the protocol without sockets and timers. The caller passes on messages, calls `tick` about every RETRY milliseconds, and calls `flush` at the end
  * of each turn of the event loop in which it called anything else.
  */
-import type { Counter, CounterResult } from "@sluice/plugin-sdk";
+import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import type { FleetClock } from "./fleet-clock.ts";
-import { FleetLessee } from "./fleet-lessee.ts";
 import { FleetOwner } from "./fleet-owner.ts";
 import { Handover, type OutgoingCounter } from "./handover.ts";
-import type { UnownedPolicy } from "./leased-counter.ts";
+import { FleetLessee, type WorkerLease } from "./lessee/fleet-lessee.ts";
+import type { LeaseSlots } from "./lessee/lease-words.ts";
 import type { HandoverReport, PeerMessage } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 import { type FleetView, Ownership } from "./view.ts";
+import { MAX_COUNTERS } from "./window-table.ts";
 
 /** What the administrator of a node should know; for metrics. */
 export interface FleetEvents {
@@ -32,8 +33,10 @@ export interface FleetLimiterOptions {
   /** Called with the result of each request for which `take` returned none. */
   readonly onDecision: (id: number, result: CounterResult) => void;
   readonly events: FleetEvents;
-  /** Maximum number of counters that this node leases, and of those that it owns; default 100,000 each. */
+  /** Maximum number of counters that this node leases, and of those that it owns; default MAX_COUNTERS each. */
   readonly capacity?: number;
+  /** Where the workers of the node find the leases. Absent: only the thread of this object spends tokens. */
+  readonly slots?: LeaseSlots;
 }
 
 export class FleetLimiter {
@@ -46,7 +49,7 @@ export class FleetLimiter {
   #isRetired = false;
 
   constructor(options: FleetLimiterOptions) {
-    const { self, clock, events, capacity = 100_000, onDecision } = options;
+    const { self, clock, events, capacity = MAX_COUNTERS, onDecision, slots } = options;
     this.#options = options;
     this.#handover = new Handover({
       self,
@@ -76,6 +79,7 @@ export class FleetLimiter {
       onReplace: events.onReplace,
       onBorrow: events.onBorrow,
       onDecision,
+      slots,
       ask: (owner, ask) => (owner === self ? this.#owner.ask(self, ask) : this.#outbox.add(owner, "asks", ask)),
     });
   }
@@ -95,8 +99,25 @@ export class FleetLimiter {
    *
    * @param id Unique among the requests that wait
    */
-  take(id: number, counters: readonly Counter[], unowned: UnownedPolicy): CounterResult | undefined {
+  take(id: number, counters: readonly Counter[], unowned: FleetFallback): CounterResult | undefined {
     return this.#lessee.take(id, counters, unowned);
+  }
+
+  placeOf(counter: Counter): WorkerLease | undefined {
+    return this.#lessee.placeOf(counter);
+  }
+
+  refill(counter: Counter): void {
+    this.#lessee.refill(counter);
+  }
+
+  /**
+   * Reads the value of a counter. Tokens that other nodes hold count as used.
+   *
+   * @param onCount Called with the value, or with the one that this node knows if the owner does not answer
+   */
+  read(counter: Counter, onCount: (count: number) => void): void {
+    this.#lessee.read(counter, onCount);
   }
 
   /** Views with an epoch that is not higher than that of the present view are ignored. */

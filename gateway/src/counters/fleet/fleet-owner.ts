@@ -7,7 +7,7 @@ import type { LeaseAsk, LeaseGrant, LeaseRecall, ReportedCounter } from "./messa
 import { type Ownership, ownershipHash } from "./view.ts";
 import { WindowTable, type WindowTableOptions } from "./window-table.ts";
 
-export interface FleetOwnerOptions extends WindowTableOptions {
+export interface FleetOwnerOptions extends Omit<WindowTableOptions<Ledger>, "onDrop"> {
   readonly self: string;
   readonly clock: FleetClock;
   /** Whether this node may grant tokens of the counter: it owns it and knows all that former owners have granted. */

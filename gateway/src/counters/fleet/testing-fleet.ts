@@ -1,9 +1,8 @@
 /** A simulated fleet: processes that run the protocol on a simulated network, and the authority that lists them. */
-import type { Counter, CounterResult } from "@sluice/plugin-sdk";
+import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import { counterId } from "./accounts.ts";
 import { RETRY } from "./fleet-clock.ts";
 import { FleetLimiter } from "./fleet-limiter.ts";
-import type { UnownedPolicy } from "./leased-counter.ts";
 import { EventQueue, type NetworkOptions, SimulatedNetwork } from "./testing-network.ts";
 import type { FleetView } from "./view.ts";
 
@@ -29,7 +28,7 @@ export interface SimulatedProcess {
 }
 
 export interface SimulatedFleetOptions extends Omit<NetworkOptions, "queue"> {
-  readonly unowned: UnownedPolicy;
+  readonly unowned: FleetFallback;
   /** Maximum milliseconds until a process has a new view. */
   readonly viewDelay: number;
 }

@@ -2,11 +2,16 @@
 import type { Counter, Period } from "@sluice/plugin-sdk";
 import { BoundedGroups, CounterGroup } from "../counter-groups.ts";
 
-export interface WindowTableOptions {
+/** Maximum number of counters that a node leases, and of those that it owns. */
+export const MAX_COUNTERS = 100_000;
+
+export interface WindowTableOptions<Value> {
   /** Maximum number of counters. Above it, a new counter replaces the oldest one of the largest group. */
   readonly capacity: number;
   /** Called for each counter that is replaced. */
   readonly onReplace: () => void;
+  /** Called with each counter that is replaced, or whose window has ended. Default: does nothing. */
+  readonly onDrop?: (value: Value) => void;
 }
 
 interface TableWindow<Value> {
@@ -20,8 +25,14 @@ export class WindowTable<Value> {
   readonly #windows = new Map<Period, Map<number, TableWindow<Value>>>();
   readonly #all: BoundedGroups<Value>;
 
-  constructor({ capacity, onReplace }: WindowTableOptions) {
-    this.#all = new BoundedGroups(capacity, onReplace);
+  readonly #onDrop: ((value: Value) => void) | undefined;
+
+  constructor({ capacity, onReplace, onDrop }: WindowTableOptions<Value>) {
+    this.#onDrop = onDrop;
+    this.#all = new BoundedGroups(capacity, (value) => {
+      onReplace();
+      onDrop?.(value);
+    });
   }
 
   get size(): number {
@@ -54,7 +65,10 @@ export class WindowTable<Value> {
       for (const [start, { expires, groups }] of ofPeriod) {
         if (expires > time) continue;
         ofPeriod.delete(start);
-        for (const group of groups.values()) this.#all.drop(group);
+        for (const group of groups.values()) {
+          if (this.#onDrop !== undefined) for (const value of group.values()) this.#onDrop(value);
+          this.#all.drop(group);
+        }
       }
     }
   }

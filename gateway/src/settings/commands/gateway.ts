@@ -4,6 +4,7 @@ import { clientTlsSettings } from "../client-tls.ts";
 import { databaseSettings } from "../database.ts";
 import { fileSettings } from "../file.ts";
 import { observerSettings } from "../observers.ts";
+import { peerSettings } from "../peers.ts";
 import { pluginSettings } from "../plugins.ts";
 
 export const logLevel = {
@@ -280,6 +281,7 @@ export const gatewaySettings = defineSettings({
       "Time for which a starting node waits for the operator before it serves the saved document " +
       "(SLUICE_KEPT_DOCUMENT).",
   },
+  ...peerSettings,
   proxyProtocol: {
     variable: "SLUICE_PROXY_PROTOCOL",
     kind: "addresses",

@@ -3,6 +3,8 @@ import type { Change } from "@sluice/model";
 import type { CounterResult, Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../../balance/balancer.ts";
 import type { ResolvedTargets } from "../../balance/target-names.ts";
+import type { LeaseMemory } from "../../counters/fleet/lessee/lease-words.ts";
+import type { LeasingCounters } from "../../counters/fleet/lessee/worker-leases.ts";
 import type { MetricsPart } from "../../metrics/slices.ts";
 import type { CloseOptions } from "../../proxy/engine.ts";
 import type { DocumentPort, PortFailure } from "../../proxy/listener/document-ports.ts";
@@ -25,6 +27,8 @@ export interface WorkerThreadData {
     readonly bindings: Readonly<Record<string, unknown>>;
   };
   readonly hasClusterCounters: boolean;
+  /** The tokens that the node has leased from its fleet; null: it belongs to none. */
+  readonly leases: LeaseMemory | null;
   readonly document: SnapshotDelta;
   /** The ports of the document that the other threads have open. */
   readonly ports: readonly DocumentPort[];
@@ -65,9 +69,11 @@ export type WorkerFunctions = {
 
 export type ControlFunctions = {
   readonly reportHealth: (news: HealthUpdate) => void;
-  /** Counters of `policy: cluster`: only the control thread has the database. */
+  /** Counters that only the control thread can reach: those in the database. */
   readonly incrementBelowLimit: (
     ...given: Parameters<Counters["incrementBelowLimit"]>
   ) => CounterResult | Promise<CounterResult>;
   readonly addAmount: (...given: Parameters<Counters["addAmount"]>) => ReturnType<Counters["addAmount"]>;
+  readonly takeForWorker: LeasingCounters["takeForWorker"];
+  readonly refill: LeasingCounters["refill"];
 };

@@ -4,10 +4,10 @@ import { Session } from "node:inspector/promises";
 import type { AddressInfo } from "node:net";
 import { after, before, type TestContext } from "node:test";
 import { emptySnapshot, loadText, type Snapshot } from "@sluice/model";
-import type { WindowCounters } from "@sluice/plugin-sdk";
 import { pino } from "pino";
 import { createMetrics } from "../../metrics/metrics.ts";
 import { defaultProxySettings, type ProxySettings } from "../../proxy/settings.ts";
+import type { ControlCounters } from "../workers.ts";
 import { startWorkerPool, type WorkerPool } from "./worker-pool.ts";
 
 /** The snapshot of a declarative document. */
@@ -19,7 +19,7 @@ export function snapshotOfDocument(document: object, previous: Snapshot = emptyS
 
 export interface TestPoolOptions {
   readonly count?: number;
-  readonly clusterCounters?: WindowCounters;
+  readonly controlCounters?: ControlCounters;
   readonly settings?: Partial<ProxySettings>;
   readonly workerTimeout?: number;
   /** File of the access log. Default: none. */
@@ -36,7 +36,14 @@ export interface TestPool {
 /** Starts a pool that is closed when the test ends. `log` of the result receives its errors. */
 export async function startTestPool(
   context: Pick<TestContext, "after">,
-  { count = 2, clusterCounters, settings, workerTimeout = 30_000, accessLog: file, plugins = [] }: TestPoolOptions = {},
+  {
+    count = 2,
+    controlCounters = {},
+    settings,
+    workerTimeout = 30_000,
+    accessLog: file,
+    plugins = [],
+  }: TestPoolOptions = {},
 ): Promise<TestPool> {
   const log: { level: number; msg: string }[] = [];
   const metricsOptions = { compat: false, nodeId: "n", version: "1" };
@@ -59,7 +66,7 @@ export async function startTestPool(
     metrics: createMetrics(metricsOptions),
     metricsOptions,
     workerTimeout,
-    ...(clusterCounters && { clusterCounters }),
+    controlCounters,
   });
   context.after(() => pool.close({ deadline: 0 }));
   return { pool: pool, log };

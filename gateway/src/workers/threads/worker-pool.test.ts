@@ -265,14 +265,16 @@ test("with policy cluster every worker uses the counters of the control thread, 
   const asked: Counter[] = [];
   let isBroken = false;
   const { pool } = await startTestPool(context, {
-    clusterCounters: {
-      async incrementBelowLimit(counters) {
-        if (isBroken) throw new Error("the database cannot be reached");
-        asked.push(...counters);
-        return { admitted: asked.length <= 5, counts: counters.map(() => asked.length) };
+    controlCounters: {
+      cluster: {
+        async incrementBelowLimit(counters) {
+          if (isBroken) throw new Error("the database cannot be reached");
+          asked.push(...counters);
+          return { admitted: asked.length <= 5, counts: counters.map(() => asked.length) };
+        },
+        addAmount: async () => [],
+        close: async () => undefined,
       },
-      addAmount: async () => [],
-      close: async () => undefined,
     },
   });
   const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));

@@ -267,7 +267,7 @@ class ThreadPool implements WorkerPool {
   async close(options: { readonly deadline: number }): Promise<void> {
     this.#stopStarting();
     await Promise.all(this.threads().map((thread) => thread.close(options)));
-    await this.#options.clusterCounters?.close();
+    await Promise.all(Object.values(this.#options.controlCounters).map((counters) => counters.close()));
   }
 
   async end(): Promise<void> {
@@ -311,7 +311,8 @@ class ThreadPool implements WorkerPool {
         heartbeat: this.#heartbeat,
         metrics: this.#options.metricsOptions,
         logging: { level: log.level, isText, bindings: log.bindings() },
-        hasClusterCounters: this.#options.clusterCounters !== undefined,
+        hasClusterCounters: this.#options.controlCounters.cluster !== undefined,
+        leases: this.#options.controlCounters.fleet?.memory ?? null,
         document: deltaBetween(emptySnapshot, this.#wanted),
         ports: this.#listenerPorts.open,
         resolvedTargets: this.#balancers.resolvedTargets,
@@ -319,7 +320,7 @@ class ThreadPool implements WorkerPool {
       },
       snapshot: this.#wanted,
       onHealthUpdate: (news) => this.#balancers.reportHealth(news),
-      clusterCounters: this.#options.clusterCounters,
+      controlCounters: this.#options.controlCounters,
     });
     this.#threads.set(number, thread);
     let hasStarted = failures !== null;

@@ -2,8 +2,11 @@
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { adoptChange, emptySnapshot, registerSchemas } from "@sluice/model/serving";
+import type { WindowCounters } from "@sluice/plugin-sdk";
 import { sharedConcurrency } from "../../counters/concurrency.ts";
 import { createCounters } from "../../counters/create-counters.ts";
+import type { LeaseMemory } from "../../counters/fleet/lessee/lease-words.ts";
+import { type LeasingCounters, WorkerFleetCounters } from "../../counters/fleet/lessee/worker-leases.ts";
 import { SharedCounters } from "../../counters/shared-counters.ts";
 import { createMetrics } from "../../metrics/metrics.ts";
 import { createRuntimeMetrics } from "../../metrics/runtime-metrics.ts";
@@ -32,6 +35,18 @@ const redis = {
   warn: (message: string, facts: object) => log.warn(facts, message),
 };
 const caches = createCaches({ ...redis, memory: start.plan.cacheMemory });
+/** Counters of the control thread. */
+const remote: WindowCounters = {
+  incrementBelowLimit: (...given) => control.call("incrementBelowLimit", ...given),
+  addAmount: (...given) => control.call("addAmount", ...given),
+  close: async () => undefined,
+};
+const leasing = (memory: LeaseMemory): LeasingCounters => ({
+  ...remote,
+  memory,
+  takeForWorker: (...given) => control.call("takeForWorker", ...given),
+  refill: (counter) => control.send("refill", counter),
+});
 const counters = createCounters({
   ...redis,
   local: new SharedCounters({
@@ -39,13 +54,8 @@ const counters = createCounters({
     owner: start.number,
     onReplace: metrics.countReplacedCounter,
   }),
-  ...(start.hasClusterCounters && {
-    cluster: {
-      incrementBelowLimit: (...given) => control.call("incrementBelowLimit", ...given),
-      addAmount: (...given) => control.call("addAmount", ...given),
-      close: async () => undefined,
-    },
-  }),
+  ...(start.hasClusterCounters && { cluster: remote }),
+  ...(start.leases !== null && { fleet: new WorkerFleetCounters(leasing(start.leases)) }),
 });
 const concurrency = sharedConcurrency(start.memory.concurrency, start.number);
 let snapshot = adoptChange(emptySnapshot, start.document.change, start.document.hash);

@@ -2,14 +2,15 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
-import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
+import type { CounterOptions, EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../../balance/balancer.ts";
 import type { ResolvedTargets } from "../../balance/target-names.ts";
+import type { LeasingCounters } from "../../counters/fleet/lessee/worker-leases.ts";
 import type { MetricsPart } from "../../metrics/slices.ts";
 import { instanceLimits } from "../../plugin-services/plugin-instance.ts";
 import type { CloseOptions } from "../../proxy/engine.ts";
 import type { DocumentPort, PortFailure } from "../../proxy/listener/document-ports.ts";
-import type { WorkerReport } from "../workers.ts";
+import type { ControlCounters, WorkerReport } from "../workers.ts";
 import type {
   ControlFunctions,
   ListenAddresses,
@@ -24,7 +25,7 @@ export interface WorkerThreadOptions {
   /** The snapshot that `start.document` results in. */
   readonly snapshot: Snapshot;
   readonly onHealthUpdate: (news: HealthUpdate) => void;
-  readonly clusterCounters: WindowCounters | undefined;
+  readonly controlCounters: ControlCounters;
 }
 
 /** Milliseconds that a thread may take to report; after that its last report is used. */
@@ -39,6 +40,17 @@ const CLOSE_TIMEOUT = instanceLimits.stop + 1000;
  * of main.ts. A larger `--min-semi-space-size` in that line would override this limit for threads, too.
  */
 const YOUNG_GENERATION_MB = 24;
+
+function countersOf(counters: ControlCounters, { policy }: CounterOptions): WindowCounters {
+  if (policy === "fleet") return fleetOf(counters);
+  if (counters.cluster === undefined) throw new Error("policy cluster needs the database mode");
+  return counters.cluster;
+}
+
+function fleetOf({ fleet }: ControlCounters): LeasingCounters {
+  if (fleet === undefined) throw new Error("this node belongs to no fleet");
+  return fleet;
+}
 
 export class WorkerThread {
   /** Resolves to the addresses once the worker listens; rejects if it cannot start. */
@@ -60,7 +72,7 @@ export class WorkerThread {
   #hasEnded = false;
   #refreshing: Promise<void> | null = null;
 
-  constructor({ start, snapshot, onHealthUpdate, clusterCounters }: WorkerThreadOptions) {
+  constructor({ start, snapshot, onHealthUpdate, controlCounters }: WorkerThreadOptions) {
     this.#current = snapshot;
     this.#worker = new Worker(new URL(`./worker-thread-main${extname(import.meta.url)}`, import.meta.url), {
       workerData: start,
@@ -69,14 +81,12 @@ export class WorkerThread {
     this.#calls = new ThreadCalls(this.#worker);
     const functions: ControlFunctions = {
       reportHealth: onHealthUpdate,
-      incrementBelowLimit(...given) {
-        if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
-        return clusterCounters.incrementBelowLimit(...given);
-      },
-      addAmount(...given) {
-        if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
-        return clusterCounters.addAmount(...given);
-      },
+      incrementBelowLimit: (counters, options) =>
+        countersOf(controlCounters, options).incrementBelowLimit(counters, options),
+      addAmount: (counters, amount, options) =>
+        countersOf(controlCounters, options).addAmount(counters, amount, options),
+      takeForWorker: (counters, options) => fleetOf(controlCounters).takeForWorker(counters, options),
+      refill: (counter) => fleetOf(controlCounters).refill(counter),
     };
     this.#calls.listen(functions);
     this.started = this.#calls.call("started");

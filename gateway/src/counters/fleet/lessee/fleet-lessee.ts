@@ -1,13 +1,16 @@
 /** The part of a node that leases tokens from the owners of counters, and spends them on requests. */
-import type { Counter, CounterResult } from "@sluice/plugin-sdk";
-import { wholeLimit } from "./accounts.ts";
-import { type FleetClock, OWNER_PATIENCE, REFUSAL_MEMORY, RETRY, WINDOW_GRACE } from "./fleet-clock.ts";
-import { LeasedCounter, type UnownedPolicy, type WaitingRequest } from "./leased-counter.ts";
-import type { LeaseAsk, LeaseGrant, LeaseRecall } from "./messages.ts";
-import type { Ownership } from "./view.ts";
-import { WindowTable, type WindowTableOptions } from "./window-table.ts";
+import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
+import { wholeLimit } from "../accounts.ts";
+import { type FleetClock, OWNER_PATIENCE, REFUSAL_MEMORY, RETRY, WINDOW_GRACE } from "../fleet-clock.ts";
+import type { LeaseAsk, LeaseGrant, LeaseRecall } from "../messages.ts";
+import type { Ownership } from "../view.ts";
+import { WindowTable, type WindowTableOptions } from "../window-table.ts";
+import { type LeasePlace, type LeaseSlots, LeaseWords } from "./lease-words.ts";
+import { LeasedCounter, type WaitingRequest } from "./leased-counter.ts";
 
-export interface FleetLesseeOptions extends WindowTableOptions {
+export interface FleetLesseeOptions extends Omit<WindowTableOptions<LeasedCounter>, "onDrop"> {
+  /** Where the workers of the node find the leases. Absent: only this thread spends tokens. */
+  readonly slots?: LeaseSlots | undefined;
   readonly self: string;
   readonly clock: FleetClock;
   readonly ask: (owner: string, ask: LeaseAsk) => void;
@@ -15,6 +18,11 @@ export interface FleetLesseeOptions extends WindowTableOptions {
   readonly onDecision: (id: number, result: CounterResult) => void;
   /** Called for each token that is spent without an owner. */
   readonly onBorrow: (counter: Counter) => void;
+}
+
+export interface WorkerLease extends LeasePlace {
+  /** Milliseconds for which requests are refused if no token is held. */
+  readonly refused: number;
 }
 
 export class FleetLessee {
@@ -36,7 +44,13 @@ export class FleetLessee {
 
   constructor(options: FleetLesseeOptions) {
     this.#options = options;
-    this.#leases = new WindowTable(options);
+    const { slots } = options;
+    const onDrop = (lease: LeasedCounter) => {
+      slots?.free(lease.words);
+      // Requests may still wait for several counters, of which this is one.
+      lease.words = LeaseWords.own();
+    };
+    this.#leases = new WindowTable({ ...options, ...(slots && { onDrop }) });
   }
 
   /** Number of counters. */
@@ -75,10 +89,10 @@ export class FleetLessee {
    * Admits or refuses a request; undefined: `onDecision` will be called. A request takes one token of each counter, or
    * none of any.
    */
-  take(id: number, counters: readonly Counter[], unowned: UnownedPolicy): CounterResult | undefined {
+  take(id: number, counters: readonly Counter[], unowned: FleetFallback): CounterResult | undefined {
     const leases = counters.map((counter) => this.#lease(counter));
     const admitted = this.#decide(leases, unowned);
-    if (admitted !== undefined) return this.#carryOut(admitted, leases);
+    if (admitted !== undefined && (!admitted || this.#spend(leases))) return this.#carryOut(admitted, leases);
     const request: WaitingRequest = { id, leases, unowned };
     const taking = { id, result: undefined };
     this.#taking = taking;
@@ -86,6 +100,31 @@ export class FleetLessee {
     this.#askForMissing(request);
     this.#taking = undefined;
     return taking.result;
+  }
+
+  /**
+   * Reads the value of a counter: asks the owner. Tokens that other nodes hold count as used.
+   *
+   * @param onCount Called with the value, or with the one that this node knows if the owner does not answer
+   */
+  read(counter: Counter, onCount: (count: number) => void): void {
+    const lease = this.#lease(counter);
+    lease.readers.add(() => onCount(lease.count));
+    if (this.#hasOwner(lease)) this.#askIfIdle(lease);
+    else this.#answerReaders(lease);
+  }
+
+  /** What a worker must know to spend tokens of a counter by itself. */
+  placeOf(counter: Counter): WorkerLease | undefined {
+    const lease = this.#leases.get(counter);
+    if (lease === undefined) return undefined;
+    return { ...lease.words.place, refused: Math.max(0, lease.refusedUntil - this.#options.clock.now()) };
+  }
+
+  /** Few tokens are left of a counter: a worker has spent the others. */
+  refill(counter: Counter): void {
+    const lease = this.#leases.get(counter);
+    if (lease?.isLow && this.#hasOwner(lease)) this.#askIfIdle(lease);
   }
 
   grant(from: string, grant: LeaseGrant): void {
@@ -101,6 +140,7 @@ export class FleetLessee {
       lease.end();
       this.#asking.delete(lease);
       if (grant.exhausted) lease.refusedUntil = this.#options.clock.now() + REFUSAL_MEMORY;
+      this.#answerReaders(lease);
     }
     this.#decideWaiting(lease);
     if (this.#isRetired && lease.held > 0) this.#giveBack(lease);
@@ -151,6 +191,7 @@ export class FleetLessee {
       else if (lease.owner !== undefined) {
         if (this.#isSilent(lease)) {
           if (this.#isUnheard(lease.owner)) this.#absent.add(lease.owner);
+          this.#answerReaders(lease);
           this.#decideWaiting(lease);
         }
         // One ask is enough to find out whether an absent owner is back.
@@ -166,17 +207,19 @@ export class FleetLessee {
   #lease(counter: Counter): LeasedCounter {
     const known = this.#leases.get(counter);
     if (known !== undefined) {
+      // The owner refused by the limit of a former configuration.
+      if (counter.limit > known.counter.limit) known.refusedUntil = 0;
       known.counter = counter;
       return known;
     }
-    const lease = new LeasedCounter(counter, ++this.#generations);
+    const lease = new LeasedCounter(counter, ++this.#generations, this.#options.slots?.allocate() ?? LeaseWords.own());
     lease.owner = this.#ownership?.ownerOf(lease.hash);
     this.#leases.add(counter, lease);
     return lease;
   }
 
   /** Whether to admit a request; undefined: it must wait. */
-  #decide(leases: readonly LeasedCounter[], unowned: UnownedPolicy): boolean | undefined {
+  #decide(leases: readonly LeasedCounter[], unowned: FleetFallback): boolean | undefined {
     const now = this.#options.clock.now();
     let mustWait = false;
     if (this.#isRetired) return false;
@@ -196,18 +239,33 @@ export class FleetLessee {
 
   /** The request must not be among the waiting ones any more: an ask to this node itself may decide those. */
   #carryOut(admitted: boolean, leases: readonly LeasedCounter[]): CounterResult {
-    if (admitted) for (const lease of leases) this.#spend(lease);
-    const result = resultOf(admitted, leases);
+    const result = this.#result(admitted, leases);
     if (admitted) for (const lease of leases) if (lease.isLow && this.#hasOwner(lease)) this.#askIfIdle(lease);
     return result;
   }
 
-  #spend(lease: LeasedCounter): void {
-    if (lease.held === 0) {
+  /** A counter of which no token is left has the limit as its value, although other nodes may hold some. */
+  #result(admitted: boolean, leases: readonly LeasedCounter[]): CounterResult {
+    const now = this.#options.clock.now();
+    const isUsedUp = (lease: LeasedCounter) =>
+      !admitted && lease.held <= 0 && (now < lease.refusedUntil || !this.#hasOwner(lease));
+    const countOf = (lease: LeasedCounter) =>
+      isUsedUp(lease) ? Math.max(lease.count, wholeLimit(lease.counter)) : lease.count;
+    return { admitted, counts: leases.map(countOf) };
+  }
+
+  /** Spends a token of each lease; false: a worker has taken one of them meanwhile, and none is spent. */
+  #spend(leases: readonly LeasedCounter[]): boolean {
+    for (const [at, lease] of leases.entries()) {
+      if (lease.spend()) continue;
+      if (this.#hasOwner(lease)) {
+        for (const { words } of leases.slice(0, at)) words.putBack();
+        return false;
+      }
       lease.borrow();
       this.#options.onBorrow(lease.counter);
     }
-    lease.spend();
+    return true;
   }
 
   #hasOwner(lease: LeasedCounter): boolean {
@@ -223,7 +281,7 @@ export class FleetLessee {
     return owner !== this.#options.self && this.#options.clock.now() - heardAt >= OWNER_PATIENCE;
   }
 
-  #admitsUnowned(lease: LeasedCounter, unowned: UnownedPolicy): boolean {
+  #admitsUnowned(lease: LeasedCounter, unowned: FleetFallback): boolean {
     const nodes = Math.max(1, this.#ownership?.view.members.length ?? 1);
     return unowned === "open" || (unowned === "share" && lease.used < Math.floor(wholeLimit(lease.counter) / nodes));
   }
@@ -231,7 +289,7 @@ export class FleetLessee {
   #decideWaiting(lease: LeasedCounter): void {
     for (const request of lease.waiting) {
       const admitted = this.#decide(request.leases, request.unowned);
-      if (admitted !== undefined) {
+      if (admitted !== undefined && (!admitted || this.#spend(request.leases))) {
         this.#settle(request, admitted);
         continue;
       }
@@ -249,6 +307,7 @@ export class FleetLessee {
     }
   }
 
+  /** @param admitted If true, the tokens are spent already */
   #settle(request: WaitingRequest, admitted: boolean): void {
     for (const lease of request.leases) lease.waiting.delete(request);
     const result = this.#carryOut(admitted, request.leases);
@@ -258,7 +317,15 @@ export class FleetLessee {
 
   #abandon(lease: LeasedCounter): void {
     this.#asking.delete(lease);
+    this.#answerReaders(lease);
     for (const request of lease.waiting) this.#settle(request, false);
+  }
+
+  #answerReaders({ readers }: LeasedCounter): void {
+    for (const answer of [...readers]) {
+      readers.delete(answer);
+      answer();
+    }
   }
 
   #askIfIdle(lease: LeasedCounter): void {
@@ -282,11 +349,3 @@ export class FleetLessee {
     else this.#toSend.add(lease);
   }
 }
-
-const resultOf = (admitted: boolean, leases: readonly LeasedCounter[]): CounterResult => ({
-  admitted,
-  counts: leases.map((lease) => {
-    const { count, held } = lease;
-    return admitted || held > 0 ? count : Math.max(count, wholeLimit(lease.counter));
-  }),
-});

@@ -1,28 +1,28 @@
 /** What a node has leased of one counter, and its requests that wait for tokens. */
-import type { Counter } from "@sluice/plugin-sdk";
-import { type Account, counterId, wholeLimit } from "./accounts.ts";
-import { HORIZON } from "./fleet-clock.ts";
-import type { LeaseAsk, SeenTotal } from "./messages.ts";
-import { ownershipHash } from "./view.ts";
+import type { Counter, FleetFallback } from "@sluice/plugin-sdk";
+import { type Account, counterId, wholeLimit } from "../accounts.ts";
+import { HORIZON } from "../fleet-clock.ts";
+import type { LeaseAsk, SeenTotal } from "../messages.ts";
+import { ownershipHash } from "../view.ts";
+import type { LeaseWords } from "./lease-words.ts";
+
+/** Maximum tokens that a node leases in advance: differences of the words in lease-words.ts must stay small. */
+const MAX_CHUNK = 2 ** 20;
 
 /** A request that waits for tokens of one or more counters. */
 export interface WaitingRequest {
   readonly id: number;
   readonly leases: readonly LeasedCounter[];
-  readonly unowned: UnownedPolicy;
+  readonly unowned: FleetFallback;
 }
-
-/**
- * What a node does with requests while no owner of their counter answers. share: the node admits at most the limit
- * divided by the number of nodes, rounded down. open: it admits all; closed: none.
- */
-export type UnownedPolicy = "share" | "open" | "closed";
 
 export class LeasedCounter {
   counter: Counter;
   readonly hash: number;
   readonly generation: number;
   readonly waiting = new Set<WaitingRequest>();
+  /** Called with the answer to the present ask, or when the owner does not answer. */
+  readonly readers = new Set<() => void>();
   owner: string | undefined;
   /** The owner that knows this account: it granted tokens, or confirmed a report. */
   knownBy: string | undefined;
@@ -33,16 +33,18 @@ export class LeasedCounter {
   /** Until this time, requests are refused without an ask. */
   refusedUntil = 0;
   seen: SeenTotal | undefined;
+  words: LeaseWords;
   #granted = 0;
   #returned = 0;
-  #used = 0;
   #sequence = 0;
   #chunk = 1;
   #chunkAt = Number.NEGATIVE_INFINITY;
 
-  constructor(counter: Counter, generation: number) {
+  constructor(counter: Counter, generation: number, words: LeaseWords) {
     this.counter = counter;
     this.generation = generation;
+    this.words = words;
+    words.setLow(-1);
     this.hash = ownershipHash(counterId(counter));
   }
 
@@ -52,17 +54,17 @@ export class LeasedCounter {
       before: 0,
       granted: this.#granted,
       returned: this.#returned,
-      used: this.#used,
+      used: this.used,
     };
   }
 
-  /** Tokens that the node may spend. */
+  /** Tokens that the node may spend. The workers of the node may spend them at any time. */
   get held(): number {
-    return this.#granted - this.#returned - this.#used;
+    return this.words.held;
   }
 
   get used(): number {
-    return this.#used;
+    return this.#granted - this.#returned - this.held;
   }
 
   get sequence(): number {
@@ -71,36 +73,42 @@ export class LeasedCounter {
 
   /** So few tokens are held that more should be leased before they are needed. */
   get isLow(): boolean {
-    return this.#chunk > 1 && this.held <= this.#chunk >> 1;
+    return this.held <= this.#low;
   }
 
   /** Requests admitted by the fleet, as far as this node knows; tokens that other nodes hold count as spent. */
   get count(): number {
-    return Math.max(this.#used, (this.seen?.total ?? 0) - this.held);
+    return Math.max(this.used, (this.seen?.total ?? 0) - this.held);
   }
 
   receive(granted: number): void {
-    this.#granted = Math.max(this.#granted, granted);
+    if (granted <= this.#granted) return;
+    this.words.grant(granted - this.#granted);
+    this.#granted = granted;
   }
 
   /** The ask was answered. Near the limit, owners grant less than was asked for. */
   end(): void {
     this.askedAt = undefined;
     this.#chunk = Math.min(this.#chunk, Math.max(1, this.held));
+    this.words.setLow(this.#low);
+    this.words.setCount(this.count);
   }
 
-  spend(): void {
-    this.#used += 1;
+  /** Returns false if the node holds no token, or a worker has just taken the last one. */
+  spend(): boolean {
+    return this.words.take(1) === 1;
   }
 
-  /** Takes a token that no owner has granted. */
+  /** Spends a token that no owner has granted. */
   borrow(): void {
     this.#granted += 1;
+    this.words.borrow();
   }
 
   /** Gives back the held tokens that no request waits with, and wants none in advance for now. */
   giveBack(): void {
-    this.#returned += Math.max(0, this.held - this.waiting.size);
+    this.#returned += this.words.take(this.held - this.waiting.size);
     this.#chunk = 1;
     this.#chunkAt = Number.NEGATIVE_INFINITY;
   }
@@ -112,10 +120,15 @@ export class LeasedCounter {
   begin(now: number): void {
     const lasted = now - this.#chunkAt;
     this.#chunkAt = now;
-    if (lasted < HORIZON) this.#chunk = Math.min(this.#chunk * 2, wholeLimit(this.counter));
+    if (lasted < HORIZON) this.#chunk = Math.min(this.#chunk * 2, wholeLimit(this.counter), MAX_CHUNK);
     else if (lasted > 4 * HORIZON) this.#chunk = Math.max(1, this.#chunk >> 1);
     this.#sequence += 1;
     this.askedAt = now;
+  }
+
+  /** The number of tokens at which more are leased; -1: never in advance. */
+  get #low(): number {
+    return this.#chunk > 1 ? this.#chunk >> 1 : -1;
   }
 
   ask(): LeaseAsk {

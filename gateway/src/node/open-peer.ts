@@ -1,0 +1,96 @@
+/** Opens the listener for the other nodes of the fleet, as the settings describe it. */
+import { followPemFiles, PemError, type PemFiles, readPemFiles, SettingsError } from "@sluice/model/serving";
+import type { Logger } from "pino";
+import type { GatewayMetrics } from "../metrics/metrics.ts";
+import { FleetCounters } from "../peers/fleet-counters.ts";
+import { FleetPeer } from "../peers/fleet-peer.ts";
+import { RosterExchange } from "../peers/roster-exchange.ts";
+import type { RosterMessage } from "../peers/roster-message.ts";
+import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
+import { peerAddresses } from "../settings/peers.ts";
+
+export interface OpenPeerOptions {
+  /** The name of this node in views. */
+  readonly self: string;
+  readonly log: Logger;
+  readonly metrics: GatewayMetrics;
+}
+
+type PeerListenSettings = GatewaySettings & { readonly peerListen: NonNullable<GatewaySettings["peerListen"]> };
+
+export interface OpenedPeer {
+  readonly peer: FleetPeer;
+  /** The counters of policy fleet. */
+  readonly counters: FleetCounters;
+  /** Stops following the files of the certificates, and closes the connections. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds between two log lines about refused connections. */
+const REFUSALS_LOGGED_EVERY = 10_000;
+
+/** Throws a SettingsError if the certificates are missing or cannot be used. */
+export async function openPeer(settings: PeerListenSettings, options: OpenPeerOptions): Promise<OpenedPeer> {
+  const { peerListen: listen, peerName: certificateName } = settings;
+  const { self, log, metrics } = options;
+  const files = peerFilesOf(settings);
+  const addresses = peerAddresses(settings);
+  let tls = await readPemFiles(files).catch((error: Error) => {
+    throw error instanceof PemError || "code" in error ? new SettingsError(error.message) : error;
+  });
+  let exchange: RosterExchange | undefined;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  const peer = await FleetPeer.open({
+    self,
+    listen,
+    tls,
+    certificateName,
+    events: { ...metrics.startFleet(), onReplace: metrics.countReplacedCounter },
+    ...(addresses.length > 0 && {
+      answerRoster(message: RosterMessage) {
+        if (exchange === undefined) throw new Error("this node starts");
+        return exchange.answer(message);
+      },
+    }),
+    onRefusal(reason, isStale) {
+      if (isStale || performance.now() - loggedAt < REFUSALS_LOGGED_EVERY) return;
+      loggedAt = performance.now();
+      log.warn({ reason }, "a connection to the listener for peers was refused");
+    },
+  });
+  const following = followPemFiles({
+    files,
+    texts: tls,
+    onTexts(texts) {
+      peer.renew(texts);
+      tls = texts;
+    },
+    onFailure: (reason) => log.error({ reason }, "the renewed certificates for peers cannot be used"),
+  });
+  if (addresses.length > 0)
+    exchange = new RosterExchange({
+      peer,
+      addresses,
+      tls: () => tls,
+      certificateName,
+      warn: (message) => log.warn({ peers: settings.peers }, message),
+    });
+  return {
+    peer,
+    counters: new FleetCounters(peer),
+    async close() {
+      exchange?.close();
+      following.close();
+      await peer.close();
+    },
+  };
+}
+
+function peerFilesOf(settings: GatewaySettings): PemFiles {
+  const { peerCert, peerKey, peerAuthority, pushCert, pushKey, pushAuthority } = settings;
+  const all = `${names.peerCert.variable}, ${names.peerKey.variable} and ${names.peerAuthority.variable}`;
+  if (peerCert && peerKey && peerAuthority) return { cert: peerCert, key: peerKey, ca: peerAuthority };
+  if (peerCert || peerKey || peerAuthority) throw new SettingsError(`${all} belong together: set all three`);
+  if (pushCert && pushKey && pushAuthority) return { cert: pushCert, key: pushKey, ca: pushAuthority };
+  throw new SettingsError(`the listener for peers (${names.peerListen.variable}) needs certificates: set ${all}`);
+}

@@ -1,0 +1,150 @@
+/** A node as a member of its fleet, from its start until it has left: adopts the views that the authority publishes. */
+import { once } from "node:events";
+import type { PemTexts } from "@sluice/model/serving";
+import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
+import type { WorkerLease } from "../counters/fleet/lessee/fleet-lessee.ts";
+import type { LeaseMemory } from "../counters/fleet/lessee/lease-words.ts";
+import { FleetMember, type FleetMemberOptions } from "./fleet-member.ts";
+import type { PeerState, PublishedView } from "./published-view.ts";
+
+/** Milliseconds for which a node that shuts down waits for new views and for the other nodes. */
+const RETIRE_PATIENCE = 3000;
+
+/** Milliseconds after the start for which a node without a view is not ready, and lets requests wait. */
+const FIRST_VIEW_PATIENCE = 5000;
+
+export class FleetPeer {
+  readonly #self: string;
+  readonly #member: FleetMember;
+  readonly #views = new EventTarget();
+  /** Resolves with the first view, or after FIRST_VIEW_PATIENCE. */
+  readonly #begun = Promise.withResolvers<void>();
+  #hasBegun = false;
+  #view: PublishedView | undefined;
+  #state: PeerState["state"] = "present";
+
+  private constructor(self: string, member: FleetMember) {
+    this.#self = self;
+    this.#member = member;
+    setTimeout(() => this.#begin(), FIRST_VIEW_PATIENCE).unref();
+  }
+
+  /** Rejects when the address for peers cannot be listened on. */
+  static async open(options: FleetMemberOptions): Promise<FleetPeer> {
+    return new FleetPeer(options.self, await FleetMember.open(options));
+  }
+
+  get address(): { readonly host: string; readonly port: number } {
+    return this.#member.address;
+  }
+
+  get state(): PeerState {
+    const { port } = this.#member.address;
+    return { name: this.#self, port, epoch: this.#view?.epoch ?? 0, state: this.#state };
+  }
+
+  /** The view that the node has adopted; undefined before the first. */
+  get view(): PublishedView | undefined {
+    return this.#view;
+  }
+
+  /** For administrators. */
+  get report(): { readonly epoch: number; readonly members: readonly string[]; readonly leaving: readonly string[] } {
+    const { epoch, members, leaving } = this.#view ?? { epoch: 0, members: [], leaving: [] };
+    const namesOf = (nodes: PublishedView["members"]) => nodes.map(({ name }) => name);
+    return { epoch, members: namesOf(members), leaving: namesOf(leaving) };
+  }
+
+  /**
+   * Why the node should get no requests yet; null: it may. Before the first view it does not know the owners of
+   * counters, and would decide by the setting for counters without an owner.
+   */
+  get unreadyReason(): string | null {
+    return this.#hasBegun ? null : "the node does not know the other nodes of its fleet yet";
+  }
+
+  /** Adopts a view if it is newer than the present one. */
+  publish(view: PublishedView): void {
+    if (this.#view !== undefined && view.epoch <= this.#view.epoch) return;
+    this.#view = view;
+    const [members, leaving] = [view.members, view.leaving].map((nodes) => nodes.map(({ name }) => name));
+    this.#member.adopt({ epoch: view.epoch, members: members ?? [], leaving: leaving ?? [] }, [
+      ...view.members,
+      ...view.leaving,
+    ]);
+    this.#views.dispatchEvent(new Event("view"));
+    this.#begin();
+  }
+
+  /** Uses these certificates for new connections. */
+  renew(tls: PemTexts): void {
+    this.#member.renew(tls);
+  }
+
+  /** Where the workers of this node find the tokens that it holds. */
+  get memory(): LeaseMemory {
+    return this.#member.memory;
+  }
+
+  /** See FleetMember. */
+  placeOf(counter: Counter): WorkerLease | undefined {
+    return this.#member.placeOf(counter);
+  }
+
+  /** See FleetMember. */
+  refill(counter: Counter): void {
+    this.#member.refill(counter);
+  }
+
+  /** As `Counters.incrementBelowLimit`, without amounts. */
+  take(counters: readonly Counter[], unowned: FleetFallback): CounterResult | Promise<CounterResult> {
+    if (this.#hasBegun) return this.#member.take(counters, unowned);
+    return this.#begun.promise.then(() => this.#member.take(counters, unowned));
+  }
+
+  /** The value of a counter. Tokens that other nodes hold count as used. */
+  read(counter: Counter): Promise<number> {
+    return this.#member.read(counter);
+  }
+
+  /** The next view should list this node as leaving. It still serves requests. */
+  leave(): void {
+    this.#state = "leaving";
+  }
+
+  /**
+   * Gives all tokens back, and hands over what this node knows. Resolves when it has left the fleet, or after
+   * RETIRE_PATIENCE. Requests are refused from now on.
+   */
+  async retire(): Promise<void> {
+    this.#state = "leaving";
+    const others = this.#view?.members.filter(({ name }) => name !== this.#self) ?? [];
+    if (others.length === 0) return;
+    const patience = AbortSignal.timeout(RETIRE_PATIENCE);
+    try {
+      await this.#viewWith((view) => !view.members.some(({ name }) => name === this.#self), patience);
+      await Promise.race([this.#member.retire(), once(patience, "abort")]);
+      patience.throwIfAborted();
+      this.#state = "left";
+      // Until then, a node that has just joined would wait for a report of this node.
+      await this.#viewWith((view) => !view.leaving.some(({ name }) => name === this.#self), patience);
+    } catch (error) {
+      // The other nodes treat this node like one that has crashed.
+      if (!patience.aborted) throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#member.close();
+  }
+
+  #begin(): void {
+    this.#hasBegun = true;
+    this.#begun.resolve();
+  }
+
+  /** Rejects when the signal is aborted. */
+  async #viewWith(isReached: (view: PublishedView) => boolean, signal: AbortSignal): Promise<void> {
+    while (this.#view !== undefined && !isReached(this.#view)) await once(this.#views, "view", { signal });
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Finds the nodes of a fleet at the addresses of SLUICE_PEERS, and spreads the views that fleet-roster.ts decides on.
+ * In each round a node sends its state and its view to every address, and gets those of the node there.
+ */
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { connect, type TLSSocket } from "node:tls";
+import type { PemTexts } from "@sluice/model/serving";
+import type { FleetPeer } from "./fleet-peer.ts";
+import { FleetRoster } from "./fleet-roster.ts";
+import { frameOf, PeerFrameReader } from "./frames.ts";
+import { PEER_TLS } from "./peer-network.ts";
+import type { PeerAddress } from "./published-view.ts";
+import { parseRosterMessage, type RosterMessage } from "./roster-message.ts";
+
+type Address = Pick<PeerAddress, "host" | "port">;
+
+export interface RosterExchangeOptions {
+  readonly peer: FleetPeer;
+  /** The nodes of the fleet, also this one. A host name may have the addresses of many nodes. */
+  readonly addresses: readonly Address[];
+  /** The certificates for the next connection. */
+  readonly tls: () => PemTexts;
+  readonly certificateName: string;
+  readonly warn: (message: string) => void;
+}
+
+/** Milliseconds between two rounds. */
+const ROUND = 250;
+/** Milliseconds for which an answer is awaited. */
+const ANSWER_PATIENCE = 1000;
+/** Milliseconds between two look-ups of host names. */
+const RESOLVED_EVERY = 2000;
+/** Milliseconds after the start in which this node must find itself. */
+const FOUND_WITHIN = 10_000;
+
+export class RosterExchange {
+  readonly #options: RosterExchangeOptions;
+  readonly #roster = new FleetRoster(performance.now());
+  readonly #connections = new Map<string, RosterConnection>();
+  readonly #startedAt = performance.now();
+  #addresses: readonly Address[] = [];
+  #resolvedAt = Number.NEGATIVE_INFINITY;
+  #roundAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #hasWarned = false;
+  #isClosed = false;
+
+  constructor(options: RosterExchangeOptions) {
+    this.#options = options;
+    void this.#round();
+  }
+
+  /** This node's message, after it has adopted the view of the given one. */
+  answer({ view }: Pick<RosterMessage, "view">): RosterMessage {
+    const { peer } = this.#options;
+    if (view !== null) peer.publish(view);
+    const { name, state } = peer.state;
+    return { name, state, view: peer.view ?? null, reached: this.#roster.reached };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const connection of this.#connections.values()) connection.close();
+  }
+
+  async #round(): Promise<void> {
+    const since = performance.now() - this.#roundAt;
+    this.#roundAt = performance.now();
+    if (since > 2 * (ROUND + ANSWER_PATIENCE)) this.#roster.stall(since);
+    await this.#resolve();
+    this.#roster.ask(this.#addresses);
+    await Promise.all(this.#addresses.map((address) => this.#exchange(address)));
+    if (this.#isClosed) return;
+    const view = this.#roster.next(this.answer({ view: null }), performance.now());
+    if (view !== null) this.#options.peer.publish(view);
+    this.#warnUnlessFound();
+    // The other nodes need a new view at once.
+    this.#timer = setTimeout(() => void this.#round(), view === null ? ROUND : 0);
+  }
+
+  async #exchange(address: Address): Promise<void> {
+    const key = `${address.host}:${address.port}`;
+    const connection = this.#connections.get(key) ?? new RosterConnection(address, this.#options);
+    this.#connections.set(key, connection);
+    const message = await connection.exchange(this.answer({ view: null }));
+    if (message === "refused") this.#roster.refuse(address);
+    else if (message !== "silent") {
+      this.#roster.answer(address, message, performance.now());
+      this.answer(message);
+    }
+  }
+
+  async #resolve(): Promise<void> {
+    if (performance.now() - this.#resolvedAt < RESOLVED_EVERY) return;
+    this.#resolvedAt = performance.now();
+    const found = await Promise.all(this.#options.addresses.map(addressesOf));
+    const byKey = new Map(found.flat().map((address) => [`${address.host}:${address.port}`, address]));
+    this.#addresses = [...byKey.values()];
+    for (const [key, connection] of this.#connections) {
+      if (byKey.has(key)) continue;
+      connection.close();
+      this.#connections.delete(key);
+    }
+  }
+
+  #warnUnlessFound(): void {
+    const isLate = performance.now() - this.#startedAt > FOUND_WITHIN;
+    if (!isLate || this.#hasWarned || this.#roster.reached.includes(this.#options.peer.state.name)) return;
+    this.#hasWarned = true;
+    this.#options.warn("this node does not find itself at the addresses of SLUICE_PEERS: add its own address");
+  }
+}
+
+/** A host name that cannot be resolved has no addresses for now. */
+async function addressesOf({ host, port }: Address): Promise<readonly Address[]> {
+  if (isIP(host) !== 0) return [{ host, port }];
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.map(({ address }) => ({ host: address, port }));
+}
+
+/** refused: no node of the fleet listens on the address. silent: it may be busy. */
+type RosterAnswer = RosterMessage | "refused" | "silent";
+
+/** A connection to one address, which stays open between rounds. */
+class RosterConnection {
+  readonly #address: Address;
+  readonly #options: RosterExchangeOptions;
+  #socket: TLSSocket | undefined;
+  #answer: ((answer: RosterAnswer) => void) | undefined;
+
+  constructor(address: Address, options: RosterExchangeOptions) {
+    this.#address = address;
+    this.#options = options;
+  }
+
+  async exchange(message: RosterMessage): Promise<RosterAnswer> {
+    const socket = this.#socket ?? this.#open();
+    const { promise, resolve } = Promise.withResolvers<RosterAnswer>();
+    this.#answer = resolve;
+    socket.write(frameOf({ roster: message }));
+    const patience = setTimeout(resolve, ANSWER_PATIENCE, "silent");
+    const answer = await promise;
+    clearTimeout(patience);
+    this.#answer = undefined;
+    // A late answer must not be taken for that of the next round.
+    if (answer === "silent") socket.destroy();
+    return answer;
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+  }
+
+  #open(): TLSSocket {
+    const { tls, certificateName } = this.#options;
+    const socket = connect({ ...tls(), ...PEER_TLS, ...this.#address, servername: certificateName });
+    const reader = new PeerFrameReader();
+    this.#socket = socket;
+    socket.on("data", (piece: Buffer) => {
+      try {
+        for (const message of reader.read(piece)) this.#answer?.(parseRosterMessage(message));
+      } catch {
+        socket.destroy();
+      }
+    });
+    socket.on("error", () => undefined);
+    socket.once("close", () => {
+      if (this.#socket === socket) this.#socket = undefined;
+      this.#answer?.("refused");
+    });
+    return socket;
+  }
+}
