@@ -10,6 +10,16 @@ export interface CountersUnderTest {
   held(): Promise<number>;
 }
 
+/** What counters can do beyond counting requests below a limit. */
+export interface CountersAbilities {
+  /** A call may add another amount than 1. Default: true. */
+  readonly amounts?: boolean;
+  /** A call may add an amount whatever the limit. Default: true. */
+  readonly sums?: boolean;
+  /** A counter is dropped as soon as its window is over. Default: true. */
+  readonly drops?: boolean;
+}
+
 let names = 0;
 
 /** A counter that no other test uses; its window began a second ago and lasts a minute. */
@@ -38,9 +48,12 @@ export async function waitForCounters(isSo: () => Promise<boolean>, what: string
 
 /**
  * @param open Called for every test. Returns counters that have counted nothing yet.
- * @param countsAmounts Whether a call may add another amount than 1
  */
-export function countersSuite(name: string, open: () => Promise<CountersUnderTest>, countsAmounts = true): void {
+export function countersSuite(
+  name: string,
+  open: () => Promise<CountersUnderTest>,
+  { amounts = true, sums = true, drops = true }: CountersAbilities = {},
+): void {
   describe(name, () => {
     let under: CountersUnderTest;
     beforeEach(async () => {
@@ -90,7 +103,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       for (const other of apart) assert.deepEqual(await take(other), { admitted: true, counts: [1] });
     });
 
-    if (countsAmounts) {
+    if (amounts) {
       it("add the amount of each call, unless a counter would exceed its limit", async () => {
         const one = counter({ limit: 10 });
         const other = counter({ limit: 100 });
@@ -139,6 +152,25 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       assert.deepEqual(await take({ ...one, limit: 2 }), { admitted: true, counts: [2] });
     });
 
+    if (drops)
+      it("drop a counter when its window is over", async () => {
+        const brief = counter({ period: "second", expires: Date.now() + 200 });
+        await take(brief);
+        await waitForCounters(async () => (await under.held()) === 1, "the counter is kept");
+        await take({ ...brief, windowStart: brief.expires, expires: brief.expires + 60_000 });
+        await waitForCounters(async () => (await under.held()) === 1, "only the later window's counter is kept");
+      });
+
+    if (!sums) {
+      it("read values, and refuse to add amounts", async () => {
+        const [minute, hour] = [counter({ name: "read" }), counter({ name: "read", period: "hour" })];
+        for (let taken = 0; taken < 3; taken++) await take(hour);
+        assert.deepEqual(await under.counters.addAmount([minute, hour], 0, under.config), [0, 3]);
+        await assert.rejects(async () => under.counters.addAmount([hour], 1, under.config), /counts requests/);
+      });
+      return;
+    }
+
     it("add an amount whatever the limit, and read values without a change", async () => {
       const [minute, hour] = [counter({ name: "amounts", limit: 1 }), counter({ name: "amounts", period: "hour" })];
       const add = async (amount: number, ...wanted: readonly Counter[]) =>
@@ -154,14 +186,6 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       const one = counter();
       await Promise.all(Array.from({ length: 100 }, async () => under.counters.addAmount([one], 2, under.config)));
       assert.deepEqual(await under.counters.addAmount([one], 0, under.config), [200]);
-    });
-
-    it("drop a counter when its window is over", async () => {
-      const brief = counter({ period: "second", expires: Date.now() + 200 });
-      await take(brief);
-      await waitForCounters(async () => (await under.held()) === 1, "the counter is kept");
-      await take({ ...brief, windowStart: brief.expires, expires: brief.expires + 60_000 });
-      await waitForCounters(async () => (await under.held()) === 1, "only the later window's counter is kept");
     });
   });
 }

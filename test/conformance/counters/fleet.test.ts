@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { WorkerFleetCounters } from "../../../gateway/src/counters/fleet/lessee/worker-leases.ts";
+import { FleetCounters } from "../../../gateway/src/peers/fleet-counters.ts";
+import { FleetPeer } from "../../../gateway/src/peers/fleet-peer.ts";
+import type { PublishedView } from "../../../gateway/src/peers/published-view.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
+import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { counter, countersSuite } from "./suite.ts";
+
+const NAME = "fleet.test";
+const config = withConfigDefaults("rate-limiting", { minute: 5, policy: "fleet" });
+const peers: FleetPeer[] = [];
+const unexpected = () => assert.fail("an unexpected event");
+const viewOf = (members: readonly FleetPeer[], epoch: number): PublishedView => ({
+  epoch,
+  members: members.map(({ state: { name }, address }) => ({ name, ...address })),
+  leaving: [],
+});
+
+before(async () => {
+  const authority = await makeAuthority();
+  const { certificate: cert, key } = await authority.issue({ name: NAME, sans: [NAME], usage: "peer" });
+  for (const self of ["one", "two"]) {
+    const peer = await FleetPeer.open({
+      self,
+      listen: { host: "127.0.0.1", port: 0 },
+      tls: { cert, key, ca: authority.certificate },
+      certificateName: NAME,
+      onRefusal: (reason, isStale) => assert.ok(isStale, reason),
+      events: {
+        onOvershoot: unexpected,
+        onBorrow: unexpected,
+        onIncompleteHandover: unexpected,
+        onReplace: unexpected,
+      },
+    });
+    peers.push(peer);
+  }
+  const [first] = peers;
+  assert.ok(first);
+  first.publish(viewOf([first], 1));
+});
+after(() => Promise.all(peers.map((peer) => peer.close())));
+
+countersSuite(
+  "counters of a fleet",
+  async () => ({ counters: new FleetCounters(peers[0] ?? assert.fail()), config, held: assert.fail }),
+  // The owner of a counter keeps it for some seconds longer than its window (WINDOW_GRACE).
+  { amounts: false, sums: false, drops: false },
+);
+
+countersSuite(
+  "counters of a fleet in a worker thread",
+  async () => {
+    const counters = new WorkerFleetCounters(new FleetCounters(peers[0] ?? assert.fail()));
+    return { counters, config, held: assert.fail };
+  },
+  { amounts: false, sums: false, drops: false },
+);
+
+it("a node lets requests wait for its first view, and a node that leaves hands its counters over", async () => {
+  const [one, two] = peers;
+  assert.ok(one && two);
+  assert.match(two.unreadyReason ?? "", /does not know the other nodes/);
+  const of = counter({ limit: 100 });
+  const early = new FleetCounters(two).incrementBelowLimit([of], config);
+  for (const peer of peers) peer.publish(viewOf(peers, 2));
+  assert.equal(two.unreadyReason, null);
+  assert.equal((await early).admitted, true);
+  const both = Array.from({ length: 59 }, (_, at) => (at % 2 === 0 ? one : two).take([of], "closed"));
+  await Promise.all(both);
+  const [leaving] = peers.toReversed();
+  assert.ok(leaving);
+  const retired = leaving.retire();
+  const stateOf = ({ state: { state } }: FleetPeer) => state;
+  assert.equal(stateOf(leaving), "leaving");
+  for (const peer of peers) peer.publish({ ...viewOf([one], 3), leaving: viewOf([leaving], 3).members });
+  while (stateOf(leaving) !== "left") await new Promise(setImmediate);
+  for (const peer of peers) peer.publish(viewOf([one], 4));
+  await retired;
+  const rest = await Promise.all(Array.from({ length: 50 }, () => one.take([of], "closed")));
+  assert.equal(rest.filter(({ admitted }) => admitted).length, 40);
+});
