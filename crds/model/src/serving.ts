@@ -42,6 +42,14 @@ export {
   vaultReferencesIn,
 } from "./plugins/vault-references.ts";
 export {
+  isPeerReport,
+  isPushView,
+  type PeerReport,
+  type PublishedView,
+  REMOVE_PEER_AFTER,
+  type ViewedNode,
+} from "./protocols/fleet-view.ts";
+export {
   isEndpointFound,
   isPluginEndpointCall,
   isPluginEndpointResult,

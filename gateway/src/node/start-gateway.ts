@@ -111,9 +111,10 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version: sluiceVersion };
   const metrics = createMetrics(metricsOptions);
   const opened = await openPeer(settings, { self: node, log, metrics });
+  const sourceFacts = opened === null ? facts : { ...facts, peer: opened.peer };
   const { source, query } = given.source
-    ? { source: given.source(facts), query: given.query }
-    : await openSource(settings, log, facts);
+    ? { source: given.source(sourceFacts), query: given.query }
+    : await openSource(settings, log, sourceFacts);
   const clusterCounters = query && (await createClusterCounters(query, log));
   const peers = opened === null ? [] : [opened.peer.address];
   const own = [settings.status, settings.push, ...peers, ...(given.ownListeners ?? [])];
@@ -163,6 +164,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     statusPort: () => status.address.port,
     missingPlugins: () => missing.names,
     failedListeners: () => workers.failedListeners(),
+    ...(opened && { peer: () => opened.peer.state }),
     async serve(snapshot: Snapshot) {
       await targetNames.follow(snapshot.targets);
       await workers.serve(snapshot);

@@ -2,7 +2,7 @@
  * A node of a fleet in a process: the protocol (gateway/src/counters/fleet/README.md) with timers and with connections to
  * its peers.
  */
-import type { PemTexts } from "@sluice/model/serving";
+import type { PemTexts, ViewedNode } from "@sluice/model/serving";
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import { RETRY } from "../counters/fleet/fleet-clock.ts";
 import { type FleetEvents, FleetLimiter } from "../counters/fleet/fleet-limiter.ts";
@@ -12,7 +12,6 @@ import type { PeerMessage } from "../counters/fleet/messages.ts";
 import type { FleetView } from "../counters/fleet/view.ts";
 import { MAX_COUNTERS } from "../counters/fleet/window-table.ts";
 import { openPeerNetwork, type PeerNetwork, type PeerNetworkOptions } from "./peer-network.ts";
-import type { PeerAddress } from "./published-view.ts";
 
 export interface FleetMemberOptions extends Omit<PeerNetworkOptions, "onMessage"> {
   readonly events: FleetEvents;
@@ -100,7 +99,7 @@ export class FleetMember {
   }
 
   /** @param peers The addresses of all nodes of the view */
-  adopt(view: FleetView, peers: readonly PeerAddress[]): void {
+  adopt(view: FleetView, peers: readonly ViewedNode[]): void {
     this.#network.setPeers(peers);
     this.#limiter.adopt(view);
     this.#flushSoon();

@@ -1,11 +1,10 @@
 /** A node as a member of its fleet, from its start until it has left: adopts the views that the authority publishes. */
 import { once } from "node:events";
-import type { PemTexts } from "@sluice/model/serving";
+import type { PeerReport, PemTexts, PublishedView } from "@sluice/model/serving";
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import type { WorkerLease } from "../counters/fleet/lessee/fleet-lessee.ts";
 import type { LeaseMemory } from "../counters/fleet/lessee/lease-words.ts";
 import { FleetMember, type FleetMemberOptions } from "./fleet-member.ts";
-import type { PeerState, PublishedView } from "./published-view.ts";
 
 /** Milliseconds for which a node that shuts down waits for new views and for the other nodes. */
 const RETIRE_PATIENCE = 3000;
@@ -21,7 +20,7 @@ export class FleetPeer {
   readonly #begun = Promise.withResolvers<void>();
   #hasBegun = false;
   #view: PublishedView | undefined;
-  #state: PeerState["state"] = "present";
+  #state: PeerReport["state"] = "present";
 
   private constructor(self: string, member: FleetMember) {
     this.#self = self;
@@ -38,7 +37,7 @@ export class FleetPeer {
     return this.#member.address;
   }
 
-  get state(): PeerState {
+  get state(): PeerReport {
     const { port } = this.#member.address;
     return { name: this.#self, port, epoch: this.#view?.epoch ?? 0, state: this.#state };
   }

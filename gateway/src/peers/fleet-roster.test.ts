@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { PeerReport, PublishedView } from "@sluice/model/serving";
 import { FleetRoster } from "./fleet-roster.ts";
-import type { PeerState, PublishedView } from "./published-view.ts";
 import type { RosterMessage } from "./roster-message.ts";
 
 const port = 8006;
@@ -29,7 +29,7 @@ interface Row {
   readonly publishes: PublishedView | null;
 }
 
-const state = (name: string, is: PeerState["state"], of: PublishedView) => message(name, { state: is, view: of });
+const state = (name: string, is: PeerReport["state"], of: PublishedView) => message(name, { state: is, view: of });
 const rows: readonly Row[] = [
   {
     does: "publishes a view of all nodes as soon as all addresses have answered",

@@ -3,16 +3,13 @@
  * first publishes views, and the others adopt the view with the highest epoch. Pure: the caller passes the messages and
  * the time.
  */
-import type { PeerAddress, PublishedView } from "./published-view.ts";
+import { type PublishedView, REMOVE_PEER_AFTER, type ViewedNode } from "@sluice/model/serving";
 import type { RosterMessage } from "./roster-message.ts";
-
-/** Milliseconds without an answer after which a node is removed: longer than a pause of a busy process. */
-const SILENCE = 5000;
 
 /** Milliseconds after the start for which a node waits for the answers of all addresses before it publishes a view. */
 const FIRST_PATIENCE = 2000;
 
-type Address = Pick<PeerAddress, "host" | "port">;
+type Address = Pick<ViewedNode, "host" | "port">;
 
 /** The last answer of an address. */
 interface Answer {
@@ -60,7 +57,7 @@ export class FleetRoster {
 
   /** The view that the node with this message must publish now; null: none. */
   next(own: RosterMessage, now: number): PublishedView | null {
-    for (const [key, { at }] of this.#answers) if (now - at >= SILENCE) this.#answers.delete(key);
+    for (const [key, { at }] of this.#answers) if (now - at >= REMOVE_PEER_AFTER) this.#answers.delete(key);
     const isComplete = this.#asked.length > 0 && this.#answers.size === this.#asked.length;
     if (own.view === null && !isComplete && now - this.#startedAt < FIRST_PATIENCE) return null;
     const nodes = this.#nodes(own);
@@ -80,8 +77,8 @@ export class FleetRoster {
   }
 
   /** The nodes by name, with this node's present state. A node with several addresses is listed once. */
-  #nodes(own: RosterMessage): readonly (PeerAddress & { readonly message: RosterMessage })[] {
-    const byName = new Map<string, PeerAddress & { readonly message: RosterMessage }>();
+  #nodes(own: RosterMessage): readonly (ViewedNode & { readonly message: RosterMessage })[] {
+    const byName = new Map<string, ViewedNode & { readonly message: RosterMessage }>();
     const answers = [...this.#answers.values()].toSorted((one, other) =>
       compare(keyOf(one.address), keyOf(other.address)),
     );

@@ -5,11 +5,10 @@
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { connect, createServer, type TLSSocket } from "node:tls";
-import type { PemTexts } from "@sluice/model/serving";
+import type { PemTexts, ViewedNode } from "@sluice/model/serving";
 import type { PeerMessage } from "../counters/fleet/messages.ts";
 import { frameOf, MAX_PEER_MESSAGE, PeerFrameReader } from "./frames.ts";
 import { parsePeerMessage } from "./parse-message.ts";
-import type { PeerAddress } from "./published-view.ts";
 import { parseRosterMessage, type RosterMessage } from "./roster-message.ts";
 
 export interface PeerNetworkOptions {
@@ -51,7 +50,7 @@ export const PEER_TLS = { minVersion: "TLSv1.3" } as const;
 export interface PeerNetwork {
   readonly address: { readonly host: string; readonly port: number };
   /** Connects to these peers, and accepts messages only from them. */
-  setPeers(peers: readonly PeerAddress[]): void;
+  setPeers(peers: readonly ViewedNode[]): void;
   send(peer: string, message: PeerMessage): void;
   /** Uses these certificates for new connections. */
   renew(tls: PemTexts): void;
@@ -182,7 +181,7 @@ interface OutgoingOptions extends Pick<PeerNetworkOptions, "self" | "certificate
 
 /** A connection to a peer, which is opened again after it was lost. */
 class OutgoingConnection {
-  readonly #peer: PeerAddress;
+  readonly #peer: ViewedNode;
   readonly #options: OutgoingOptions;
   #socket: TLSSocket | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -191,7 +190,7 @@ class OutgoingConnection {
   #openedAt: number | undefined;
   #isClosed = false;
 
-  constructor(peer: PeerAddress, options: OutgoingOptions) {
+  constructor(peer: ViewedNode, options: OutgoingOptions) {
     this.#peer = peer;
     this.#options = options;
     this.#open();

@@ -5,15 +5,14 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
-import type { PemTexts } from "@sluice/model/serving";
+import type { PemTexts, ViewedNode } from "@sluice/model/serving";
 import type { FleetPeer } from "./fleet-peer.ts";
 import { FleetRoster } from "./fleet-roster.ts";
 import { frameOf, PeerFrameReader } from "./frames.ts";
 import { PEER_TLS } from "./peer-network.ts";
-import type { PeerAddress } from "./published-view.ts";
 import { parseRosterMessage, type RosterMessage } from "./roster-message.ts";
 
-type Address = Pick<PeerAddress, "host" | "port">;
+type Address = Pick<ViewedNode, "host" | "port">;
 
 export interface RosterExchangeOptions {
   readonly peer: FleetPeer;

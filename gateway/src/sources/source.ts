@@ -2,7 +2,7 @@
  * The source of a node's documents. Implementations: push, database, file; one suite runs for all
  * (test/conformance/source).
  */
-import type { Address, Checked, NodeReport, PluginEndpointCall, PushView, Snapshot } from "@sluice/model";
+import type { Address, Checked, NodeReport, PluginEndpointCall, PublishedView, Snapshot } from "@sluice/model";
 import type { EndpointResponse } from "@sluice/plugin-sdk";
 
 /**
@@ -65,5 +65,5 @@ export interface ViewReceiver {
   /** The address of the listener for the other nodes. */
   readonly address: Address;
   /** Adopts a view if it is newer than the present one. */
-  publish(view: Pick<PushView, "epoch" | "members" | "leaving">): void;
+  publish(view: PublishedView): void;
 }

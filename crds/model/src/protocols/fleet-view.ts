@@ -33,15 +33,19 @@ export interface ViewedNode {
   readonly port: number;
 }
 
-export interface PushView {
-  /** The term of the operator that leads. Default 0. */
-  readonly term?: number;
+/** The nodes of a fleet at a time. */
+export interface PublishedView {
   /** Grows with each view of a fleet, also over restarts of the operator. */
   readonly epoch: number;
   /** The nodes that own counters. */
   readonly members: readonly ViewedNode[];
   /** The nodes that shut down: they own no counters, and may still have tokens. */
   readonly leaving: readonly ViewedNode[];
+}
+
+export interface PushView extends PublishedView {
+  /** The term of the operator that leads. Default 0. */
+  readonly term?: number;
 }
 
 /**
