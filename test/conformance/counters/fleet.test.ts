@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import type { PublishedView } from "@sluice/model/serving";
 import { WorkerFleetCounters } from "../../../gateway/src/counters/fleet/lessee/worker-leases.ts";
 import { FleetCounters } from "../../../gateway/src/peers/fleet-counters.ts";
 import { FleetPeer } from "../../../gateway/src/peers/fleet-peer.ts";
-import type { PublishedView } from "../../../gateway/src/peers/published-view.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { counter, countersSuite } from "./suite.ts";
