@@ -62,9 +62,11 @@ type Settle = <Value>(
   decide: (value: Value) => Decision,
 ) => Decision | Promise<Decision>;
 
-function settling({ fault_tolerant }: RateLimitingConfig): Settle {
+function settling({ fault_tolerant, policy }: RateLimitingConfig): Settle {
+  // With policy fleet, fleet_fallback has decided already if the counters are unreachable.
+  const passes = fault_tolerant && policy !== "fleet";
   const unreachable = (error: unknown): Decision =>
-    fault_tolerant ? undefined : unexpectedError(`rate-limiting: ${(error as Error).message}`);
+    passes ? undefined : unexpectedError(`rate-limiting: ${(error as Error).message}`);
   // Local counters respond synchronously; a promise per request would cost more than the counting.
   return (result, decide) => (result instanceof Promise ? result.then(decide, unreachable) : decide(result));
 }

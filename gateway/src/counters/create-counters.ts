@@ -1,6 +1,7 @@
 /** The counters of a worker, by the policy of each rate-limiting config. */
 import type { CounterOptions, Counters, Warn, WindowCounters } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
+import { NO_FLEET } from "../settings/peers.ts";
 import { RedisCounters } from "./redis/redis-counters.ts";
 import { ThreadCounters } from "./thread-counters.ts";
 
@@ -20,7 +21,6 @@ export interface CountersOptions {
 }
 
 const NO_CLUSTER = "policy cluster needs the database mode";
-export const NO_FLEET = "policy fleet needs connections between the nodes: set SLUICE_PEER_LISTEN";
 
 const noCounters = (reason: string): WindowCounters => ({
   incrementBelowLimit: () => Promise.reject(new Error(reason)),

@@ -329,6 +329,24 @@ for (const workers of ["1", "2"]) {
 }
 
 for (const workers of ["1", "2"]) {
+  test(`a node with SLUICE_WORKERS=${workers} and without SLUICE_PEER_LISTEN answers 503 in the scope of a limit with policy fleet, and logs what to set`, async (context) => {
+    const { send, log } = await startNode(context, {
+      service: {
+        routes: [{ paths: ["/"] }],
+        plugins: [{ name: "rate-limiting", config: { minute: 5, policy: "fleet", fleet_fallback: "open" } }],
+      },
+      settings: { SLUICE_WORKERS: workers },
+    });
+    assert.equal((await send({})).status, 503);
+    const logged = log.filter(({ msg }) => /set SLUICE_PEER_LISTEN/.test(String(msg)));
+    assert.deepEqual(
+      logged.map(({ msg, name }) => [msg, name]),
+      [["answers 503: policy fleet needs connections between the nodes: set SLUICE_PEER_LISTEN", "rate-limiting"]],
+    );
+  });
+}
+
+for (const workers of ["1", "2"]) {
   test(`a node with SLUICE_WORKERS=${workers} exports metrics of process, threads, certificates and configuration without any plugin`, async (context) => {
     const authority = await makeAuthority();
     const expires = 2_000_000_000;

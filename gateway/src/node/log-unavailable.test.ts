@@ -11,7 +11,8 @@ const documentOf = (routes: readonly object[], plugins: readonly object[]): Snap
 };
 function logged(before: Snapshot, now: Snapshot): readonly string[] {
   const lines: string[] = [];
-  logUnavailable({ warn: (details, message) => void lines.push(`${JSON.stringify(details)} ${message}`) }, before, now);
+  const log = { warn: (details: object, message: string) => void lines.push(`${JSON.stringify(details)} ${message}`) };
+  logUnavailable({ log, hasPeers: false }, before, now);
   return lines;
 }
 

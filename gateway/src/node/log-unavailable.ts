@@ -1,8 +1,11 @@
 /** Logs the routes, plugins and credentials that a document makes unavailable. Clients get no reason. */
 import { bucketDifferences, type Snapshot } from "@sluice/model/serving";
+import { NO_FLEET } from "../settings/peers.ts";
 
-interface Log {
-  warn(details: object, message: string): void;
+export interface UnavailableLog {
+  readonly log: { warn(details: object, message: string): void };
+  /** Whether the node listens for the other nodes of its fleet, as limits with policy fleet need. */
+  readonly hasPeers: boolean;
 }
 
 /** Maximum lines per document; further lines are only counted. */
@@ -15,13 +18,14 @@ const effects = {
 } as const;
 
 /** Logs routes and plugins that newly answer 503, and credentials of plugins that newly grant no access. */
-export function logUnavailable(log: Log, before: Snapshot, now: Snapshot): void {
+export function logUnavailable({ log, hasPeers }: UnavailableLog, previous: Snapshot, now: Snapshot): void {
   let count = 0;
   for (const kind of ["routes", "plugins", "plugin_credentials"] as const)
-    for (const { before: was, after } of bucketDifferences<Entity>(before[kind], now[kind])) {
-      const reason = after?._sluice?.unavailable;
+    for (const { before: was, after } of bucketDifferences<Entity>(previous[kind], now[kind])) {
+      const reason = after?._sluice?.unavailable ?? (hasPeers ? undefined : missingPeers(after));
       if (after === undefined || reason === undefined || after.enabled === false) continue;
-      if (reason === was?._sluice?.unavailable && was.enabled === after.enabled) continue;
+      const before = was?._sluice?.unavailable ?? (hasPeers ? undefined : missingPeers(was));
+      if (reason === before && was?.enabled === after.enabled) continue;
       count++;
       const { member, effect } = effects[kind];
       const name = after.name === undefined ? {} : { name: after.name };
@@ -30,9 +34,13 @@ export function logUnavailable(log: Log, before: Snapshot, now: Snapshot): void 
   if (count > MAX_LINES) log.warn({ more: count - MAX_LINES }, "more routes, plugins and credentials are unavailable");
 }
 
+const missingPeers = (entity: Entity | undefined): string | undefined =>
+  entity?.name === "rate-limiting" && entity.config?.policy === "fleet" ? NO_FLEET : undefined;
+
 interface Entity {
   readonly id: string;
   readonly name?: string | null;
   readonly enabled?: boolean;
+  readonly config?: Readonly<Record<string, unknown>>;
   readonly _sluice?: { readonly unavailable?: string };
 }

@@ -168,7 +168,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     async serve(snapshot: Snapshot) {
       await targetNames.follow(snapshot.targets);
       await workers.serve(snapshot);
-      logUnavailable(log, served, snapshot);
+      logUnavailable({ log, hasPeers: opened !== null }, served, snapshot);
       // There may be a thousand listeners, which few changes concern.
       if (snapshot.listeners !== served.listeners)
         guard.setDocumentListeners(
@@ -247,7 +247,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     workers,
     intake,
     onReload(snapshot) {
-      logUnavailable(log, served, snapshot);
+      logUnavailable({ log, hasPeers: opened !== null }, served, snapshot);
       served = snapshot;
       missing.recount(snapshot);
     },

@@ -62,6 +62,7 @@ const meteredCounters = (counters: Counters, settle: Settle): Counters => ({
   addAmount: (added, amount, options) => settle(counters.addAmount(added, amount, options)),
   fillBuckets: (buckets, now, options) => settle(counters.fillBuckets(buckets, now, options)),
   bucketLevels: (buckets, now, options) => settle(counters.bucketLevels(buckets, now, options)),
+  unavailableReason: (policy) => counters.unavailableReason?.(policy) ?? null,
   close: () => counters.close(),
 });
 

@@ -48,6 +48,9 @@ export const peerSettings = defineSettings({
   },
 });
 
+/** Why a node cannot enforce limits with policy fleet. */
+export const NO_FLEET = `policy fleet needs connections between the nodes: set ${peerSettings.peerListen.variable}`;
+
 type PeerSettings = SettingsOf<typeof peerSettings>;
 
 /** The addresses of SLUICE_PEERS. Throws a SettingsError if one is not valid. */
