@@ -241,7 +241,7 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     limits({ minute: 1, policy: "cluster" }),
     "config.policy: expected one of: local, redis, fleet (cluster needs the database mode)",
   ],
-  ["plugins", limits({ minute: 1, policy: "x" }), "config.policy: expected one of: local, cluster, redis"],
+  ["plugins", limits({ minute: 1, policy: "x" }), "config.policy: expected one of: local, cluster, redis, fleet"],
   [
     "plugins",
     limits({ minute: 1, policy: "redis" }),
