@@ -42,6 +42,8 @@ import { tcpLogFacts } from "./tcp-log/schema.ts";
 import { udpLogFacts } from "./udp-log/schema.ts";
 import { zipkinFacts } from "./zipkin/schema.ts";
 
+export { manifestViolation } from "./graphql/trusted-documents.ts";
+
 export const builtInFacts = [
   aclFacts,
   basicAuthFacts,

@@ -10,6 +10,8 @@ export {
   type ConsumerGroupArgs,
   GatewayParameters,
   type GatewayParametersArgs,
+  GraphQLDocuments,
+  type GraphQLDocumentsArgs,
   Plugin,
   type PluginArgs,
   type PluginChoice,

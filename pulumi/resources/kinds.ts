@@ -5,6 +5,7 @@ import type {
   CertificateSpec,
   ConsumerGroupSpec,
   GatewayParametersSpec,
+  GraphQLDocumentsSpec,
   PluginConfigs,
   PluginFacts,
   PluginName,
@@ -90,6 +91,16 @@ export type VaultArgs = MetadataArguments & MembersOf<VaultSpec>;
 export class Vault extends SluiceResource<"Vault"> {
   constructor(name: string, { metadata, ...spec }: VaultArgs, options?: ComponentResourceOptions) {
     super("Vault", { name, metadata, spec: () => spec, options });
+  }
+}
+
+/** Members of the spec, in addition to `metadata`. */
+export type GraphQLDocumentsArgs = MetadataArguments & MembersOf<GraphQLDocumentsSpec>;
+
+/** The documents of a client of a GraphQL service, to which the plugin graphql can limit requests. */
+export class GraphQLDocuments extends SluiceResource<"GraphQLDocuments"> {
+  constructor(name: string, { metadata, ...spec }: GraphQLDocumentsArgs, options?: ComponentResourceOptions) {
+    super("GraphQLDocuments", { name, metadata, spec: () => spec, options });
   }
 }
 

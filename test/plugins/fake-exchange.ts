@@ -6,6 +6,7 @@ import type {
   Exchange,
   ExchangeCaCertificate,
   ExchangeCredentials,
+  ExchangeGraphqlDocuments,
   ForwardAttempt,
   HeaderEdit,
   HeaderEditGroup,
@@ -121,6 +122,7 @@ export interface FakeExchangeOptions extends FakeRequest {
   readonly groups?: Readonly<Record<string, readonly string[]>>;
   readonly consumers?: readonly Consumer[];
   readonly caCertificates?: readonly ExchangeCaCertificate[];
+  readonly graphqlDocuments?: readonly ExchangeGraphqlDocuments[];
   /** The namespace of the route. Default: null. */
   readonly namespace?: string | null;
   readonly consumer?: Consumer | null;
@@ -316,6 +318,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       consumerByCustomId: (wanted) => options.consumers?.find(({ custom_id }) => custom_id === wanted),
       caCertificate: (wanted) => options.caCertificates?.find(({ id }) => id === wanted),
     },
+    graphqlDocuments: (wanted) => options.graphqlDocuments?.find(({ id, name }) => id === wanted || name === wanted),
     consumer: options.consumer ?? null,
     credential: options.credential ?? null,
     authenticatedGroups: options.authenticatedGroups ?? null,

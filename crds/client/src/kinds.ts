@@ -19,6 +19,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   ConsumerGroup: { apiVersion: ours, kind: "ConsumerGroup", plural: "consumergroups" },
   Consumer: { apiVersion: ours, kind: "Consumer", plural: "consumers" },
   Vault: { apiVersion: ours, kind: "Vault", plural: "vaults" },
+  GraphQLDocuments: { apiVersion: ours, kind: "GraphQLDocuments", plural: "graphqldocuments" },
   GatewayParameters: { apiVersion: ours, kind: "GatewayParameters", plural: "gatewayparameters" },
   ConfigMap: { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps" },
   Secret: { apiVersion: "v1", kind: "Secret", plural: "secrets" },

@@ -14,7 +14,8 @@ export type SluiceKind =
   | "Plugin"
   | "ConsumerGroup"
   | "Consumer"
-  | "Vault";
+  | "Vault"
+  | "GraphQLDocuments";
 /**
  * Foreign kinds that are read or, like Secret and Deployment, written. `CoreService` is v1 Service. Namespaces,
  * IngressClasses and GatewayClasses have no namespace; of a Namespace, only the name and the labels are read.

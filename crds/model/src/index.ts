@@ -83,8 +83,8 @@ export {
   type NameRef,
   type SecretRef,
 } from "./resources/common-spec.ts";
-export type * from "./resources/consumer.ts";
-export type { ConsumerGroupSpec } from "./resources/consumer-group.ts";
+export type * from "./resources/consumers/consumer.ts";
+export type { ConsumerGroupSpec } from "./resources/consumers/consumer-group.ts";
 export {
   dedicatedMembers,
   type FleetAutoscaling,
@@ -94,6 +94,7 @@ export {
   type GatewayParametersSpec,
   type GatewayServiceParameters,
 } from "./resources/gateway-parameters.ts";
+export type { GraphQLDocumentsSpec } from "./resources/graphql-documents.ts";
 export * from "./resources/index.ts";
 export {
   apiGroup,

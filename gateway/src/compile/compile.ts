@@ -3,7 +3,7 @@
  * difference between the two snapshots. Upstreams and the plugin chains of routes are built by the first request that
  * needs them.
  */
-import { bucketDifferences, type Snapshot } from "@sluice/model/serving";
+import { bucketDifferences, type GraphqlDocuments, type Snapshot } from "@sluice/model/serving";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
@@ -13,6 +13,7 @@ import { CertificateRequests } from "./certificate-requests.ts";
 import { Certificates } from "./certificates.ts";
 import { CompiledRoutes } from "./compiled-routes.ts";
 import { ConsumerGroups } from "./identities/consumer-groups.ts";
+import { GroupIndex } from "./identities/group-index.ts";
 import { CompiledIdentities } from "./identities/identities.ts";
 import { CompiledListeners, listenersOf } from "./listeners/compiled-listeners.ts";
 import { PluginTable } from "./plugin-chains.ts";
@@ -41,6 +42,8 @@ export function compile(previous: Runtime | null, snapshot: Snapshot, tools: Com
   return new CompiledRuntime(previous instanceof CompiledRuntime ? previous : null, snapshot, tools);
 }
 
+const noDocuments = new GroupIndex<GraphqlDocuments>(({ name }) => name);
+
 class CompiledRuntime implements Runtime {
   readonly snapshot: Snapshot;
   readonly identities: CompiledIdentities;
@@ -51,6 +54,7 @@ class CompiledRuntime implements Runtime {
   readonly upstreams: CompiledUpstreams;
   readonly exchanges: ExchangeCount = { open: 0, onIdle: null };
   readonly #groups: ConsumerGroups;
+  readonly #documents: GroupIndex<GraphqlDocuments>;
   readonly #plugins: PluginTable;
   readonly #parts: CompiledRoutes;
   readonly #router: Router;
@@ -77,6 +81,9 @@ class CompiledRuntime implements Runtime {
     this.#groups = groups?.isOf(memberships, snapshot.consumer_groups)
       ? groups
       : new ConsumerGroups(memberships, snapshot.consumer_groups);
+    this.#documents = (previous === null ? noDocuments : previous.#documents).with(
+      changed((of) => of.graphql_documents),
+    );
     this.#plugins = (previous === null ? PluginTable.empty : previous.#plugins)
       .with({ plugins, vaults: changed((of) => of.vaults), snapshot }, tools)
       .withGroups(this.#groups);
@@ -94,6 +101,10 @@ class CompiledRuntime implements Runtime {
     // Nothing may throw from here on, because these caches are shared with the previous runtime.
     for (const { key, after } of routes) if (after === undefined) this.#parts.forget(key);
     for (const { key, after } of changed((of) => of.services)) if (after === undefined) this.upstreams.forget(key);
+  }
+
+  graphqlDocuments(nameOrId: string): GraphqlDocuments | undefined {
+    return this.#documents.of(nameOrId)[0] ?? this.snapshot.graphql_documents.get(nameOrId);
   }
 
   get balancers(): ReadonlyMap<string, Balancer> {

@@ -79,6 +79,7 @@ function summaryOf(runtime: Runtime) {
       ),
     ),
     consumers: testNames.consumers.map((name) => identities.consumer(name)),
+    documents: testNames.documents.map((name) => runtime.graphqlDocuments(name)),
     certificates: ["a.test", "c.test", "other", null].map((name) => certificates.find(name)?.key),
   };
 }

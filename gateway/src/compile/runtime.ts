@@ -4,6 +4,7 @@ import type {
   Certificate,
   Consumer,
   DocumentListener,
+  GraphqlDocuments,
   ServiceEndpoint,
   Snapshot,
   SnapshotCertificate,
@@ -285,6 +286,8 @@ export interface Runtime {
   /** The balancers of upstream entities, by upstream id. */
   readonly balancers: ReadonlyMap<string, Balancer>;
   readonly exchanges: ExchangeCount;
+  /** The GraphQL documents with this name or id: the same object until they change. */
+  graphqlDocuments(nameOrId: string): GraphqlDocuments | undefined;
   /** The phases of the instance of a plugin; null: there is none. */
   pluginPhases(pluginId: string): PluginPhases | null;
   /** The cache that the instance of a plugin has opened; null: none. */

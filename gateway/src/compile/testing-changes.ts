@@ -13,6 +13,7 @@ import {
   caCertificateOf,
   certificateNamed,
   consumerNamed,
+  graphqlDocumentsNamed,
   idOf,
   keyCredential,
   pluginEntityNamed,
@@ -43,6 +44,7 @@ export const testNames = {
   authorities: ["p", "q"],
   plugins: ["cors", "key-auth", "rate-limiting"],
   vaults: ["my-env", "other-env"],
+  documents: ["web", "mobile"],
 };
 
 const one = <Item>(items: readonly Item[]) => fc.constantFrom(...items);
@@ -119,6 +121,13 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
     fc.record({ name: one(testNames.vaults), variables: maybe(one(["A_", "B_", "C_"])) }).map(({ name, variables }) => {
       const vault = vaultNamed(name, variables);
       return [vault.id, vault] as const;
+    }),
+  ),
+  put(
+    "graphql_documents",
+    fc.record({ id: one(["d0", "d1"]), name: one(testNames.documents) }).map(({ id, name }) => {
+      const documents = { ...graphqlDocumentsNamed(name), id: idOf(id) };
+      return [documents.id, documents] as const;
     }),
   ),
   put(

@@ -6,6 +6,7 @@ import type {
   Consumer,
   ConsumerGroup,
   DocumentListener,
+  GraphqlDocuments,
   Plugin,
   Route,
   Snapshot,
@@ -114,6 +115,15 @@ export const vaultNamed = (prefix: string, variables: string | null = null): Vau
   tags: null,
 });
 
+export const graphqlDocumentsNamed = (name: string, manifest = "{}"): GraphqlDocuments => ({
+  id: idOf(`GraphQL documents ${name}`),
+  created_at: 0,
+  updated_at: 0,
+  name,
+  manifest,
+  tags: null,
+});
+
 export const groupNamed = (name: string): ConsumerGroup => ({
   id: idOf(`group ${name}`),
   created_at: 0,
@@ -184,6 +194,7 @@ export function snapshotOfEntities(content: {
   readonly groups?: readonly ConsumerGroup[];
   readonly memberships?: readonly SnapshotCredential<"consumer_group_consumers">[];
   readonly vaults?: readonly Vault[];
+  readonly graphqlDocuments?: readonly GraphqlDocuments[];
   readonly endpoints?: Snapshot["endpoints"];
   readonly upstreamEndpoints?: Snapshot["upstream_endpoints"];
   readonly listeners?: readonly DocumentListener[];
@@ -211,6 +222,7 @@ export function snapshotOfEntities(content: {
     consumer_groups: byId(content.groups),
     consumer_group_consumers: byId(content.memberships),
     plugin_credentials: byId(),
+    graphql_documents: byId(content.graphqlDocuments),
     endpoints: content.endpoints ?? new Map(),
     upstream_endpoints: content.upstreamEndpoints ?? new Map(),
     listeners: new Map((content.listeners ?? []).map((listener) => [listener.name, listener])),

@@ -42,6 +42,7 @@ export const kindOrder: readonly SluiceKind[] = [
   "Service",
   "Route",
   "Vault",
+  "GraphQLDocuments",
   "ConsumerGroup",
   "Consumer",
   "Plugin",

@@ -11,6 +11,7 @@ export const watchedKinds = [
   "Plugin",
   "ConsumerGroup",
   "Vault",
+  "GraphQLDocuments",
   "Consumer",
   "Secret",
   "CoreService",

@@ -175,6 +175,14 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["NotAllowed"],
   ],
   [
+    "GraphQL documents with the name of another namespace",
+    "GraphQLDocuments",
+    { name: "home.web", manifest: "{}" },
+    "team",
+    ['spec.name: must begin with "team.": other names are allowed only in the namespace home'],
+    ["NotAllowed"],
+  ],
+  [
     "a vault without a backend",
     "Vault",
     { prefix: "my-env" },

@@ -2,7 +2,13 @@
 import { type Collection, credentialCollections, entities, type ResourceKind } from "@sluice/model";
 
 /** Kinds whose `spec.name` is the entity's name. The others have a different naming member or none. */
-export const namedKinds: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route", "ConsumerGroup"]);
+export const namedKinds: ReadonlySet<ResourceKind> = new Set([
+  "Upstream",
+  "Service",
+  "Route",
+  "ConsumerGroup",
+  "GraphQLDocuments",
+]);
 
 /** A member of a spec that refers to other resources, and the entity's member for them. */
 interface SpecReference {
@@ -66,5 +72,6 @@ export const childLists: Readonly<Record<ResourceKind, readonly ChildList[]>> = 
   Route: [],
   ConsumerGroup: [],
   Vault: [],
+  GraphQLDocuments: [],
   Plugin: [],
 };

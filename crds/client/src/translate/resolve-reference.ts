@@ -51,6 +51,7 @@ const words: Readonly<Record<CrossNamespaceReference["to"]["kind"], string>> = {
   ConsumerGroup: "ConsumerGroup",
   Consumer: "Consumer",
   Vault: "Vault",
+  GraphQLDocuments: "GraphQLDocuments",
   Plugin: "Plugin",
   ConfigMap: "ConfigMap",
   Secret: "Secret",

@@ -62,6 +62,7 @@ for (const collection of [
   "consumers",
   "consumer_groups",
   "vaults",
+  "graphql_documents",
 ] as const) {
   test(`${collection} are read from their resources as they were written, with their ids`, () => {
     fc.assert(

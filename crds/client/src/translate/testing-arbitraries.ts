@@ -158,6 +158,11 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
     description: maybe(name),
     config: fc.constantFrom(null, {}, { prefix: "APP_" }),
   }),
+  graphql_documents: fc.record({
+    ...times,
+    name,
+    manifest: word.map((field) => JSON.stringify({ [field]: `{ ${field} }` })),
+  }),
   consumer_group_consumers: fc.record({
     ...common,
     consumer: fc.constant({ id: CONSUMER }),

@@ -29,6 +29,7 @@ export type Reason =
   | "ConsumerGroupNotFound"
   | "TargetNotFound"
   | "VaultNotFound"
+  | "GraphQLDocumentsNotFound"
   | "PluginNotFound"
   | "BackendNotFound"
   | "RefNotPermitted"

@@ -118,6 +118,7 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
     description: optional(name),
     config: optional(fc.record({ prefix: optional(fc.constantFrom("APP_", "app-")) })),
   }),
+  graphql_documents: fc.record({ name, manifest: fc.constantFrom("{}", '{"a":"{ a }"}') }),
   consumer_groups: fc.record({ name, tags: optional(fc.array(name, { maxLength: 5 })) }),
   consumer_group_consumers: fc.record({
     consumer: fc.constant({ id: UUID }),

@@ -57,6 +57,11 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
       (value) => [value, `expected an integer, or a percentage such as 25%, not ${value}`] as const,
     ),
   ],
+  "graphql-manifest": [
+    ['{"users":"{ users }"}', undefined],
+    ["{}", undefined],
+    ['{"users":"{ users"}', "the document users is invalid: Syntax Error: Expected Name, found <EOF>."],
+  ],
   "vault-prefix": [
     ["my-env", undefined],
     ["a1", undefined],

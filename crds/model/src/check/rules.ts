@@ -1,6 +1,7 @@
 /** Tables of rules by the names that schemas use (`rule`, `keyRule`). */
 
 import type { RecordRule } from "@sluice/plugin-sdk";
+import { manifestViolation } from "@sluice/plugins/schemas";
 import { caCertificateRule, certificateRule, certificateTextRules } from "./rules/certificates.ts";
 import { jwtSecretRule, publicKeyRule } from "./rules/credentials.ts";
 import { consumerRule, endpointRule, pluginName, pluginRule, serviceRule } from "./rules/entities.ts";
@@ -23,6 +24,7 @@ export const textRules: Readonly<Record<string, TextRule>> = {
   ...pathRules,
   ...upstreamHeaderRules,
   ...vaultRules,
+  "graphql-manifest": (value) => manifestViolation(value) ?? undefined,
   "public-key": publicKeyRule,
   "plugin-name": pluginName,
 };

@@ -33,6 +33,8 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   ["routes", { paths: ["/a"], headers: { a: "b" } }, "headers.a: expected an array"],
   // A value that JavaScript cannot convert to a string.
   ["vaults", { name: { toString: null }, prefix: "my" }, "name: expected a string"],
+  ["graphql_documents", {}, `manifest: ${MISSING}`, `name: ${MISSING}`],
+  ["graphql_documents", { name: "web", manifest: "a".repeat(1_000_001) }, "manifest: length must be at most 1000000"],
   ["plugins", { name: { toString: null }, _sluice: { unavailable: "x" } }, "name: expected a string"],
   ["plugins", limits({ minute: "5" }), "config.minute: expected a number"],
   ["plugins", limits({ minute: 5, redis: "x" }), "config.redis: expected a record"],

@@ -11,6 +11,7 @@ import { type JwtSecret, jwtSchema } from "./credentials/jwt.ts";
 import { type KeyAuthCredential, keyAuthSchema } from "./credentials/key-auth.ts";
 import { type MtlsAuthCredential, mtlsAuthSchema } from "./credentials/mtls-auth.ts";
 import { type PluginCredential, pluginCredentialSchema } from "./credentials/plugin-credential.ts";
+import { type GraphqlDocuments, graphqlDocumentsSchema } from "./graphql-documents.ts";
 import { type Plugin, pluginEntitySchema } from "./plugin.ts";
 import { type Route, routeSchema } from "./route.ts";
 import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
@@ -154,6 +155,7 @@ const table = {
     },
   },
   vaults: { schema: vaultSchema, singular: "vault", key: "prefix", unique: ["prefix"] },
+  graphql_documents: { schema: graphqlDocumentsSchema, singular: "graphql_document", key: "name", unique: ["name"] },
   plugin_credentials: {
     schema: pluginCredentialSchema,
     singular: "plugin_credential",
@@ -268,6 +270,7 @@ export type {
   Consumer,
   ConsumerGroup,
   ConsumerGroupConsumer,
+  GraphqlDocuments,
   HmacAuthCredential,
   JwtSecret,
   KeyAuthCredential,

@@ -31,6 +31,7 @@ test("the generated files include the CRDs, the chart's templates and the refere
     "consumers",
     "plugins",
     "vaults",
+    "graphqldocuments",
     "gatewayparameters",
   ];
   const paths = new Set(files.map(({ path }) => path));

@@ -1,8 +1,9 @@
 /** The tables of kinds: the one list of the custom resources. CRDs, translation and reference pages derive from it. */
 
-import { type ConsumerSpec, consumerKind } from "./consumer.ts";
-import { type ConsumerGroupSpec, consumerGroupKind } from "./consumer-group.ts";
+import { type ConsumerSpec, consumerKind } from "./consumers/consumer.ts";
+import { type ConsumerGroupSpec, consumerGroupKind } from "./consumers/consumer-group.ts";
 import { gatewayParametersKind } from "./gateway-parameters.ts";
+import { type GraphQLDocumentsSpec, graphqlDocumentsKind } from "./graphql-documents.ts";
 import type { KindFacts, ParameterKindFacts } from "./kind.ts";
 import { type PluginSpec, pluginKind } from "./plugin.ts";
 import { type RouteSpec, routeKind } from "./route.ts";
@@ -20,6 +21,7 @@ export interface Specs {
   readonly Route: RouteSpec;
   readonly ConsumerGroup: ConsumerGroupSpec;
   readonly Vault: VaultSpec;
+  readonly GraphQLDocuments: GraphQLDocumentsSpec;
   readonly Plugin: PluginSpec;
   readonly Consumer: ConsumerSpec;
 }
@@ -36,6 +38,7 @@ export const kindFacts: Readonly<Record<ResourceKind, KindFacts>> = {
   ConsumerGroup: consumerGroupKind,
   Consumer: consumerKind,
   Vault: vaultKind,
+  GraphQLDocuments: graphqlDocumentsKind,
   Plugin: pluginKind,
 };
 

@@ -19,6 +19,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   consumers: ["created_at", "updated_at"],
   consumer_groups: ["created_at", "updated_at"],
   vaults: ["created_at", "updated_at", "name"],
+  graphql_documents: ["created_at", "updated_at"],
   plugins: ["created_at", "updated_at", "name", "service", "route", "consumer", "consumer_group"],
   keyauth_credentials: ["created_at", "consumer", "key"],
   jwt_secrets: ["created_at", "consumer", "secret"],

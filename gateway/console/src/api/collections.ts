@@ -188,6 +188,14 @@ export const collectionViews: readonly CollectionView[] = [
     names: ["prefix"],
     columns: ["name", "description"],
   },
+  {
+    collection: "graphql_documents",
+    path: "graphql_documents",
+    title: "GraphQL documents",
+    singular: "list of GraphQL documents",
+    names: ["name"],
+    columns: [],
+  },
 ];
 
 /** Collections that exist only below a parent. */

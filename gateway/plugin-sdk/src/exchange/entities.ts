@@ -61,5 +61,13 @@ export interface ExchangeCaCertificate {
   readonly cert: string;
 }
 
+/** The documents of a client of a GraphQL service, from `graphql_documents`. */
+export interface ExchangeGraphqlDocuments {
+  readonly id: string;
+  readonly name: string;
+  /** Documents and their ids as JSON, in a format that the plugin graphql reads. */
+  readonly manifest: string;
+}
+
 /** The only workspace. Its id is that of Kong's workspace `default` without a database. */
 export const workspace = { id: "0dc6f45b-8f8d-40d2-a504-473544ee190b", name: "default" } as const;

@@ -12,6 +12,7 @@ import type {
   ExchangeConsumer,
   ExchangeCredential,
   ExchangeCredentials,
+  ExchangeGraphqlDocuments,
   ExchangeRoute,
   ExchangeService,
   StoredCredential,
@@ -234,6 +235,11 @@ export interface Exchange {
    */
   readonly pathCaptures: Readonly<Record<string, string>> | null;
   readonly identities: Identities;
+  /**
+   * The GraphQL documents with this name or id: the same object until they change, so that plugins may cache derived
+   * values. Undefined: there are none.
+   */
+  graphqlDocuments(nameOrId: string): ExchangeGraphqlDocuments | undefined;
   /** Values that a plugin leaves for plugins that run after it (`kong.ctx.shared` in Kong). */
   readonly shared: Map<string, string | boolean>;
   /** The consumer that an authentication plugin has set; null: no plugin has set one. */

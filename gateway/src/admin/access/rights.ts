@@ -51,6 +51,7 @@ const storage: PerCollection<EntityStorage> = {
   ...credentialStorage,
   plugins: { in: "plugins" },
   vaults: { in: "vaults" },
+  graphql_documents: { in: "graphqldocuments" },
 };
 
 const verbs: Readonly<Record<string, readonly Verb[]>> = {

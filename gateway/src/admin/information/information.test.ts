@@ -51,6 +51,7 @@ const everything = JSON.stringify({
   ],
   consumer_groups: [{ name: "gold" }],
   vaults: [{ name: "env", prefix: "base-env" }],
+  graphql_documents: [{ name: "base", manifest: '{"users":"{ users }"}' }],
   plugins: [
     { id: ids.groupPlugin, name: "rate-limiting", config: { minute: 5 }, consumer_group: "gold" },
     { id: ids.plugin, name: "rate-limiting", config: { minute: 5 }, service: "base", route: "base", consumer: "base" },
@@ -91,6 +92,7 @@ const filling: Readonly<Record<string, string>> = {
   "plugin-credentials": ids.credential,
   consumer_groups: "gold",
   vaults: "base-env",
+  graphql_documents: "base",
   targets: ids.target,
   address: "10.0.0.1:80",
   tag: "blue",

@@ -3,6 +3,7 @@ import {
   type Certificate,
   type Collection,
   type Entity,
+  type GraphqlDocuments,
   type Plugin,
   referencedId,
   type Snapshot,
@@ -91,6 +92,7 @@ class AffectedEntities {
         if (service.ca_certificates?.includes(id)) this.#services.add(service.id);
       this.#addPluginsWith(id);
     },
+    graphql_documents: (documents) => this.#addPluginsWith(JSON.stringify((documents as GraphqlDocuments).name)),
     vaults: (vault) => this.#addPluginsWith(`{vault://${(vault as Vault).prefix}/`),
   };
 

@@ -73,6 +73,7 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   }
   for (const authority of lists.ca_certificates ?? []) addResource("ca_certificates", authority, {});
   for (const vault of lists.vaults ?? []) addResource("vaults", vault, {});
+  for (const documents of lists.graphql_documents ?? []) addResource("graphql_documents", documents, {});
   for (const group of lists.consumer_groups ?? []) addResource("consumer_groups", group, {});
   for (const consumer of lists.consumers ?? []) {
     const children = childrenOf("Consumer", consumer.id);

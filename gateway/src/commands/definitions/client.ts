@@ -31,6 +31,7 @@ const collections: Readonly<Record<Exclude<Collection, "targets" | "consumer_gro
   ca_certificates: true,
   snis: true,
   vaults: true,
+  graphql_documents: true,
   acls: true,
   keyauth_credentials: true,
   basicauth_credentials: true,

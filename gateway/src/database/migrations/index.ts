@@ -6,6 +6,7 @@ import { baseWrite, writeAllFunction } from "./base/base-write.ts";
 import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
+import { graphqlDocumentTables } from "./graphql-document-tables.ts";
 import { mtlsAuthTables } from "./mtls-auth-tables.ts";
 import { peerTables } from "./peer-tables.ts";
 import { pluginCallTables } from "./plugin-call-tables.ts";
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   { name: "009_plugin_calls", up: pluginCallTables },
   { name: "010_revisions", up: revisionTables },
   { name: "011_peers", up: peerTables },
+  { name: "012_graphql_documents", up: graphqlDocumentTables },
 ];

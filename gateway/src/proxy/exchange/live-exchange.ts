@@ -1,5 +1,5 @@
 /** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
-import type { Consumer, Service, SnapshotRoute } from "@sluice/model";
+import type { Consumer, GraphqlDocuments, Service, SnapshotRoute } from "@sluice/model";
 import {
   type DirectResponse,
   type Exchange,
@@ -189,6 +189,10 @@ export class LiveExchange implements Exchange {
 
   get identities(): Identities {
     return new RouteIdentities(this.runtime, this.route);
+  }
+
+  graphqlDocuments(nameOrId: string): GraphqlDocuments | undefined {
+    return this.runtime.graphqlDocuments(nameOrId);
   }
 
   get upstreamHeaders(): HeaderEdits {

@@ -10,6 +10,7 @@ import { readCertificate } from "../tls-secrets.ts";
 import type { TranslatedEntity, TranslateOptions } from "../translation.ts";
 import { childEntities } from "./child-entities.ts";
 import { type EntityPart, entityOf, invalidField, type TranslatorInput } from "./entity-part.ts";
+import { namespacedNameParts } from "./namespaced-name.ts";
 import { pluginParts } from "./plugin.ts";
 import { serviceParts } from "./service.ts";
 import { backendTargets, upstreamParts } from "./upstream.ts";
@@ -25,6 +26,8 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
   ConsumerGroup: () => [],
   Consumer: () => [],
   Vault: vaultParts,
+  // Configs of the plugin graphql name the documents.
+  GraphQLDocuments: namespacedNameParts,
 };
 
 /**

@@ -3,11 +3,13 @@ import { derivedIdOf, type UpstreamSpec } from "@sluice/model";
 import type { TranslatedEntity } from "../translation.ts";
 import { backendHost, upstreamBackendsPart, weightedBackends } from "./backends.ts";
 import { type EntityPart, entityOf, type TranslatorInput } from "./entity-part.ts";
+import { namespacedNameParts } from "./namespaced-name.ts";
 
 export function upstreamParts(input: TranslatorInput): readonly EntityPart[] {
   const { backendRefs = [] } = input.own as UpstreamSpec;
   return [
-    ...nameParts(input),
+    // Services of all namespaces send requests to the upstream whose name equals their host.
+    ...namespacedNameParts(input),
     ...(backendRefs.length > 0 ? [upstreamBackendsPart(weightedBackends(backendRefs, input.from), input)] : []),
   ];
 }
@@ -29,15 +31,4 @@ export function backendTargets({ own, from, identity, times, options, resource }
     const basePath = ["spec", "backendRefs", index];
     return [entityOf({ collection: "targets", id, basePath }, [{ members: { ...times, upstream, target, weight } }])];
   });
-}
-
-/**
- * Services of all namespaces send requests to the upstream whose name equals their host. Therefore only upstreams in
- * the home namespace may have arbitrary names.
- */
-function nameParts({ own: { name }, from: { namespace }, options }: TranslatorInput): readonly EntityPart[] {
-  const { homeNamespace } = options;
-  if (namespace === homeNamespace || typeof name !== "string" || name.startsWith(`${namespace}.`)) return [];
-  const message = `must begin with "${namespace}.": other names are allowed only in the namespace ${homeNamespace}`;
-  return [{ violations: [{ path: ["spec", "name"], message, condition: "Accepted", reason: "NotAllowed" }] }];
 }

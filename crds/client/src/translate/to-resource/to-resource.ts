@@ -136,6 +136,7 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
   ConsumerGroup: (_, { written }) => written,
   Consumer: (_, { written }) => written,
   Vault: ({ name }, { written }) => ({ ...written, backend: name }),
+  GraphQLDocuments: (_, { written }) => written,
 };
 
 const headersOf = ({ upstream_headers }: Members, { before }: Parts): Members =>

@@ -50,6 +50,7 @@ for (const [does, consumers, isUsed] of cases)
       CACertificate: none,
       ConsumerGroup: none,
       Vault: none,
+      GraphQLDocuments: none,
       Service: none,
       Route: none,
       Plugin: none,

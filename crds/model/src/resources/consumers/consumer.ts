@@ -13,7 +13,7 @@ import {
   type KeyAuthCredential,
   type MtlsAuthCredential,
   type PluginCredential,
-} from "../entities/index.ts";
+} from "../../entities/index.ts";
 import {
   type CommonSpec,
   type ConfigFrom,
@@ -25,8 +25,8 @@ import {
   type SecretRef,
   secretRef,
   stateColumns,
-} from "./common-spec.ts";
-import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
+} from "../common-spec.ts";
+import { type Derived, type KindFacts, type SpecNode, specOf } from "../kind.ts";
 
 /** A credential in a spec, with a reference to its secret instead of the secret. */
 export interface CredentialEntry {

@@ -1,7 +1,7 @@
 /** The custom resource ConsumerGroup. A Consumer lists the groups to which it belongs. */
-import type { ConsumerGroup } from "../entities/index.ts";
-import { type CommonSpec, commonSpecMembers, stateColumns } from "./common-spec.ts";
-import { type Derived, type KindFacts, specOf } from "./kind.ts";
+import type { ConsumerGroup } from "../../entities/index.ts";
+import { type CommonSpec, commonSpecMembers, stateColumns } from "../common-spec.ts";
+import { type Derived, type KindFacts, specOf } from "../kind.ts";
 
 export type ConsumerGroupSpec = CommonSpec & Derived<ConsumerGroup>;
 
