@@ -6,6 +6,7 @@ import { Kind } from "graphql/language/kinds.js";
 import { parse } from "graphql/language/parser.js";
 import { type Cost, costOf, type StaticCostOptions, termsIn } from "./cost/static-cost.ts";
 import { type MeasuredDocument, type Measures, measureDocument } from "./measures.ts";
+import type { PurgeRules } from "./purge-rules.ts";
 import { beyondLimit, type LimitName, malformedRequest, type Refusal } from "./refusals.ts";
 import type { GraphqlConfig } from "./schema.ts";
 
@@ -14,6 +15,8 @@ export interface DefinedOperation {
   /** Null: the operation is anonymous. */
   readonly name: string | null;
   readonly cost: Cost;
+  /** The types that matter to purges of the cache (see `PurgeRules`), separated by commas. */
+  readonly types: string;
 }
 
 export interface ReadDocument {
@@ -83,13 +86,19 @@ const measured = Object.keys(excesses) as readonly (keyof Measures & LimitName)[
 /** A copy, because a substring keeps its document in memory. */
 const copyOf = (text: string): string => Buffer.from(text).toString();
 
-/** @param options How the cost is computed, or the cost of each operation */
-function operationsOf(document: DocumentNode, options: StaticCostOptions | Cost): readonly DefinedOperation[] {
+export interface DocumentOptions extends StaticCostOptions {
+  /** Null: no purges. */
+  readonly purge: PurgeRules | null;
+}
+
+/** @param fixed The cost of each operation; undefined: it is computed */
+function operationsOf(document: DocumentNode, options: DocumentOptions, fixed?: Cost): readonly DefinedOperation[] {
   return document.definitions.flatMap((definition) => {
     if (definition.kind !== Kind.OPERATION_DEFINITION) return [];
     const { operation: type, name } = definition;
-    const cost = "fixed" in options ? options : costOf(definition, document, options);
-    return [{ type, name: name === undefined ? null : copyOf(name.value), cost }];
+    const cost = fixed ?? costOf(definition, document, options);
+    const types = options.purge?.typesOf(definition, document, options.schema).join() ?? "";
+    return [{ type, name: name === undefined ? null : copyOf(name.value), cost, types }];
   });
 }
 
@@ -131,7 +140,7 @@ function limitRefusal(document: MeasuredDocument, limits: Limits): Refusal | nul
   return { status: 403, code: "INTROSPECTION_DISABLED", message };
 }
 
-function readDocument(text: string, limits: Limits, options: StaticCostOptions): Omit<ReadDocument, "sha256"> {
+function readDocument(text: string, limits: Limits, options: DocumentOptions): Omit<ReadDocument, "sha256"> {
   const { max_tokens, max_document_length } = limits;
   if (text.length > max_document_length) {
     const refusal = beyondLimit("length", max_document_length, "The document has too many characters");
@@ -150,7 +159,7 @@ function readDocument(text: string, limits: Limits, options: StaticCostOptions):
     if (refusal === null) return { operations: operationsOf(document, options), refusal };
     // Computing the cost could take long. The number of fields counts if the document is forwarded nevertheless.
     const fields: Cost = { fixed: measures.largest.fields, terms: [] };
-    return { operations: operationsOf(document, fields), refusal };
+    return { operations: operationsOf(document, options, fields), refusal };
   } catch (error) {
     return { operations: [], refusal: parseRefusal(error, limits) };
   }
@@ -171,9 +180,9 @@ const isSmall = ({ operations }: ReadDocument): boolean =>
 export class DocumentCache {
   readonly #documents = new LruCache<ReadDocument>(MAX_DOCUMENTS);
   readonly #limits: Limits;
-  readonly #options: StaticCostOptions;
+  readonly #options: DocumentOptions;
 
-  constructor(limits: Limits, options: StaticCostOptions) {
+  constructor(limits: Limits, options: DocumentOptions) {
     this.#limits = limits;
     this.#options = options;
   }

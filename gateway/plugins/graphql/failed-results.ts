@@ -22,6 +22,8 @@ type Expected = "nothing" | "the value" | "an item";
 export class FailedResults {
   readonly #failed = new Set<number>();
   #left: number;
+  /** Whether the response is longer than the limit. */
+  #isCut = false;
   /** Open brackets. */
   #depth = 0;
   /** The depth of a result's members. */
@@ -36,6 +38,11 @@ export class FailedResults {
   /** Number of characters of the name that are equal to those of `MEMBER`; -1: the name differs. */
   #equal = 0;
   #expected: Expected = "nothing";
+
+  /** Whether no operation failed, as far as the whole response has been searched. */
+  get areComplete(): boolean {
+    return !this.#isCut && this.#failed.size === 0;
+  }
 
   /** @param limit Number of bytes that are searched */
   constructor(limit: number) {
@@ -53,6 +60,7 @@ export class FailedResults {
 
   search(piece: Buffer): void {
     const end = Math.min(piece.length, this.#left);
+    if (end < piece.length) this.#isCut = true;
     this.#left -= end;
     for (let at = 0; at < end; at++) {
       at = this.#skipped(piece, at, end);

@@ -204,6 +204,23 @@ describe("the operations that graphql counts", () => {
     it(`counts ${what}`, async () => assert.deepEqual(await startInstance().serve(request), operations));
   }
 
+  it("leaves the type, name and document of a single operation for traces, but no name of a refused one", async () => {
+    const sharedAfter = async (request: FakeRequest, config: object = {}) => {
+      const exchange = fakeExchange(request);
+      await graphql.phases(withConfigDefaults("graphql", config), fakeContext()).access?.(exchange);
+      return Object.fromEntries(exchange.shared);
+    };
+    const found = { "graphql.operation.type": "query", "graphql.document.hash": digest };
+    const forwarded = { "graphql.cost": "1", "graphql.operation": "Users", "graphql.cacheable": true };
+    assert.deepEqual(await sharedAfter(post({ query: USERS })), { ...found, ...forwarded });
+    assert.deepEqual(await sharedAfter(post({ query: USERS }), { max_root_fields: 1, max_depth: 1 }), found);
+    assert.deepEqual(await sharedAfter(post([{ query: USERS }, { query: USERS }])), {
+      ...forwarded,
+      "graphql.cost": "2",
+      "graphql.cacheable": false,
+    });
+  });
+
   for (const [what, request] of unreadable) {
     it(`counts as unknown: ${what}`, async () =>
       assert.deepEqual(await startInstance().serve(request), ["unknown (unknown)"]));

@@ -1,21 +1,28 @@
 /** graphql: limits the documents of GraphQL services, and counts their requests by operation. */
 import {
   type BodyObserver,
+  CACHEABLE_OPERATION,
+  CACHEABLE_RESULT,
   type CounterMetricOptions,
   type DirectResponse,
+  DOCUMENT_HASH,
   definePlugin,
   type Exchange,
   type HistogramMetricOptions,
   OPERATION_COST,
   OPERATION_NAME,
+  OPERATION_TYPE,
+  OPERATION_TYPES,
 } from "@sluice/plugin-sdk";
+import { SchemaSource } from "./cost/schema-source.ts";
+import { noSchema, type ServiceSchema } from "./cost/service-schema.ts";
 import { sendDocument } from "./document-requests.ts";
 import { FailedResults } from "./failed-results.ts";
 import { OperationNames } from "./operation-names.ts";
 import { type Refusal, responseOf } from "./refusals.ts";
 import {
   type NamedOperation,
-  OperationReader,
+  OperationReaders,
   type ReadGraphqlRequest,
   untrustedDocument,
 } from "./request-operations.ts";
@@ -49,6 +56,16 @@ export const refusedOperations: CounterMetricOptions = {
   labelNames: ["service", "code", "limit"],
 };
 
+/** Undefined: the request is forwarded. */
+type Answer = DirectResponse | undefined;
+
+/** @param reason A clause about what is missing, for the log */
+const unavailable = (reason: string): DirectResponse => ({
+  status: 503,
+  message: "Service unavailable",
+  reason: `graphql: ${reason}`,
+});
+
 interface RequestedOperations {
   readonly operations: readonly NamedOperation[];
   /** Null: the body of the response is not searched for errors. */
@@ -68,38 +85,60 @@ function mayHaveErrors(exchange: Exchange): boolean {
 const isRefusal = ({ source, status }: Exchange): boolean =>
   source === "gateway" && status >= FIRST_ERROR && status < FIRST_FAILURE && status !== CLIENT_GONE;
 
+/** The types that the mutations among the operations change, separated by commas. */
+const changedTypes = (operations: readonly NamedOperation[]): string =>
+  [
+    ...new Set(operations.flatMap(({ type, types }) => (type === "mutation" && types !== "" ? types.split(",") : []))),
+  ].join();
+
 const serviceName = ({ service }: Exchange): string => service?.name ?? service?.host ?? "";
 
 export const graphql = definePlugin({
   ...graphqlFacts,
   phases(config, context) {
     const { now, operations: recorder } = context;
-    const reader = new OperationReader(config);
+    const readers = new OperationReaders(config);
+    const source = new SchemaSource(config, context);
     const names = new OperationNames(config.max_operations, now);
     const requests = context.counterMetric(operationRequests);
     const seconds = context.histogramMetric(operationSeconds);
     const refused = context.counterMetric(refusedOperations);
     const requested = new WeakMap<Exchange, RequestedOperations>();
 
-    function decide(
-      exchange: Exchange,
-      read: ReadGraphqlRequest,
-    ): DirectResponse | undefined | Promise<DirectResponse | undefined> {
+    function decide(exchange: Exchange, read: ReadGraphqlRequest): Answer | Promise<Answer> {
       const { operations, refusal, isUntrusted, document } = read;
       exchange.setLogField(
         "graphql.operations",
         operations.map(({ type, name, sha256, cost }) => ({ type, name, sha256, cost })),
       );
+      const [first, ...others] = operations;
+      if (first !== undefined && others.length === 0) {
+        if (first.type !== "unknown") exchange.shared.set(OPERATION_TYPE, first.type);
+        if (first.sha256 !== null) exchange.shared.set(DOCUMENT_HASH, first.sha256);
+      }
       const reported = refusal ?? (isUntrusted ? untrustedDocument : null);
       if (reported !== null) report(exchange, reported);
       if (refusal !== null && config.enforce) return responseOf(refusal, exchange.request);
       requested.set(exchange, { operations, results: null });
-      const [first] = operations;
       if (first !== undefined) {
         exchange.shared.set(OPERATION_COST, String(operations.reduce((sum, { cost }) => sum + cost, 0)));
         exchange.shared.set(OPERATION_NAME, names.shown(first.name));
       }
+      const isQuery = refusal === null && others.length === 0 && first?.type === "query";
+      exchange.shared.set(CACHEABLE_OPERATION, isQuery);
+      const types = isQuery ? first.types : changedTypes(operations);
+      if (types !== "") exchange.shared.set(OPERATION_TYPES, types);
       return document === undefined ? undefined : sendDocument(exchange, document, config.max_body_size);
+    }
+
+    /** @param known Null: the schema is to be read from the service, and cannot be */
+    function check(exchange: Exchange, known: ServiceSchema | null): Answer | Promise<Answer> {
+      if (known === null && config.enforce) return unavailable("the schema of the service is not known");
+      const chosen = readers.for(exchange, known ?? noSchema);
+      if ("missing" in chosen) return unavailable(chosen.missing);
+      const read = chosen.reader.read(exchange.request);
+      if (read instanceof Promise) return read.then((found) => (found === null ? undefined : decide(exchange, found)));
+      return read === null ? undefined : decide(exchange, read);
     }
 
     function report(exchange: Exchange, { code, limit }: Refusal): void {
@@ -109,10 +148,8 @@ export const graphql = definePlugin({
 
     return {
       access(exchange) {
-        const read = reader.read(exchange.request);
-        if (read instanceof Promise)
-          return read.then((found) => (found === null ? undefined : decide(exchange, found)));
-        return read === null ? undefined : decide(exchange, read);
+        const schema = source.get();
+        return schema instanceof Promise ? schema.then((known) => check(exchange, known)) : check(exchange, schema);
       },
 
       responseBody(exchange): BodyObserver | null {
@@ -120,7 +157,12 @@ export const graphql = definePlugin({
         if (request === undefined || config.max_response_size === 0 || !mayHaveErrors(exchange)) return null;
         const results = new FailedResults(config.max_response_size);
         request.results = results;
-        return { observe: (piece) => results.search(piece), complete() {} };
+        return {
+          observe: (piece) => results.search(piece),
+          complete() {
+            if (results.areComplete) exchange.shared.set(CACHEABLE_RESULT, true);
+          },
+        };
       },
 
       log(exchange) {

@@ -3,15 +3,16 @@
  * batches. A refusal is the reason why the request is not within the limits, or cannot be read; such a request still has
  * operations, under which it is counted.
  */
-import { type ExchangeRequest, hasRequestBody, isRecord } from "@sluice/plugin-sdk";
-import { noSchema, readServiceSchema } from "./cost/service-schema.ts";
+import { type Exchange, type ExchangeRequest, hasRequestBody, isRecord } from "@sluice/plugin-sdk";
+import type { ServiceSchema } from "./cost/service-schema.ts";
 import { evaluateCost, type OperationVariables } from "./cost/static-cost.ts";
 import { type DefinedOperation, DocumentCache, type ReadDocument } from "./documents.ts";
 import { UNKNOWN_OPERATION, UNNAMED_OPERATION } from "./operation-names.ts";
 import { nameRefusal, type Parameters, readJsonText, urlParameters } from "./parameters.ts";
+import { PurgeRules } from "./purge-rules.ts";
 import { beyondLimit, malformedRequest, type Refusal } from "./refusals.ts";
 import type { GraphqlConfig } from "./schema.ts";
-import { TrustedDocumentList } from "./trusted-documents.ts";
+import { type TrustedDocumentLists, TrustedDocumentSource } from "./trusted-documents.ts";
 
 /** An operation under the name by which it is counted. */
 export interface NamedOperation {
@@ -22,6 +23,8 @@ export interface NamedOperation {
   readonly sha256: string | null;
   /** The cost with the request's variables, at least 1. */
   readonly cost: number;
+  /** As in `DefinedOperation`. */
+  readonly types: string;
 }
 
 export interface ReadGraphqlRequest {
@@ -34,7 +37,7 @@ export interface ReadGraphqlRequest {
   readonly document?: string;
 }
 
-const unknown: NamedOperation = { type: "unknown", name: UNKNOWN_OPERATION, sha256: null, cost: 1 };
+const unknown: NamedOperation = { type: "unknown", name: UNKNOWN_OPERATION, sha256: null, cost: 1, types: "" };
 
 /** Larger batches are counted as one unknown operation. */
 const MAX_BATCH = 100;
@@ -83,18 +86,62 @@ export const untrustedDocument: Refusal = {
   message: "Only documents on the list of trusted documents are executed here",
 };
 
-export class OperationReader {
-  readonly #documents: DocumentCache;
-  readonly #trusted: TrustedDocumentList | null;
+/** A reader, or a clause about the part of the configuration that is missing. */
+export type ChosenReader = { readonly reader: OperationReader } | { readonly missing: string };
+
+interface KnownReader {
+  readonly documents: DocumentCache;
+  readonly trusted: TrustedDocumentLists | null;
+  readonly reader: OperationReader;
+}
+
+/** Chooses the reader for an exchange: it follows the schema of the service, and the entities that the config names. */
+export class OperationReaders {
   readonly #config: GraphqlConfig;
+  readonly #source: TrustedDocumentSource | null;
+  readonly #purge: PurgeRules | null;
+  /** The documents with the costs by one schema. */
+  #documents: { readonly schema: ServiceSchema; readonly cache: DocumentCache } | null = null;
+  #last: KnownReader | null = null;
 
   constructor(config: GraphqlConfig) {
     this.#config = config;
-    const { schema, list_size: listSize, slicing_arguments: slicingArguments } = config;
-    const options = { schema: schema === null ? noSchema : readServiceSchema(schema), listSize, slicingArguments };
-    this.#documents = new DocumentCache(config, options);
-    const { trusted_documents: trusted } = config;
-    this.#trusted = trusted === null ? null : new TrustedDocumentList(trusted.manifest);
+    const { trusted_documents: trusted, purge } = config;
+    this.#purge = purge === null ? null : new PurgeRules(purge);
+    this.#source = trusted === null ? null : new TrustedDocumentSource(trusted);
+  }
+
+  /** @param schema The schema of the service, which is the same object until it changes */
+  for(exchange: Pick<Exchange, "graphqlDocuments">, schema: ServiceSchema): ChosenReader {
+    const { trusted = null, missing = [] } = this.#source?.in(exchange) ?? {};
+    const isRequired = this.#config.enforce && this.#config.trusted_documents?.mode === "require";
+    if (missing.length > 0 && isRequired)
+      return { missing: `there are no GraphQL documents with the name or id ${missing.join(" or ")}` };
+    const documents = this.#documentsBy(schema);
+    if (this.#last?.documents === documents && this.#last.trusted === trusted) return this.#last;
+    this.#last = { documents, trusted, reader: new OperationReader(this.#config, documents, trusted) };
+    return this.#last;
+  }
+
+  #documentsBy(schema: ServiceSchema): DocumentCache {
+    if (this.#documents?.schema === schema) return this.#documents.cache;
+    const { list_size: listSize, slicing_arguments: slicingArguments } = this.#config;
+    const cache = new DocumentCache(this.#config, { schema, listSize, slicingArguments, purge: this.#purge });
+    this.#documents = { schema, cache };
+    return cache;
+  }
+}
+
+export class OperationReader {
+  readonly #documents: DocumentCache;
+  readonly #trusted: TrustedDocumentLists | null;
+  readonly #config: GraphqlConfig;
+
+  /** @param trusted Null: all documents are trusted */
+  constructor(config: GraphqlConfig, documents: DocumentCache, trusted: TrustedDocumentLists | null) {
+    this.#config = config;
+    this.#documents = documents;
+    this.#trusted = trusted;
   }
 
   /** Null: the request is not for GraphQL, but for example for a page, or it is a preflight. */
@@ -259,7 +306,8 @@ export class OperationReader {
     if (found !== undefined && others.length === 0) {
       const cost = evaluateCost(found.cost, variables);
       const { max_cost: limit } = this.#config;
-      const operation: NamedOperation = { type: found.type, name: found.name ?? UNNAMED_OPERATION, sha256, cost };
+      const { type, types } = found;
+      const operation: NamedOperation = { type, name: found.name ?? UNNAMED_OPERATION, sha256, cost, types };
       if (refusal !== null || limit === null || cost <= limit) return { operation, refusal };
       return { operation, refusal: beyondLimit("cost", limit, `The operation has a cost of ${cost}`) };
     }

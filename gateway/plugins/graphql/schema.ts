@@ -1,10 +1,14 @@
 /** Config of graphql: limits of documents and requests, and of the names that are counted. */
 import {
+  array,
   boolean,
   choice,
   definePluginFacts,
   integer,
+  isRecord,
+  mapping,
   nullable,
+  plainEndpointViolations,
   type RecordRule,
   record,
   type Static,
@@ -17,6 +21,8 @@ import { readServiceSchema } from "./cost/service-schema.ts";
 import { MAX_COST } from "./cost/static-cost.ts";
 import { manifestViolation } from "./trusted-documents.ts";
 
+/** GraphQL, October 2021, section 2.1.9. */
+const NAME = /^[_a-z]\w*$/i;
 /** Maximum characters of the schema of a service and of a manifest: a whole config has no more. */
 const MAX_TEXT = 65_536;
 
@@ -90,6 +96,46 @@ const schema = record(
         maxLength: MAX_TEXT,
       }),
     ),
+    introspect: nullable(
+      record(
+        {
+          url: text({
+            description: "URL of the GraphQL service. Nodes connect to it under the same rules as to upstreams.",
+            maxLength: 4096,
+          }),
+          headers: nullable(
+            mapping(
+              text({ description: "The value of the header.", minLength: 0, maxLength: 8192, referenceable: true }),
+              {
+                description: "Headers of the introspection query, such as Authorization.",
+                keyRule: "header-name",
+                maxProperties: 16,
+              },
+            ),
+          ),
+          ttl: integer({
+            description: "Seconds after which the service is asked again. Until it answers, the known schema applies.",
+            default: 300,
+            minimum: 5,
+            maximum: 86_400,
+          }),
+          timeout: integer({
+            description: "Milliseconds within which the response must arrive. It may have 4 MiB.",
+            default: 5000,
+            minimum: 1,
+            maximum: 60_000,
+          }),
+          tls_verify: boolean({ description: "Whether the certificate of the service is verified.", default: true }),
+        },
+        {
+          description:
+            "Reads the schema from the service itself, by an introspection query of each worker. While the schema is not " +
+            "known, requests wait for it for at most `timeout`, and are then answered with 503, unless `enforce` is " +
+            "false. Introspection does not show directives: set them with `schema`, whose fields then replace those of " +
+            "the service.",
+        },
+      ),
+    ),
     max_cost: nullable(
       integer({
         description: "Maximum cost of an operation. Unset: any cost.",
@@ -113,12 +159,25 @@ const schema = record(
     trusted_documents: nullable(
       record(
         {
-          manifest: text({
-            description:
-              "The documents and their ids as JSON: Apollo's persisted query manifest, or an object with the texts by " +
-              "their ids, as Relay's compiler writes it.",
-            maxLength: MAX_TEXT,
-          }),
+          manifest: nullable(
+            text({
+              description:
+                "The documents and their ids as JSON: Apollo's persisted query manifest, or an object with the texts by " +
+                "their ids, as Relay's compiler writes it.",
+              maxLength: MAX_TEXT,
+            }),
+          ),
+          documents: nullable(
+            set(text({ description: "Name or id of GraphQL documents.", maxLength: 256 }), {
+              description:
+                "Names or ids of the entities `graphql_documents` (resources GraphQLDocuments) whose documents are " +
+                "trusted, in addition to those of `manifest`. A new manifest takes effect at once. While one of them " +
+                "does not exist, the plugin answers requests with 503, unless `mode` is log or `enforce` is false. If " +
+                "two of them use one id, the first applies.",
+              minItems: 1,
+              maxItems: 32,
+            }),
+          ),
           mode: choice(["require", "log"], {
             description:
               "require: other documents are refused with 403. log: they are forwarded, and show as DOCUMENT_NOT_TRUSTED " +
@@ -137,6 +196,33 @@ const schema = record(
             "The only documents that clients may execute. A request sends such a document as `query`, or names it by " +
             "`extensions.persistedQuery.sha256Hash`, `documentId` or `id`, where the id is that of the manifest or the " +
             "SHA-256 of the document. The limits apply to trusted documents too. Needs no schema.",
+        },
+      ),
+    ),
+    purge: nullable(
+      array(
+        record(
+          {
+            mutation: text({
+              description: "Name of a field of the type of mutations.",
+              maxLength: 128,
+            }),
+            types: set(text({ description: "Name of an object type.", maxLength: 128 }), {
+              description: "The types that the mutation changes.",
+              minItems: 1,
+              maxItems: 32,
+            }),
+          },
+          { description: "A mutation, and the types that it changes." },
+        ),
+        {
+          description:
+            "Mutations after which the plugin proxy-cache of the same routes no longer uses stored results of queries " +
+            "that may contain the named types. Which types a result may contain follows from the schema; without one, " +
+            "and for interfaces and unions, a result may contain all of them. With `strategy: memory` of proxy-cache, a purge " +
+            "reaches the workers of one node, with redis all nodes. Results beyond `max_response_size` are not stored.",
+          minItems: 1,
+          maxItems: 64,
         },
       ),
     ),
@@ -196,22 +282,51 @@ const schema = record(
 
 export type GraphqlConfig = Static<typeof schema>;
 
-const check: RecordRule = ({ schema: sdl, trusted_documents: trusted }) => [
-  ...checkSchema(sdl),
-  ...checkManifest(Object(trusted).manifest),
+const check: RecordRule = ({ schema: sdl, introspect, purge, trusted_documents: trusted }) => [
+  ...checkSchema(sdl, isRecord(introspect)),
+  ...checkUrl(introspect),
+  ...checkTrusted(trusted),
+  ...checkPurge(purge),
 ];
 
-function checkManifest(manifest: unknown): readonly Violation[] {
+function checkTrusted(trusted: unknown): readonly Violation[] {
+  if (!isRecord(trusted)) return [];
+  const { manifest, documents } = trusted;
+  if ((manifest ?? null) === null && (documents ?? null) === null)
+    return [{ path: ["trusted_documents"], message: "must set manifest, documents or both" }];
   if (typeof manifest !== "string") return [];
   const message = manifestViolation(manifest);
   return message === null ? [] : [{ path: ["trusted_documents", "manifest"], message }];
 }
 
-function checkSchema(sdl: unknown): readonly Violation[] {
+const checkPurge = (purge: unknown): readonly Violation[] =>
+  (Array.isArray(purge) ? purge : []).flatMap((rule, at) => {
+    const { mutation, types } = Object(rule) as { readonly mutation?: unknown; readonly types?: unknown };
+    return [
+      ...nameViolations(mutation, ["purge", at, "mutation"]),
+      ...(Array.isArray(types) ? types : []).flatMap((type, index) =>
+        nameViolations(type, ["purge", at, "types", index]),
+      ),
+    ];
+  });
+
+const nameViolations = (name: unknown, path: Violation["path"]): readonly Violation[] =>
+  typeof name === "string" && name !== "" && !NAME.test(name) ? [{ path, message: "must be a name of GraphQL" }] : [];
+
+const checkUrl = (introspect: unknown): readonly Violation[] =>
+  isRecord(introspect)
+    ? plainEndpointViolations("url", introspect.url).map(({ path, message }) => ({
+        path: ["introspect", ...path],
+        message,
+      }))
+    : [];
+
+/** @param isPart Whether the definitions only refine the schema that the service has */
+function checkSchema(sdl: unknown, isPart: boolean): readonly Violation[] {
   if (typeof sdl !== "string") return [];
   try {
     const { types, roots } = readServiceSchema(sdl);
-    if (types.has(roots.query)) return [];
+    if (isPart || types.has(roots.query)) return [];
     return [{ path: ["schema"], message: `the schema does not define the type ${roots.query}` }];
   } catch (error) {
     return [{ path: ["schema"], message: positioned(error as GraphQLError) }];

@@ -127,6 +127,77 @@ describe("trusted documents of graphql", () => {
     assert.equal((await instance({})(post([{ documentId: "clear" }]))).status, 400);
   });
 
+  describe("of entities", () => {
+    const web = { id: "00000000-0000-4000-8000-000000000001", name: "web", manifest: apollo };
+    const mobile = {
+      id: "00000000-0000-4000-8000-000000000002",
+      name: "mobile",
+      manifest: JSON.stringify({ o: OTHER }),
+    };
+    const named = (config: object = {}) =>
+      graphql.phases(
+        withConfigDefaults("graphql", { trusted_documents: { documents: ["web", mobile.id] }, ...config }),
+        fakeContext({ plugin: "graphql" }),
+      );
+    const ask = async (phases: ReturnType<typeof named>, request: FakeRequest, graphqlDocuments = [web, mobile]) => {
+      const exchange = fakeExchange({ ...request, graphqlDocuments });
+      const response = await phases.access?.(exchange);
+      return { status: response?.status, reason: response?.reason, body: exchange.replacedBody?.toString() };
+    };
+
+    it("are those of all entities that the config names, and of its manifest", async () => {
+      const own = JSON.stringify({ own: "{ own }" });
+      const phases = named({ trusted_documents: { documents: ["web", "mobile"], manifest: own } });
+      for (const query of [USERS, CLEAR, OTHER, "{ own }"])
+        assert.equal((await ask(phases, post({ query }))).status, undefined, query);
+      assert.equal((await ask(phases, post({ query: "{ another }" }))).status, 403);
+      assert.equal((await ask(phases, post({ documentId: "o" }))).body, JSON.stringify({ query: OTHER }));
+    });
+
+    it("follow a new manifest with the next request", async () => {
+      const phases = named();
+      const statuses: (number | undefined)[] = [];
+      for (const manifest of ["{}", apollo, "{}"])
+        statuses.push((await ask(phases, post({ query: USERS }), [{ ...web, manifest }, mobile])).status);
+      assert.deepEqual(statuses, [403, undefined, 403]);
+    });
+
+    it("take the first of two documents with one id", async () => {
+      const other = { ...mobile, manifest: JSON.stringify({ clear: OTHER }) };
+      assert.equal(
+        (await ask(named(), post({ documentId: "clear" }), [web, other])).body,
+        JSON.stringify({ query: CLEAR }),
+      );
+    });
+
+    it("close the route while one of them does not exist", async () => {
+      for (const request of [post({ query: USERS }), get({ query: USERS }), { method: "OPTIONS" }]) {
+        assert.deepEqual(await ask(named(), request, [mobile]), {
+          status: 503,
+          reason: "graphql: there are no GraphQL documents with the name or id web",
+          body: undefined,
+        });
+      }
+    });
+
+    for (const [how, config] of [
+      ["mode: log", { trusted_documents: { documents: ["web", "mobile"], mode: "log" } }],
+      ["enforce: false", { enforce: false }],
+    ] as const) {
+      it(`do not close the route with ${how}`, async () => {
+        assert.equal((await ask(named(config), post({ query: USERS }), [mobile])).status, undefined);
+      });
+    }
+
+    it("are needed: an empty list without a manifest is refused", () => {
+      for (const [trusted, message] of [
+        [{}, "trusted_documents: must set manifest, documents or both"],
+        [{ documents: [] }, "trusted_documents.documents: length must be at least 1"],
+      ] as const)
+        assert.deepEqual(configViolations("graphql", { trusted_documents: trusted }), [message]);
+    });
+  });
+
   for (const [manifest, message] of [
     ["[]", "must be a JSON object"],
     ["{", "must be JSON: a persisted query manifest, or an object with the texts of documents by their ids"],

@@ -135,6 +135,25 @@ describe("opentelemetry", () => {
     assert.deepEqual(Object.keys(requests[0]?.resource ?? {}), ["service.name", "service.version"]);
   });
 
+  it("sends the type, name and hash of an operation of GraphQL with the span of the request", async (context) => {
+    const shared = {
+      "graphql.operation.type": "query",
+      "graphql.operation": "Users",
+      "graphql.document.hash": "a".repeat(64),
+    };
+    const attributesOf = async (values: Readonly<Record<string, string>>) => {
+      const [server] = (await traced(context, {}, { shared: values })).spans;
+      return Object.entries(server?.attributes ?? {}).filter(([name]) => name.startsWith("graphql."));
+    };
+    assert.deepEqual(Object.fromEntries(await attributesOf(shared)), {
+      "graphql.operation.type": "query",
+      "graphql.operation.name": "Users",
+      "graphql.document.hash": "a".repeat(64),
+    });
+    const unnamed = await attributesOf({ ...shared, "graphql.operation": "(unnamed)" });
+    assert.deepEqual(unnamed.map(([name]) => name).toSorted(), ["graphql.document.hash", "graphql.operation.type"]);
+  });
+
   it("sends the configured Content-Type and resource attributes", async (context) => {
     const { requests, received } = await traced(context, {
       resource_attributes: { "service.name": "edge", region: "eu" },

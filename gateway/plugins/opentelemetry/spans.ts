@@ -3,6 +3,7 @@ import {
   type Exchange,
   httpMethodAttributes,
   httpMethodInName,
+  operationSpanAttributes,
   randomId,
   SPAN_DIGITS,
   type SpanAttributes,
@@ -73,7 +74,11 @@ export function spansOf(exchange: Exchange, trace: ExchangeTrace, now: number): 
     kind: spanKinds.server,
     start: unix(timings.started),
     end: unix(ended),
-    attributes: cut({ ...serverSpanAttributes(exchange), ...statusAttributes(status, FIRST_SERVER_ERROR) }),
+    attributes: cut({
+      ...serverSpanAttributes(exchange),
+      ...operationSpanAttributes(exchange),
+      ...statusAttributes(status, FIRST_SERVER_ERROR),
+    }),
     hasFailed: status >= FIRST_SERVER_ERROR,
   };
   const clients = attempts.map(({ host, port, started, failed }, index): QueuedSpan => {

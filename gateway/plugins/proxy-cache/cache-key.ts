@@ -6,7 +6,7 @@
  * without ambiguity.
  */
 import { hash } from "node:crypto";
-import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
+import { CACHEABLE_OPERATION, DOCUMENT_HASH, type Exchange, lowerCase } from "@sluice/plugin-sdk";
 import type { ProxyCacheConfig } from "./schema.ts";
 
 /** Calculates the key as 64 hex digits. `body` is null for a request without a body. */
@@ -37,6 +37,10 @@ export function createKeyOf(config: ProxyCacheConfig): KeyOf {
         select === null && exchange.upstreamQuery !== query ? exchange.upstreamQuery : null,
       ],
       body === null ? null : hash("sha256", body),
+      // The body may only name a document; and services of GraphQL choose the media type of results by Accept.
+      ...(exchange.shared.get(CACHEABLE_OPERATION) === true
+        ? [[exchange.shared.get(DOCUMENT_HASH), exchange.upstreamHeaderValues("accept")]]
+        : []),
     ];
     return hash("sha256", JSON.stringify(parts));
   };

@@ -2,12 +2,15 @@
 import { hash } from "node:crypto";
 import {
   type BodyObserver,
+  CACHEABLE_OPERATION,
+  CACHEABLE_RESULT,
   type DirectResponse,
   definePlugin,
   type Exchange,
   editGroup,
   type HeaderEditGroup,
   HeaderName,
+  OPERATION_TYPES,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
 import { createKeyOf, variantKey } from "./cache-key.ts";
@@ -17,6 +20,7 @@ import { forbidsCache, isPersonal, mayUseCache, readRequestBody } from "./reques
 import { createStorableOf, MAX_STORED_BODY, type Storable } from "./responses.ts";
 import { type ProxyCacheConfig, proxyCacheFacts } from "./schema.ts";
 import { type CacheEntry, entryCodec, type StoredResponse } from "./stored-response.ts";
+import { TypePurges } from "./type-purges.ts";
 
 const CACHE_STATUS = new HeaderName("X-Cache-Status");
 const CACHE_KEY = new HeaderName("X-Cache-Key");
@@ -35,6 +39,8 @@ const LOG_INTERVAL = 10_000;
 interface Pending {
   /** The key without the headers that the response's Vary header lists. */
   readonly key: string;
+  /** The state of the types of a GraphQL result before the request was forwarded. */
+  readonly types: string;
   /** Set in the phase `responseHeaders` if the response is to be stored. */
   storable: Storable | null;
 }
@@ -60,7 +66,10 @@ export const proxyCache = definePlugin({
     const storableOf = createStorableOf(config);
     const methods: ReadonlySet<string> = new Set(config.request_method);
     const shows = config.response_headers;
+    const purges = new TypePurges(config, context);
     const pending = new WeakMap<Exchange, Pending>();
+    /** The types that forwarded mutations of GraphQL change. */
+    const changed = new WeakMap<Exchange, readonly string[]>();
     const hits = new WeakMap<StoredResponse, HitHeaders>();
     let silentUntil = 0;
 
@@ -109,26 +118,40 @@ export const proxyCache = definePlugin({
     }
 
     function lookUp(exchange: Exchange, body: Buffer | null, directives: Directives) {
+      const types = purges.stateOf(exchange, operationTypes(exchange));
+      return types instanceof Promise
+        ? laterOf(
+            exchange,
+            types.then((state) => lookUpWith(exchange, { body, directives, types: state })),
+          )
+        : lookUpWith(exchange, { body, directives, types });
+    }
+
+    function lookUpWith(
+      exchange: Exchange,
+      { body, ...request }: { readonly body: Buffer | null } & Pick<Found, "directives" | "types">,
+    ) {
       const key = keyOf(exchange, body);
       const found = cache.get(key);
       if (found instanceof Promise) {
         return laterOf(
           exchange,
-          found.then((entry) => select(exchange, { key, entry, directives })),
+          found.then((entry) => select(exchange, { key, entry, ...request })),
         );
       }
-      return select(exchange, { key, entry: found, directives });
+      return select(exchange, { key, entry: found, ...request });
     }
 
     interface Found {
       readonly key: string;
+      readonly types: string;
       readonly entry: CacheEntry | undefined;
       readonly directives: Directives;
     }
 
     /** Decides about the entry or, if the entry is `Variants`, about the variant for the request's headers. */
-    function select(exchange: Exchange, { key, entry, directives }: Found) {
-      if (entry === undefined || !("vary" in entry)) return decide(exchange, { key, shown: key, entry, directives });
+    function select(exchange: Exchange, { key, entry, ...request }: Found) {
+      if (entry === undefined || !("vary" in entry)) return decide(exchange, { key, shown: key, entry, ...request });
       const shown = variantKey(key, entry.vary, exchange);
       const found = cache.get(shown);
       const settle = (variant: CacheEntry | undefined) =>
@@ -136,7 +159,7 @@ export const proxyCache = definePlugin({
           key,
           shown,
           entry: variant !== undefined && "vary" in variant ? undefined : variant,
-          directives,
+          ...request,
         });
       return found instanceof Promise ? found.then(settle) : settle(found);
     }
@@ -148,38 +171,43 @@ export const proxyCache = definePlugin({
         shown,
         entry,
         directives,
-      }: {
-        readonly key: string;
-        readonly shown: string;
-        readonly entry: StoredResponse | undefined;
-        readonly directives: Directives;
-      },
+        types,
+      }: Omit<Found, "entry"> & { readonly shown: string; readonly entry: StoredResponse | undefined },
     ): DirectResponse | undefined {
       const at = now();
-      if (entry !== undefined && isUsable(entry, config, { directives, now: at })) {
+      if (entry !== undefined && entry.types === types && isUsable(entry, config, { directives, now: at })) {
         exchange.responseHeaders.applyAll(hitHeaders(entry, shown, at));
         return { status: entry.status, keptHeaders: entry.headers, body: entry.body };
       }
       showKey(exchange, shown);
       if (directives.has("only-if-cached")) return notCached;
-      pending.set(exchange, { key, storable: null });
+      pending.set(exchange, { key, types, storable: null });
       showStatus(exchange, entry === undefined ? "Miss" : "Refresh");
       return undefined;
     }
 
     /** Stores a response without waiting for the cache, whose errors are logged and do not affect the client. */
-    function store(exchange: Exchange, { key, storable }: Pending, body: Buffer): void {
-      if (storable === null) return;
+    function store(exchange: Exchange, { key, types, storable }: Pending, body: Buffer): void {
+      if (storable === null || mayHaveErrors(exchange)) return;
       const { vary, ...response } = storable;
-      const fresh = (response.ttl - ageOf({ ...response, body }, now())) * 1000;
+      const fresh = (response.ttl - ageOf(response, now())) * 1000;
       const lifetime = config.storage_ttl === null ? fresh : config.storage_ttl * 1000;
       if (lifetime <= 0) return;
-      const entry = { ...response, body };
+      const entry = { ...response, types, body };
       const stored =
         vary.length === 0
           ? [cache.set(key, entry, lifetime)]
           : [cache.set(key, { vary }, lifetime), cache.set(variantKey(key, vary, exchange), entry, lifetime)];
       Promise.all(stored).catch((error: unknown) => report("responses cannot be stored", error, exchange));
+    }
+
+    /** Purges the results that a mutation may have changed. Null: the exchange is no such mutation, or they are purged. */
+    function purge(exchange: Exchange): Promise<void> | null {
+      const types = changed.get(exchange) ?? [];
+      changed.delete(exchange);
+      if (types.length === 0 || exchange.attempts.length === 0) return null;
+      const failed = (error: unknown) => report("results that a mutation changes cannot be purged", error, exchange);
+      return purges.purge(exchange, types)?.then(() => undefined, failed) ?? null;
     }
 
     /** Collects the body. When it is complete, and not longer than MAX_STORED_BODY, stores the response. */
@@ -201,7 +229,11 @@ export const proxyCache = definePlugin({
 
     return {
       access(exchange) {
-        const { request } = exchange;
+        const { request, shared } = exchange;
+        if (shared.get(CACHEABLE_OPERATION) === false) {
+          changed.set(exchange, operationTypes(exchange));
+          return bypass(exchange);
+        }
         if (!mayUseCache(request, methods) || isPersonal(exchange, config)) return bypass(exchange);
         const directives = config.cache_control ? directivesOf(request.headerValues("cache-control")) : noDirectives;
         if (forbidsCache(directives)) return bypass(exchange);
@@ -215,7 +247,12 @@ export const proxyCache = definePlugin({
         }
         return body === "refused" ? bypass(exchange) : lookUp(exchange, body, directives);
       },
+      ...(config.strategy === "redis" && {
+        // Holds the response to a mutation, so that the client finds no older result once it has the response.
+        response: (exchange: Exchange) => purge(exchange)?.then(() => undefined),
+      }),
       responseHeaders(exchange) {
+        purge(exchange);
         const request = pending.get(exchange);
         if (request === undefined) return;
         request.storable = storableOf(exchange, now());
@@ -228,13 +265,26 @@ export const proxyCache = definePlugin({
         const request = pending.get(exchange);
         return request === undefined || request.storable === null ? null : observer(exchange, request);
       },
+      // Also runs if the client has disconnected before the response to a mutation.
+      log: (exchange) => void purge(exchange),
       endpoint: (request) => answerEndpoint(request, { cache, isShared: config.strategy === "redis" }),
     };
   },
 });
 
+/** The types of a GraphQL operation whose purges matter. */
+function operationTypes({ shared }: Exchange): readonly string[] {
+  const types = shared.get(OPERATION_TYPES);
+  return typeof types === "string" ? types.split(",") : [];
+}
+
+/** Whether the response is a result of GraphQL that may have errors, although its status is 200. */
+const mayHaveErrors = ({ shared }: Exchange): boolean =>
+  shared.has(CACHEABLE_OPERATION) && shared.get(CACHEABLE_RESULT) !== true;
+
 /** The age of the response in seconds. */
-const ageOf = ({ timestamp }: StoredResponse, now: number): number => Math.max(0, (now - timestamp) / 1000);
+const ageOf = ({ timestamp }: Pick<StoredResponse, "timestamp">, now: number): number =>
+  Math.max(0, (now - timestamp) / 1000);
 
 /** Whether a stored response may be used for a request (RFC 9111 sections 4.2 and 5.2.1). */
 function isUsable(

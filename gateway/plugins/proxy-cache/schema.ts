@@ -107,10 +107,11 @@ const schema = record(
   {
     description:
       "Caches responses of upstreams. `X-Cache-Status` is Hit (from the cache), Miss (stored now), Refresh (the " +
-      "cached response was too old) or Bypass (not cached). Bodies of at most 1 MiB are stored, after they have " +
+      "cached response was too old, or purged by a mutation of GraphQL) or Bypass (not cached). Bodies of at most 1 MiB are stored, after they have " +
       "arrived completely; longer ones pass unchanged. Responses with Set-Cookie or `Vary: *` are never stored. " +
       "Requests that miss at the same time are all forwarded, and the last response is kept. The admin API shows and " +
-      "removes the entries of all nodes, below `/proxy-cache` and `/plugins/{id}/caches`.",
+      "removes the entries of all nodes, below `/proxy-cache` and `/plugins/{id}/caches`. Of requests that the plugin " +
+      "graphql has read, only single queries are cached, and only results without errors.",
   },
 );
 

@@ -15,6 +15,8 @@ export interface StoredResponse {
   readonly ttl: number;
   /** Whether it must not be used when it is stale, even if the client accepts that. */
   readonly mustRevalidate: boolean;
+  /** The state of the types of a GraphQL result (see `TypePurges`); empty for other responses. */
+  readonly types: string;
 }
 
 /** Stored in place of a response that depends on headers of the request; `variantKey` makes that response's key. */
@@ -26,7 +28,7 @@ export interface Variants {
 export type CacheEntry = StoredResponse | Variants;
 
 /** To be increased whenever the form in Redis changes, so that entries in another form are not found. */
-const VERSION = 1;
+const VERSION = 2;
 const LENGTH_BYTES = 4;
 
 const textSize = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + 2 * text.length + 16, 0);
@@ -59,11 +61,12 @@ function parsed(text: string): unknown {
 
 function entryOf(value: unknown, body: Buffer): CacheEntry | undefined {
   if (!isRecord(value) || value.version !== VERSION) return undefined;
-  const { vary, status, headers, timestamp, ttl, mustRevalidate } = value;
+  const { vary, status, headers, timestamp, ttl, mustRevalidate, types } = value;
   if (isTexts(vary)) return { vary: vary as Variants["vary"] };
   if (!isHeaders(headers) || !isStatus(status)) return undefined;
   if (typeof timestamp !== "number" || typeof ttl !== "number" || typeof mustRevalidate !== "boolean") return undefined;
-  return { status, headers, body, timestamp, ttl, mustRevalidate };
+  if (typeof types !== "string") return undefined;
+  return { status, headers, body, timestamp, ttl, mustRevalidate, types };
 }
 
 /** Whether a value is the status of a final response (RFC 9110 section 15: not 1xx). */

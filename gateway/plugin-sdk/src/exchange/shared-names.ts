@@ -3,5 +3,26 @@
 /** The cost of the request's GraphQL operations: a whole number of at least 1, as text. */
 export const OPERATION_COST = "graphql.cost";
 
+/** The type of the request's only GraphQL operation, such as `query`. Unset for a batch. */
+export const OPERATION_TYPE = "graphql.operation.type";
+
+/** The SHA-256 of the document of the request's only GraphQL operation, in hex digits. */
+export const DOCUMENT_HASH = "graphql.document.hash";
+
+/**
+ * Whether the request is a single GraphQL query, whose result may be cached. False: another GraphQL request. Unset: the
+ * request is not known to be one of GraphQL.
+ */
+export const CACHEABLE_OPERATION = "graphql.cacheable";
+
+/** Set to true once a result has arrived completely and without errors. */
+export const CACHEABLE_RESULT = "graphql.ok";
+
+/**
+ * Names of GraphQL types, separated by commas: those that the result of a cacheable operation may contain, or those that
+ * a mutation changes. Only types that the config of the plugin graphql names in `purge`.
+ */
+export const OPERATION_TYPES = "graphql.types";
+
 /** The name of the request's first GraphQL operation: one of a limited number, although clients choose the names. */
 export const OPERATION_NAME = "graphql.operation";

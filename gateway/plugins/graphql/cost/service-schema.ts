@@ -38,6 +38,8 @@ export interface ServiceField {
 export interface ServiceType {
   /** Whether values of the type have fields; scalars and enums have none. */
   readonly isComposite: boolean;
+  /** Whether values are of other types: interfaces and unions. */
+  readonly isAbstract: boolean;
   /** Null: the type has no `@cost`. */
   readonly weight: number | null;
   readonly fields: ReadonlyMap<string, ServiceField>;
@@ -101,6 +103,8 @@ const serviceField = ({ type, directives, arguments: given = [] }: FieldDefiniti
   arguments: new Map(given.map((argument) => [argument.name.value, serviceArgument(argument)])),
 });
 
+const INTERFACES: ReadonlySet<Kind> = new Set([Kind.INTERFACE_TYPE_DEFINITION, Kind.INTERFACE_TYPE_EXTENSION]);
+
 /** Reads a schema in the schema definition language. @throws GraphQLError with line and column if it is invalid */
 export function readServiceSchema(sdl: string): ServiceSchema {
   const types = new Map<string, ServiceType>();
@@ -119,6 +123,7 @@ export function readServiceSchema(sdl: string): ServiceSchema {
         const added = (definition.fields ?? []).map((field) => [field.name.value, serviceField(field)] as const);
         types.set(definition.name.value, {
           isComposite: true,
+          isAbstract: INTERFACES.has(definition.kind),
           weight: weightOf(definition.directives) ?? before?.weight ?? null,
           fields: new Map([...(before?.fields ?? []), ...added]),
         });
@@ -128,10 +133,26 @@ export function readServiceSchema(sdl: string): ServiceSchema {
       case Kind.SCALAR_TYPE_DEFINITION:
       case Kind.ENUM_TYPE_DEFINITION: {
         const isComposite = definition.kind === Kind.UNION_TYPE_DEFINITION;
-        types.set(definition.name.value, { isComposite, weight: weightOf(definition.directives), fields: new Map() });
+        types.set(definition.name.value, {
+          isComposite,
+          isAbstract: isComposite,
+          weight: weightOf(definition.directives),
+          fields: new Map(),
+        });
         break;
       }
     }
   }
   return { types, roots };
+}
+
+/** The schema with further definitions, whose fields replace fields of the same name. */
+export function withDefinitions(schema: ServiceSchema, further: ServiceSchema): ServiceSchema {
+  const types = new Map(schema.types);
+  for (const [name, type] of further.types) {
+    const before = types.get(name);
+    const fields = new Map([...(before?.fields ?? []), ...type.fields]);
+    types.set(name, { ...type, weight: type.weight ?? before?.weight ?? null, fields });
+  }
+  return { types, roots: schema.roots };
 }

@@ -1,0 +1,248 @@
+/** Results that the plugin proxy-cache stores and uses behind the plugin graphql. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Counters, PluginPhases } from "@sluice/plugin-sdk";
+import { fakeContext, fakeExchange, pluginInstance, ThreadCounters } from "../../../test/plugins/fake-exchange.ts";
+import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
+
+const SCHEMA = `
+  type Query { users: [User] posts: [Post] node: Node }
+  type Mutation { updateUser: User addPost: Post ping: Int }
+  interface Node { id: ID }
+  type User implements Node { id: ID name: String posts: [Post] }
+  type Post implements Node { id: ID title: String }
+`;
+const purge = [
+  { mutation: "updateUser", types: ["User"] },
+  { mutation: "addPost", types: ["Post"] },
+];
+
+const USERS = "query Users { users { name } }";
+const POSTS = "query Posts { posts { title } }";
+const DATA = '{"data":{"users":[]}}';
+
+interface Ask {
+  readonly body?: unknown;
+  readonly method?: string;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly consumer?: string;
+  readonly response?: string;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+}
+
+interface RouteOptions {
+  readonly graphql?: object;
+  readonly cache?: object;
+  readonly counters?: Counters;
+  /** The instance of proxy-cache. Default: a new one. */
+  readonly cacheInstance?: PluginPhases;
+}
+
+const startCache = (cache: object = {}, counters: Counters = new ThreadCounters()): PluginPhases => {
+  const config = { request_method: ["GET", "POST"], strategy: "memory", ...cache };
+  return pluginInstance("proxy-cache", withConfigDefaults("proxy-cache", config), fakeContext({ counters }));
+};
+
+/** A worker with both plugins at one route. */
+function startRoute({ graphql = {}, cache, counters, cacheInstance = startCache(cache, counters) }: RouteOptions = {}) {
+  const config = withConfigDefaults("graphql", { schema: SCHEMA, purge, ...graphql });
+  const phases = [pluginInstance("graphql", config), cacheInstance];
+  /** Resolves to X-Cache-Status, or to the status of a refusal. */
+  return async (asked: Ask, during: () => Promise<unknown> = async () => {}): Promise<string | number | undefined> => {
+    const { body = { query: USERS }, method = "POST", response = DATA, consumer } = asked;
+    const exchange = fakeExchange({
+      method,
+      headers: { "content-type": "application/json", ...asked.headers },
+      ...(asked.query !== undefined && { query: asked.query }),
+      ...(method === "POST" && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(consumer !== undefined && { consumer: consumerNamed(consumer) }),
+      status: 200,
+      attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }],
+      responseHeaders: { "content-type": "application/json", ...asked.responseHeaders },
+    });
+    const status = () => exchange.responseHeaders.get("x-cache-status");
+    for (const { access } of phases) {
+      const answer = await access?.(exchange);
+      if (answer !== undefined) return status() ?? answer.status;
+    }
+    await during();
+    for (const { responseHeaders } of phases) responseHeaders?.(exchange);
+    const filters = phases.flatMap(({ responseBody }) => responseBody?.(exchange) ?? []);
+    for (const filter of filters) if ("observe" in filter) filter.observe(Buffer.from(response));
+    for (const filter of filters) if ("observe" in filter) filter.complete();
+    for (const { log } of phases) log?.(exchange);
+    return status();
+  };
+}
+
+const consumerNamed = (username: string) => ({
+  id: `00000000-0000-4000-8000-${username.charCodeAt(0).toString().padStart(12, "0")}`,
+  created_at: 0,
+  updated_at: 0,
+  username,
+  custom_id: null,
+  tags: null,
+});
+
+const get = (query: string): Ask => ({ method: "GET", query: `?${new URLSearchParams({ query })}` });
+const several = "query A { users { name } } query B { posts { title } }";
+const big = (id: string) => `{"query":"query U($id: ID) { users { name } }","variables":{"id":${id}}}`;
+const controlled = { cache: { cache_control: true } };
+const fresh = (directives: string): Ask => ({ responseHeaders: { "cache-control": directives } });
+
+/** The second request is answered with the stored result of the first. */
+const hits: readonly (readonly [what: string, first: Ask, second: Ask, options?: RouteOptions])[] = [
+  ["the same query", {}, {}],
+  ["the same query by GET", get(USERS), get(USERS)],
+  ["a query of one consumer", { consumer: "ann" }, { consumer: "ann" }],
+  ["what Cache-Control allows", fresh("public, max-age=60"), {}, controlled],
+];
+
+/** The second request is forwarded. */
+const misses: readonly (readonly [what: string, first: Ask, second: Ask, options?: RouteOptions])[] = [
+  ["another consumer", { consumer: "ann" }, { consumer: "bob" }],
+  ["a client without a consumer", { consumer: "ann" }, {}],
+  [
+    "other variables",
+    { body: { query: USERS, variables: { id: 1 } } },
+    { body: { query: USERS, variables: { id: 2 } } },
+  ],
+  [
+    "another operation of the same document",
+    { body: { query: several, operationName: "A" } },
+    { body: { query: several, operationName: "B" } },
+  ],
+  [
+    "a number that JavaScript rounds to the same value",
+    { body: big("9007199254740993") },
+    { body: big("9007199254740992") },
+  ],
+  ["a number and a text", { body: big("1") }, { body: big('"1"') }],
+  ["another media type", {}, { headers: { accept: "application/graphql-response+json" } }],
+  ["what Cache-Control calls private", fresh("private, max-age=60"), {}, controlled],
+  ["what Cache-Control forbids to store", fresh("no-store"), {}, controlled],
+  ["what Cache-Control does not mention", {}, {}, controlled],
+  ["a result with errors", { response: '{"data":null,"errors":[{"message":"no"}]}' }, {}],
+  ["a result that is longer than max_response_size", {}, {}, { graphql: { max_response_size: DATA.length - 1 } }],
+  ["a result whose errors the plugin does not search", {}, {}, { graphql: { max_response_size: 0 } }],
+  ["a compressed result", { responseHeaders: { "content-encoding": "gzip" } }, {}],
+  ["a result that sets a cookie", { responseHeaders: { "set-cookie": "a=b" } }, {}],
+];
+
+/** Such requests are never answered from the cache, and their responses are never stored. */
+const bypasses: readonly (readonly [what: string, asked: Ask, options?: RouteOptions])[] = [
+  ["a mutation", { body: { query: "mutation { ping }" } }],
+  ["a mutation beside a query", { body: { query: `${USERS} mutation M { ping }`, operationName: "M" } }],
+  ["a batch", { body: [{ query: USERS }, { query: POSTS }] }],
+  ["a batch of one query and one mutation", { body: [{ query: USERS }, { query: "mutation { ping }" }] }],
+  ["a subscription", { body: { query: "subscription { users { name } }" } }],
+  [
+    "a document that the plugin does not know",
+    { body: { documentId: "x" } },
+    { graphql: { unknown_documents: "forward" } },
+  ],
+  ["a query beyond a limit, if the limits are not enforced", {}, { graphql: { enforce: false, max_depth: 1 } }],
+  ["a mutation in the URL of a query", { query: "?query=mutation{ping}" }, { graphql: { enforce: false } }],
+  ["a mutation by GET", get("mutation { ping }"), { graphql: { enforce: false } }],
+];
+
+describe("cached results of GraphQL", () => {
+  for (const [what, first, second, options] of hits) {
+    it(`are used for ${what}`, async () => {
+      const ask = startRoute(options);
+      assert.deepEqual([await ask(first), await ask(second)], ["Miss", "Hit"]);
+    });
+  }
+
+  for (const [what, first, second, options] of misses) {
+    it(`are not used for ${what}`, async () => {
+      const ask = startRoute(options);
+      await ask(first);
+      assert.notEqual(await ask(second), "Hit");
+    });
+  }
+
+  for (const [what, asked, options] of bypasses) {
+    it(`are not used for ${what}, whose response is not stored`, async () => {
+      const ask = startRoute(options);
+      assert.deepEqual([await ask(asked), await ask(asked)], ["Bypass", "Bypass"]);
+    });
+  }
+
+  it("are not used for a document that has got another text under the same id", async () => {
+    const cacheInstance = startCache();
+    const statuses: unknown[] = [];
+    for (const text of [USERS, USERS, POSTS]) {
+      const graphql = { trusted_documents: { manifest: JSON.stringify({ one: text }) } };
+      statuses.push(await startRoute({ graphql, cacheInstance })({ body: { documentId: "one" } }));
+    }
+    assert.deepEqual(statuses, ["Miss", "Hit", "Miss"]);
+  });
+});
+
+const UPDATE: Ask = { body: { query: "mutation { updateUser { id } }" } };
+
+/** Queries, and whether a mutation of users and one of posts purge their results. */
+const purged: readonly (readonly [what: string, query: string, byUser: boolean, byPost: boolean, schema?: string])[] = [
+  ["a list of users", USERS, true, false],
+  ["a list of posts", POSTS, false, true],
+  ["posts of users", "{ users { posts { title } } }", true, true],
+  [
+    "users in fragments",
+    "{ ...Q } fragment Q on Query { ... { users { ...U } } } fragment U on User { name }",
+    true,
+    false,
+  ],
+  ["an interface, which any type may implement", "{ node { id } }", true, true],
+  ["a field that the schema does not have", "{ others { id } }", true, true],
+  ["no types", "{ __typename }", false, false],
+  ["any query without a schema", USERS, true, true, ""],
+];
+
+describe("purges of cached results of GraphQL", () => {
+  for (const [what, query, byUser, byPost, schema] of purged) {
+    it(`reach the results with ${what}`, async () => {
+      for (const [mutation, isPurged] of [
+        ["mutation { updateUser { id } }", byUser],
+        ["mutation { other: addPost { id } }", byPost],
+        ["mutation { ...M } fragment M on Mutation { updateUser { id } }", byUser],
+        ["mutation { ping }", false],
+      ] as const) {
+        const ask = startRoute(schema === undefined ? {} : { graphql: { schema: null } });
+        await ask({ body: { query } });
+        assert.equal(await ask({ body: { query } }), "Hit");
+        assert.equal(await ask({ body: { query: mutation } }), "Bypass");
+        assert.equal(await ask({ body: { query } }), isPurged ? "Refresh" : "Hit", mutation);
+      }
+    });
+  }
+
+  it("reach the other workers of the node", async () => {
+    const counters = new ThreadCounters();
+    const [one, other] = [startRoute({ counters }), startRoute({ counters })];
+    await one({});
+    await other(UPDATE);
+    assert.deepEqual([await one({}), await one({})], ["Refresh", "Hit"]);
+  });
+
+  it("reach a result that is on its way while the mutation is executed", async () => {
+    const ask = startRoute();
+    await ask({}, () => ask(UPDATE));
+    assert.deepEqual([await ask({}), await ask({})], ["Refresh", "Hit"]);
+  });
+
+  it("follow a mutation in a batch", async () => {
+    const ask = startRoute();
+    await ask({});
+    await ask({ body: [{ query: POSTS }, { query: "mutation { updateUser { id } }" }] });
+    assert.equal(await ask({}), "Refresh");
+  });
+
+  it("need names of GraphQL", () => {
+    assert.deepEqual(configViolations("graphql", { purge: [{ mutation: "a b", types: ["User,Post"] }] }), [
+      "purge.0.mutation: must be a name of GraphQL",
+      "purge.0.types.0: must be a name of GraphQL",
+    ]);
+  });
+});
