@@ -1,8 +1,10 @@
 /**
- * Names and attributes of spans by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no
- * query, and no headers except Host, User-Agent, and those in which a trusted proxy reports the client's address.
+ * Names and attributes of spans by OpenTelemetry's semantic conventions for HTTP (1.23 and later) and for GraphQL. They
+ * contain no query, and no headers except Host, User-Agent, and those in which a trusted proxy reports the client's
+ * address.
  */
 import type { Exchange } from "../exchange/exchange.ts";
+import { DOCUMENT_HASH, OPERATION_NAME, OPERATION_TYPE } from "../exchange/shared-names.ts";
 
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
@@ -47,6 +49,22 @@ export function serverSpanAttributes({
     "sluice.request_id": id,
     "sluice.route": route.name ?? route.id,
     "sluice.service": service?.name ?? service?.host,
+  };
+}
+
+/**
+ * The attributes of the operation that the plugin graphql has found. The names of spans do not have it: in an early
+ * version of the conventions they did, and clients could create arbitrary names. The hash is Sluice's own attribute.
+ */
+export function operationSpanAttributes({ shared }: Pick<Exchange, "shared">): SpanAttributes {
+  const type = shared.get(OPERATION_TYPE);
+  if (typeof type !== "string") return {};
+  const [name, hash] = [shared.get(OPERATION_NAME), shared.get(DOCUMENT_HASH)];
+  return {
+    "graphql.operation.type": type,
+    // A name in parentheses stands for several names, or for none.
+    ...(typeof name === "string" && !name.startsWith("(") && { "graphql.operation.name": name }),
+    ...(typeof hash === "string" && { "graphql.document.hash": hash }),
   };
 }
 

@@ -23,6 +23,7 @@ import {
   formatTraceParent,
   httpMethodAttributes,
   httpMethodInName,
+  operationSpanAttributes,
   parseTraceParent,
   serverSpanAttributes,
   serverSpanName,
@@ -154,6 +155,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
         settleCall(spans.client, grpcStatus, (code) => code !== 0);
       }
       spans.client?.end(timings.ended);
+      spans.server.setAttributes(operationSpanAttributes(exchange));
       settle(spans.server, status, FIRST_SERVER_ERROR);
       settleCall(spans.server, grpcStatus, isServerFault);
       spans.server.end(timings.ended);
