@@ -9,6 +9,7 @@ type Kind =
   | "Plugin"
   | "Consumer"
   | "Vault"
+  | "GraphQLDocuments"
   | "GatewayParameters";
 
 export function resourceObject(kind: Kind, name: string, spec: object): object {

@@ -38,6 +38,7 @@ export const fixture: readonly (readonly [path: string, body: object])[] = [
 export const fixtureLists = [
   "/plugins",
   "/vaults",
+  "/graphql_documents",
   "/key-auths",
   "/jwts",
   "/basic-auths",

@@ -17,6 +17,7 @@ import {
 import { explainingTable } from "./rows/explaining.ts";
 import { foreignTable } from "./rows/foreign.ts";
 import { formsTable } from "./rows/forms.ts";
+import { graphqlDocumentsTable } from "./rows/graphql-documents.ts";
 import { informationTable } from "./rows/information.ts";
 import { maliceTable } from "./rows/malice.ts";
 import { missingTable } from "./rows/missing.ts";
@@ -58,6 +59,7 @@ export const tables: readonly AdminTable[] = [
   consumerGroupsTable,
   groupsWithPluginsTable,
   vaultsTable,
+  graphqlDocumentsTable,
   pluginsTable,
   planningTable,
   batchesTable,

@@ -87,6 +87,24 @@ test("decK leaves credentials of a plugin of your own as they are until it delet
   assert.deepEqual(await keys(), []);
 });
 
+test("decK leaves GraphQL documents as they are", async (context) => {
+  const folder = temporaryFolder("deck-documents");
+  context.after(folder.remove);
+  const running = await databaseStore().start();
+  context.after(() => running.stop());
+  const deck = createDeck(running.admin, join(folder.path, "deck"));
+  const url = `${running.admin}/graphql_documents/web`;
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ manifest: '{"users":"query OfWeb { users }"}' });
+  assert.equal((await fetch(url, { method: "PUT", headers, body })).status, 200);
+  const file: KongFile = { ...emptyKongFile, consumers: [{ username: "ann" }] };
+  await deck.change("sync", file);
+  assert.deepEqual(await deck.change("diff", file), noChanges);
+  assert.doesNotMatch(JSON.stringify(await deck.dump()), /OfWeb/);
+  await deck.change("sync", emptyKongFile);
+  assert.equal((await fetch(url)).status, 200);
+});
+
 for (const store of writableStores) {
   describe(`decK on a ${store.name} store`, () => {
     const folder = temporaryFolder("deck");

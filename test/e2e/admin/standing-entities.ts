@@ -36,5 +36,6 @@ export const creationRequests: { readonly [Name in Collection]?: readonly [path:
   acls: ["/acls", { group: "other", consumer: { username: "base" } }],
   consumer_groups: ["/consumer_groups", { name: "other" }],
   vaults: ["/vaults", { prefix: "other", name: "env" }],
+  graphql_documents: ["/graphql_documents", { name: "other", manifest: "{}" }],
   plugins: ["/plugins", { name: "cors" }],
 };

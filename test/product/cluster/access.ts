@@ -33,6 +33,7 @@ export function accessSuite(plane: ControlPlane): void {
       "plugins",
       "consumers",
       "vaults",
+      "graphqldocuments",
     ].map((plural) => `${plural}.sluice.dev`);
     /** All namespaces, in the notation of an access review. */
     const all = "";

@@ -10,6 +10,7 @@ import { caCertificateRows } from "./crd-rows/ca-certificate.ts";
 import { certificateRows } from "./crd-rows/certificate.ts";
 import { consumerRows } from "./crd-rows/consumer.ts";
 import { gatewayParametersRows } from "./crd-rows/gateway-parameters.ts";
+import { graphqlDocumentsRows } from "./crd-rows/graphql-documents.ts";
 import { pluginRows } from "./crd-rows/plugin.ts";
 import { routeRows } from "./crd-rows/route.ts";
 import type { CrdRow } from "./crd-rows/row.ts";
@@ -28,6 +29,7 @@ const tables: Readonly<Record<Kind, readonly CrdRow[]>> = {
   Plugin: pluginRows,
   Consumer: consumerRows,
   Vault: vaultRows,
+  GraphQLDocuments: graphqlDocumentsRows,
   GatewayParameters: gatewayParametersRows,
 };
 
@@ -106,6 +108,7 @@ export function crdSuite(plane: ControlPlane): void {
       },
       Consumer: { spec: { username: "ann" }, cells: { Username: "ann" } },
       Vault: { spec: { prefix: "my-env", backend: "env" }, cells: { Prefix: "my-env", Backend: "env" } },
+      GraphQLDocuments: { spec: { name: "web", manifest: "{}" }, cells: { Documents: "web" } },
     };
 
     interface Table {
@@ -125,7 +128,7 @@ export function crdSuite(plane: ControlPlane): void {
     describe("kubectl get", () => {
       for (const [kind, { spec, cells }] of Object.entries(shown) as [EntityKind, (typeof shown)[EntityKind]][])
         test(`shows the main members of a ${kind}, whether it is accepted and served, and its age`, async () => {
-          const all = `/apis/sluice.dev/v1alpha1/namespaces/default/${kind.toLowerCase()}s`;
+          const all = `/apis/sluice.dev/v1alpha1/namespaces/default/${kindNames[kind].plural}`;
           assert.equal(
             (await api.ask({ method: "POST", path: all, body: resourceObject(kind, "shown", spec) })).status,
             201,
