@@ -12,6 +12,7 @@ import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algo
 import { HashRing } from "./algorithms/hash-ring.ts";
 import { byConnections, byLatency, LeastCost } from "./algorithms/least-cost.ts";
 import { RoundRobin } from "./algorithms/round-robin.ts";
+import { StartingTarget } from "./algorithms/slow-start.ts";
 import {
   HEALTHY,
   type HealthRules,
@@ -102,7 +103,10 @@ export class Balancer {
     this.entries = membersOf(options)
       .map(({ weight, ...identity }) => {
         const member = new TargetState(identity);
-        return { member: members.get(keyOf(member)) ?? member, weight };
+        const known = members.get(keyOf(member));
+        // All members of a new upstream start at the same time.
+        if (known === undefined && previous !== null) member.startedAt = now();
+        return { member: known ?? member, weight };
       })
       .sort(({ member: { address: a } }, { member: { address: b } }) => (a < b ? -1 : a > b ? 1 : 0));
     // Discards health and counts, so that they do not apply when health checks are enabled again.
@@ -138,7 +142,19 @@ export class Balancer {
   }
 
   applySignal(member: TargetState, signal: HealthSignal, rules: HealthRules): void {
-    if (this.checksHealth) this.#setState(member, nextHealthState(member.health, signal, rules.thresholds), signal);
+    if (!this.checksHealth) return;
+    const next = nextHealthState(member.health, signal, rules.thresholds);
+    const isEjected = member.health.healthy && !next.healthy && rules === this.passive;
+    if (!isEjected || this.#mayEject()) this.#setState(member, next, signal);
+  }
+
+  /** Whether one more member may become unhealthy by passive checks. */
+  #mayEject(): boolean {
+    const { outlier_detection: limits } = this.upstream;
+    if (limits === null) return true;
+    const used = this.entries.filter(({ weight }) => weight > 0);
+    const unhealthy = used.filter(({ member }) => !member.health.healthy).length;
+    return ((unhealthy + 1) / used.length) * 100 <= limits.max_ejection_percent;
   }
 
   /**
@@ -163,13 +179,18 @@ export class Balancer {
   /** Adopts a health state that another thread determined. */
   adoptHealth({ targetId, address, state }: Omit<HealthUpdate, "upstreamId" | "signal">): void {
     const member = this.member(targetId, address);
-    if (this.checksHealth && member !== undefined) member.health = withSharedState(state);
+    if (this.checksHealth && member !== undefined) this.#replaceState(member, withSharedState(state));
+  }
+
+  #replaceState(member: TargetState, next: HealthState): void {
+    if (next.healthy && !member.health.healthy) member.startedAt = this.now();
+    member.health = next;
   }
 
   #setState(member: TargetState, next: HealthState, signal: HealthSignal | null): void {
     const hasTransition = member.health.healthy !== next.healthy;
     const changed = member.health !== next;
-    member.health = next;
+    this.#replaceState(member, next);
     if (changed) {
       const { id: targetId, address } = member;
       this.#onHealthUpdate?.({ upstreamId: this.upstream.id, targetId, address, state: next, signal });
@@ -216,7 +237,10 @@ function membersOfTarget(
   }));
 }
 
-function algorithmOf({ upstream, entries, now }: Balancer): BalancingAlgorithm {
+function algorithmOf({ upstream, entries: members, now }: Balancer): BalancingAlgorithm {
+  const { slow_start_window: seconds } = upstream;
+  const slowStart = seconds === null ? null : { window: seconds * 1000, now };
+  const entries = slowStart === null ? members : members.map((entry) => new StartingTarget(entry, slowStart));
   switch (upstream.algorithm) {
     case "round-robin":
       return new RoundRobin(entries);
@@ -225,6 +249,6 @@ function algorithmOf({ upstream, entries, now }: Balancer): BalancingAlgorithm {
     case "latency":
       return new LeastCost(entries, byLatency(now));
     case "consistent-hashing":
-      return new HashRing(entries, upstream.slots);
+      return new HashRing(members, upstream.slots);
   }
 }

@@ -28,6 +28,8 @@ export class TargetState {
   /** The name for the Host header and for TLS: `host`, or the name that has this address. */
   readonly name: string;
   health: HealthState = HEALTHY;
+  /** When the member was added to its upstream or became healthy again, by the balancer's clock. */
+  startedAt = Number.NEGATIVE_INFINITY;
   /** Requests and tunnels in flight. */
   inFlight = 0;
   readonly latency = new LatencyAverage();

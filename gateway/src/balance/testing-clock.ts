@@ -6,6 +6,10 @@ export class FakeClock implements CheckClock {
   #now = 0;
   readonly #due = new Set<{ readonly at: number; readonly run: () => void }>();
 
+  now(): number {
+    return this.#now;
+  }
+
   get waiting(): number {
     return this.#due.size;
   }

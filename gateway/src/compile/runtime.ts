@@ -17,6 +17,7 @@ import type {
 import type { HeaderEdit, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
+import type { RetryBudget } from "../balance/retry-budget.ts";
 import type { TargetAttempts } from "../balance/target-attempts.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
@@ -139,6 +140,8 @@ export interface ServiceUpstream {
   readonly service: SnapshotService;
   /** Null: there is none, as for every service that is not derived from a route of the Gateway API. */
   readonly policy: AttemptPolicy | null;
+  /** Limits how many requests are sent again at the same time; null: only `retries` of the service does. */
+  readonly retryBudget: RetryBudget | null;
   /** Whether all requests are sent over HTTP/2; for other services, only gRPC is. */
   readonly speaksHttp2: boolean;
   /** The service's path, at least `/`. */

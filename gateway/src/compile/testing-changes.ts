@@ -149,6 +149,7 @@ const steps: readonly fc.Arbitrary<ChangeStep>[] = [
       .record({
         name: one(testNames.upstreams),
         host_header: maybe(one(["called.test"])),
+        slow_start_window: maybe(one([1, 2])),
         client_certificate: maybe(one(certificateIds).map((id) => ({ id }))),
       })
       .map(({ name, ...members }) => {

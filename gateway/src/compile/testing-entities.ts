@@ -48,6 +48,7 @@ export const serviceNamed = (name: string, members: Partial<SnapshotService> = {
   ca_certificates: null,
   enabled: true,
   upstream_headers: null,
+  retry_budget: null,
   ...members,
 });
 

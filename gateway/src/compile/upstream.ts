@@ -6,6 +6,7 @@ import { type HeaderEdit, headerValue, overrideHeaderEdit } from "@sluice/plugin
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import { hostHeader, withoutPort } from "../balance/host-header.ts";
+import { RetryBudget } from "../balance/retry-budget.ts";
 import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempts.ts";
 import type { AttemptPolicy, ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 
@@ -16,8 +17,8 @@ import type { AttemptPolicy, ServiceUpstream, UpstreamInputs, UpstreamTarget } f
  * @param previous the upstream that this one replaces; null: none
  */
 export function createUpstream(parts: UpstreamInputs, previous: ServiceUpstream | null): ServiceUpstream {
-  if (parts.balancer !== null) return new BalancedUpstream(parts, parts.balancer);
-  return new RoundRobinUpstream(parts, previous instanceof RoundRobinUpstream ? previous : null);
+  if (parts.balancer !== null) return new BalancedUpstream(parts, parts.balancer, previous);
+  return new RoundRobinUpstream(parts, previous);
 }
 
 const SECURE: ReadonlySet<string> = new Set(["https", "grpcs", "tls", "tls_passthrough"]);
@@ -107,15 +108,17 @@ abstract class BaseUpstream {
   readonly parts: UpstreamInputs;
   readonly service: SnapshotService;
   readonly policy: AttemptPolicy | null;
+  readonly retryBudget: RetryBudget | null;
   readonly speaksHttp2: boolean;
   readonly basePath: string;
   readonly headers: readonly HeaderEdit[] | null;
   #keys: ReadonlySet<string> | undefined;
 
-  constructor(parts: UpstreamInputs) {
+  constructor(parts: UpstreamInputs, previous: ServiceUpstream | null) {
     this.parts = parts;
     this.service = parts.service;
     this.policy = attemptPolicyOf(parts.service._sluice);
+    this.retryBudget = RetryBudget.of(parts.service, previous === null ? null : previous.retryBudget);
     this.speaksHttp2 = isGrpcService(parts.service) || parts.service._sluice?.http2 === true;
     this.basePath = parts.service.path ?? "/";
     this.headers = editsOf(parts.service);
@@ -154,8 +157,8 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
   #lookAt = 0;
 
   /** Continues the rotation of the previous upstream; otherwise the same target would be first after every change. */
-  constructor(parts: UpstreamInputs, previous: RoundRobinUpstream | null) {
-    super(parts);
+  constructor(parts: UpstreamInputs, previous: ServiceUpstream | null) {
+    super(parts, previous);
     const { service, endpoints } = parts;
     this.host = hostHeader({ given: null, host: service.host, port: service.port, scheme: schemeOf(service) });
     const own = endpoints?.find((endpoint) => endpoint.fallback === true);
@@ -168,7 +171,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
     );
     this.fallback =
       own === undefined ? null : targetOf({ host: own.address, port: own.port, serverName, hostHeader: null });
-    this.#turn = previous === null ? -1 : previous.#turn;
+    this.#turn = previous instanceof RoundRobinUpstream ? previous.#turn : -1;
   }
 
   attempts(): TargetAttempts<UpstreamTarget> {
@@ -218,8 +221,8 @@ class BalancedUpstream extends BaseUpstream implements ServiceUpstream {
   readonly fallback = null;
   readonly #balancer: Balancer;
 
-  constructor(parts: UpstreamInputs, balancer: Balancer) {
-    super(parts);
+  constructor(parts: UpstreamInputs, balancer: Balancer, previous: ServiceUpstream | null) {
+    super(parts, previous);
     const { service } = parts;
     const given = balancer.upstream.host_header;
     this.host = given ?? service.host;

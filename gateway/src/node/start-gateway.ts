@@ -21,6 +21,7 @@ import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
 import { healthReportOf, targetHealthSamples } from "../balance/health-report.ts";
+import { TargetEjections } from "../balance/target-ejections.ts";
 import { TargetNames } from "../balance/target-names.ts";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
@@ -120,6 +121,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const own = [settings.status, settings.push, ...peers, ...(given.ownListeners ?? [])];
   const count =
     settings.workers === "auto" ? Math.min(availableParallelism(), names.workers.maximum) : settings.workers;
+  const ejections: TargetEjections = new TargetEjections({ balancers: () => workers.balancers() });
   const workersOptions: StartWorkersOptions = {
     plan: await workerPlan(settings, own, { node, workers: count, plugins: given.plugins ?? [] }),
     log,
@@ -133,8 +135,9 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     },
     onHealthTransition: ({ healthy, signal: sign, ...target }: HealthTransition) =>
       log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
+    onHealthUpdate: (update) => ejections.record(update),
   };
-  const workers = await startWorkers(count, workersOptions);
+  const workers: Workers = await startWorkers(count, workersOptions);
   logLevel.onLevelChange((level) => workers.setLogLevel(level));
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
@@ -145,12 +148,16 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     probe: createProbe({ connect: connectBehind(guard), version: sluiceVersion }),
     onRefused: (check) => log.warn(check, "a target cannot be checked: the node refuses to connect to its address"),
   });
+  function followBalancers() {
+    watch.checkBalancers(workers.balancers());
+    ejections.follow();
+  }
   const targetNames = new TargetNames({
     names: createNameService(settings.dnsResolver),
     reasonToRefuse: guard.reasonToRefuse,
     onChange(resolved) {
       workers.adoptAddresses(resolved);
-      watch.checkBalancers(workers.balancers());
+      followBalancers();
     },
   });
   const expiries = new CertificateExpiries();
@@ -175,7 +182,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
           [...snapshot.listeners.values()].map(({ port }) => ({ host: workers.address.host, port })),
         );
       served = snapshot;
-      watch.checkBalancers(workers.balancers());
+      followBalancers();
       expiries.reportSnapshot(snapshot);
       missing.countMissing(snapshot);
     },
@@ -266,6 +273,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       draining = true;
       watch.close();
       targetNames.close();
+      ejections.close();
       opened?.peer.leave();
       await workers.close({ deadline: settings.drain });
       await opened?.peer.retire();

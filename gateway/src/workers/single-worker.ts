@@ -16,6 +16,7 @@ export async function startSingleWorker({
   metrics,
   controlCounters,
   onHealthTransition,
+  onHealthUpdate,
 }: StartWorkersOptions): Promise<Workers> {
   const guard = createGuard(plan.settings);
   const redis = {
@@ -35,6 +36,7 @@ export async function startSingleWorker({
     log,
     services: { counters, concurrency: new ThreadConcurrency(), caches, metrics, now: Date.now },
     onHealthTransition,
+    onHealthUpdate,
   });
   const ports = new ListenerPorts({
     open: proxy.openPorts,

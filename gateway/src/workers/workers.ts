@@ -20,7 +20,7 @@ export interface ControlCounters {
   readonly fleet?: LeasingCounters;
 }
 
-export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransition"> {
+export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransition" | "onHealthUpdate"> {
   readonly plan: WorkerPlan;
   readonly log: Logger;
   /** Whether threads write their log lines as text. */

@@ -25,6 +25,8 @@ const table: readonly Row[] = [
   ["Upstream", { ...hashing, hashOn: "header", hashOnHeader: "a", hashFallbackHeader: "b" }, ["hashFallbackHeader"]],
   ["Upstream", { ...hashing, hashOn: "ip", hashFallback: "cookie", hashOnCookie: "c", hashOnCookiePath: "/" }, []],
   ["Upstream", { ...hashing, hashOn: "ip", hashOnCookie: "c" }, ["hashOnCookie"]],
+  ["Upstream", { slowStartWindow: 5 }, []],
+  ["Upstream", { ...hashing, slowStartWindow: 5 }, ["slowStartWindow"]],
   ["Plugin", { plugin: "prometheus", config: { ai_metrics: true, wasm_metrics: false } }, ["config.ai_metrics"]],
   ["Plugin", { plugin: "cors", config: { ai_metrics: true } }, []],
   ["Plugin", { plugin: "prometheus" }, []],

@@ -54,6 +54,7 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
     ["hashOn", NOT_HASHING, (spec) => spec.hashOn !== "none" && !hashes(spec)],
     ["hashFallback", NOT_HASHING, (spec) => spec.hashFallback !== "none" && !hashes(spec)],
     ["slots", NOT_HASHING, (spec) => !hashes(spec)],
+    ["slowStartWindow", "the algorithm is consistent-hashing", hashes],
     ...details.map(
       ([member, place, source]): IneffectiveMember => [
         member,

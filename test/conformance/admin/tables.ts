@@ -33,6 +33,7 @@ import { removingTable } from "./rows/removing.ts";
 import { replacingTable } from "./rows/replacing.ts";
 import { revisingTable } from "./rows/revising.ts";
 import { tagsTable } from "./rows/tags.ts";
+import { trafficLimitsTable } from "./rows/traffic-limits.ts";
 import { upstreamHeadersTable } from "./rows/upstream-headers.ts";
 import { upstreamsTable } from "./rows/upstreams.ts";
 import { vaultsTable } from "./rows/vaults.ts";
@@ -51,6 +52,7 @@ export const tables: readonly AdminTable[] = [
   caCertificateTable,
   upstreamsTable,
   upstreamHeadersTable,
+  trafficLimitsTable,
   credentialsTable,
   consumerEntriesTable,
   mtlsAuthCredentialsTable,

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
-import type { ServiceExtras } from "@sluice/model";
+import type { Service, ServiceExtras } from "@sluice/model";
+import { waitFor } from "../../../tools/process/index.ts";
 import { sendRequest } from "./client.ts";
 import { type Engine, startRig } from "./proxy-rig.ts";
 
@@ -14,6 +15,8 @@ interface Attempt {
 
 interface SceneOptions extends ServiceExtras {
   readonly retries: number;
+  /** Default: none. */
+  readonly budget?: Service["retry_budget"];
   /** Answers an attempt, by its number from 0, once its body has been received. */
   readonly answer: (response: ServerResponse, attempt: number) => void;
 }
@@ -26,12 +29,12 @@ const silence = () => {};
 
 export function retrySuite(engine: Engine): void {
   /** A gateway, and an upstream that records the attempts. */
-  async function start(test: TestContext, { retries, answer, ...extras }: SceneOptions) {
+  async function start(test: TestContext, { retries, budget = null, answer, ...extras }: SceneOptions) {
     const attempts: Attempt[] = [];
     const counted: number[] = [];
     const rig = await startRig(test, engine, {
       upstream: (request, response) => void receive(request, response),
-      service: { retries, _sluice: extras },
+      service: { retries, retry_budget: budget, _sluice: extras },
       observer: { finished: ({ tries }) => void counted.push(tries) },
     });
     return { ...rig, attempts, counted };
@@ -66,6 +69,31 @@ export function retrySuite(engine: Engine): void {
         assert.deepEqual(counted, [count]);
       });
 
+    const broken = (response: ServerResponse) => response.socket?.destroy();
+    for (const [name, fails] of [
+      ["a status", status(500)],
+      ["a broken connection", broken],
+    ] as const)
+      it(`sends requests again after ${name} only within the service's retry budget`, async (test) => {
+        const held: ServerResponse[] = [];
+        const retry = { codes: [500], backoff: 0 };
+        const { port, attempts } = await start(test, {
+          retries: 2,
+          retry,
+          budget: { percent: 0, min_concurrency: 1 },
+          answer: (response, attempt) => (attempt === 1 ? void held.push(response) : fails(response)),
+        });
+        const first = sendRequest(port);
+        await waitFor(() => held.length === 1, { what: "the second attempt of the first request" });
+        // While the first request is being sent again, no other request is.
+        assert.notEqual((await sendRequest(port)).status, 200);
+        assert.equal(attempts.length, 3);
+        for (const response of held) status(200)(response);
+        assert.equal((await first).status, 200);
+        assert.notEqual((await sendRequest(port)).status, 200);
+        assert.equal(attempts.length, 6);
+      });
+
     it("sends a body of at most 64 KiB again, whatever the method, and a longer one only once", async (test) => {
       const retry = { codes: [503], backoff: 0 };
       const { port, attempts } = await start(test, { retries: 1, retry, answer: failing(1, 503) });
@@ -94,7 +122,6 @@ export function retrySuite(engine: Engine): void {
 
     it("sends an idempotent request again when an attempt times out or its connection breaks", async (test) => {
       const retry = { codes: [], backoff: 0 };
-      const broken = (response: ServerResponse) => response.socket?.destroy();
       for (const failure of [silence, broken])
         for (const [method, expected] of [
           ["PUT", [200, 2]],

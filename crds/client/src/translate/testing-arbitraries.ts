@@ -56,6 +56,8 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
     host_header: maybe(word),
     client_certificate: certificateReference,
     use_srv_name: flag,
+    slow_start_window: maybe(fc.integer({ min: 1, max: 60 })),
+    outlier_detection: maybe(fc.record({ max_ejection_percent: fc.integer({ min: 0, max: 100 }) })),
   }),
   targets: fc.record({
     ...common,
@@ -70,6 +72,7 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
       ...times,
       name: maybe(name),
       retries: fc.integer({ min: 0, max: 32_767 }),
+      retry_budget: maybe(fc.record({ percent: fc.integer({ min: 0, max: 100 }) })),
       protocol: fc.constantFrom("http", "https"),
       client_certificate: certificateReference,
       ca_certificates: maybe(fc.constantFrom([], [AUTHORITY])),

@@ -35,6 +35,7 @@ test("checkEntity fills a service with Kong's defaults", () => {
     ca_certificates: null,
     enabled: true,
     upstream_headers: null,
+    retry_budget: null,
   });
 });
 

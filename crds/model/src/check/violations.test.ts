@@ -312,48 +312,6 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   ],
   ["snis", { name: "a.example" }, `certificate: ${MISSING}`],
   ["snis", { name: "a.*.b", certificate: { id: UUID } }, "name: wildcard must be leftmost or rightmost character"],
-  // Upstreams and targets
-  ["upstreams", {}, `name: ${MISSING}`],
-  ["upstreams", { name: "10.0.0.1" }, "name: Invalid name; no ip addresses allowed"],
-  ["upstreams", { name: "u", slots: 9 }, "slots: value should be between 10 and 65536"],
-  ["upstreams", { name: "u", hash_on: "header" }, `hash_on_header: ${MISSING}`, `@entity: ${given("hash_on")}`],
-  [
-    "upstreams",
-    { name: "u", hash_on: "ip", hash_fallback: "query_arg" },
-    `hash_fallback_query_arg: ${MISSING}`,
-    `@entity: ${given("hash_fallback")}`,
-  ],
-  [
-    "upstreams",
-    { name: "u", hash_on: "cookie", hash_on_cookie: "c", hash_fallback: "ip" },
-    "hash_fallback: expected one of: none",
-    `@entity: ${given("hash_on")}`,
-  ],
-  [
-    "upstreams",
-    { name: "u", hash_on: "ip", hash_fallback: "ip" },
-    "hash_fallback: expected one of: none, consumer, header, cookie, path, query_arg, uri_capture",
-    `@entity: ${given("hash_on")}`,
-  ],
-  [
-    "upstreams",
-    { name: "u", hash_on: "header", hash_on_header: "X-A", hash_fallback: "header", hash_fallback_header: "X-A" },
-    "@entity: values of these fields must be distinct: 'hash_on_header', 'hash_fallback_header'",
-  ],
-  [
-    "upstreams",
-    { name: "u", healthchecks: { active: { http_path: "up", healthy: { interval: -1, colour: 1 } } } },
-    "healthchecks.active.http_path: should start with: /",
-    "healthchecks.active.healthy.colour: unknown field",
-    "healthchecks.active.healthy.interval: value should be between 0 and 65535",
-  ],
-  ["targets", {}, `target: ${MISSING}`, `upstream: ${MISSING}`],
-  [
-    "targets",
-    { target: "http://a", upstream: { id: UUID }, weight: 65_536 },
-    "target: Invalid target ('http://a'); not a valid hostname or ip address",
-    "weight: value should be between 0 and 65535",
-  ],
   // Several violations in one entity
   [
     "services",

@@ -1,5 +1,16 @@
 /** A service: an upstream to which requests are forwarded. */
-import { array, boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
+import {
+  array,
+  boolean,
+  choice,
+  decimal,
+  integer,
+  nullable,
+  record,
+  reference,
+  type Static,
+  text,
+} from "@sluice/plugin-sdk";
 import { created_at, idMember, MAX_TIMEOUT, nameMember, tagsMember, updated_at } from "./common-members.ts";
 
 const timeout = (what: string) =>
@@ -35,6 +46,31 @@ const upstreamHeaders = nullable(
   }),
 );
 
+/** Kong has no such member. The defaults are those of Envoy. */
+const retryBudget = nullable(
+  record(
+    {
+      percent: decimal({
+        description: "Maximum percentage of the requests in progress that may be further attempts.",
+        default: 20,
+        minimum: 0,
+        maximum: 100,
+      }),
+      min_concurrency: integer({
+        description: "Number of requests that may be sent again at the same time, whatever the percentage is.",
+        default: 3,
+        minimum: 0,
+        maximum: 1_000_000,
+      }),
+    },
+    {
+      description:
+        "Limits how many requests to the service are sent again (`retries`) at the same time, so that further attempts " +
+        "do not multiply the load of a failing upstream. Each worker of a node counts its own requests. Unset: no limit.",
+    },
+  ),
+);
+
 /** As in Kong, these ids are not references: an id without a CA certificate is accepted, and adds no trust. */
 const caCertificates = nullable(
   array(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
@@ -59,6 +95,7 @@ export const serviceSchema = record(
       minimum: 0,
       maximum: 32_767,
     }),
+    retry_budget: retryBudget,
     protocol: choice(serviceProtocols, {
       description:
         "Protocol of the upstream: HTTP/1.1 for http and https, HTTP/2 for grpc and grpcs. The others are not " +

@@ -1,5 +1,5 @@
 /** An upstream: several targets behind one host name, and how requests are balanced over them. */
-import { boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
+import { boolean, choice, decimal, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, idMember, tagsMember, updated_at } from "./common-members.ts";
 import { healthchecksSchema } from "./healthchecks.ts";
 
@@ -10,6 +10,52 @@ const sources = ["none", "consumer", "ip", "header", "cookie", "path", "query_ar
 const headerName = (description: string) =>
   nullable(text({ description, rule: "header-name", minLength: 1, maxLength: 256 }));
 const word = (description: string) => nullable(text({ description, minLength: 1, maxLength: 256 }));
+
+/** Members that Kong does not have. Their names are those of Envoy. */
+const slowStartWindow = nullable(
+  decimal({
+    description:
+      "Seconds over which the weight of a target grows, from a tenth to all of it, after the target was added or " +
+      "became healthy again. Has no effect with consistent-hashing. Unset: the full weight applies at once.",
+    minimum: 0.001,
+    maximum: 86_400,
+  }),
+);
+
+const outlierDetection = nullable(
+  record(
+    {
+      base_ejection_time: decimal({
+        description:
+          "Seconds after which a target that passive checks made unhealthy gets requests again. The time grows by this " +
+          "value each time the target becomes unhealthy again soon. Has no effect if active checks can make the target " +
+          "healthy.",
+        default: 30,
+        minimum: 0.001,
+        maximum: 86_400,
+      }),
+      max_ejection_time: decimal({
+        description: "Maximum of that time in seconds, but at least `base_ejection_time`.",
+        default: 300,
+        minimum: 0.001,
+        maximum: 86_400,
+      }),
+      max_ejection_percent: integer({
+        description:
+          "Passive checks make no further target unhealthy if more than this percentage of the targets would then be " +
+          "unhealthy.",
+        default: 50,
+        minimum: 0,
+        maximum: 100,
+      }),
+    },
+    {
+      description:
+        "Limits of passive health checks: for how long, and how many targets, may be unhealthy because of them. Unset: " +
+        "any number of targets, until a check makes them healthy.",
+    },
+  ),
+);
 
 export const upstreamSchema = record(
   {
@@ -72,6 +118,8 @@ export const upstreamSchema = record(
         "as their Host header and TLS server name. A `host_header` takes precedence.",
       default: false,
     }),
+    slow_start_window: slowStartWindow,
+    outlier_detection: outlierDetection,
   },
   { description: "Load-balanced targets behind one host name.", rule: "upstream" },
 );

@@ -10,7 +10,6 @@ import {
   entities,
   isConsumerBound,
   type Plugin,
-  type Service,
   type Violation,
   withDeprecated,
 } from "@sluice/model";
@@ -126,17 +125,20 @@ const plugins = (): Partial<EntityOperations> => ({
 });
 
 /**
- * Kong's clients replace whole services and do not know `upstream_headers`, so a body without this member leaves it
- * unchanged. Null and [] remove the headers.
+ * Kong's clients replace whole entities and do not know these members, so a body without one of them leaves it
+ * unchanged. Null removes it.
  */
-const services = ({ prepare }: EntityOperations): Partial<EntityOperations> => ({
-  async prepare(raw, how) {
-    const prepared = await prepare(raw, how);
-    const before = how.before as Service | null;
-    if (how.isPartial || !before || Object.hasOwn(prepared, "upstream_headers")) return prepared;
-    return { ...prepared, upstream_headers: before.upstream_headers };
-  },
-});
+const keeping =
+  (...members: readonly string[]) =>
+  ({ prepare }: EntityOperations): Partial<EntityOperations> => ({
+    async prepare(raw, how) {
+      const prepared = await prepare(raw, how);
+      const before: RawMembers | null = how.before;
+      if (how.isPartial || !before) return prepared;
+      const kept = members.filter((member) => !Object.hasOwn(prepared, member));
+      return { ...prepared, ...Object.fromEntries(kept.map((member) => [member, before[member]])) };
+    },
+  });
 
 /** As in Kong, PUT merges into an existing target, and creates a missing one. */
 const targets = (derived: EntityOperations): Partial<EntityOperations> => ({
@@ -160,6 +162,7 @@ export const collectionOverrides: Partial<
   consumer_groups: consumerGroups,
   consumer_group_consumers: consumerGroupConsumers,
   plugins,
-  services,
+  services: keeping("upstream_headers", "retry_budget"),
   targets,
+  upstreams: keeping("slow_start_window", "outlier_detection"),
 };

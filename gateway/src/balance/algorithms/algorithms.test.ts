@@ -47,6 +47,39 @@ describe("least-connections", () => {
   });
 });
 
+describe("slow start", () => {
+  const healthchecks = { passive: { unhealthy: { tcp_failures: 1 } } };
+  /** The seconds since the target b began, and how many of 110 requests it gets beside the target a of equal weight. */
+  const shares = [
+    [0, 10],
+    [5, 36],
+    [10, 55],
+  ] as const;
+  for (const algorithm of ["round-robin", "least-connections"])
+    for (const start of ["was added", "became healthy again"])
+      it(`raises the share of a target that ${start}: ${algorithm}`, () => {
+        let time = 1_000_000;
+        const options = { upstream: { algorithm, healthchecks, slow_start_window: 10 }, now: () => time };
+        const [a, both] = [{ "a:1": 100 }, { "a:1": 100, "b:1": 100 }];
+        const isAdded = start === "was added";
+        const previous = balancerOf({ ...options, targets: isAdded ? a : both });
+        const id = previous.entries[1]?.member.id;
+        const balancer = balancerOf({ ...options, targets: both, previous });
+        if (id !== undefined) for (const healthy of [false, true]) balancer.setHealth(id, null, healthy);
+        const began = time;
+        for (const [seconds, share] of shares) {
+          time = began + seconds * 1000;
+          const count = sequence(balancer, 110).replaceAll("a", "").length;
+          assert.ok(Math.abs(count - share) <= 1, `${count} of 110 requests after ${seconds} s`);
+        }
+      });
+
+  it("does not change the shares of the targets of a new upstream", () => {
+    const targets = { "a:1": 5, "b:1": 1, "c:1": 1 };
+    assert.equal(sequence(balancerOf({ upstream: { slow_start_window: 10 }, targets }), 7), "aabacaa");
+  });
+});
+
 describe("latency", () => {
   it("chooses the fastest target, and tries a slow target again after a while", () => {
     let time = 0;

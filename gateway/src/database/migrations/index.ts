@@ -52,4 +52,9 @@ export const migrations: readonly Migration[] = [
   { name: "010_revisions", up: revisionTables },
   { name: "011_peers", up: peerTables },
   { name: "012_graphql_documents", up: graphqlDocumentTables },
+  {
+    name: "013_upstream_limits",
+    up: `alter table upstreams add column slow_start_window double precision, add column outlier_detection jsonb;
+         alter table services add column retry_budget jsonb;`,
+  },
 ];

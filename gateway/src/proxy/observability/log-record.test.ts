@@ -73,6 +73,7 @@ for (const engine of ["http1", "reply-from"]) {
             name: "up",
             url: `http://127.0.0.1:${upstream}/base`,
             upstream_headers: [{ name: "X-Api", value: "secret" }],
+            retry_budget: { percent: 20, min_concurrency: 3 },
             routes: [{ name: "r", paths: ["/a"], plugins: [{ name: "key-auth" }] }],
           },
         ],

@@ -99,7 +99,12 @@ const entityTexts = new WeakMap<object, string>();
 function entityText(entity: SnapshotRoute | Service | Consumer): string {
   let text = entityTexts.get(entity);
   if (text === undefined) {
-    const { _sluice: _, upstream_headers: __, ...members } = entity as Readonly<Record<string, unknown>>;
+    const {
+      _sluice: _,
+      upstream_headers: __,
+      retry_budget: ___,
+      ...members
+    } = entity as Readonly<Record<string, unknown>>;
     text = JSON.stringify({ ...withoutUnset(members), ws_id: workspace.id });
     entityTexts.set(entity, text);
   }

@@ -2,6 +2,7 @@
  * The upstream side of one exchange: tries targets until one responds, forwards the client's body, and limits how long
  * the upstream may be silent. Subclasses speak a protocol.
  */
+import type { BudgetedRequest } from "../../balance/retry-budget.ts";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -79,6 +80,8 @@ export abstract class UpstreamCall<
   readonly #attempts: TargetAttempts<UpstreamTarget>;
   /** Null: the service has no attempt policy. */
   readonly #limits: AttemptLimits | null;
+  /** Null: the service has no retry budget. */
+  readonly #budgeted: BudgetedRequest | null;
   #triesLeft: number;
   #state = WAITING;
 
@@ -89,7 +92,8 @@ export abstract class UpstreamCall<
     this.body = exchange.body;
     this.#attempts = forward.upstream.attempts(exchange);
     this.#triesLeft = forward.upstream.service.retries;
-    const { policy } = forward.upstream;
+    const { policy, retryBudget } = forward.upstream;
+    this.#budgeted = retryBudget === null ? null : retryBudget.begin();
     this.#limits = policy === null ? null : new AttemptLimits(policy, exchange.timings.started, this);
     if (policy?.retry) this.body?.keepSent(KEPT_BODY);
   }
@@ -221,12 +225,14 @@ export abstract class UpstreamCall<
     this.#state = OVER;
     this.#attempts.endTry();
     this.#limits?.close();
+    this.#budgeted?.end();
   }
 
   /** Called when the connection becomes a tunnel; `tunnelEnded` is called at its end. */
   protected handOver(): void {
     this.#state = OVER;
     this.#limits?.close();
+    this.#budgeted?.end();
   }
 
   /** Ends the attempt with an error. */
@@ -263,7 +269,7 @@ export abstract class UpstreamCall<
       hasOtherTarget: this.#attempts.hasOtherTarget,
       repeatsTimeouts: (this.#limits?.policy.retry ?? null) !== null,
     };
-    if (pause === null || !mayRetry(failedTry)) return false;
+    if (pause === null || !mayRetry(failedTry) || !this.#isInBudget) return false;
     this.wantsFresh = connected && !fresh;
     this.#tryAgain(pause);
     return true;
@@ -273,12 +279,16 @@ export abstract class UpstreamCall<
   #isRepeated(status: number, { policy: { retry } }: AttemptLimits): boolean {
     if (retry === null || !retry.codes.has(status) || this.#triesLeft <= 0 || this.body?.begun) return false;
     const pause = this.#nextPause();
-    if (pause === null) return false;
+    if (pause === null || !this.#isInBudget) return false;
     this.#recordFailure(retriedStatus(status));
     this.wantsFresh = false;
     this.#tryAgain(pause);
     this.cancel();
     return true;
+  }
+
+  get #isInBudget(): boolean {
+    return this.#budgeted === null || this.#budgeted.mayRetry();
   }
 
   #recordFailure(error: Error): void {

@@ -115,6 +115,7 @@ class ThreadPool implements WorkerPool {
       onHealthTransition: options.onHealthTransition,
       onHealthUpdate: (news) => {
         for (const thread of this.threads()) thread.adoptHealth(news);
+        options.onHealthUpdate?.(news);
       },
     });
     this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {

@@ -32,6 +32,7 @@ export const creatingTable: AdminTable = {
         ca_certificates: null,
         enabled: true,
         upstream_headers: null,
+        retry_budget: null,
       },
       matches: { updated_at: /^\d{10}$/ },
       sends: json201,

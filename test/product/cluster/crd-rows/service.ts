@@ -63,6 +63,11 @@ export const serviceRows: readonly CrdRow[] = [
     numbers(member, { from: 1, to: 2_147_483_646 }, (value) => ({ ...url, [member]: value })),
   ),
   ...numbers("retries", { from: 0, to: 32_767 }, (retries) => ({ ...url, retries })),
+  ["a retry budget", { ...url, retryBudget: { percent: 12.5 } }, null],
+  ...numbers("minConcurrency", { from: 0, to: 1_000_000 }, (minConcurrency) => ({
+    ...url,
+    retryBudget: { minConcurrency },
+  })),
   ["a member in the admin API's spelling", { ...url, connect_timeout: 1 }, /unknown field "spec\.connect_timeout"/],
   ["enabled as a string", { ...url, enabled: "no" }, /spec\.enabled.*must be of type boolean/],
   ["enabled false", { ...url, enabled: false }, null],

@@ -116,6 +116,10 @@ export const upstreamRows: readonly CrdRow[] = [
   ...Object.keys(details).flatMap((member) => lengthRows(member, { from: 1, to: 256 }, (text) => ({ [member]: text }))),
   ...numbers("slots", { from: 10, to: 65_536 }, (slots) => ({ slots })),
   ...lengthRows("hostHeader", { from: 1, to: 260 }, (hostHeader) => ({ hostHeader })),
+  ["an outlier detection", { outlierDetection: { baseEjectionTime: 0.5, maxEjectionTime: 60 } }, null],
+  ...numbers("maxEjectionPercent", { from: 0, to: 100 }, (maxEjectionPercent) => ({
+    outlierDetection: { maxEjectionPercent },
+  })),
   ["useSrvName as a string", { useSrvName: "no" }, /must be of type boolean/],
   ...referenceRows("a client certificate", (clientCertificateRef) => ({ clientCertificateRef })),
   ["the admin API's member client_certificate", { client_certificate: { id: uuid } }, /unknown field/],

@@ -1,4 +1,4 @@
-/** Targets with several addresses and with SRV records, through a whole node and a DNS server. */
+/** Targets of upstreams through a whole node: their names, and outlier detection. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { sendRequest } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
-import { temporaryFolder } from "../../../tools/process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { startDnsServer } from "../outbound/testing-dns.ts";
 import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { startGateway } from "./start-gateway.ts";
@@ -22,7 +22,55 @@ async function startNamed(context: TestContext, address: string, port: number) {
   context.after(() => server.close());
 }
 
+/** A node with a service for each upstream, whose route has the upstream's name as its path. */
+async function startNode(
+  context: TestContext,
+  upstreams: readonly { readonly name: string }[],
+  settings: Readonly<Record<string, string>>,
+) {
+  const folder = temporaryFolder("upstreams");
+  const file = join(folder.path, "sluice.json");
+  const services = upstreams.map(({ name }) => ({ name, host: name, routes: [{ paths: [`/${name}`] }] }));
+  writeFileSync(file, JSON.stringify({ _format_version: "3.0", services, upstreams }));
+  const read = readSettings(gatewaySettings, {
+    SLUICE_SOURCE: "file",
+    SLUICE_FILE: file,
+    SLUICE_PROXY_LISTEN: "127.0.0.1:0",
+    SLUICE_STATUS_LISTEN: "127.0.0.1:0",
+    SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+    SLUICE_DRAIN_TIMEOUT: "10ms",
+    ...settings,
+  });
+  assert.ok(read.value, JSON.stringify(read.violations));
+  const node = await startGateway({ settings: read.value, log: pino({ level: "silent" }) });
+  context.after(async () => {
+    await node.close();
+    folder.remove();
+  });
+  return node;
+}
+
 for (const workers of ["1", "2"]) {
+  test(`a target that passive checks made unhealthy gets requests again after its ejection time (workers: ${workers})`, async (context) => {
+    const answers = [500, 200];
+    const server = await startUpstream(context, (_request, response) => {
+      response.statusCode = answers.shift() ?? 200;
+      response.end();
+    });
+    const upstreams = [
+      {
+        name: "pool",
+        healthchecks: { passive: { unhealthy: { http_failures: 1 } } },
+        outlier_detection: { base_ejection_time: 0.05, max_ejection_percent: 100 },
+        targets: [{ target: `127.0.0.1:${portOf(server)}` }],
+      },
+    ];
+    const node = await startNode(context, upstreams, { SLUICE_WORKERS: workers });
+    const send = async () => (await sendRequest(node.proxy.port, { path: "/pool" })).status;
+    assert.equal(await send(), 500);
+    await waitFor(async () => (await send()) === 200, { what: "the end of the ejection" });
+  });
+
   test(`each address and each SRV record of a target is a member of its upstream (workers: ${workers})`, async (context) => {
     const first = await startUpstream(context, ({ headers }, response) => response.end(`127.0.0.1 ${headers.host}`));
     const port = portOf(first);
@@ -34,31 +82,12 @@ for (const workers of ["1", "2"]) {
       "a.test": { A: ["127.0.0.1"] },
       "b.test": { A: ["127.0.0.2"] },
     });
-    const folder = temporaryFolder("target-names");
-    const file = join(folder.path, "sluice.json");
     const upstreams = [
       { name: "addresses", targets: [{ target: `both.test:${port}` }] },
       { name: "records", targets: [{ target: "_http._tcp.up.test" }] },
       { name: "named", use_srv_name: true, targets: [{ target: "_http._tcp.up.test" }] },
     ];
-    const services = upstreams.map(({ name }) => ({ name, host: name, routes: [{ paths: [`/${name}`] }] }));
-    writeFileSync(file, JSON.stringify({ _format_version: "3.0", services, upstreams }));
-    const read = readSettings(gatewaySettings, {
-      SLUICE_SOURCE: "file",
-      SLUICE_FILE: file,
-      SLUICE_PROXY_LISTEN: "127.0.0.1:0",
-      SLUICE_STATUS_LISTEN: "127.0.0.1:0",
-      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-      SLUICE_DRAIN_TIMEOUT: "10ms",
-      SLUICE_WORKERS: workers,
-      SLUICE_DNS_RESOLVER: dns.address,
-    });
-    assert.ok(read.value, JSON.stringify(read.violations));
-    const node = await startGateway({ settings: read.value, log: pino({ level: "silent" }) });
-    context.after(async () => {
-      await node.close();
-      folder.remove();
-    });
+    const node = await startNode(context, upstreams, { SLUICE_WORKERS: workers, SLUICE_DNS_RESOLVER: dns.address });
     // Every request has a connection of its own. Two workers may get them in any order.
     const seenAt = async (path: string) => {
       const bodies = new Set<string>();
