@@ -24,8 +24,18 @@ export interface ProbeRequest {
   readonly trustsMachine: boolean;
 }
 
-/** The response status; `connected`: a TCP check succeeded; otherwise how the check failed, or why it was refused. */
-export type ProbeResult = number | "connected" | "timeout" | "failed" | { readonly refused: string };
+/**
+ * The response status; `connected`: a TCP check succeeded; `serving` or `not serving`: the response of a gRPC health
+ * service; otherwise how the check failed, or why it was refused.
+ */
+export type ProbeResult =
+  | number
+  | "connected"
+  | "serving"
+  | "not serving"
+  | "timeout"
+  | "failed"
+  | { readonly refused: string };
 
 /** A target that cannot be checked, because the guard of outbound connections refuses its address. */
 export interface RefusedHealthCheck {
@@ -175,6 +185,8 @@ class CheckLoop {
 
 const signalsByOutcome: Readonly<Record<string, HealthSignal>> = {
   connected: "successes",
+  serving: "successes",
+  "not serving": "http_failures",
   timeout: "timeouts",
   failed: "tcp_failures",
 };

@@ -34,7 +34,10 @@ const failures = {
 };
 
 const active = section("Active checks: the node itself sends requests to every target.", {
-  type: type("http and https check the response status; the other types check only that a connection can be made."),
+  type: type(
+    "http and https check the response status, grpc and grpcs ask the target's health service (grpc.health.v1), and tcp " +
+      "checks only that a connection can be made.",
+  ),
   timeout: seconds("Seconds after which a check without a response fails.", 1),
   concurrency: integer({
     description:
@@ -58,6 +61,13 @@ const active = section("Active checks: the node itself sends requests to every t
       }),
       { description: "Headers of the check's request.", keyRule: "header-name", maxProperties: 16 },
     ),
+  ),
+  grpc_service: nullable(
+    text({
+      description: "The service whose health checks of type grpc and grpcs ask for. Unset: the whole server.",
+      minLength: 1,
+      maxLength: 255,
+    }),
   ),
   healthy: section("Conditions under which an unhealthy target becomes healthy.", {
     interval: seconds("Seconds between checks of healthy targets; 0 disables these checks.", 0),

@@ -10,9 +10,11 @@ import {
   entities,
   isConsumerBound,
   type Plugin,
+  type Upstream,
   type Violation,
   withDeprecated,
 } from "@sluice/model";
+import { isRecord } from "@sluice/plugin-sdk";
 import { passwordToStore, scryptPassword } from "../../stores/passwords.ts";
 import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
@@ -140,6 +142,22 @@ const keeping =
     },
   });
 
+/** The same for `grpc_service` of active health checks. */
+function upstreams(derived: EntityOperations): Partial<EntityOperations> {
+  const { prepare = derived.prepare } = keeping("slow_start_window", "outlier_detection")(derived);
+  return {
+    async prepare(raw, how) {
+      const prepared = await prepare(raw, how);
+      const grpc_service = (how.before as Upstream | null)?.healthchecks.active.grpc_service ?? null;
+      if (how.isPartial || grpc_service === null) return prepared;
+      const { healthchecks = {} } = prepared;
+      const active = isRecord(healthchecks) ? (healthchecks.active ?? {}) : undefined;
+      if (!isRecord(healthchecks) || !isRecord(active) || Object.hasOwn(active, "grpc_service")) return prepared;
+      return { ...prepared, healthchecks: { ...healthchecks, active: { ...active, grpc_service } } };
+    },
+  };
+}
+
 /** As in Kong, PUT merges into an existing target, and creates a missing one. */
 const targets = (derived: EntityOperations): Partial<EntityOperations> => ({
   async upsert(call) {
@@ -164,5 +182,5 @@ export const collectionOverrides: Partial<
   plugins,
   services: keeping("upstream_headers", "retry_budget"),
   targets,
-  upstreams: keeping("slow_start_window", "outlier_detection"),
+  upstreams,
 };

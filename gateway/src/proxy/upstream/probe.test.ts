@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { createServer as createPlainServer } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { test } from "node:test";
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
+import { type TestContext, test } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { status as grpcStatus, Server, ServerCredentials, type UntypedHandleCall } from "@grpc/grpc-js";
+import protobuf from "protobufjs";
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
 import type { ProbeRequest, ProbeResult } from "../../balance/active-checks.ts";
 import { upstreamNamed } from "../../balance/testing.ts";
@@ -55,3 +58,112 @@ for (const [what, issuer, { authorities, trustsMachine }, expected] of table) {
     assert.equal(await probe(request(null, "localhost"), signal), expected);
   });
 }
+
+const { root } = protobuf.parse(`
+  syntax = "proto3";
+  package grpc.health.v1;
+  message HealthCheckRequest { string service = 1; }
+  message HealthCheckResponse {
+    enum ServingStatus { UNKNOWN = 0; SERVING = 1; NOT_SERVING = 2; SERVICE_UNKNOWN = 3; }
+    ServingStatus status = 1;
+  }
+`);
+const HealthCheckRequest = root.lookupType("grpc.health.v1.HealthCheckRequest");
+const HealthCheckResponse = root.lookupType("grpc.health.v1.HealthCheckResponse");
+
+/** Longer than 127 bytes, so that its length takes two bytes in a message. */
+const longName = "long.Service".padEnd(200, "x");
+const statusOf: ReadonlyMap<string, "SERVING" | "NOT_SERVING"> = new Map([
+  ["", "SERVING"],
+  ["up.Service", "SERVING"],
+  [longName, "SERVING"],
+  ["down.Service", "NOT_SERVING"],
+]);
+
+/** A server with a health service. Resolves to its port. */
+async function startHealthServer(context: TestContext, credentials: ServerCredentials): Promise<number> {
+  const server = new Server();
+  const method = {
+    path: "/grpc.health.v1.Health/Check",
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: (message: object) => Buffer.from(HealthCheckRequest.encode(message).finish()),
+    requestDeserialize: (bytes: Buffer) =>
+      HealthCheckRequest.toObject(HealthCheckRequest.decode(bytes), { defaults: true }),
+    responseSerialize: (message: object) =>
+      Buffer.from(HealthCheckResponse.encode(HealthCheckResponse.fromObject(message)).finish()),
+    responseDeserialize: (bytes: Buffer) => HealthCheckResponse.decode(bytes),
+  };
+  const check = (
+    { request }: { readonly request: { readonly service: string } },
+    done: (error: object | null, answer?: object) => void,
+  ) => {
+    const status = statusOf.get(request.service);
+    if (status === undefined) done({ code: grpcStatus.NOT_FOUND, details: request.service });
+    else done(null, { status });
+  };
+  server.addService({ Check: method }, { Check: check as unknown as UntypedHandleCall });
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", credentials, (error, bound) => (error ? reject(error) : resolve(bound))),
+  );
+  context.after(() => server.forceShutdown());
+  return port;
+}
+
+function probeAt(port: number, active: object, authority: Authority | null = null): Promise<ProbeResult> {
+  const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] });
+  const probe = createProbe({ connect: connectBehind(guard), version: "1.2.3" });
+  const request: ProbeRequest = {
+    host: "127.0.0.1",
+    port,
+    checks: upstreamNamed("pool", { healthchecks: { active } }).healthchecks.active,
+    hostHeader: "localhost",
+    serverName: "localhost",
+    certificate: null,
+    authorities: authority && [caCertificateOf(authority.certificate)],
+    trustsMachine: false,
+  };
+  return probe(request, new AbortController().signal);
+}
+
+const grpcTable: readonly (readonly [service: string | null, result: ProbeResult])[] = [
+  [null, "serving"],
+  ["up.Service", "serving"],
+  [longName, "serving"],
+  ["down.Service", "not serving"],
+  ["other.Service", "not serving"],
+];
+for (const type of ["grpc", "grpcs"])
+  test(`a check of type ${type} asks the health service of the target`, async (context) => {
+    const { certificate, key } = await named.issue({ name: "up", sans: ["localhost"], usage: "server" });
+    const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(key) };
+    const secure = ServerCredentials.createSsl(null, [pair]);
+    const port = await startHealthServer(context, type === "grpcs" ? secure : ServerCredentials.createInsecure());
+    for (const [grpc_service, expected] of grpcTable)
+      assert.equal(await probeAt(port, { type, grpc_service }, named), expected, String(grpc_service));
+    if (type === "grpcs") assert.equal(await probeAt(port, { type }, other), "failed");
+  });
+
+const without: readonly (readonly [what: string, start: () => TcpServer, result: ProbeResult])[] = [
+  ["that is an HTTP/1.1 server", () => createPlainServer((_request, response) => response.end()), "failed"],
+  ["that never answers", () => createTcpServer(), "timeout"],
+];
+for (const [what, start, expected] of without)
+  test(`a check of type grpc of a target ${what} ends with ${expected}`, async (context) => {
+    const server = start();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    context.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    assert.equal(await probeAt(port, { type: "grpc", timeout: 0.2 }), expected);
+  });
+
+test("a check of type grpc fails if the target has no health service", async (context) => {
+  const server = new Server();
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  context.after(() => server.forceShutdown());
+  assert.equal(await probeAt(port, { type: "grpc" }), "not serving");
+});

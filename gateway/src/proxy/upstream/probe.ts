@@ -5,8 +5,10 @@ import { createSecureContext, getCACertificates, type SecureContext } from "node
 import type { CaCertificate } from "@sluice/model/serving";
 import type { HealthProbe, ProbeRequest, ProbeResult } from "../../balance/active-checks.ts";
 import { hostHeader } from "../../balance/host-header.ts";
+import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import { ForbiddenAddressError } from "../../outbound/guard.ts";
+import { startGrpcCheck } from "../http2/upstream/grpc-probe.ts";
 
 /** `node:http` is not imported, because that costs memory; see response/reason-phrases.ts. */
 const { request: requestHttp } = process.getBuiltinModule("node:http");
@@ -28,8 +30,7 @@ export function createProbe({ connect, version }: ProbesOptions): HealthProbe {
     const { checks } = asked;
     const { promise, resolve } = Promise.withResolvers<ProbeResult>();
     if (signal.aborted) return Promise.resolve("failed");
-    const open = checks.type === "http" || checks.type === "https" ? openRequest : openConnection;
-    const attempt = open({ ...asked, connect, version }, resolve);
+    const attempt = openings[checks.type]({ ...asked, connect, version }, resolve);
     // Errors after the result must be handled too, and are ignored.
     attempt.on("error", (error) => {
       resolve(error instanceof ForbiddenAddressError ? { refused: error.message } : "failed");
@@ -47,8 +48,27 @@ export function createProbe({ connect, version }: ProbesOptions): HealthProbe {
 
 type Opening = ProbeRequest & ProbesOptions;
 
+const isSecure = ({ checks }: Pick<ProbeRequest, "checks">): boolean =>
+  checks.type === "https" || checks.type === "grpcs";
+
 const openConnection = ({ host, port, connect }: Opening, done: (result: ProbeResult) => void): Attempt =>
   connect({ host, port }).once("connect", () => done("connected"));
+
+function openGrpcCheck(opening: Opening, done: (result: ProbeResult) => void): Attempt {
+  const { checks, connect } = opening;
+  const check = { target: grpcTargetOf(opening), headers: headersOf(opening), service: checks.grpc_service ?? "" };
+  const { result, destroy } = startGrpcCheck(check, connect);
+  void result.then(done);
+  return { destroy, on: () => undefined };
+}
+
+const openings: Readonly<Record<ProbeRequest["checks"]["type"], typeof openRequest>> = {
+  http: openRequest,
+  https: openRequest,
+  tcp: openConnection,
+  grpc: openGrpcCheck,
+  grpcs: openGrpcCheck,
+};
 
 function openRequest(opening: Opening, done: (result: ProbeResult) => void): Attempt {
   const { checks, host, port } = opening;
@@ -68,9 +88,8 @@ function openRequest(opening: Opening, done: (result: ProbeResult) => void): Att
 
 function connectionOf(opening: Opening): Socket {
   const { host, port, checks, certificate, authorities, connect } = opening;
-  if (checks.type !== "https") return connect({ host, port });
-  const name = opening.serverName ?? host;
-  const serverName = checks.https_sni ?? (isIP(name) === 0 ? name : null);
+  if (!isSecure(opening)) return connect({ host, port });
+  const serverName = serverNameOf(opening);
   return connect({
     host,
     port,
@@ -82,6 +101,43 @@ function connectionOf(opening: Opening): Socket {
         : certificate !== null && { cert: certificate.cert, key: certificate.key }),
     },
   });
+}
+
+function serverNameOf({ checks, host, serverName }: ProbeRequest): string | null {
+  const name = serverName ?? host;
+  return checks.https_sni ?? (isIP(name) === 0 ? name : null);
+}
+
+function newGrpcTarget(opening: Opening): UpstreamTarget {
+  const { host, port, checks, certificate, authorities, trustsMachine } = opening;
+  const pems = authorities?.map(({ cert }) => cert) ?? null;
+  return {
+    key: "health check",
+    service: "",
+    scheme: isSecure(opening) ? "https" : "http",
+    host,
+    port,
+    // The check itself ends at its timeout.
+    connectTimeout: checks.timeout * 1000 + 1000,
+    verify: checks.https_verify_certificate,
+    verifyDepth: null,
+    authorities: pems !== null && trustsMachine ? [...getCACertificates("default"), ...pems] : pems,
+    serverName: serverNameOf(opening),
+    names: null,
+    certificate: isSecure(opening) ? certificate : null,
+    hostHeader: null,
+  };
+}
+
+/** By the list of CA certificates of a balancer, whose settings never change; then by host and port. */
+const grpcTargets = new WeakMap<object, Map<string, UpstreamTarget>>();
+
+/** With CA certificates, the target is kept, because it has a TLS context. */
+function grpcTargetOf(opening: Opening): UpstreamTarget {
+  const { host, port, authorities } = opening;
+  if (authorities === null) return newGrpcTarget(opening);
+  const targets = grpcTargets.getOrInsertComputed(authorities, () => new Map());
+  return targets.getOrInsertComputed(`${host} ${port}`, () => newGrpcTarget(opening));
 }
 
 /** Keyed by the list of CA certificates of a balancer, whose client certificate and `trustsMachine` never change. */
@@ -98,7 +154,7 @@ function contextOf({ certificate, trustsMachine }: Opening, authorities: readonl
 
 /** The headers of a check as a flat list. The upstream's configured headers replace the default ones. */
 function headersOf({ host, port, hostHeader: given, checks, version }: Opening): string[] {
-  const scheme = checks.type === "https" ? "https" : "http";
+  const scheme = isSecure({ checks }) ? "https" : "http";
   const own: readonly (readonly [string, string])[] = [
     ["Host", hostHeader({ given, host, port, scheme })],
     ["User-Agent", `sluice/${version} (health check)`],

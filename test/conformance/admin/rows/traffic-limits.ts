@@ -42,5 +42,19 @@ export const trafficLimitsTable: AdminTable = {
       status: 200,
       has: { slots: 100, slow_start_window: 2.5, outlier_detection: detection },
     },
+    {
+      does: "belong to active checks too",
+      ask: "PATCH /upstreams/limited.example",
+      form: "healthchecks.active.type=grpc&healthchecks.active.grpc_service=up.Service",
+      status: 200,
+      has: { healthchecks: { active: { type: "grpc", grpc_service: "up.Service" } } },
+    },
+    {
+      does: "stay when a client that does not know them replaces the checks",
+      ask: "PUT /upstreams/limited.example",
+      json: { name: "limited.example", healthchecks: { active: { type: "grpcs" } } },
+      status: 200,
+      has: { slow_start_window: 2.5, healthchecks: { active: { type: "grpcs", grpc_service: "up.Service" } } },
+    },
   ],
 };
