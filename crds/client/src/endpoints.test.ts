@@ -28,6 +28,28 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
     [],
   ],
   [
+    "the zones for which an address is a hint, without invalid ones",
+    [
+      slice([
+        { addresses: ["10.0.0.1"], hints: { forZones: [{ name: "a" }, { name: "b" }, { name: 7 }, null] } },
+        { addresses: ["10.0.0.2"], hints: { forZones: "a" } },
+        { addresses: ["10.0.0.3"], hints: null },
+      ]),
+    ],
+    "http",
+    ["10.0.0.1:8080 for a,b", "10.0.0.2:8080", "10.0.0.3:8080"],
+  ],
+  [
+    "the zones of all slices for an address in two slices",
+    [
+      slice([{ addresses: ["10.0.0.1"], hints: { forZones: [{ name: "b" }] } }]),
+      slice([{ addresses: ["10.0.0.1"] }]),
+      slice([{ addresses: ["10.0.0.1"], hints: { forZones: [{ name: "a" }] } }]),
+    ],
+    "http",
+    ["10.0.0.1:8080 for a,b"],
+  ],
+  [
     "the port with the Service's port name",
     [
       slice(
@@ -65,7 +87,9 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
 
 for (const [what, slices, port, expected] of cases)
   test(`endpointsOf returns ${what}`, () => {
-    const shown = endpointsOf(slices, port).map((e) => `${e.address}:${e.port}${e.terminating ? "!" : ""}`);
+    const shown = endpointsOf(slices, port).map(
+      (e) => `${e.address}:${e.port}${e.terminating ? "!" : ""}${e.zones ? ` for ${e.zones}` : ""}`,
+    );
     assert.deepEqual(shown, expected);
   });
 

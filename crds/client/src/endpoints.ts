@@ -12,6 +12,7 @@ interface SliceEndpoint {
     readonly serving?: boolean;
     readonly terminating?: boolean;
   } | null;
+  readonly hints?: { readonly forZones?: readonly { readonly name?: string }[] } | null;
 }
 
 interface SlicePort {
@@ -42,6 +43,14 @@ interface FoundEndpoint extends ServiceEndpoint {
   readonly serves: boolean;
 }
 
+/** As many hints as an API server accepts. */
+const MAX_ZONES = 8;
+
+const zonesOf = (hints: SliceEndpoint["hints"]): readonly string[] =>
+  records<{ readonly name?: unknown }>(hints?.forZones)
+    .flatMap(({ name }) => (typeof name === "string" && name !== "" ? name : []))
+    .slice(0, MAX_ZONES);
+
 /**
  * All valid endpoints with the port of this name, or the slice's only port. Missing conditions count as the API
  * defines: unknown `ready` and `serving` mean true.
@@ -51,16 +60,23 @@ function* foundEndpoints(slices: readonly Resource[], portName: string | undefin
     const ports = records<SlicePort>(slice.ports);
     const port = ports.length === 1 ? ports[0] : ports.find(({ name }) => (name ?? "") === (portName ?? ""));
     if (!isPort(port?.port)) continue;
-    for (const { addresses = [], conditions = {} } of records<SliceEndpoint>(slice.endpoints)) {
+    for (const { addresses = [], conditions = {}, hints } of records<SliceEndpoint>(slice.endpoints)) {
       const terminating = conditions?.terminating === true;
       const serves = terminating ? (conditions.serving ?? true) : (conditions?.ready ?? true);
-      for (const address of list(addresses).filter(isAddress))
-        yield { address, port: port.port, serves, ...(terminating ? { terminating } : {}) };
+      const zones = zonesOf(hints);
+      const facts = { ...(terminating && { terminating }), ...(zones.length > 0 && { zones }) };
+      for (const address of list(addresses).filter(isAddress)) yield { address, port: port.port, serves, ...facts };
     }
   }
 }
 
 const keyOf = ({ address, port }: ServiceEndpoint): string => `${address} ${port}`;
+
+/** The endpoint with the hints of both slices. */
+function withZonesOf(endpoint: ServiceEndpoint, { zones: others = [] }: ServiceEndpoint): ServiceEndpoint {
+  const zones = [...new Set([...others, ...(endpoint.zones ?? [])])].sort().slice(0, MAX_ZONES);
+  return zones.length === 0 ? endpoint : { ...endpoint, zones };
+}
 
 /**
  * The endpoints that are ready, and those that terminate but still serve, with the port of this name or the slice's
@@ -71,7 +87,9 @@ export function endpointsOf(slices: readonly Resource[], portName: string | unde
   const found = new Map<string, ServiceEndpoint>();
   for (const { serves, ...endpoint } of foundEndpoints(slices, portName)) {
     const key = keyOf(endpoint);
-    if (serves && !(found.has(key) && endpoint.terminating)) found.set(key, endpoint);
+    const known = found.get(key);
+    if (!serves || (known && endpoint.terminating)) continue;
+    found.set(key, known && !known.terminating ? withZonesOf(endpoint, known) : endpoint);
   }
   return [...found.keys()].sort().map((key) => found.get(key) as ServiceEndpoint);
 }

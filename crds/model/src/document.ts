@@ -7,12 +7,19 @@
  */
 import type { Collection } from "./entities/index.ts";
 
+/**
+ * The zones whose nodes should prefer the endpoint (the hints `forZones` of its EndpointSlice, KEP-2433). Absent: there
+ * are no hints, or the upstream has several core Services, whose parts of the requests a preference would change.
+ */
+export type EndpointZones = readonly string[];
+
 /** An address behind a core Service, from an EndpointSlice; or with `fallback` the Service's own address. */
 export interface ServiceEndpoint {
   readonly address: string;
   readonly port: number;
   /** Serving while terminating: receives no new requests while other endpoints are available (KEP-1672). */
   readonly terminating?: boolean;
+  readonly zones?: EndpointZones;
   /** The core Service's own address, used only when no connection to any of the endpoints can be made. */
   readonly fallback?: boolean;
 }
@@ -23,6 +30,7 @@ export interface UpstreamEndpoint {
   readonly port: number;
   /** In units of `ENDPOINT_WEIGHT_UNIT`, because the endpoints of a core Service share its weight. 0: no requests. */
   readonly weight: number;
+  readonly zones?: EndpointZones;
 }
 
 /**

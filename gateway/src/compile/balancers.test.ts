@@ -43,6 +43,20 @@ test("the endpoints of a core Service take precedence over an upstream with the 
   assert.deepEqual(hosts(compile(null, snapshotOfEntities({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
 });
 
+test("services and upstreams use the endpoints with hints for the zone of the node", () => {
+  const [near, far] = [
+    { address: "10.1.1.1", port: 81, zones: ["x"] },
+    { address: "10.1.1.2", port: 81, zones: ["y"] },
+  ];
+  const balanced = new Map([[pool.id, [near, far].map((endpoint) => ({ ...endpoint, weight: 1 }))]]);
+  const contents = [{ endpoints: new Map([[service.id, [near, far]]]) }, { targets: [], upstreamEndpoints: balanced }];
+  for (const content of contents) {
+    const snapshot = snapshotOfEntities({ ...full, ...content });
+    assert.deepEqual(hosts(compile(null, snapshot, { ...tools, zone: "y" })), ["10.1.1.2:81"]);
+    assert.deepEqual(hosts(compile(null, snapshot, tools)), ["10.1.1.1:81", "10.1.1.2:81"]);
+  }
+});
+
 test("an upstream may get the name of another upstream that is renamed in the same change", () => {
   const old = runtimeOf({});
   assert.deepEqual(hosts(old), ["10.0.0.1:80", "10.0.0.2:80"]);

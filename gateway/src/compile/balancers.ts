@@ -11,6 +11,7 @@ import {
 } from "@sluice/model/serving";
 import { Balancer, type HealthTransition, type HealthUpdate } from "../balance/balancer.ts";
 import { noResolvedTargets, type ResolvedTargets } from "../balance/target-names.ts";
+import { endpointsForZone } from "../balance/zone-endpoints.ts";
 import { authoritiesOf, isSameAuthorities } from "./authorities.ts";
 import { GroupIndex } from "./identities/group-index.ts";
 
@@ -21,6 +22,8 @@ export interface BalancerTools {
   readonly onHealthUpdate?: (update: HealthUpdate) => void;
   /** The current addresses of targets. Default: none are known. */
   readonly resolvedTargets?: () => ResolvedTargets;
+  /** The zone of the node. Default: unknown. */
+  readonly zone?: string | null;
 }
 
 type Sections = Pick<
@@ -69,7 +72,10 @@ export class Balancers {
   }
 
   /** The balancers for these sections; the same object when neither the sections nor addresses have changed. */
-  with(now: Sections, { onHealthTransition, onHealthUpdate, resolvedTargets: current }: BalancerTools): Balancers {
+  with(
+    now: Sections,
+    { onHealthTransition, onHealthUpdate, resolvedTargets: current, zone = null }: BalancerTools,
+  ): Balancers {
     const { upstreams, targets, upstream_endpoints, certificates, services, ca_certificates } = now;
     const { sections, resolvedTargets: known, ...before } = this.#parts;
     const resolvedTargets = current?.() ?? noResolvedTargets;
@@ -113,7 +119,7 @@ export class Balancers {
       const upstream = upstreams.get(id);
       const certificate = certificates.get(upstream?.client_certificate?.id ?? "") ?? null;
       const previous = before.byId.get(id) ?? null;
-      const endpoints = upstream_endpoints.get(id) ?? [];
+      const endpoints = endpointsForZone(upstream_endpoints.get(id) ?? [], zone);
       const parts = { targets: groups.targets.of(id), endpoints, resolvedTargets, certificate, ...trust(upstream) };
       const common = { previous, now: monotonic, onHealthTransition, onHealthUpdate };
       return [id, upstream && new Balancer({ upstream, ...parts, ...common })];

@@ -96,6 +96,7 @@ class CompiledRuntime implements Runtime {
     this.upstreams = CompiledUpstreams.of(snapshot, {
       balancers: this.#balancers,
       previous: previous?.upstreams ?? null,
+      zone: tools.zone ?? null,
     });
     this.#parts = new CompiledRoutes(this.upstreams, this.#plugins, previous === null ? null : previous.#parts);
     // Nothing may throw from here on, because these caches are shared with the previous runtime.

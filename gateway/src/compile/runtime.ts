@@ -118,6 +118,8 @@ export interface UpstreamInputs {
   readonly certificate: Certificate | null;
   /** The CA certificates of the service; null: none are named. */
   readonly authorities: readonly CaCertificate[] | null;
+  /** The zone of the node, whose endpoints are preferred. Default: unknown. */
+  readonly zone?: string | null;
 }
 
 /** Limits of attempts that Kong's members of a service do not express. */

@@ -17,30 +17,43 @@ interface CachedUpstream {
   readonly upstream: ServiceUpstream;
 }
 
+interface UpstreamIndexOptions {
+  readonly balancers: Balancers;
+  readonly previous: CompiledUpstreams | null;
+  /** The zone of the node, which never changes; null: unknown. */
+  readonly zone: string | null;
+}
+
 let versions = 0;
 
 export class CompiledUpstreams implements UpstreamIndex {
   readonly #sections: Sections;
   readonly #balancers: Balancers;
+  readonly #zone: string | null;
   /** By service id; all versions share one map. */
   readonly #known: Map<string, CachedUpstream>;
   readonly #version = ++versions;
   /** Services by name. Built at the first lookup, because most nodes have no plugin that looks up services. */
   #names: GroupIndex<Service> | null = null;
 
-  private constructor(sections: Sections, balancers: Balancers, known: Map<string, CachedUpstream>) {
+  private constructor(
+    sections: Sections,
+    { balancers, zone }: Omit<UpstreamIndexOptions, "previous">,
+    known: Map<string, CachedUpstream>,
+  ) {
     this.#sections = sections;
     this.#balancers = balancers;
+    this.#zone = zone;
     this.#known = known;
   }
 
   /** Returns the previous index when no input of an upstream changed. */
   static of(
     { services, endpoints, certificates, ca_certificates }: Sections,
-    { balancers, previous }: { readonly balancers: Balancers; readonly previous: CompiledUpstreams | null },
+    { balancers, previous, zone }: UpstreamIndexOptions,
   ): CompiledUpstreams {
     const sections = { services, endpoints, certificates, ca_certificates };
-    if (previous === null) return new CompiledUpstreams(sections, balancers, new Map());
+    if (previous === null) return new CompiledUpstreams(sections, { balancers, zone }, new Map());
     const before = previous.#sections;
     const isSame =
       previous.#balancers === balancers &&
@@ -49,7 +62,7 @@ export class CompiledUpstreams implements UpstreamIndex {
       before.certificates === certificates &&
       before.ca_certificates === ca_certificates;
     if (isSame) return previous;
-    const next = new CompiledUpstreams(sections, balancers, previous.#known);
+    const next = new CompiledUpstreams(sections, { balancers, zone }, previous.#known);
     const names = previous.#names;
     next.#names = names === null ? null : names.with(bucketDifferences(before.services, services));
     return next;
@@ -93,7 +106,8 @@ export class CompiledUpstreams implements UpstreamIndex {
     const balancer = (endpoints === null && this.#balancers.named(service.host)) || null;
     const own = certificates.get(service.client_certificate?.id ?? "");
     const authorities = authoritiesOf(service.ca_certificates, this.#sections);
-    return { service, endpoints, balancer, certificate: own ?? balancer?.certificate ?? null, authorities };
+    const certificate = own ?? balancer?.certificate ?? null;
+    return { service, endpoints, balancer, certificate, authorities, zone: this.#zone };
   }
 }
 

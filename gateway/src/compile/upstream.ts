@@ -8,6 +8,7 @@ import type { BalancingRequest } from "../balance/hash-source.ts";
 import { hostHeader, withoutPort } from "../balance/host-header.ts";
 import { RetryBudget } from "../balance/retry-budget.ts";
 import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempts.ts";
+import { endpointsForZone } from "../balance/zone-endpoints.ts";
 import type { AttemptPolicy, ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 
 /**
@@ -31,10 +32,10 @@ const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : n
  * The endpoints that receive requests, without the fallback. Terminating endpoints receive requests only when there are
  * no other endpoints (KEP-1672).
  */
-function servingEndpoints(endpoints: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
+function servingEndpoints(endpoints: readonly ServiceEndpoint[], zone: string | null): readonly ServiceEndpoint[] {
   const normal = endpoints.filter((endpoint) => endpoint.fallback !== true);
   const staying = normal.filter((endpoint) => endpoint.terminating !== true);
-  return staying.length > 0 ? staying : normal;
+  return endpointsForZone(staying.length > 0 ? staying : normal, zone);
 }
 
 type TargetAddress = Pick<UpstreamTarget, "host" | "port" | "serverName" | "hostHeader">;
@@ -159,11 +160,11 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
   /** Continues the rotation of the previous upstream; otherwise the same target would be first after every change. */
   constructor(parts: UpstreamInputs, previous: ServiceUpstream | null) {
     super(parts, previous);
-    const { service, endpoints } = parts;
+    const { service, endpoints, zone = null } = parts;
     this.host = hostHeader({ given: null, host: service.host, port: service.port, scheme: schemeOf(service) });
     const own = endpoints?.find((endpoint) => endpoint.fallback === true);
     const addresses =
-      endpoints === null ? [{ address: service.host, port: service.port }] : servingEndpoints(endpoints);
+      endpoints === null ? [{ address: service.host, port: service.port }] : servingEndpoints(endpoints, zone);
     const targetOf = targetsOf(parts);
     const serverName = nameOrNull(service.host);
     this.targets = addresses.map(({ address, port }) =>

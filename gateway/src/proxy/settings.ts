@@ -18,6 +18,7 @@ const ofNode = [
   "realIpHeader",
   "allowedUpstreams",
   "dnsResolver",
+  "zone",
   "keepAliveTimeout",
   "headersTimeout",
   "bodyTimeout",

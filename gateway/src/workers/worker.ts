@@ -133,6 +133,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onHealthTransition,
     onHealthUpdate,
     resolvedTargets: () => resolved,
+    zone: plan.settings.zone,
   };
   const instances = new PluginLifecycle();
   let runtime = compile(null, snapshot, tools);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Server, ServerResponse } from "node:http";
 import { describe, it } from "node:test";
 import type { Exchange } from "@sluice/plugin-sdk";
+import { waitFor } from "../../../tools/process/index.ts";
 import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
 import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
@@ -194,6 +195,32 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal((await old).body, "held");
       await closed.seen;
       assert.equal(sockets.size, 1);
+    });
+
+    it("let a removed target complete its requests, and close its connections once they are idle", async (test) => {
+      const held = signal<ServerResponse>();
+      let open = 0;
+      const going = await startUpstream(test, (request, response) => {
+        if (request.url === "/hold") held.fire(response);
+        else response.end("going");
+      });
+      going.on("connection", (socket) => {
+        open++;
+        socket.once("close", () => open--);
+      });
+      const staying = await startUpstream(test, (_request, response) => response.end("staying"));
+      const at = (server: Server) => ({ targets: { [`127.0.0.1:${portOf(server)}`]: 1 } });
+      const { port, swap } = await startRig(test, engine, { pool: at(going) });
+      const old = sendRequest(port, { path: "/hold" });
+      const response = await held.seen;
+      assert.equal((await sendRequest(port)).body, "going");
+      assert.equal(open, 2);
+      await swap({ pool: at(staying) });
+      assert.equal((await sendRequest(port)).body, "staying");
+      await waitFor(() => open === 1, { what: "the end of the idle connection" });
+      response.end("held");
+      assert.equal((await old).body, "held");
+      await waitFor(() => open === 0, { what: "the end of the connection that was in use" });
     });
 
     it("lose no request even if one swap follows another continuously", async (test) => {

@@ -167,4 +167,5 @@ export const knownVariables: readonly string[] = [
   "SLUICE_WORK",
   "SLUICE_WORKERS",
   "SLUICE_WORKER_TIMEOUT",
+  "SLUICE_ZONE",
 ];

@@ -42,6 +42,28 @@ test("a document without endpoints of upstreams has no section for them, so that
   assert.deepEqual(Object.keys(_sluice ?? {}), ["endpoints"]);
 });
 
+test("the hash includes the zones, whatever their order", () => {
+  const [none, a, both, reversed] = [undefined, ["a"], ["a", "b"], ["b", "a"]].map(
+    (zones) => withEndpoints([{ ...one, weight: 1, ...(zones && { zones }) }]).hash,
+  );
+  assert.equal(new Set([none, a, both]).size, 3);
+  assert.equal(both, reversed);
+});
+
+test("invalid zones of endpoints are refused", () => {
+  for (const zones of ["a", [""], [7], Array.from({ length: 9 }, (_, index) => `z${index}`)])
+    for (const [section, id] of [
+      ["endpoints", service],
+      ["upstream_endpoints", upstream],
+    ] as const) {
+      const list = [{ ...one, ...(section === "endpoints" ? {} : { weight: 1 }), zones }];
+      const { violations = [] } = changed(base, { [section]: { [id]: list } });
+      assert.deepEqual(violations.map(describeViolation), [
+        `_sluice.${section}.${id}[0].zones: expected a list of at most 8 names of zones`,
+      ]);
+    }
+});
+
 test("the hash includes the weights", () => {
   const [lighter, heavier] = [1, 2].map((weight) => withEndpoints([{ ...one, weight }]).hash);
   assert.notEqual(lighter, heavier);

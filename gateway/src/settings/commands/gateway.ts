@@ -324,6 +324,15 @@ export const gatewaySettings = defineSettings({
       "them to a server. Unset: none.",
   },
   allowedUpstreams,
+  zone: {
+    variable: "SLUICE_ZONE",
+    kind: "text",
+    default: null,
+    description:
+      "The zone in which the node runs (label topology.kubernetes.io/zone of its machine). Of the endpoints of a core " +
+      "Service the node uses those that EndpointSlices suggest for this zone (hints.forZones), if all endpoints have " +
+      "such hints and at least one is for this zone; otherwise all. Unset: always all.",
+  },
   dnsResolver: {
     variable: "SLUICE_DNS_RESOLVER",
     kind: "addresses",

@@ -14,7 +14,7 @@ export class PoolBalancers {
   #snapshot: Snapshot = emptySnapshot;
   #resolved = noResolvedTargets;
 
-  constructor(tools: Pick<BalancerTools, "onHealthTransition" | "onHealthUpdate">) {
+  constructor(tools: Omit<BalancerTools, "resolvedTargets">) {
     this.#tools = { ...tools, resolvedTargets: () => this.#resolved };
   }
 

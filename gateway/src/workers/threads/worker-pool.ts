@@ -112,6 +112,7 @@ class ThreadPool implements WorkerPool {
       log: options.log,
     });
     this.#balancers = new PoolBalancers({
+      zone: options.plan.settings.zone,
       onHealthTransition: options.onHealthTransition,
       onHealthUpdate: (news) => {
         for (const thread of this.threads()) thread.adoptHealth(news);

@@ -36,7 +36,8 @@ function serviceEndpoints(backend: BackendService, sources: EndpointSources): re
 /**
  * Divides the weight of each core Service among its endpoints, so that the number of its endpoints does not change its
  * part of the requests. Terminating endpoints are included only if the core Service has no others (KEP-1672). An
- * endpoint of several core Services has the sum of its weights.
+ * endpoint of several core Services has the sum of its weights. Hints of zones count only with a single core Service,
+ * because a preference would change the parts of several.
  */
 function upstreamEndpoints(backends: readonly BackendService[], sources: EndpointSources): readonly UpstreamEndpoint[] {
   const found = new Map<string, UpstreamEndpoint>();
@@ -45,9 +46,10 @@ function upstreamEndpoints(backends: readonly BackendService[], sources: Endpoin
     const staying = endpoints.filter(({ terminating }) => terminating !== true);
     const serving = staying.length > 0 ? staying : endpoints;
     const share = whole === 0 ? 0 : Math.max(1, Math.round(whole / ENDPOINT_WEIGHT_UNIT / serving.length));
-    for (const { address, port } of serving) {
+    for (const { address, port, zones } of serving) {
       const key = `${address} ${port}`;
-      found.set(key, { address, port, weight: share + (found.get(key)?.weight ?? 0) });
+      const weight = share + (found.get(key)?.weight ?? 0);
+      found.set(key, { address, port, weight, ...(backends.length === 1 && zones && { zones }) });
     }
   }
   return [...found.values()];

@@ -62,31 +62,42 @@ function inOrder(section: EndpointSection, list: EndpointList): EndpointList {
   ) as EndpointList;
 }
 
-const plainEndpoint = ({ address, port, terminating, fallback }: ServiceEndpoint): ServiceEndpoint => ({
+const plainEndpoint = ({ address, port, terminating, fallback, zones }: ServiceEndpoint): ServiceEndpoint => ({
   address,
   port,
   ...(terminating && { terminating }),
   ...(fallback && { fallback }),
+  ...(zones && { zones: zones.toSorted() }),
 });
 
 const weightedEndpoint = (endpoint: EndpointList[number]): UpstreamEndpoint => {
-  const { address, port, weight } = endpoint as UpstreamEndpoint;
-  return { address, port, weight };
+  const { address, port, weight, zones } = endpoint as UpstreamEndpoint;
+  return { address, port, weight, ...(zones && { zones: zones.toSorted() }) };
 };
 
 function faultsOf(section: EndpointSection, endpoint: unknown, path: Violation["path"]): readonly Violation[] {
   if (!isRecord(endpoint)) return [{ path, message: "expected a record" }];
-  const { address, port, ...rest } = endpoint;
+  const { address, port, zones = [], ...rest } = endpoint;
   const violations: Violation[] = [];
   const report = (member: string, message: string) => violations.push({ path: [...path, member], message });
   if (typeof address !== "string") report("address", "expected a string");
   else if (isIP(address) === 0) report("address", `not an IP address: ${address}`);
   if (typeof port !== "number" || !Number.isInteger(port)) report("port", "expected an integer");
   else if (port < 1 || port > 65_535) report("port", "value should be between 1 and 65535");
+  if (!isZoneList(zones)) report("zones", `expected a list of at most ${MAX_ZONES} names of zones`);
   for (const [member, message] of section === "endpoints" ? flagFaults(rest) : weightFaults(rest))
     report(member, message);
   return violations;
 }
+
+/** As in EndpointSlices. */
+const MAX_ZONES = 8;
+const MAX_ZONE_LENGTH = 253;
+
+const isZoneList = (zones: unknown): boolean =>
+  Array.isArray(zones) &&
+  zones.length <= MAX_ZONES &&
+  zones.every((zone) => typeof zone === "string" && zone.length > 0 && zone.length <= MAX_ZONE_LENGTH);
 
 type Members = Readonly<Record<string, unknown>>;
 type MemberFault = readonly [member: string, message: string];
