@@ -1,8 +1,8 @@
 /** The tries of one request: which target comes next, and what each result means for the target's health. */
 import type { EligibleTargets } from "./algorithms/algorithm.ts";
 import { hashOf } from "./algorithms/hash-ring.ts";
+import { type BalancingRequest, hashInputOf } from "./algorithms/hash-source.ts";
 import type { Balancer } from "./balancer.ts";
-import { type BalancingRequest, hashInputOf } from "./hash-source.ts";
 import type { FailureSignal } from "./health.ts";
 import type { TargetState } from "./target-state.ts";
 import { FAILED_TRY_LATENCY } from "./target-state.ts";

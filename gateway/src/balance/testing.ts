@@ -1,7 +1,7 @@
 /** Upstreams, targets and requests for tests of balancing. */
 import { type Certificate, checkEntity, type SnapshotUpstream, type Target } from "@sluice/model";
+import type { BalancingRequest } from "./algorithms/hash-source.ts";
 import { Balancer, type BalancerOptions } from "./balancer.ts";
-import type { BalancingRequest } from "./hash-source.ts";
 import { BalancedAttempts } from "./target-attempts.ts";
 import { noResolvedTargets } from "./target-names.ts";
 

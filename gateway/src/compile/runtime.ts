@@ -15,8 +15,8 @@ import type {
   UpstreamName,
 } from "@sluice/model";
 import type { HeaderEdit, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
+import type { BalancingRequest } from "../balance/algorithms/hash-source.ts";
 import type { Balancer } from "../balance/balancer.ts";
-import type { BalancingRequest } from "../balance/hash-source.ts";
 import type { RetryBudget } from "../balance/retry-budget.ts";
 import type { TargetAttempts } from "../balance/target-attempts.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";

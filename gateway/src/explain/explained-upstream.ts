@@ -2,8 +2,8 @@
 import { type Address, type ExplainedTarget, type Explanation, hostAndPort } from "@sluice/model/serving";
 import { HeaderEditList } from "@sluice/plugin-sdk";
 import { reportedWeight } from "../balance/algorithms/algorithm.ts";
+import { hashInputOf } from "../balance/algorithms/hash-source.ts";
 import type { Balancer } from "../balance/balancer.ts";
-import { hashInputOf } from "../balance/hash-source.ts";
 import type { ReasonToRefuse } from "../balance/health-report.ts";
 import type { UpstreamTarget } from "../compile/runtime.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";

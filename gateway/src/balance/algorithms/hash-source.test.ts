@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { balancingRequest, type TestRequestOptions, upstreamNamed } from "../testing.ts";
 import { hashInputOf } from "./hash-source.ts";
-import { balancingRequest, type TestRequestOptions, upstreamNamed } from "./testing.ts";
 
 const values: readonly (readonly [upstream: object, shown: TestRequestOptions, value: string | null])[] = [
   [{ hash_on: "none" }, {}, null],
