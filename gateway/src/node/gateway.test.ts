@@ -1,82 +1,11 @@
 /** A whole node with its real plugins, tested by requests. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { readSettings } from "@sluice/model";
-import { pino } from "pino";
-import { dial, type Received, receiveUntil, type Sent, sendRequest } from "../../../test/conformance/engine/client.ts";
+import { test } from "node:test";
+import { dial, type Received, receiveUntil } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
-import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { gatewaySettings } from "../settings/commands/gateway.ts";
-import { type Gateway, startGateway } from "./start-gateway.ts";
-
-interface Node {
-  readonly gateway: Gateway;
-  readonly port: number;
-  readonly send: (sent: Sent) => Promise<Received>;
-  readonly metrics: () => Promise<string>;
-  /** The status listener's response for a path. */
-  readonly getStatus: (path: string) => Promise<Received>;
-  readonly log: readonly Readonly<Record<string, unknown>>[];
-  /** Replaces the node's declarative file. */
-  readonly write: (text: string) => void;
-}
-
-/** A node in front of an upstream that reports the headers and target of every request, including upgrades. */
-async function startNode(
-  context: TestContext,
-  {
-    service,
-    settings = {},
-    ...rest
-  }: {
-    service: object;
-    consumers?: object[];
-    consumer_groups?: object[];
-    plugins?: object[];
-    upstreams?: object[];
-    certificates?: object[];
-    settings?: Record<string, string>;
-  },
-): Promise<Node> {
-  const tell = ({ url, headers }: { url?: string; headers: object }) => JSON.stringify({ url, headers });
-  const upstream = await startUpstream(context, (incoming, response) => response.end(tell(incoming)));
-  upstream.on("upgrade", (incoming, socket) => {
-    socket.end(`HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n${tell(incoming)}`);
-  });
-  const folder = temporaryFolder("node");
-  const file = join(folder.path, "sluice.json");
-  const url = `http://127.0.0.1:${portOf(upstream)}`;
-  writeFileSync(file, JSON.stringify({ _format_version: "3.0", services: [{ name: "up", url, ...service }], ...rest }));
-  const read = readSettings(gatewaySettings, {
-    SLUICE_SOURCE: "file",
-    SLUICE_FILE: file,
-    SLUICE_PROXY_LISTEN: "127.0.0.1:0",
-    SLUICE_STATUS_LISTEN: "127.0.0.1:0",
-    SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-    SLUICE_DRAIN_TIMEOUT: "10ms",
-    ...settings,
-  });
-  assert.ok(read.value, JSON.stringify(read.violations));
-  const lines: Record<string, unknown>[] = [];
-  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const node = await startGateway({ settings: read.value, log });
-  context.after(async () => {
-    await node.close();
-    folder.remove();
-  });
-  return {
-    gateway: node,
-    port: node.proxy.port,
-    send: (sent) => sendRequest(node.proxy.port, sent),
-    metrics: async () => (await sendRequest(node.status.port, { path: "/metrics" })).body,
-    getStatus: (path) => sendRequest(node.status.port, { path }),
-    log: lines,
-    write: (text) => writeFileSync(file, text),
-  };
-}
+import { startReportedNode } from "./testing-node.ts";
 
 const demo = { username: "demo", keyauth_credentials: [{ key: "demo-key" }] };
 const seen = ({ body }: Received): { url: string; headers: Record<string, string> } => JSON.parse(body);
@@ -86,7 +15,7 @@ for (const [header, expected] of [
   ["x-forwarded-for", "2.2.2.2"],
 ] as const) {
   test(`a node reads the client's address from ${header} of a trusted proxy if a setting selects this header`, async (context) => {
-    const { send } = await startNode(context, {
+    const { send } = await startReportedNode(context, {
       service: { routes: [{ paths: ["/"] }] },
       settings: { SLUICE_TRUSTED_IPS: "127.0.0.1", SLUICE_REAL_IP_HEADER: header },
     });
@@ -105,7 +34,7 @@ test("a plugin of a consumer group replaces the global instance for the consumer
   });
   const service = { name: "up", routes: [{ paths: ["/"], plugins: [{ name: "key-auth" }] }] };
   const settings = { SLUICE_UNPROTECT_WAIT: "0s" };
-  const { send, write } = await startNode(context, { service, settings, ...content(gold) });
+  const { send, write } = await startReportedNode(context, { service, settings, ...content(gold) });
   const limitOf = async (apikey: string) => (await send({ headers: { apikey } })).headers["ratelimit-limit"];
   assert.deepEqual([await limitOf("demo-key"), await limitOf("other-key")], ["100", "5"]);
   const services = [{ url: "http://127.0.0.1:1", ...service }];
@@ -114,7 +43,7 @@ test("a plugin of a consumer group replaces the global instance for the consumer
 });
 
 test("a plugin with protocols applies only to requests with one of these protocols", async (context) => {
-  const { send } = await startNode(context, {
+  const { send } = await startReportedNode(context, {
     service: {
       routes: [{ paths: ["/"], plugins: [{ name: "key-auth", protocols: ["https"] }] }],
       plugins: [{ name: "rate-limiting", protocols: ["http"], config: { hour: 5 } }],
@@ -128,7 +57,7 @@ test("a plugin with protocols applies only to requests with one of these protoco
 });
 
 test("key-auth guards upgrades: an upgrade without a key is refused, and a key is removed from the forwarded upgrade", async (context) => {
-  const { send, port } = await startNode(context, {
+  const { send, port } = await startReportedNode(context, {
     service: { routes: [{ paths: ["/ws"] }], plugins: [{ name: "key-auth", config: { hide_credentials: true } }] },
     consumers: [demo],
   });
@@ -147,7 +76,9 @@ test("key-auth guards upgrades: an upgrade without a key is refused, and a key i
 
 test("no spelling of a path bypasses the key-auth of a route with a longer prefix", async (context) => {
   const guarded = { name: "guarded", paths: ["/open/secret"], plugins: [{ name: "key-auth" }] };
-  const { send } = await startNode(context, { service: { routes: [{ name: "open", paths: ["/open"] }, guarded] } });
+  const { send } = await startReportedNode(context, {
+    service: { routes: [{ name: "open", paths: ["/open"] }, guarded] },
+  });
   for (const path of [
     "/open/secret",
     "/open/%73ecret",
@@ -168,7 +99,7 @@ test("no spelling of a path bypasses the key-auth of a route with a longer prefi
 });
 
 test("a preflight needs no key if cors runs before key-auth, and a page can read the 401 response", async (context) => {
-  const { send } = await startNode(context, {
+  const { send } = await startReportedNode(context, {
     service: { routes: [{ paths: ["/"] }], plugins: [{ name: "key-auth" }, { name: "cors" }] },
   });
   const headers = { Origin: "http://a.example", "Access-Control-Request-Method": "GET" };
@@ -179,7 +110,7 @@ test("a preflight needs no key if cors runs before key-auth, and a page can read
 });
 
 test("of a hundred concurrent requests exactly as many as the limit allows are admitted, each with a different remaining number", async (context) => {
-  const { send } = await startNode(context, {
+  const { send } = await startReportedNode(context, {
     service: { routes: [{ paths: ["/"] }], plugins: [{ name: "rate-limiting", config: { year: 30 } }] },
   });
   const answers = await Promise.all(Array.from({ length: 100 }, () => send({})));
@@ -192,7 +123,7 @@ test("of a hundred concurrent requests exactly as many as the limit allows are a
 test("metrics have Kong's names if a setting selects them, and may contain any username; the proxy does not serve metrics", async (context) => {
   const strange = { username: 'q"uo\\te\n', keyauth_credentials: [{ key: "k" }] };
   const config = { status_code_metrics: true, per_consumer: true };
-  const { send, metrics } = await startNode(context, {
+  const { send, metrics } = await startReportedNode(context, {
     service: {
       routes: [{ name: "r", paths: ["/r"] }],
       plugins: [{ name: "key-auth" }, { name: "prometheus", config }],
@@ -214,7 +145,7 @@ test("the health of targets is shown on the status listener and in the metrics, 
   const target = `127.0.0.1:${portOf(live)}`;
   const [pool, idle] = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a01", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a02"];
   const ids = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a03", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a04"];
-  const { gateway, send, metrics } = await startNode(context, {
+  const { gateway, send, metrics } = await startReportedNode(context, {
     service: {
       url: "http://pool",
       routes: [{ paths: ["/"] }],
@@ -263,7 +194,7 @@ test("a node with several workers reports its readiness, the sums of all workers
   const live = await startUpstream(context, (_request, response) => response.end("live"));
   const target = `127.0.0.1:${portOf(live)}`;
   const [pool, id] = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a01", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a03"];
-  const { gateway, send, metrics } = await startNode(context, {
+  const { gateway, send, metrics } = await startReportedNode(context, {
     service: {
       url: "http://pool",
       routes: [{ paths: ["/"] }],
@@ -301,7 +232,7 @@ for (const workers of ["1", "2"]) {
     const active = { type: "tcp", healthy: { interval: 0.02 }, unhealthy: { interval: 0.02 } };
     const targets = [{ target: "127.0.0.1:9" }, { target: "localhost:9" }];
     const id = "11111111-1111-4111-8111-111111111111";
-    const { send, getStatus, log } = await startNode(context, {
+    const { send, getStatus, log } = await startReportedNode(context, {
       service: {
         routes: [{ paths: ["/"] }, { paths: ["/limited"], plugins: [{ name: "rate-limiting", config: limited }] }],
       },
@@ -330,7 +261,7 @@ for (const workers of ["1", "2"]) {
 
 for (const workers of ["1", "2"]) {
   test(`a node with SLUICE_WORKERS=${workers} and without SLUICE_PEER_LISTEN answers 503 in the scope of a limit with policy fleet, and logs what to set`, async (context) => {
-    const { send, log } = await startNode(context, {
+    const { send, log } = await startReportedNode(context, {
       service: {
         routes: [{ paths: ["/"] }],
         plugins: [{ name: "rate-limiting", config: { minute: 5, policy: "fleet", fleet_fallback: "open" } }],
@@ -357,7 +288,7 @@ for (const workers of ["1", "2"]) {
       notAfter: new Date(expires * 1000),
     });
     const before = Date.now() / 1000;
-    const { send, metrics, getStatus, port } = await startNode(context, {
+    const { send, metrics, getStatus, port } = await startReportedNode(context, {
       service: { routes: [{ paths: ["/up"] }] },
       certificates: [{ id: "22222222-2222-4222-8222-222222222222", cert, key, snis: [{ name: "a.test" }] }],
       settings: { SLUICE_WORKERS: workers },
@@ -397,7 +328,7 @@ for (const workers of ["1", "2"]) {
 }
 
 test("a node reports that its last configuration was rejected", async (context) => {
-  const { metrics, write } = await startNode(context, { service: {} });
+  const { metrics, write } = await startReportedNode(context, { service: {} });
   const taken = async () => /^sluice_config_last_reload_successful\{.*\} (\d)$/m.exec(await metrics())?.[1];
   const since = async () =>
     /^sluice_config_last_reload_success_timestamp_seconds\{.*\} (.*)$/m.exec(await metrics())?.[1];
