@@ -56,7 +56,8 @@ export function runSuites(stage: Suites, files: readonly string[], { queue, outp
       signal,
       cwd: repositoryRoot,
       // Most processes end before optimized WebAssembly pays off: PGlite needs a fifth less processor time without it.
-      execArgv: ["--liftoff-only"],
+      // Bundled workspaces load faster than their sources.
+      execArgv: ["--liftoff-only", "--conditions=built"],
       // Caches the JavaScript that Node makes of TypeScript. Without the cache, each process spends half of its start
       // on the conversion.
       env: { ...process.env, NODE_COMPILE_CACHE: join(repositoryRoot, "node_modules/.cache/node") },

@@ -10,7 +10,6 @@ export const slowFiles: ReadonlySet<string> = new Set([
   "test/cluster/ownership.test.ts",
   "test/conformance/database/embedded.test.ts",
   "test/conformance/engine/http1.test.ts",
-  "test/conformance/engine/reply-from.test.ts",
   "test/conformance/store/cluster.test.ts",
   "test/conformance/store/database-embedded.test.ts",
   "test/product/browser.test.ts",

@@ -107,7 +107,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "e2e",
-    what: "Kong's own clients, images, deployments, failures around the operator, the tutorials, and a clean clone",
+    what: "Kong's own clients, the engine reply-from, images, deployments, failures around the operator, the tutorials, and a clean clone",
     folders: ["test/e2e"],
     concurrency: 1,
     minutes: 60,
@@ -129,7 +129,7 @@ export const suites: readonly Suites[] = [
       ],
     },
     foldersByName: ["test/e2e/gateway-api"],
-    pairedFolders: ["test/e2e/admin", "test/e2e/console", "test/e2e/images", "test/e2e/plugins"],
+    pairedFolders: ["admin", "console", "engine", "images", "plugins"].map((name) => `test/e2e/${name}`),
     onlyByName: true,
   },
   {

@@ -3,9 +3,9 @@ import { createServer, type Socket } from "node:net";
 import { it } from "node:test";
 import { createReplyFromProxy } from "../../../gateway/src/proxy/reply-from/listener.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { dial, receiveUntil } from "./client.ts";
-import { listen, portOf, startRig } from "./proxy-rig.ts";
-import { engineSuite } from "./suite.ts";
+import { dial, receiveUntil } from "../../conformance/engine/client.ts";
+import { listen, portOf, startRig } from "../../conformance/engine/proxy-rig.ts";
+import { engineSuite } from "../../conformance/engine/suite.ts";
 
 const engine = { name: "reply-from", createProxy: createReplyFromProxy };
 
