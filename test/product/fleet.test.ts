@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { repositoryRoot } from "../../tools/check/source-files.ts";
+import { builtProgram } from "../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { makeAuthority } from "../../tools/programs/certificates.ts";
 import { getUrl } from "./client.ts";
 
-const main = join(repositoryRoot, "gateway/src/main.ts");
+const main = await builtProgram("gateway");
 const LIMIT = 300;
 const paths = ["/exact", "/crash", "/joined", "/left"] as const;
 
@@ -76,7 +76,7 @@ describe("three nodes that count together without Redis", () => {
       SLUICE_WORKERS: at === 2 ? "2" : "1",
       SLUICE_LOG_LEVEL: "warn",
     };
-    const started = await startProcess(process.execPath, [main, "gateway"], {
+    const started = await startProcess(main, ["gateway"], {
       name: `node ${at}`,
       cwd: folder.path,
       env,
