@@ -143,6 +143,10 @@ export interface Values {
       /** StorageClass of a volume that is created and deleted with each pod. Empty: an emptyDir, which survives restarts of the container and of the machine, but not the deletion of the pod. */
       readonly storageClassName: string;
     };
+    readonly peers: {
+      /** Whether the nodes connect to each other (port 8006), as limits with `policy: fleet` require. With push.existingSecret, the certificate gateway.crt must be valid for servers and for clients. */
+      readonly enabled: boolean;
+    };
     readonly autoscaling: {
       /** Whether to create a HorizontalPodAutoscaler. It requires metrics-server or an equivalent. */
       readonly enabled: boolean;

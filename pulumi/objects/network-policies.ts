@@ -53,12 +53,14 @@ const rules: Readonly<Record<Component, (release: Release) => Rules>> = {
       { to: [pods(release, "user-api")], ports: tcp(4000) },
       { to: [pods(release, "redis")], ports: tcp(6379) },
       ...databases,
+      ...(gateway.peers.enabled ? [{ to: [pods(release, "gateway")], ports: tcp(8006) }] : []),
     ];
     return {
       ingress: [
         { ports, ...(proxyFrom.length === 0 ? {} : { from: [...proxyFrom, pods(release, "test")] }) },
         { from: [pods(release, "operator")], ports: tcp(8005) },
         { from: [pods(release, "admin"), ...metricsFrom], ports: tcp(8007) },
+        ...(gateway.peers.enabled ? [{ from: [pods(release, "gateway")], ports: tcp(8006) }] : []),
       ],
       egress: [names, ...(upstreams.length === 0 ? [{}] : chosen)],
     };

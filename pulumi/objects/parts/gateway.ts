@@ -36,7 +36,7 @@ export function gatewayObjects(release: Release): readonly KubernetesObject[] {
 
 function deployment(release: Release): KubernetesObject {
   const values = release.values.gateway;
-  const { endSeconds, drainSeconds, keptDocument, autoscaling, tls } = values;
+  const { endSeconds, drainSeconds, keptDocument, peers, autoscaling, tls } = values;
   const push = pushVolume(pushSecret(release), component);
   const plugins = pluginsOf(release, values.resources);
   return deploymentOf(release, {
@@ -50,7 +50,13 @@ function deployment(release: Release): KubernetesObject {
     initContainers: plugins.initContainers,
     container: {
       env: [...settings(release), ...plugins.env, ...envOf(values.env)],
-      ports: containerPorts({ proxy: 8000, ...(tls.enabled ? { "proxy-tls": 8443 } : {}), push: 8005, status: 8007 }),
+      ports: containerPorts({
+        proxy: 8000,
+        ...(tls.enabled ? { "proxy-tls": 8443 } : {}),
+        push: 8005,
+        ...(peers.enabled ? { peers: 8006 } : {}),
+        status: 8007,
+      }),
       startupProbe: podProbe({ path: "/status/live", port: "status", period: 1, failures: 60 }),
       livenessProbe: podProbe({ path: "/status/live", port: "status", period: 10, failures: 6 }),
       // A node is ready once it runs a document.
@@ -72,7 +78,7 @@ function deployment(release: Release): KubernetesObject {
 
 function settings(release: Release): readonly object[] {
   const { values } = release;
-  const { keptDocument, workers, drainSeconds, tls } = values.gateway;
+  const { keptDocument, peers, workers, drainSeconds, tls } = values.gateway;
   return [
     { name: "SLUICE_SOURCE", value: "push" },
     { name: "SLUICE_PROXY_LISTEN", value: "0.0.0.0:8000" },
@@ -80,6 +86,7 @@ function settings(release: Release): readonly object[] {
     { name: "SLUICE_PUSH_LISTEN", value: "0.0.0.0:8005" },
     { name: "SLUICE_STATUS_LISTEN", value: "0.0.0.0:8007" },
     ...pushVolume(pushSecret(release), component).env,
+    ...(peers.enabled ? [{ name: "SLUICE_PEER_LISTEN", value: "0.0.0.0:8006" }] : []),
     ...(keptDocument.enabled ? [{ name: "SLUICE_KEPT_DOCUMENT", value: "/var/lib/sluice/document" }] : []),
     { name: "SLUICE_WORKERS", value: String(workers) },
     { name: "SLUICE_DRAIN_TIMEOUT", value: `${drainSeconds}s` },
