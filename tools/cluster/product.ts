@@ -30,17 +30,19 @@ export interface ClusterProductOptions {
   readonly show?: (line: string) => void;
   /** More environment variables of the operator. */
   readonly operatorEnv?: Env;
+  /** More environment variables of the nodes. */
+  readonly nodeEnv?: Env;
   /** Whether the user API is one of the parts. Default true. */
   readonly hasUserApi?: boolean;
 }
 
 /** Starts a control plane with the CRDs and roles of this project, and every part of the product on it. */
 export async function startClusterProduct(options: ClusterProductOptions): Promise<ClusterProduct> {
-  const { chosen, work, show, operatorEnv, hasUserApi = true } = options;
+  const { chosen, work, show, operatorEnv, nodeEnv, hasUserApi = true } = options;
   mkdirSync(work, { recursive: true });
   const plane = await startControlPlane({ controllers: true });
   try {
-    const [operator, admin, push] = await Promise.all([
+    const [operator, admin, { node, ...push }] = await Promise.all([
       plane.kubeconfigFor(clusterUsers.operator),
       plane.kubeconfigFor(clusterUsers.admin),
       writePushCertificates(join(work, "push")),
@@ -62,7 +64,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
         root,
         chosen,
         resources: { operator: { ...access(operator), ...operatorEnv }, admin: access(admin) },
-        push,
+        push: { ...push, node: { ...node, ...nodeEnv } },
         pushScheme: "https",
         users: hasUserApi ? usersIn(work) : null,
       }),

@@ -11,6 +11,8 @@ export interface Product {
   part(name: PartName): Process;
   /** Ends a part with KILL, like a crash; it is not reported as failed. */
   kill9(name: PartName): Promise<void>;
+  /** Ends a part with TERM, like the deletion of its Pod; it is not reported as failed. */
+  terminate(name: PartName): Promise<void>;
   /** Starts an ended part again, with its own settings and those of `env`. Does not wait until the part is ready. */
   start(name: PartName, env?: Env): Promise<Process>;
   /** Resolves when a part ends by itself, to a report with the part's name and last lines. */
@@ -94,6 +96,11 @@ export async function runProduct(options: ProductOptions): Promise<Product> {
       const process = part(name);
       ended.add(process);
       await process.kill9();
+    },
+    async terminate(name) {
+      const process = part(name);
+      ended.add(process);
+      await process.stop();
     },
     start,
     failed,
