@@ -7,6 +7,7 @@ import { adminTests } from "./chart-admin.ts";
 import { badInput } from "./chart-bad-input.ts";
 import { awayFromEverybody, killedNode } from "./chart-crashes.ts";
 import { dedicatedNodes } from "./chart-dedicated-nodes.ts";
+import { fleetLimits } from "./chart-fleet-limits.ts";
 import { installation, removal } from "./chart-install.ts";
 import { metricsTests } from "./chart-metrics.ts";
 import { pastedBlocks } from "./chart-pages.ts";
@@ -38,6 +39,7 @@ describe("Helm on a cluster with pods", () => {
   // so it runs right after `killedNode`.
   killedNode(scene);
   chartRollouts(scene);
+  fleetLimits(scene);
   metricsTests(scene);
   badInput(scene);
   // The plugin is removed with the release in `removal`, so no rollout is needed to remove it.

@@ -20,6 +20,7 @@ const trial = [
   ["redis.image.repository", "sluice/test-redis"],
   // A stopping node keeps WebSockets open for the whole drain time, and tests wait until it has stopped.
   ["gateway.drainSeconds", "5"],
+  ["gateway.peers.enabled", "true"],
   ["admin.kubernetes", "true"],
   // The cluster has no load balancers.
   ["gatewayApi.serviceType", "ClusterIP"],

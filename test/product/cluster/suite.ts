@@ -23,7 +23,7 @@ export interface Suite extends ClusterProduct {
   clear(): Promise<void>;
 }
 
-interface SuiteOptions extends Pick<ClusterProductOptions, "operatorEnv"> {
+interface SuiteOptions extends Pick<ClusterProductOptions, "operatorEnv" | "nodeEnv"> {
   /** Whether the user API runs, whose start takes as much processor time as that of two nodes. Default false. */
   readonly hasUserApi?: boolean;
   /** Default: free addresses. */
