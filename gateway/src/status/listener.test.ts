@@ -37,6 +37,12 @@ const readiness: [string, Partial<StatusFacts>, string | null][] = [
     "no configuration available (kong.yaml: gone)",
   ],
   ["is not ready while none of its workers runs", { unserved: () => "no worker is running" }, "no worker is running"],
+  ["is not ready before it knows its fleet", { unjoined: () => "no view" }, "no view"],
+  [
+    "names the missing document before the missing fleet",
+    { state: empty, unjoined: () => "no view" },
+    "no configuration available (no document has arrived yet)",
+  ],
   [
     "stays ready with its old document when a newer document is refused",
     { failure: () => "kong.yaml:1:1: broken" },

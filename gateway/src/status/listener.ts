@@ -21,6 +21,8 @@ export interface StatusFacts {
   readonly workers?: () => WorkersReport["workers"];
   /** The reason why no worker accepts requests of clients; null when one does. Absent: always null. */
   readonly unserved?: () => string | null;
+  /** Why the node waits for the other nodes of its fleet; null when it does not. Absent: always null. */
+  readonly unjoined?: () => string | null;
   readonly metrics: NodeMetrics;
   /** The health of all targets as this node sees it. */
   readonly upstreams: () => UpstreamsHealthReport | Promise<UpstreamsHealthReport>;
@@ -87,8 +89,10 @@ export function unreadyReason(facts: StatusFacts): string | null {
   if (facts.draining()) return "draining";
   const unserved = facts.unserved?.() ?? null;
   if (unserved !== null) return unserved;
-  if (facts.state().hash !== null) return null;
-  return `no configuration available (${facts.failure() ?? "no document has arrived yet"})`;
+  if (facts.state().hash === null)
+    return `no configuration available (${facts.failure() ?? "no document has arrived yet"})`;
+  // The operator tells a node about the others only once it serves a document.
+  return facts.unjoined?.() ?? null;
 }
 
 /** Rejects when the address cannot be listened on. */
