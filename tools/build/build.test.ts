@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { before, test } from "node:test";
 import { freePort, startProcess, temporaryFolder } from "../process/index.ts";
-import { buildPrograms } from "./programs.ts";
+import { type BuiltWorkspace, buildPrograms, builtFiles, builtWorkspaces } from "./programs.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -22,11 +22,31 @@ const commands: readonly [command: string, words: readonly string[], says: RegEx
   ["user-api/build/main.js", ["help"], /sluice-user-api \[COMMAND\]/],
 ];
 
+/** How many modules of a workspace start a thread or a process of their own. */
+const threads: Partial<Record<BuiltWorkspace, number>> = { gateway: 3, "gateway/plugins": 1, "user-api": 1 };
+
 for (const [command, words, says] of commands) {
   test(`${[command, ...words].join(" ")} runs where Node cannot load TypeScript`, async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     execFile(join(root, command), words, { env: { ...process.env, ...env } }, (_error, out, err) => resolve(out + err));
     assert.match(await promise, says);
+  });
+}
+
+for (const workspace of builtWorkspaces) {
+  test(`${workspace}: the threads and processes that its built modules start are beside them`, () => {
+    const files = builtFiles(workspace);
+    const started = files.flatMap((file) => {
+      const text = readFileSync(join(root, workspace, "build", file), "utf8");
+      return [...text.matchAll(/new URL\(`\.\/([^`$]+)\$\{extname/g)].map(([, name]) =>
+        join(dirname(file), `${name}.js`),
+      );
+    });
+    assert.deepEqual(
+      started.filter((file) => !files.includes(file)),
+      [],
+    );
+    assert.equal(started.length, threads[workspace] ?? 0);
   });
 }
 

@@ -110,7 +110,7 @@ async function bundle(workspace: BuiltWorkspace): Promise<void> {
   });
   const { output } = await bundled.generate({ format: "esm", comments: false, keepNames: true });
   await bundled.close();
-  const partial = `${buildFolder(workspace)}.${process.pid}`;
+  const partial = join(root, "node_modules/.cache/sluice", `build-${process.pid}`);
   for (const file of output) {
     if (file.type !== "chunk")
       throw new Error(`the build of ${workspace} has a file that is no program: ${file.fileName}`);
@@ -119,9 +119,14 @@ async function bundle(workspace: BuiltWorkspace): Promise<void> {
     writeFileSync(place, builtFirstLine(file.code));
     if (file.code.startsWith("#!")) chmodSync(place, 0o755);
   }
-  // Programs that start meanwhile find the former build or this one.
   rmSync(buildFolder(workspace), { recursive: true, force: true });
-  renameSync(partial, buildFolder(workspace));
+  try {
+    renameSync(partial, buildFolder(workspace));
+  } catch (error) {
+    // Another process has built the same meanwhile.
+    rmSync(partial, { recursive: true });
+    if (!existsSync(join(buildFolder(workspace), output[0].fileName))) throw error;
+  }
 }
 
 /** Adds the condition `built` to a first line that starts Node. */
