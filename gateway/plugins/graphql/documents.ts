@@ -16,7 +16,7 @@ export interface DefinedOperation {
   readonly name: string | null;
   readonly cost: Cost;
   /** The types that matter to purges of the cache (see `PurgeRules`), separated by commas. */
-  readonly types: string;
+  readonly purgeTypes: string;
 }
 
 export interface ReadDocument {
@@ -97,8 +97,8 @@ function operationsOf(document: DocumentNode, options: DocumentOptions, fixed?: 
     if (definition.kind !== Kind.OPERATION_DEFINITION) return [];
     const { operation: type, name } = definition;
     const cost = fixed ?? costOf(definition, document, options);
-    const types = options.purge?.typesOf(definition, document, options.schema).join() ?? "";
-    return [{ type, name: name === undefined ? null : copyOf(name.value), cost, types }];
+    const purgeTypes = options.purge?.typesOf(definition, document, options.schema).join() ?? "";
+    return [{ type, name: name === undefined ? null : copyOf(name.value), cost, purgeTypes }];
   });
 }
 

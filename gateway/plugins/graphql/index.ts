@@ -12,7 +12,7 @@ import {
   OPERATION_COST,
   OPERATION_NAME,
   OPERATION_TYPE,
-  OPERATION_TYPES,
+  PURGE_TYPES,
 } from "@sluice/plugin-sdk";
 import { SchemaSource } from "./cost/schema-source.ts";
 import { noSchema, type ServiceSchema } from "./cost/service-schema.ts";
@@ -86,10 +86,12 @@ const isRefusal = ({ source, status }: Exchange): boolean =>
   source === "gateway" && status >= FIRST_ERROR && status < FIRST_FAILURE && status !== CLIENT_GONE;
 
 /** The types that the mutations among the operations change, separated by commas. */
-const changedTypes = (operations: readonly NamedOperation[]): string =>
-  [
-    ...new Set(operations.flatMap(({ type, types }) => (type === "mutation" && types !== "" ? types.split(",") : []))),
-  ].join();
+function changedTypes(operations: readonly NamedOperation[]): string {
+  const changed = operations.flatMap(({ type, purgeTypes }) =>
+    type === "mutation" && purgeTypes !== "" ? purgeTypes.split(",") : [],
+  );
+  return [...new Set(changed)].join();
+}
 
 const serviceName = ({ service }: Exchange): string => service?.name ?? service?.host ?? "";
 
@@ -126,8 +128,8 @@ export const graphql = definePlugin({
       }
       const isQuery = refusal === null && others.length === 0 && first?.type === "query";
       exchange.shared.set(CACHEABLE_OPERATION, isQuery);
-      const types = isQuery ? first.types : changedTypes(operations);
-      if (types !== "") exchange.shared.set(OPERATION_TYPES, types);
+      const types = isQuery ? first.purgeTypes : changedTypes(operations);
+      if (types !== "") exchange.shared.set(PURGE_TYPES, types);
       return document === undefined ? undefined : sendDocument(exchange, document, config.max_body_size);
     }
 

@@ -24,7 +24,7 @@ export interface NamedOperation {
   /** The cost with the request's variables, at least 1. */
   readonly cost: number;
   /** As in `DefinedOperation`. */
-  readonly types: string;
+  readonly purgeTypes: string;
 }
 
 export interface ReadGraphqlRequest {
@@ -37,7 +37,7 @@ export interface ReadGraphqlRequest {
   readonly document?: string;
 }
 
-const unknown: NamedOperation = { type: "unknown", name: UNKNOWN_OPERATION, sha256: null, cost: 1, types: "" };
+const unknown: NamedOperation = { type: "unknown", name: UNKNOWN_OPERATION, sha256: null, cost: 1, purgeTypes: "" };
 
 /** Larger batches are counted as one unknown operation. */
 const MAX_BATCH = 100;
@@ -306,8 +306,8 @@ export class OperationReader {
     if (found !== undefined && others.length === 0) {
       const cost = evaluateCost(found.cost, variables);
       const { max_cost: limit } = this.#config;
-      const { type, types } = found;
-      const operation: NamedOperation = { type, name: found.name ?? UNNAMED_OPERATION, sha256, cost, types };
+      const { type, purgeTypes } = found;
+      const operation: NamedOperation = { type, name: found.name ?? UNNAMED_OPERATION, sha256, cost, purgeTypes };
       if (refusal !== null || limit === null || cost <= limit) return { operation, refusal };
       return { operation, refusal: beyondLimit("cost", limit, `The operation has a cost of ${cost}`) };
     }

@@ -10,7 +10,7 @@ import {
   editGroup,
   type HeaderEditGroup,
   HeaderName,
-  OPERATION_TYPES,
+  PURGE_TYPES,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
 import { createKeyOf, variantKey } from "./cache-key.ts";
@@ -39,8 +39,8 @@ const LOG_INTERVAL = 10_000;
 interface Pending {
   /** The key without the headers that the response's Vary header lists. */
   readonly key: string;
-  /** The state of the types of a GraphQL result before the request was forwarded. */
-  readonly types: string;
+  /** As in `StoredResponse`. */
+  readonly purges: string;
   /** Set in the phase `responseHeaders` if the response is to be stored. */
   storable: Storable | null;
 }
@@ -66,7 +66,7 @@ export const proxyCache = definePlugin({
     const storableOf = createStorableOf(config);
     const methods: ReadonlySet<string> = new Set(config.request_method);
     const shows = config.response_headers;
-    const purges = new TypePurges(config, context);
+    const typePurges = new TypePurges(config, context);
     const pending = new WeakMap<Exchange, Pending>();
     /** The types that forwarded mutations of GraphQL change. */
     const changed = new WeakMap<Exchange, readonly string[]>();
@@ -118,18 +118,18 @@ export const proxyCache = definePlugin({
     }
 
     function lookUp(exchange: Exchange, body: Buffer | null, directives: Directives) {
-      const types = purges.stateOf(exchange, operationTypes(exchange));
-      return types instanceof Promise
+      const purges = typePurges.stateOf(exchange, purgeTypes(exchange));
+      return purges instanceof Promise
         ? laterOf(
             exchange,
-            types.then((state) => lookUpWith(exchange, { body, directives, types: state })),
+            purges.then((known) => lookUpWith(exchange, { body, directives, purges: known })),
           )
-        : lookUpWith(exchange, { body, directives, types });
+        : lookUpWith(exchange, { body, directives, purges });
     }
 
     function lookUpWith(
       exchange: Exchange,
-      { body, ...request }: { readonly body: Buffer | null } & Pick<Found, "directives" | "types">,
+      { body, ...request }: { readonly body: Buffer | null } & Pick<Found, "directives" | "purges">,
     ) {
       const key = keyOf(exchange, body);
       const found = cache.get(key);
@@ -144,7 +144,7 @@ export const proxyCache = definePlugin({
 
     interface Found {
       readonly key: string;
-      readonly types: string;
+      readonly purges: string;
       readonly entry: CacheEntry | undefined;
       readonly directives: Directives;
     }
@@ -171,29 +171,29 @@ export const proxyCache = definePlugin({
         shown,
         entry,
         directives,
-        types,
+        purges,
       }: Omit<Found, "entry"> & { readonly shown: string; readonly entry: StoredResponse | undefined },
     ): DirectResponse | undefined {
       const at = now();
-      if (entry !== undefined && entry.types === types && isUsable(entry, config, { directives, now: at })) {
+      if (entry !== undefined && entry.purges === purges && isUsable(entry, config, { directives, now: at })) {
         exchange.responseHeaders.applyAll(hitHeaders(entry, shown, at));
         return { status: entry.status, keptHeaders: entry.headers, body: entry.body };
       }
       showKey(exchange, shown);
       if (directives.has("only-if-cached")) return notCached;
-      pending.set(exchange, { key, types, storable: null });
+      pending.set(exchange, { key, purges, storable: null });
       showStatus(exchange, entry === undefined ? "Miss" : "Refresh");
       return undefined;
     }
 
     /** Stores a response without waiting for the cache, whose errors are logged and do not affect the client. */
-    function store(exchange: Exchange, { key, types, storable }: Pending, body: Buffer): void {
+    function store(exchange: Exchange, { key, purges, storable }: Pending, body: Buffer): void {
       if (storable === null || mayHaveErrors(exchange)) return;
       const { vary, ...response } = storable;
       const fresh = (response.ttl - ageOf(response, now())) * 1000;
       const lifetime = config.storage_ttl === null ? fresh : config.storage_ttl * 1000;
       if (lifetime <= 0) return;
-      const entry = { ...response, types, body };
+      const entry = { ...response, purges, body };
       const stored =
         vary.length === 0
           ? [cache.set(key, entry, lifetime)]
@@ -207,7 +207,7 @@ export const proxyCache = definePlugin({
       changed.delete(exchange);
       if (types.length === 0 || exchange.attempts.length === 0) return null;
       const failed = (error: unknown) => report("results that a mutation changes cannot be purged", error, exchange);
-      return purges.purge(exchange, types)?.then(() => undefined, failed) ?? null;
+      return typePurges.purge(exchange, types)?.then(() => undefined, failed) ?? null;
     }
 
     /** Collects the body. When it is complete, and not longer than MAX_STORED_BODY, stores the response. */
@@ -231,7 +231,7 @@ export const proxyCache = definePlugin({
       access(exchange) {
         const { request, shared } = exchange;
         if (shared.get(CACHEABLE_OPERATION) === false) {
-          changed.set(exchange, operationTypes(exchange));
+          changed.set(exchange, purgeTypes(exchange));
           return bypass(exchange);
         }
         if (!mayUseCache(request, methods) || isPersonal(exchange, config)) return bypass(exchange);
@@ -273,8 +273,8 @@ export const proxyCache = definePlugin({
 });
 
 /** The types of a GraphQL operation whose purges matter. */
-function operationTypes({ shared }: Exchange): readonly string[] {
-  const types = shared.get(OPERATION_TYPES);
+function purgeTypes({ shared }: Exchange): readonly string[] {
+  const types = shared.get(PURGE_TYPES);
   return typeof types === "string" ? types.split(",") : [];
 }
 

@@ -15,8 +15,8 @@ export interface StoredResponse {
   readonly ttl: number;
   /** Whether it must not be used when it is stale, even if the client accepts that. */
   readonly mustRevalidate: boolean;
-  /** The state of the types of a GraphQL result (see `TypePurges`); empty for other responses. */
-  readonly types: string;
+  /** How often the types of a GraphQL result were purged before it was requested (see `TypePurges`); empty for other responses. */
+  readonly purges: string;
 }
 
 /** Stored in place of a response that depends on headers of the request; `variantKey` makes that response's key. */
@@ -61,12 +61,12 @@ function parsed(text: string): unknown {
 
 function entryOf(value: unknown, body: Buffer): CacheEntry | undefined {
   if (!isRecord(value) || value.version !== VERSION) return undefined;
-  const { vary, status, headers, timestamp, ttl, mustRevalidate, types } = value;
+  const { vary, status, headers, timestamp, ttl, mustRevalidate, purges } = value;
   if (isTexts(vary)) return { vary: vary as Variants["vary"] };
   if (!isHeaders(headers) || !isStatus(status)) return undefined;
   if (typeof timestamp !== "number" || typeof ttl !== "number" || typeof mustRevalidate !== "boolean") return undefined;
-  if (typeof types !== "string") return undefined;
-  return { status, headers, body, timestamp, ttl, mustRevalidate, types };
+  if (typeof purges !== "string") return undefined;
+  return { status, headers, body, timestamp, ttl, mustRevalidate, purges };
 }
 
 /** Whether a value is the status of a final response (RFC 9110 section 15: not 1xx). */

@@ -22,7 +22,7 @@ export const CACHEABLE_RESULT = "graphql.ok";
  * Names of GraphQL types, separated by commas: those that the result of a cacheable operation may contain, or those that
  * a mutation changes. Only types that the config of the plugin graphql names in `purge`.
  */
-export const OPERATION_TYPES = "graphql.types";
+export const PURGE_TYPES = "graphql.purge.types";
 
 /** The name of the request's first GraphQL operation: one of a limited number, although clients choose the names. */
 export const OPERATION_NAME = "graphql.operation";
