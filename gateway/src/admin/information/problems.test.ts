@@ -50,6 +50,12 @@ test("conditions of a resource that are false for the same reason are one proble
 
 for (const [what, problem, store, remedy] of [
   ["a missing reference", {}, "cluster", /^Create what .* reference: kubectl -n shop edit routes\.sluice\.dev cart$/],
+  [
+    "invalid GraphQL documents",
+    { reason: "Invalid", resource: { kind: "GraphQLDocuments", namespace: "shop", name: "web" } },
+    "cluster",
+    /^Correct the resource: kubectl -n shop edit graphqldocuments\.sluice\.dev web$/,
+  ],
   ["a missing Secret", { reason: "SecretNotFound" }, "cluster", /^Create the Secret or its entry, or add the label/],
   ["a reference that is not permitted", { reason: "RefNotPermitted" }, "cluster", /ReferenceGrant/],
   ["an invalid resource", { reason: "Invalid" }, "cluster", /^Correct the resource: kubectl -n shop edit /],

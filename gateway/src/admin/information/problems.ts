@@ -5,7 +5,7 @@
  * `GET /origins/{collection}/{id}`: where an entity is written. `GET /resources/{kind}/{namespace}/{name}`: the text of
  * a custom resource, valid or not.
  */
-import { type Collection, collections } from "@sluice/model";
+import { type Collection, collections, kindFacts, pluralOf, type ResourceKind } from "@sluice/model";
 import type { AdminSettings } from "../../settings/commands/admin.ts";
 import { readCollection } from "../../stores/read-all.ts";
 import type { StoreProblem } from "../../stores/store.ts";
@@ -131,7 +131,7 @@ function remedyOf(
   // Resources in a cluster are corrected with kubectl.
   const means =
     store === "cluster"
-      ? `: kubectl -n ${namespace} edit ${kind.toLowerCase()}s.sluice.dev ${name}`
+      ? `: kubectl -n ${namespace} edit ${pluralOf(kindFacts[kind as ResourceKind])}.sluice.dev ${name}`
       : `, in ${place ?? `its file in the folder ${directory}`}.`;
   return reason?.endsWith("NotFound")
     ? `Create what the resource refers to, or correct the reference${means}`
