@@ -1,5 +1,5 @@
 /** All operations of an operator and an admin listener in one namespace, one after the other. */
-import { crdNames, entityCrdNames } from "@sluice/model";
+import { crdNames, entityCrdNames, kindFacts, pluralOf, type ResourceKind } from "@sluice/model";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
@@ -383,4 +383,4 @@ interface Item {
 
 /** The resource and its name, in the form that kubectl expects. */
 const nameOf = ({ kind, metadata: { name } }: Item): string =>
-  kind === "Secret" ? `secret/${name}` : `${kind.toLowerCase()}s.sluice.dev/${name}`;
+  kind === "Secret" ? `secret/${name}` : `${pluralOf(kindFacts[kind as ResourceKind])}.sluice.dev/${name}`;
