@@ -88,9 +88,9 @@ function costMembers({ cost, algorithm, policy }: RecordMembers): readonly Viola
   const found: Violation[] = [];
   if (algorithm === "bucket")
     found.push({ path: ["cost"], message: "cost graphql can only be used with algorithm fixed-window" });
-  // Other counters count requests, not amounts.
-  if (policy !== "local" && policy !== "redis")
-    found.push({ path: ["cost"], message: "cost graphql can only be used with the policies local and redis" });
+  // The database counts requests, not amounts.
+  if (policy === "cluster")
+    found.push({ path: ["cost"], message: "cost graphql can only be used with the policies local, redis and fleet" });
   return found;
 }
 

@@ -100,7 +100,7 @@ describe("rate-limiting", () => {
         /^cost/.test(each),
       );
     assert.deepEqual(violations({ policy: "cluster" }), [
-      "cost: cost graphql can only be used with the policies local and redis",
+      "cost: cost graphql can only be used with the policies local, redis and fleet",
     ]);
     assert.deepEqual(violations({ algorithm: "bucket" }), [
       "cost: cost graphql can only be used with algorithm fixed-window",

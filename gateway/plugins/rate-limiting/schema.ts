@@ -85,7 +85,7 @@ const schema = record(
       description:
         "What a request takes of the limits: request (1), or graphql (the cost of its GraphQL operations, which the " +
         "plugin graphql computes; 1 for requests without operations). A request whose cost exceeds what is left is " +
-        "refused and takes nothing. For algorithm fixed-window and the policies local and redis. Kong has no such field.",
+        "refused and takes nothing. For algorithm fixed-window and the policies local, redis and fleet. Kong has no such field.",
       default: "request",
     }),
     burst: nullable(

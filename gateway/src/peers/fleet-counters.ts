@@ -4,6 +4,9 @@ import type { LeaseMemory } from "../counters/fleet/lessee/lease-words.ts";
 import type { LeasingCounters, WorkerTokens } from "../counters/fleet/lessee/worker-leases.ts";
 import type { FleetPeer } from "./fleet-peer.ts";
 
+/** Maximum of `Counter.amount`. */
+const MAX_AMOUNT = 2 ** 24;
+
 export class FleetCounters implements LeasingCounters {
   readonly #peer: FleetPeer;
 
@@ -19,8 +22,11 @@ export class FleetCounters implements LeasingCounters {
     counters: readonly Counter[],
     { fleet_fallback: fallback = "share" }: CounterOptions,
   ): CounterResult | Promise<CounterResult> {
-    if (counters.some(({ amount = 1 }) => amount !== 1))
-      return Promise.reject(new Error("the fleet counts requests, not costs"));
+    const [{ amount = 1 } = {}] = counters;
+    if (counters.some((counter) => (counter.amount ?? 1) !== amount))
+      return Promise.reject(new Error("the counters of a request must have the same amount"));
+    // No more tokens can be held at once.
+    if (amount > MAX_AMOUNT) return Promise.reject(new Error(`a request costs more than ${MAX_AMOUNT}`));
     return this.#peer.take(counters, fallback);
   }
 

@@ -65,7 +65,7 @@ export class FleetMember {
     return this.#network.address;
   }
 
-  /** As `Counters.incrementBelowLimit`, but takes one token of each counter whatever its `amount`: synchronous if this node holds tokens. */
+  /** As `Counters.incrementBelowLimit`, for counters with the same `amount`: synchronous if this node holds tokens. */
   take(counters: readonly Counter[], unowned: FleetFallback): CounterResult | Promise<CounterResult> {
     const id = this.#requests++;
     const result = this.#limiter.take(id, counters, unowned);

@@ -95,7 +95,7 @@ export class FleetPeer {
     this.#member.refill(counter);
   }
 
-  /** As `Counters.incrementBelowLimit`, without amounts. */
+  /** As `Counters.incrementBelowLimit`, for counters with the same `amount`. */
   take(counters: readonly Counter[], unowned: FleetFallback): CounterResult | Promise<CounterResult> {
     if (this.#hasBegun) return this.#member.take(counters, unowned);
     return this.#begun.promise.then(() => this.#member.take(counters, unowned));

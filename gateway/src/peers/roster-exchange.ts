@@ -69,6 +69,7 @@ export class RosterExchange {
     this.#roundAt = performance.now();
     if (since > 2 * (ROUND + ANSWER_PATIENCE)) this.#roster.stall(since);
     await this.#resolve();
+    if (this.#isClosed) return;
     this.#roster.ask(this.#addresses);
     await Promise.all(this.#addresses.map((address) => this.#exchange(address)));
     if (this.#isClosed) return;

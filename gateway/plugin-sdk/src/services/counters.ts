@@ -56,7 +56,7 @@ export interface Counter {
   readonly limit: number;
   /**
    * What `incrementBelowLimit` adds: a whole number of at least 1, such as the cost of the request. Default: 1. With
-   * the policies cluster and fleet, it must be 1.
+   * policy cluster, it must be 1. With policy fleet, all counters of a call must have the same amount.
    */
   readonly amount?: number;
 }

@@ -18,7 +18,7 @@ export interface FleetEvents {
   /** Tokens were granted or borrowed beyond a limit. */
   readonly onOvershoot: (counter: Counter, tokens: number) => void;
   /** A request was admitted without an owner. */
-  readonly onBorrow: (counter: Counter) => void;
+  readonly onBorrow: (counter: Counter, tokens: number) => void;
   /** This node took over counters without the reports of all nodes. */
   readonly onIncompleteHandover: () => void;
   /** A counter was dropped because there were too many. */
@@ -95,7 +95,7 @@ export class FleetLimiter {
   }
 
   /**
-   * Takes one token of each counter for a request, or none of any. Undefined: `onDecision` will be called with `id`.
+   * Takes `amount` tokens of each counter for a request, or none of any. All counters have the same amount. Undefined: `onDecision` will be called with `id`.
    *
    * @param id Unique among the requests that wait
    */

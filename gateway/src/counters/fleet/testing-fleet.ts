@@ -6,7 +6,7 @@ import { FleetLimiter } from "./fleet-limiter.ts";
 import { EventQueue, type NetworkOptions, SimulatedNetwork } from "./testing-network.ts";
 import type { FleetView } from "./view.ts";
 
-/** What happened with the requests of one counter in one window. */
+/** What happened with the requests of one counter in one window. All numbers are tokens. */
 export interface CounterTally {
   limit: number;
   requests: number;
@@ -90,8 +90,8 @@ export class SimulatedFleet {
         onOvershoot: (counter, tokens) => {
           this.tally(counter).overshoot += tokens;
         },
-        onBorrow: (counter) => {
-          this.tally(counter).borrowed += 1;
+        onBorrow: (counter, tokens) => {
+          this.tally(counter).borrowed += tokens;
         },
         onIncompleteHandover: () => {
           this.incompleteHandovers += 1;
@@ -146,14 +146,15 @@ export class SimulatedFleet {
 
   /** Sends a request to a process; it may be decided later. */
   request(each: SimulatedProcess, counters: readonly Counter[]): void {
-    for (const counter of counters) this.tally(counter).requests += 1;
+    for (const counter of counters) this.tally(counter).requests += counter.amount ?? 1;
     const id = this.#requests++;
     const decide = ({ admitted }: CounterResult) => {
       if (!admitted) return;
       for (const counter of counters) {
-        this.tally(counter).served += 1;
+        const { amount = 1 } = counter;
+        this.tally(counter).served += amount;
         const name = counterId(counter);
-        each.served.set(name, (each.served.get(name) ?? 0) + 1);
+        each.served.set(name, (each.served.get(name) ?? 0) + amount);
       }
     };
     this.#act(each, () => {

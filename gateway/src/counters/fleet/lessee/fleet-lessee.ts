@@ -16,8 +16,8 @@ export interface FleetLesseeOptions extends Omit<WindowTableOptions<LeasedCounte
   readonly ask: (owner: string, ask: LeaseAsk) => void;
   /** Called with the result of a request that had to wait. */
   readonly onDecision: (id: number, result: CounterResult) => void;
-  /** Called for each token that is spent without an owner. */
-  readonly onBorrow: (counter: Counter) => void;
+  /** Called with the number of tokens that a request spends without an owner. */
+  readonly onBorrow: (counter: Counter, tokens: number) => void;
 }
 
 export interface WorkerLease extends LeasePlace {
@@ -86,17 +86,17 @@ export class FleetLessee {
   }
 
   /**
-   * Admits or refuses a request; undefined: `onDecision` will be called. A request takes one token of each counter, or
-   * none of any.
+   * Admits or refuses a request; undefined: `onDecision` will be called. A request takes the same number of tokens
+   * (`amount`) of each counter, or none of any.
    */
   take(id: number, counters: readonly Counter[], unowned: FleetFallback): CounterResult | undefined {
     const leases = counters.map((counter) => this.#lease(counter));
-    const admitted = this.#decide(leases, unowned);
-    if (admitted !== undefined && (!admitted || this.#spend(leases))) return this.#carryOut(admitted, leases);
-    const request: WaitingRequest = { id, leases, unowned };
+    const request: WaitingRequest = { id, leases, amount: counters[0]?.amount ?? 1, unowned };
+    const admitted = this.#decide(request);
+    if (admitted !== undefined && (!admitted || this.#spend(request))) return this.#carryOut(admitted, leases);
     const taking = { id, result: undefined };
     this.#taking = taking;
-    for (const lease of leases) lease.waiting.add(request);
+    for (const lease of leases) lease.await(request);
     this.#askForMissing(request);
     this.#taking = undefined;
     return taking.result;
@@ -219,12 +219,13 @@ export class FleetLessee {
   }
 
   /** Whether to admit a request; undefined: it must wait. */
-  #decide(leases: readonly LeasedCounter[], unowned: FleetFallback): boolean | undefined {
+  #decide({ leases, amount, unowned }: WaitingRequest): boolean | undefined {
     const now = this.#options.clock.now();
     let mustWait = false;
     if (this.#isRetired) return false;
     for (const lease of leases) {
-      if (lease.held > 0) continue;
+      if (amount > wholeLimit(lease.counter)) return false;
+      if (lease.held >= amount) continue;
       if (now < lease.refusedUntil) return false;
       if (this.#hasOwner(lease)) {
         mustWait = true;
@@ -232,7 +233,7 @@ export class FleetLessee {
       }
       // Until it is answered, this ask is repeated, so that the node learns when the owner is back.
       if (lease.owner !== undefined) this.#askIfIdle(lease);
-      if (!this.#admitsUnowned(lease, unowned)) return false;
+      if (!this.#admitsUnowned(lease, amount, unowned)) return false;
     }
     return mustWait ? undefined : true;
   }
@@ -254,16 +255,16 @@ export class FleetLessee {
     return { admitted, counts: leases.map(countOf) };
   }
 
-  /** Spends a token of each lease; false: a worker has taken one of them meanwhile, and none is spent. */
-  #spend(leases: readonly LeasedCounter[]): boolean {
+  /** Spends the tokens of a request; false: a worker has taken some of them meanwhile, and none is spent. */
+  #spend({ leases, amount }: WaitingRequest): boolean {
     for (const [at, lease] of leases.entries()) {
-      if (lease.spend()) continue;
+      if (lease.spend(amount)) continue;
       if (this.#hasOwner(lease)) {
-        for (const { words } of leases.slice(0, at)) words.putBack();
+        for (const { words } of leases.slice(0, at)) words.putBack(amount);
         return false;
       }
-      lease.borrow();
-      this.#options.onBorrow(lease.counter);
+      lease.borrow(amount);
+      this.#options.onBorrow(lease.counter, amount);
     }
     return true;
   }
@@ -281,35 +282,38 @@ export class FleetLessee {
     return owner !== this.#options.self && this.#options.clock.now() - heardAt >= OWNER_PATIENCE;
   }
 
-  #admitsUnowned(lease: LeasedCounter, unowned: FleetFallback): boolean {
+  #admitsUnowned(lease: LeasedCounter, amount: number, unowned: FleetFallback): boolean {
     const nodes = Math.max(1, this.#ownership?.view.members.length ?? 1);
-    return unowned === "open" || (unowned === "share" && lease.used < Math.floor(wholeLimit(lease.counter) / nodes));
+    return (
+      unowned === "open" ||
+      (unowned === "share" && lease.used + amount <= Math.floor(wholeLimit(lease.counter) / nodes))
+    );
   }
 
   #decideWaiting(lease: LeasedCounter): void {
     for (const request of lease.waiting) {
-      const admitted = this.#decide(request.leases, request.unowned);
-      if (admitted !== undefined && (!admitted || this.#spend(request.leases))) {
+      const admitted = this.#decide(request);
+      if (admitted !== undefined && (!admitted || this.#spend(request))) {
         this.#settle(request, admitted);
         continue;
       }
       this.#askForMissing(request);
       // Without a token, the others wait too. This node itself may have granted the other tokens of the request.
-      if (lease.waiting.has(request) && lease.held <= 0 && this.#hasOwner(lease)) return;
+      if (lease.waiting.has(request) && lease.held < request.amount && this.#hasOwner(lease)) return;
     }
   }
 
   #askForMissing(request: WaitingRequest): void {
     for (const lease of request.leases) {
       // Another counter of the request may have made it wait, so this one is not refused by `refusedUntil`.
-      const mayAsk = lease.held < lease.waiting.size && this.#options.clock.now() >= lease.refusedUntil;
+      const mayAsk = lease.held < lease.pending && this.#options.clock.now() >= lease.refusedUntil;
       if (mayAsk && lease.waiting.has(request)) this.#askIfIdle(lease);
     }
   }
 
   /** @param admitted If true, the tokens are spent already */
   #settle(request: WaitingRequest, admitted: boolean): void {
-    for (const lease of request.leases) lease.waiting.delete(request);
+    for (const lease of request.leases) lease.dismiss(request);
     const result = this.#carryOut(admitted, request.leases);
     if (this.#taking?.id === request.id) this.#taking.result = result;
     else this.#options.onDecision(request.id, result);

@@ -24,7 +24,7 @@ test("threads take each token once while tokens are granted and given back, and 
     lease.grant(turn % 5);
     granted += turn % 5;
     if (turn % 3 === 0) givenBack += lease.take(2);
-    if (turn % 7 === 0 && lease.take(1) === 1) lease.putBack();
+    if (turn % 7 === 0 && lease.takeAll(1)) lease.putBack(1);
   }
   await waitFor(() => lease.held === 0, { what: "the threads to take the last tokens" });
   slots.free(lease);

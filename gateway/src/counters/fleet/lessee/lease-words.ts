@@ -84,27 +84,37 @@ export class LeaseWords {
     }
   }
 
-  /**
-   * Takes one token for a worker, if the words still belong to the lease. The order matters: `free` changes `taken`
-   * last, so that a worker that read it before takes nothing of the next lease.
-   */
-  takeOf({ generation }: LeasePlace): boolean {
+  /** Takes this number of tokens; false: there are fewer, and none is taken. */
+  takeAll(tokens: number): boolean {
     for (;;) {
       const taken = this.#load(word.taken);
-      if (this.#load(word.generation) !== generation || ((this.#load(word.granted) - taken) | 0) <= 0) return false;
-      if (Atomics.compareExchange(this.#words, word.taken, taken, (taken + 1) | 0) === taken) return true;
+      if (((this.#load(word.granted) - taken) | 0) < tokens) return false;
+      if (Atomics.compareExchange(this.#words, word.taken, taken, (taken + tokens) | 0) === taken) return true;
     }
   }
 
-  /** Puts a token back that no request needs. */
-  putBack(): void {
-    Atomics.sub(this.#words, word.taken, 1);
+  /**
+   * Takes tokens for a worker, if the words still belong to the lease. The order matters: `free` changes `taken`
+   * last, so that a worker that read it before takes nothing of the next lease.
+   */
+  takeOf({ generation }: LeasePlace, tokens: number): boolean {
+    for (;;) {
+      const taken = this.#load(word.taken);
+      const held = (this.#load(word.granted) - taken) | 0;
+      if (this.#load(word.generation) !== generation || held < tokens) return false;
+      if (Atomics.compareExchange(this.#words, word.taken, taken, (taken + tokens) | 0) === taken) return true;
+    }
   }
 
-  /** Counts a token that no owner has granted as taken. */
-  borrow(): void {
-    Atomics.add(this.#words, word.taken, 1);
-    Atomics.add(this.#words, word.granted, 1);
+  /** Puts tokens back that no request needs. */
+  putBack(tokens: number): void {
+    Atomics.sub(this.#words, word.taken, tokens);
+  }
+
+  /** Counts tokens that no owner has granted as taken. */
+  borrow(tokens: number): void {
+    Atomics.add(this.#words, word.taken, tokens);
+    Atomics.add(this.#words, word.granted, tokens);
   }
 
   /** Workers report once when no more than `tokens` are left; -1: never. */

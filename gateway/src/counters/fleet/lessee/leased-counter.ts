@@ -6,13 +6,19 @@ import type { LeaseAsk, SeenTotal } from "../messages.ts";
 import { ownershipHash } from "../view.ts";
 import type { LeaseWords } from "./lease-words.ts";
 
-/** Maximum tokens that a node leases in advance: differences of the words in lease-words.ts must stay small. */
+/**
+ * Maximum tokens that a node leases in advance, and that it asks for at once. So the numbers of held tokens stay below
+ * 2 ** 31, as lease-words.ts needs.
+ */
 const MAX_CHUNK = 2 ** 20;
+const MAX_PENDING = 2 ** 30;
 
 /** A request that waits for tokens of one or more counters. */
 export interface WaitingRequest {
   readonly id: number;
   readonly leases: readonly LeasedCounter[];
+  /** Tokens that it takes of each of them. */
+  readonly amount: number;
   readonly unowned: FleetFallback;
 }
 
@@ -21,6 +27,8 @@ export class LeasedCounter {
   readonly hash: number;
   readonly generation: number;
   readonly waiting = new Set<WaitingRequest>();
+  /** Tokens that the waiting requests take together. */
+  pending = 0;
   /** Called with the answer to the present ask, or when the owner does not answer. */
   readonly readers = new Set<() => void>();
   owner: string | undefined;
@@ -95,20 +103,31 @@ export class LeasedCounter {
     this.words.setCount(this.count);
   }
 
-  /** Returns false if the node holds no token, or a worker has just taken the last one. */
-  spend(): boolean {
-    return this.words.take(1) === 1;
+  /** A request begins to wait for tokens. */
+  await(request: WaitingRequest): void {
+    this.waiting.add(request);
+    this.pending += request.amount;
   }
 
-  /** Spends a token that no owner has granted. */
-  borrow(): void {
-    this.#granted += 1;
-    this.words.borrow();
+  /** The request does not wait any more. */
+  dismiss(request: WaitingRequest): void {
+    if (this.waiting.delete(request)) this.pending -= request.amount;
+  }
+
+  /** Returns false if the node holds fewer tokens, or workers have just taken them. */
+  spend(tokens: number): boolean {
+    return this.words.takeAll(tokens);
+  }
+
+  /** Spends tokens that no owner has granted. */
+  borrow(tokens: number): void {
+    this.#granted += tokens;
+    this.words.borrow(tokens);
   }
 
   /** Gives back the held tokens that no request waits with, and wants none in advance for now. */
   giveBack(): void {
-    this.#returned += this.words.take(this.held - this.waiting.size);
+    this.#returned += this.words.take(this.held - this.pending);
     this.#chunk = 1;
     this.#chunkAt = Number.NEGATIVE_INFINITY;
   }
@@ -132,9 +151,9 @@ export class LeasedCounter {
   }
 
   ask(): LeaseAsk {
-    const pending = this.waiting.size;
     // A single token in advance would need as many messages as none, and nodes would hold it in vain.
     const extra = this.#chunk > 1 ? this.#chunk : 0;
-    return { counter: this.counter, account: this.account, pending, extra, sequence: this.#sequence };
+    const { counter, account } = this;
+    return { counter, account, pending: Math.min(this.pending, MAX_PENDING), extra, sequence: this.#sequence };
   }
 }

@@ -13,5 +13,5 @@ const { memory, place, control } = workerData as LeaseThreadOptions;
 const words = LeaseWords.shared(memory, place.slot);
 let taken = 0;
 Atomics.add(control, 0, 1);
-while (Atomics.load(control, 1) === 0) if (words.takeOf(place)) taken += 1;
+while (Atomics.load(control, 1) === 0) if (words.takeOf(place, 1)) taken += 1;
 parentPort?.postMessage(taken);

@@ -57,12 +57,13 @@ export class WorkerFleetCounters implements WindowCounters {
     const leases: KnownLease[] = [];
     for (const counter of counters) {
       const lease = this.#leases.get(counter);
-      if (lease === undefined || (counter.amount ?? 1) !== 1) return undefined;
+      if (lease === undefined) return undefined;
       leases.push(lease);
     }
+    const amount = counters[0]?.amount ?? 1;
     for (const [at, { words, place }] of leases.entries()) {
-      if (words.takeOf(place)) continue;
-      for (const { words: others } of leases.slice(0, at)) others.putBack();
+      if (words.takeOf(place, amount)) continue;
+      for (const { words: others } of leases.slice(0, at)) others.putBack(amount);
       return this.#refuse(counters, leases, at);
     }
     for (const [at, { words }] of leases.entries()) {
@@ -78,7 +79,7 @@ export class WorkerFleetCounters implements WindowCounters {
     if (counter === undefined || lease === undefined) return undefined;
     if (performance.now() >= lease.refusedUntil || counter.limit > lease.limit) return undefined;
     const counts = leases.map(({ words }) => words.count);
-    counts[at] = Math.max(counts[at] ?? 0, wholeLimit(counter));
+    if (lease.words.held <= 0) counts[at] = Math.max(counts[at] ?? 0, wholeLimit(counter));
     return { admitted: false, counts };
   }
 
