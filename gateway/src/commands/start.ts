@@ -1,5 +1,6 @@
 /** `sluice start`: a node and the admin listener in one process, over one database or one declarative file. */
 
+import { SettingsError } from "@sluice/model/serving";
 import type { SetHealth } from "../admin/context.ts";
 import { startAdmin } from "../admin/index.ts";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
@@ -27,6 +28,8 @@ async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
     const { shareFile } = await import("../stores/file/open.ts");
     return shareFile(settings, log);
   }
+  if (settings.peers.length > 0)
+    throw new SettingsError(`${startSettings.peers.variable} is only for store file: the database lists the nodes`);
   const { shareDatabase } = await import("../stores/database/open-store.ts");
   return shareDatabase(settings, log);
 }
