@@ -4,7 +4,7 @@ import type { AdminRow, AdminTable } from "../row.ts";
 
 const notFound = { message: "Not found" };
 const valid = { message: "schema validation successful" };
-const noDatabase = "expected one of: local, redis (cluster needs the database mode)";
+const noDatabase = "expected one of: local, redis, fleet (cluster needs the database mode)";
 const clustered = { name: "rate-limiting", config: { minute: 5, policy: "cluster" } };
 
 /** Endpoints of Kong's paid editions: clients treat 404 as "not available". */
