@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import { CACHEABLE_OPERATION, CACHEABLE_RESULT, PURGE_TYPES } from "@sluice/plugin-sdk";
 import { Redis } from "ioredis";
+import { RedisCounters } from "../../../gateway/src/counters/redis/redis-counters.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { createCaches } from "../../../gateway/src/plugin-caches/create-caches.ts";
@@ -112,6 +114,45 @@ for (const vary of [undefined, "X-A"]) {
     }
   });
 }
+
+it("proxy-cache holds the response to a mutation of GraphQL until its purge has reached all nodes", async () => {
+  await admin.flushall();
+  const connect = connectBehind(createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] }));
+  const nodes = [1, 2].map(() => {
+    const caches = open();
+    const counters = new RedisCounters({ warn() {}, connect, now: Date.now });
+    const plugin = pluginInstance("proxy-cache", configWith(), fakeContext({ caches, counters, now: Date.now }));
+    return { caches, counters, plugin };
+  });
+  /** The X-Cache-Status of an operation that may contain users, or changes them. */
+  async function send({ plugin }: (typeof nodes)[number], isQuery: boolean): Promise<string | undefined> {
+    const exchange = fakeExchange({
+      responseHeaders: { "Content-Type": "text/plain" },
+      attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }],
+    });
+    exchange.shared.set(CACHEABLE_OPERATION, isQuery).set(CACHEABLE_RESULT, true).set(PURGE_TYPES, "User");
+    if ((await plugin.access?.(exchange)) === undefined) {
+      await plugin.response?.(exchange, { status: 200, headers: [], hasBody: true, body: async () => null });
+      plugin.responseHeaders?.(exchange);
+      const filter = plugin.responseBody?.(exchange);
+      if (filter && "observe" in filter) filter.complete();
+    }
+    return exchange.responseHeaders.get("x-cache-status");
+  }
+  try {
+    const [one, other] = nodes;
+    assert.ok(one && other);
+    assert.equal(await send(one, true), "Miss");
+    await waitFor(async () => (await send(other, true)) === "Hit", { what: "the result in Redis" });
+    assert.equal(await send(other, false), "Bypass");
+    assert.equal(await send(one, true), "Refresh");
+  } finally {
+    for (const { caches, counters } of nodes) {
+      caches.close();
+      await counters.close();
+    }
+  }
+});
 
 it("proxy-cache forwards requests while Redis cannot be reached", async () => {
   const lines: string[] = [];
