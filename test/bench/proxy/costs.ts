@@ -69,7 +69,6 @@ interface Servers {
 
 /** An operation, which the plugin graphql reads once and then finds among the known documents. */
 const operation = {
-  headers: { "Content-Type": "application/json" },
   body: { json: '{"query":"query Users { users { name email } }","operationName":"Users"}' },
 };
 
