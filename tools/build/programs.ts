@@ -64,6 +64,8 @@ export async function buildPrograms(): Promise<void> {
   const wanted = hashOfSources();
   const isBuilt = builtWorkspaces.every((workspace) => existsSync(buildFolder(workspace)));
   if (isBuilt && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  // If a build fails, some workspaces may be those of other sources than before.
+  rmSync(stamp, { force: true });
   for (const workspace of builtWorkspaces) await bundle(workspace);
   writeFileSync(stamp, wanted);
 }
@@ -85,7 +87,9 @@ function hashOfSources(): string {
   const folders = ["gateway/src", "gateway/plugins", "gateway/plugin-sdk/src", "crds", "operator/src", "user-api/src"];
   const isSource = (path: string) => /\.(ts|json)$/.test(path) && !/\.test\.ts$|\/(node_modules|build)\//.test(path);
   const sources = folders.flatMap((folder) => filesBelow(join(root, folder))).filter(isSource);
-  return hashOfFiles(root, [...sources, ...filesBelow(import.meta.dirname), join(root, "package-lock.json")]);
+  const manifests = builtWorkspaces.map((workspace) => join(root, workspace, "package.json"));
+  const tools = filesBelow(import.meta.dirname);
+  return hashOfFiles(root, [...sources, ...manifests, ...tools, join(root, "package-lock.json")]);
 }
 
 /**
