@@ -9,13 +9,18 @@ import { entitySchema, type KongField, type KongFields, kongPluginSchema } from 
 
 registerPlugins([deviceTokenFacts]);
 
-/** Like go-kong's flattening of a schema: a record has its members, and every other field has its default or null. */
+/**
+ * Like go-kong's flattening of a schema: a required record has its members, and every other field has its default or
+ * null. Records that are not required are Sluice's own, and go-kong's types leave them out.
+ */
 const defaultsOf = (fields: KongFields): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap((one) =>
       Object.entries(one).map(([name, field]): [string, unknown] => [
         name,
-        field.type === "record" && field.fields ? defaultsOf(field.fields as KongFields) : (field.default ?? null),
+        field.type === "record" && field.required && field.fields
+          ? defaultsOf(field.fields as KongFields)
+          : (field.default ?? null),
       ]),
     ),
   );
