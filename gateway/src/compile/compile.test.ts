@@ -8,6 +8,7 @@ import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
 import {
   consumerNamed,
+  graphqlDocumentsNamed,
   keyCredential,
   pluginEntityNamed,
   routeNamed,
@@ -70,6 +71,16 @@ test("only a changed plugin gets a new instance", () => {
     runtime.compiledRoute(first.id)?.chains.http.base.steps.map((step) => step.phases);
   assert.notEqual(instances(next)?.[0], instances(old)?.[0]);
   assert.equal(instances(next)?.[1], instances(old)?.[1]);
+});
+
+test("GraphQL documents are found by name, or by id, which takes precedence over an equal name", () => {
+  const named = graphqlDocumentsNamed("web");
+  const other = graphqlDocumentsNamed(named.id);
+  const runtime = compile(null, snapshotOfEntities({ graphqlDocuments: [other, named] }), tools);
+  assert.deepEqual(
+    ["web", named.id].map((nameOrId) => runtime.graphqlDocuments(nameOrId)),
+    [named, named],
+  );
 });
 
 test("routes use the new version of a changed service", () => {

@@ -105,7 +105,7 @@ class CompiledRuntime implements Runtime {
   }
 
   graphqlDocuments(nameOrId: string): GraphqlDocuments | undefined {
-    return this.#documents.of(nameOrId)[0] ?? this.snapshot.graphql_documents.get(nameOrId);
+    return this.snapshot.graphql_documents.get(nameOrId) ?? this.#documents.of(nameOrId)[0];
   }
 
   get balancers(): ReadonlyMap<string, Balancer> {

@@ -92,7 +92,9 @@ class AffectedEntities {
         if (service.ca_certificates?.includes(id)) this.#services.add(service.id);
       this.#addPluginsWith(id);
     },
-    graphql_documents: (documents) => this.#addPluginsWith(JSON.stringify((documents as GraphqlDocuments).name)),
+    graphql_documents: (documents) => {
+      for (const key of [documents.id, (documents as GraphqlDocuments).name]) this.#addPluginsWith(JSON.stringify(key));
+    },
     vaults: (vault) => this.#addPluginsWith(`{vault://${(vault as Vault).prefix}/`),
   };
 

@@ -46,6 +46,7 @@ const balanced = (targets: readonly string[]): Raw => ({
   upstreams: [{ name: "up.example", targets: targets.map((target) => ({ target })) }],
 });
 
+const documents = { id: "5c1d7c2e-3f60-4f0e-9a55-2f3c8b1d7a10", name: "web", manifest: "{}" };
 const redis = { host: "redis.example", password: "{vault://env/secret}" };
 registerPlugins([
   {
@@ -222,6 +223,15 @@ const rows: readonly Row[] = [
       'handled - plugin acl: null -> "of route shop"',
     ],
   },
+  ...[["name", "web"] as const, ["id", documents.id] as const].map(([what, named]) => {
+    const trusting = { ...base, plugins: [plugin("graphql", { trusted_documents: { documents: [named] } })] };
+    return {
+      does: `that a route is closed whose plugin names missing GraphQL documents by ${what}`,
+      before: { ...trusting, graphql_documents: [documents] },
+      after: trusting,
+      has: [`answered - answer: "the service answers" -> "503: Service unavailable"`],
+    };
+  }),
   {
     does: "nothing for a change that affects no request",
     before: base,
