@@ -5,6 +5,7 @@ import type { HttpRequest } from "@sluice/plugin-sdk";
 import { buildSchema, graphql as execute } from "graphql";
 import { fakeContext, fakeExchange } from "../../../../test/plugins/fake-exchange.ts";
 import { configViolations, withConfigDefaults } from "../../../../test/plugins/filled-configs.ts";
+import { waitFor } from "../../../../tools/process/index.ts";
 import { graphql } from "../index.ts";
 
 const OF_FIVE = "type Query { users(first: Int = 5): [User!]! } type User { name: String }";
@@ -127,9 +128,25 @@ describe("the schema of introspect", () => {
       assert.deepEqual([await costOf(), await costOf(), asked.length], [503, 503, 1]);
       serve((request) => introspected(OF_FIVE, request));
       advance(5);
-      assert.equal(await costOf(), "5");
+      assert.equal(await costOf(), 503, "requests wait for the first attempt only");
+      await waitFor(async () => (await costOf()) === "5", { what: "the schema" });
     });
   }
+
+  it("delays no request after the first attempt while the service does not answer", async () => {
+    const { serve, advance, costOf, asked } = start();
+    serve(() => "{}");
+    await costOf();
+    serve(() => new Promise<string>(() => {}));
+    advance(5);
+    assert.deepEqual([await costOf(), await costOf(), asked.length], [503, 503, 2]);
+  });
+
+  it("delays no request with enforce: false", async () => {
+    const { serve, costOf } = start({ enforce: false });
+    serve(() => new Promise<string>(() => {}));
+    assert.equal(await costOf(), "1");
+  });
 
   it("closes nothing with enforce: false", async () => {
     const { serve, costOf } = start({ enforce: false });

@@ -10,6 +10,8 @@ const MAX_RESPONSE = 4 * 1024 * 1024;
 const RETRY = 5000;
 
 interface SchemaOptions {
+  /** Whether requests need the schema: if false, they never wait for it. */
+  readonly enforce: boolean;
   /** Definitions in the schema definition language; null: none. With `introspect`, they refine the service's schema. */
   readonly schema: string | null;
   readonly introspect: {
@@ -25,6 +27,8 @@ interface SchemaOptions {
 
 export class SchemaSource {
   readonly #introspect: SchemaOptions["introspect"];
+  /** Whether requests wait for an attempt: only for the first, so that a service that does not answer delays no others. */
+  #isAwaited: boolean;
   readonly #own: ServiceSchema;
   readonly #context: Pick<PluginContext, "network" | "now" | "log">;
   /** Null: the service has not answered yet. */
@@ -35,21 +39,22 @@ export class SchemaSource {
   /** Milliseconds of the node's clock before which the service is not asked again. */
   #resting = Number.NEGATIVE_INFINITY;
 
-  constructor({ schema, introspect }: SchemaOptions, context: Pick<PluginContext, "network" | "now" | "log">) {
+  constructor({ schema, introspect, enforce }: SchemaOptions, context: Pick<PluginContext, "network" | "now" | "log">) {
     this.#introspect = introspect;
+    this.#isAwaited = enforce;
     this.#own = schema === null ? noSchema : readServiceSchema(schema);
     this.#context = context;
     this.#schema = introspect === null ? this.#own : null;
   }
 
   /**
-   * The schema: the same object until it changes. A promise while the service has not answered yet; null: it cannot be
-   * asked, or has no schema. A known schema stays in use while the service does not answer.
+   * The schema: the same object until it changes. A promise during the first attempt to read it, if requests need it;
+   * null: it is not known. A known schema stays in use while the service does not answer.
    */
   get(): ServiceSchema | null | Promise<ServiceSchema | null> {
     if (this.#introspect === null) return this.#schema;
     const asked = this.#ask(this.#introspect);
-    return this.#schema ?? (asked === null ? null : asked.then(() => this.#schema));
+    return this.#schema ?? (asked === null || !this.#isAwaited ? null : asked.then(() => this.#schema));
   }
 
   /** Asks the service if it is time to. All callers share one request. Null: nothing is asked now. */
@@ -63,6 +68,7 @@ export class SchemaSource {
       },
       (error: unknown) => {
         this.#pending = null;
+        this.#isAwaited = false;
         this.#resting = this.#context.now() + RETRY;
         const reason = error instanceof Error ? error.message : String(error);
         const effect = this.#schema === null ? "so requests are refused" : "so the known one stays in use";
