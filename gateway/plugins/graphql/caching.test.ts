@@ -6,7 +6,7 @@ import { fakeContext, fakeExchange, pluginInstance, ThreadCounters } from "../..
 import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 
 const SCHEMA = `
-  type Query { users: [User] posts: [Post] node: Node }
+  type Query { users: [User] posts: [Post] node: Node version: Int }
   type Mutation { updateUser: User addPost: Post ping: Int }
   interface Node { id: ID }
   type User implements Node { id: ID name: String posts: [Post] }
@@ -88,6 +88,7 @@ const consumerNamed = (username: string) => ({
 const get = (query: string): Ask => ({ method: "GET", query: `?${new URLSearchParams({ query })}` });
 const several = "query A { users { name } } query B { posts { title } }";
 const big = (id: string) => `{"query":"query U($id: ID) { users { name } }","variables":{"id":${id}}}`;
+const cookie = (session: string): Ask => ({ headers: { cookie: `session=${session}` } });
 const controlled = { cache: { cache_control: true } };
 const fresh = (directives: string): Ask => ({ responseHeaders: { "cache-control": directives } });
 
@@ -97,6 +98,9 @@ const hits: readonly (readonly [what: string, first: Ask, second: Ask, options?:
   ["the same query by GET", get(USERS), get(USERS)],
   ["a query of one consumer", { consumer: "ann" }, { consumer: "ann" }],
   ["what Cache-Control allows", fresh("public, max-age=60"), {}, controlled],
+  ["a consumer with a cookie", { consumer: "ann", ...cookie("1") }, { consumer: "ann", ...cookie("1") }],
+  ["the same cookie, if it is part of the key", cookie("1"), cookie("1"), { cache: { vary_headers: ["Cookie"] } }],
+  ["an empty list of errors", { response: '{"errors":[],"data":{"a":null}}' }, {}],
 ];
 
 /** The second request is forwarded. */
@@ -123,6 +127,24 @@ const misses: readonly (readonly [what: string, first: Ask, second: Ask, options
   ["what Cache-Control calls private", fresh("private, max-age=60"), {}, controlled],
   ["what Cache-Control forbids to store", fresh("no-store"), {}, controlled],
   ["what Cache-Control does not mention", {}, {}, controlled],
+  ["another cookie, if it is part of the key", cookie("1"), cookie("2"), { cache: { vary_headers: ["cookie"] } }],
+  ["a client with a cookie", {}, cookie("1")],
+  ...[
+    "",
+    "null",
+    "7",
+    '{"data":',
+    '{"data":{"users":"',
+    '{"data":null}',
+    '{"message":"try later"}',
+    "<html><style>a{}</style></html>",
+    '<script>{"data":{}}</script>',
+    '{"data":{}}{"data":{}}',
+    '[{"data":{}}]',
+    '{"data":{},"\\u0065rrors":[{}]}',
+    '{"data":{},"errors":{}}',
+    '{"data":{},"errors":"no"}',
+  ].map((response) => [`a response that is no result without errors (${response})`, { response }, {}] as const),
   ["a result with errors", { response: '{"data":null,"errors":[{"message":"no"}]}' }, {}],
   ["a result that is longer than max_response_size", {}, {}, { graphql: { max_response_size: DATA.length - 1 } }],
   ["a result whose errors the plugin does not search", {}, {}, { graphql: { max_response_size: 0 } }],
@@ -132,6 +154,7 @@ const misses: readonly (readonly [what: string, first: Ask, second: Ask, options
 
 /** Such requests are never answered from the cache, and their responses are never stored. */
 const bypasses: readonly (readonly [what: string, asked: Ask, options?: RouteOptions])[] = [
+  ["a client with a cookie", cookie("1")],
   ["a mutation", { body: { query: "mutation { ping }" } }],
   ["a mutation beside a query", { body: { query: `${USERS} mutation M { ping }`, operationName: "M" } }],
   ["a batch", { body: [{ query: USERS }, { query: POSTS }] }],
@@ -200,6 +223,19 @@ const purged: readonly (readonly [what: string, query: string, byUser: boolean, 
   ["any query without a schema", USERS, true, true, ""],
 ];
 
+const BOTH = "{ users { name } posts { title } }";
+const unenforced = { enforce: false };
+
+/** Requests that are forwarded although the plugin cannot tell which operations the service executes. */
+const unread: readonly (readonly [what: string, asked: Ask, graphql: object])[] = [
+  ["a document that is forwarded by its id", { body: { documentId: "x" } }, { unknown_documents: "forward" }],
+  ["a document that cannot be parsed", { body: { query: "mutation { updateUser" } }, unenforced],
+  ["a batch of 101", { body: Array.from({ length: 101 }, () => ({ query: USERS })) }, unenforced],
+  ["another media type", { headers: { "content-type": "text/plain" } }, unenforced],
+  ["another method", { method: "PUT" }, unenforced],
+  ["a query with another one in the URL", { query: "?query=mutation{updateUser{id}}" }, unenforced],
+];
+
 describe("purges of cached results of GraphQL", () => {
   for (const [what, query, byUser, byPost, schema] of purged) {
     it(`reach the results with ${what}`, async () => {
@@ -230,6 +266,39 @@ describe("purges of cached results of GraphQL", () => {
     const ask = startRoute();
     await ask({}, () => ask(UPDATE));
     assert.deepEqual([await ask({}), await ask({})], ["Refresh", "Hit"]);
+  });
+
+  it("reach all results of queries, if a rule names the root type", async () => {
+    const byRoot = [{ mutation: "ping", types: ["Query"] }];
+    for (const query of [USERS, "{ version }"]) {
+      const ask = startRoute({ graphql: { purge: byRoot } });
+      await ask({ body: { query } });
+      await ask({ body: { query: "mutation { ping }" } });
+      assert.equal(await ask({ body: { query } }), "Refresh", query);
+    }
+  });
+
+  it("do not depend on other types that rules have named before", async () => {
+    const cacheInstance = startCache();
+    await startRoute({ graphql: { purge: purge.slice(0, 1) }, cacheInstance })({ body: { query: BOTH } });
+    const ask = startRoute({ graphql: { purge: purge.slice(1) }, cacheInstance });
+    assert.deepEqual([await ask({ body: { query: BOTH } }), await ask({ body: { query: BOTH } })], ["Refresh", "Hit"]);
+  });
+
+  for (const [what, asked, graphql] of unread) {
+    it(`follow ${what}, which may be any mutation`, async () => {
+      const ask = startRoute({ graphql });
+      await ask({});
+      await ask(asked);
+      assert.equal(await ask({}), "Refresh");
+    });
+  }
+
+  it("do not follow a query beyond a limit, if the limits are not enforced", async () => {
+    const ask = startRoute({ graphql: { enforce: false, max_depth: 2 } });
+    await ask({});
+    await ask({ body: { query: "{ users { posts { title } } }" } });
+    assert.equal(await ask({}), "Hit");
   });
 
   it("follow a mutation in a batch", async () => {

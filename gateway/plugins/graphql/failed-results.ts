@@ -1,7 +1,7 @@
 /**
  * Finds in a streaming JSON response the results of operations that failed: those with a list `errors` that is not empty
- * (GraphQL, October 2021, section 7.1.2). The response is a result, or a list of results for a batch. Nothing is kept
- * or parsed, so a large response takes no more memory than a small one.
+ * (GraphQL, October 2021, section 7.1.2), or with `errors` that are neither a list nor null. The response is a result, or
+ * a list of results for a batch. Nothing is kept or parsed, so a large response takes no more memory than a small one.
  */
 
 const QUOTE = 0x22;
@@ -10,14 +10,16 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const [BRACE_L, BRACE_R, BRACKET_L, BRACKET_R] = [0x7b, 0x7d, 0x5b, 0x5d];
 const SPACE = 0x20;
-const MEMBER = Buffer.from("errors");
+const LETTER_N = 0x6e;
+/** Characters of a member's name that are kept: one more than `errors` has. */
+const MAX_NAME = 7;
 
 /** 1 for bytes outside strings that are neither spaces nor parts of a number, `true`, `false` or `null`. */
 const isStructure = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, BRACE_L, BRACE_R, BRACKET_L, BRACKET_R]) isStructure[byte] = 1;
 
-/** The token that is expected after the name `errors`. */
-type Expected = "nothing" | "the value" | "an item";
+/** The token that is expected after the name `errors` or `data`. */
+type Expected = "nothing" | "errors" | "an error" | "data";
 
 export class FailedResults {
   readonly #failed = new Set<number>();
@@ -35,13 +37,21 @@ export class FailedResults {
   #isEscaped = false;
   /** Whether the next string, or the current one, is the name of a result's member. */
   #isName = false;
-  /** Number of characters of the name that are equal to those of `MEMBER`; -1: the name differs. */
-  #equal = 0;
+  /** The first characters of the name. */
+  #name = "";
   #expected: Expected = "nothing";
+  /** Whether the last result has the member `data`, and its value is an object. */
+  #hasData = false;
+  /**
+   * Whether the response cannot be a result, or has a name with an escape sequence, which may be another spelling of
+   * `errors`.
+   */
+  #isDoubtful = false;
 
-  /** Whether no operation failed, as far as the whole response has been searched. */
-  get areComplete(): boolean {
-    return !this.#isCut && this.#failed.size === 0;
+  /** Whether the whole response has been searched, and is a single result with data and without errors. */
+  get isSuccess(): boolean {
+    const isComplete = !this.#isCut && this.#depth === 0 && !this.#isInString && this.#level === 1;
+    return isComplete && this.#hasData && !this.#isDoubtful && this.#failed.size === 0;
   }
 
   /** @param limit Number of bytes that are searched */
@@ -75,7 +85,7 @@ export class FailedResults {
     let at = from;
     if (this.#isInString) {
       if (!this.#isName && !this.#isEscaped) while (at < end && piece[at] !== QUOTE && piece[at] !== BACKSLASH) at++;
-    } else if (this.#expected === "nothing") {
+    } else if (this.#expected === "nothing" && this.#depth > 0) {
       while (at < end && isStructure[piece[at] ?? 0] === 0) at++;
     }
     return at;
@@ -84,21 +94,25 @@ export class FailedResults {
   #inString(byte: number): void {
     if (byte === QUOTE && !this.#isEscaped) {
       this.#isInString = false;
-      if (this.#isName && this.#equal === MEMBER.length) this.#expected = "the value";
+      if (this.#isName && (this.#name === "errors" || this.#name === "data")) this.#expected = this.#name;
       this.#isName = false;
       return;
     }
     this.#isEscaped = byte === BACKSLASH && !this.#isEscaped;
-    if (this.#isName) this.#equal = byte === MEMBER[this.#equal] ? this.#equal + 1 : -1;
+    if (!this.#isName) return;
+    if (byte === BACKSLASH) this.#isDoubtful = true;
+    if (this.#name.length < MAX_NAME) this.#name += String.fromCharCode(byte);
   }
 
   #outsideStrings(byte: number): void {
-    if (byte === COLON) return;
-    if (this.#expected !== "nothing") this.#inErrors(byte);
+    if (byte === COLON && this.#depth > 0) return;
+    if (this.#expected !== "nothing") this.#inMember(byte);
+    // A result is one value, with nothing before or after it.
+    if (this.#depth === 0 && (this.#result >= 0 || (byte !== BRACE_L && byte !== BRACKET_L))) this.#isDoubtful = true;
     switch (byte) {
       case QUOTE:
         this.#isInString = true;
-        this.#equal = 0;
+        this.#name = "";
         break;
       case BRACE_L:
       case BRACKET_L:
@@ -115,13 +129,13 @@ export class FailedResults {
     }
   }
 
-  #inErrors(byte: number): void {
-    if (this.#expected === "the value" && byte === BRACKET_L) {
-      this.#expected = "an item";
-      return;
-    }
-    if (this.#expected === "an item" && byte !== BRACKET_R) this.#failed.add(this.#result);
-    this.#expected = "nothing";
+  /** @param byte The first one of the value of `errors` or `data`, or of the first item of `errors` */
+  #inMember(byte: number): void {
+    const expected = this.#expected;
+    this.#expected = expected === "errors" && byte === BRACKET_L ? "an error" : "nothing";
+    if (expected === "data") this.#hasData = byte === BRACE_L;
+    else if (expected === "an error" ? byte !== BRACKET_R : byte !== BRACKET_L && byte !== LETTER_N)
+      this.#failed.add(this.#result);
   }
 
   #open(byte: number): void {

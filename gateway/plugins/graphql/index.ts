@@ -19,6 +19,7 @@ import { noSchema, type ServiceSchema } from "./cost/service-schema.ts";
 import { sendDocument } from "./document-requests.ts";
 import { FailedResults } from "./failed-results.ts";
 import { OperationNames } from "./operation-names.ts";
+import { typesOfRules } from "./purge-rules.ts";
 import { type Refusal, responseOf } from "./refusals.ts";
 import {
   type NamedOperation,
@@ -85,9 +86,18 @@ function mayHaveErrors(exchange: Exchange): boolean {
 const isRefusal = ({ source, status }: Exchange): boolean =>
   source === "gateway" && status >= FIRST_ERROR && status < FIRST_FAILURE && status !== CLIENT_GONE;
 
-/** The types that the mutations among the operations change, separated by commas. */
-function changedTypes(operations: readonly NamedOperation[]): string {
-  const changed = operations.flatMap(({ type, purgeTypes }) =>
+/** Whether the service may find other operations in the request than those that the plugin has found. */
+const mayHaveOthers = ({ operations, refusal }: ReadGraphqlRequest): boolean =>
+  refusal?.code === "BAD_REQUEST" || operations.length === 0 || operations.some(({ type }) => type === "unknown");
+
+/**
+ * The types that the mutations of a request change, separated by commas.
+ *
+ * @param all The types that a request changes at most
+ */
+function changedTypes(read: ReadGraphqlRequest, all: readonly string[]): string {
+  if (mayHaveOthers(read)) return all.join();
+  const changed = read.operations.flatMap(({ type, purgeTypes }) =>
     type === "mutation" && purgeTypes !== "" ? purgeTypes.split(",") : [],
   );
   return [...new Set(changed)].join();
@@ -101,6 +111,7 @@ export const graphql = definePlugin({
     const { now, operations: recorder } = context;
     const readers = new OperationReaders(config);
     const source = new SchemaSource(config, context);
+    const ruledTypes = typesOfRules(config.purge ?? []);
     const names = new OperationNames(config.max_operations, now);
     const requests = context.counterMetric(operationRequests);
     const seconds = context.histogramMetric(operationSeconds);
@@ -128,7 +139,7 @@ export const graphql = definePlugin({
       }
       const isQuery = refusal === null && others.length === 0 && first?.type === "query";
       exchange.shared.set(CACHEABLE_OPERATION, isQuery);
-      const types = isQuery ? first.purgeTypes : changedTypes(operations);
+      const types = isQuery ? first.purgeTypes : changedTypes(read, ruledTypes);
       if (types !== "") exchange.shared.set(PURGE_TYPES, types);
       return document === undefined ? undefined : sendDocument(exchange, document, config.max_body_size);
     }
@@ -162,7 +173,7 @@ export const graphql = definePlugin({
         return {
           observe: (piece) => results.search(piece),
           complete() {
-            if (results.areComplete) exchange.shared.set(CACHEABLE_RESULT, true);
+            if (results.isSuccess) exchange.shared.set(CACHEABLE_RESULT, true);
           },
         };
       },

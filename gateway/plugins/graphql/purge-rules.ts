@@ -30,26 +30,30 @@ class SelectionWalk {
     this.#schema = schema;
   }
 
-  visit({ selections }: SelectionSetNode, parent: ServiceType | undefined): void {
+  visitOperation({ operation, selectionSet }: OperationDefinitionNode): void {
+    this.#visit(selectionSet, this.#enter(this.#schema.roots[operation]));
+  }
+
+  #visit({ selections }: SelectionSetNode, parent: ServiceType | undefined): void {
     for (const selection of selections) {
       switch (selection.kind) {
         case Kind.FIELD: {
           if (selection.selectionSet === undefined) break;
           const field = parent?.fields.get(selection.name.value);
-          this.visit(selection.selectionSet, field && this.#enter(field.typeName));
+          this.#visit(selection.selectionSet, field && this.#enter(field.typeName));
           if (field === undefined) this.isOpen = true;
           break;
         }
         case Kind.INLINE_FRAGMENT: {
           const condition = selection.typeCondition?.name.value;
-          this.visit(selection.selectionSet, condition === undefined ? parent : this.#enter(condition));
+          this.#visit(selection.selectionSet, condition === undefined ? parent : this.#enter(condition));
           break;
         }
         case Kind.FRAGMENT_SPREAD: {
           const fragment = this.#fragments.get(selection.name.value);
           if (fragment === undefined || this.#seen.has(fragment.name.value)) break;
           this.#seen.add(fragment.name.value);
-          this.visit(fragment.selectionSet, this.#enter(fragment.typeCondition.name.value));
+          this.#visit(fragment.selectionSet, this.#enter(fragment.typeCondition.name.value));
           break;
         }
       }
@@ -90,14 +94,17 @@ function rootFields({ selectionSet }: OperationDefinitionNode, document: Documen
   return names;
 }
 
+/** The types that any rule names, sorted. */
+export const typesOfRules = (rules: readonly PurgeRule[]): readonly string[] =>
+  [...new Set(rules.flatMap(({ types }) => types))].sort();
+
 export class PurgeRules {
   readonly #rules: readonly PurgeRule[];
-  /** The types that any rule names, sorted. */
   readonly #types: readonly string[];
 
   constructor(rules: readonly PurgeRule[]) {
     this.#rules = rules;
-    this.#types = [...new Set(rules.flatMap(({ types }) => types))].sort();
+    this.#types = typesOfRules(rules);
   }
 
   /**
@@ -111,7 +118,7 @@ export class PurgeRules {
       return this.#types.filter((type) => changed.has(type));
     }
     const walk = new SelectionWalk(document, schema);
-    walk.visit(operation.selectionSet, schema.types.get(schema.roots[operation.operation]));
+    walk.visitOperation(operation);
     return walk.isOpen ? this.#types : this.#types.filter((type) => walk.types.has(type));
   }
 }

@@ -129,9 +129,10 @@ const schema = record(
         },
         {
           description:
-            "Reads the schema from the service itself, by an introspection query of each worker. While the schema is not " +
-            "known, requests wait for it for at most `timeout`, and are then answered with 503, unless `enforce` is " +
-            "false. Introspection does not show directives: set them with `schema`, whose fields then replace those of " +
+            "Reads the schema from the service itself, by an introspection query of each worker. Requests wait for the " +
+            "first response, for at most `timeout`. While the schema is not known afterwards, they are answered with 503. " +
+            "With `enforce: false` they do not wait, and are forwarded. When the config of the plugin changes, the schema " +
+            "is read anew. Introspection does not show directives: set them with `schema`, whose fields then replace those of " +
             "the service.",
         },
       ),
@@ -208,7 +209,8 @@ const schema = record(
               maxLength: 128,
             }),
             types: set(text({ description: "Name of an object type.", maxLength: 128 }), {
-              description: "The types that the mutation changes.",
+              description:
+                "The types that the mutation changes. Every result contains the type of queries, mostly `Query`.",
               minItems: 1,
               maxItems: 32,
             }),
@@ -219,7 +221,9 @@ const schema = record(
           description:
             "Mutations after which the plugin proxy-cache of the same routes no longer uses stored results of queries " +
             "that may contain the named types. Which types a result may contain follows from the schema; without one, " +
-            "and for interfaces and unions, a result may contain all of them. With `strategy: memory` of proxy-cache, a purge " +
+            "and for interfaces and unions, a result may contain all of them. Requests that are forwarded although " +
+            "the plugin cannot tell their operations, because of `unknown_documents: forward` or `enforce: false`, purge " +
+            "the types of all rules. Mutations over a WebSocket purge nothing. With `strategy: memory` of proxy-cache, a purge " +
             "reaches the workers of one node, with redis all nodes. Results beyond `max_response_size` are not stored.",
           minItems: 1,
           maxItems: 64,

@@ -35,6 +35,12 @@ const noDirectives: Directives = new Map();
 /** Minimum milliseconds between two logged errors of the cache. */
 const LOG_INTERVAL = 10_000;
 
+/**
+ * Maximum milliseconds for which the response to a mutation waits until its purge has reached Redis. If the phase took
+ * longer than the service's `read_timeout`, the client would get an error for a mutation that the service has executed.
+ */
+const MAX_PURGE_WAIT = 500;
+
 /** A request that the cache cannot answer, and whose response may be stored. */
 interface Pending {
   /** The key without the headers that the response's Vary header lists. */
@@ -210,6 +216,14 @@ export const proxyCache = definePlugin({
       return typePurges.purge(exchange, types)?.then(() => undefined, failed) ?? null;
     }
 
+    /** Resolves at the end of a purge, or after MAX_PURGE_WAIT. */
+    async function endOf(purged: Promise<void>): Promise<undefined> {
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const timer = context.timers.after(MAX_PURGE_WAIT, resolve);
+      await Promise.race([purged, late]);
+      timer.cancel();
+    }
+
     /** Collects the body. When it is complete, and not longer than MAX_STORED_BODY, stores the response. */
     function observer(exchange: Exchange, request: Pending): BodyObserver {
       let pieces: Buffer[] | null = [];
@@ -249,7 +263,10 @@ export const proxyCache = definePlugin({
       },
       ...(config.strategy === "redis" && {
         // Holds the response to a mutation, so that the client finds no older result once it has the response.
-        response: (exchange: Exchange) => purge(exchange)?.then(() => undefined),
+        response(exchange: Exchange) {
+          const purged = purge(exchange);
+          return purged === null ? undefined : endOf(purged);
+        },
       }),
       responseHeaders(exchange) {
         purge(exchange);

@@ -1,5 +1,5 @@
 /** Which requests may use the cache, that is, be answered from it and have their responses stored in it. */
-import { type Exchange, type ExchangeRequest, hasRequestBody } from "@sluice/plugin-sdk";
+import { CACHEABLE_OPERATION, type Exchange, type ExchangeRequest, hasRequestBody } from "@sluice/plugin-sdk";
 import type { Directives } from "./directives.ts";
 import type { ProxyCacheConfig } from "./schema.ts";
 
@@ -41,14 +41,21 @@ export function readRequestBody(
 
 /**
  * Whether the response may be for a user whom the cache key does not name: the upstream may read Authorization, which
- * `vary_headers` does not add to the key, and the gateway has not identified the consumer. Such a request does not use
- * the cache. False with `cache_control`, because the Cache-Control header of the response then decides.
+ * `vary_headers` does not add to the key, and the gateway has not identified the consumer. The same holds for the
+ * cookies of a GraphQL query: one URL serves all data of the service, and browsers send their sessions with every query.
+ * Such a request does not use the cache. False with `cache_control`, because the Cache-Control header of the response
+ * then decides.
  */
 export function isPersonal(
-  { request, consumer, anonymous }: Exchange,
+  { request, consumer, anonymous, shared }: Exchange,
   { cache_control, vary_headers }: ProxyCacheConfig,
 ): boolean {
-  if (cache_control || request.header("authorization") === undefined) return false;
-  if (consumer !== null && !anonymous) return false;
-  return vary_headers?.some((name) => name.toLowerCase() === "authorization") !== true;
+  if (cache_control || (consumer !== null && !anonymous)) return false;
+  const personal = shared.has(CACHEABLE_OPERATION)
+    ? (["authorization", "cookie"] as const)
+    : (["authorization"] as const);
+  return personal.some(
+    (name) =>
+      request.header(name) !== undefined && vary_headers?.some((varied) => varied.toLowerCase() === name) !== true,
+  );
 }

@@ -111,7 +111,9 @@ const schema = record(
       "arrived completely; longer ones pass unchanged. Responses with Set-Cookie or `Vary: *` are never stored. " +
       "Requests that miss at the same time are all forwarded, and the last response is kept. The admin API shows and " +
       "removes the entries of all nodes, below `/proxy-cache` and `/plugins/{id}/caches`. Of requests that the plugin " +
-      "graphql has read, only single queries are cached, and only results without errors.",
+      "graphql has read, only single queries are cached, and only results without errors. A request with Authorization, " +
+      "and a GraphQL query with Cookie, uses the cache only if the gateway has identified the consumer, if " +
+      "`vary_headers` names the header, or with `cache_control`.",
   },
 );
 

@@ -23,11 +23,14 @@ export class TypePurges {
     this.#options = { policy: strategy === "redis" ? "redis" : "local", sync_rate: -1, redis };
   }
 
-  /** A text that differs after each purge of one of the types, and after midnight (UTC), when counting begins again. */
+  /**
+   * A text that differs for other types, after each purge of one of the types, and after midnight (UTC), when counting
+   * begins again.
+   */
   stateOf(exchange: Pick<Exchange, "service">, types: readonly string[]): string | Promise<string> {
     if (types.length === 0) return "";
     const day = this.#days.at(this.#context.now()).start;
-    const textOf = (counts: readonly number[]) => `${day}:${counts.join(",")}`;
+    const textOf = (counts: readonly number[]) => `${day}:${types.map((type, at) => `${type}=${counts[at]}`)}`;
     const counts = this.#context.counters.addAmount(this.#countersOf(exchange, types), 0, this.#options);
     return counts instanceof Promise ? counts.then(textOf) : textOf(counts);
   }

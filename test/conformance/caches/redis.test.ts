@@ -8,7 +8,7 @@ import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { createCaches } from "../../../gateway/src/plugin-caches/create-caches.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
-import { fakeContext, fakeExchange, pluginInstance } from "../../plugins/fake-exchange.ts";
+import { fakeContext, fakeExchange, pluginInstance, ThreadCounters } from "../../plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { cachesSuite, textCodec } from "./suite.ts";
 
@@ -151,6 +151,31 @@ it("proxy-cache holds the response to a mutation of GraphQL until its purge has 
       caches.close();
       await counters.close();
     }
+  }
+});
+
+it("proxy-cache holds the response to a mutation only for a moment while Redis does not answer a purge", async () => {
+  const caches = open();
+  const timers: number[] = [];
+  const context = fakeContext({
+    caches,
+    counters: Object.assign(new ThreadCounters(), { addAmount: () => new Promise<never>(() => {}) }),
+    startTimer(milliseconds, _options, action) {
+      timers.push(milliseconds);
+      setImmediate(action);
+      return () => {};
+    },
+  });
+  try {
+    const plugin = pluginInstance("proxy-cache", configWith(), context);
+    const exchange = fakeExchange({ attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }] });
+    exchange.shared.set(CACHEABLE_OPERATION, false).set(PURGE_TYPES, "User");
+    await plugin.access?.(exchange);
+    const held = { status: 200, headers: [], hasBody: true, body: async () => null };
+    assert.equal(await plugin.response?.(exchange, held), undefined);
+    assert.deepEqual(timers, [500]);
+  } finally {
+    caches.close();
   }
 });
 

@@ -20,7 +20,7 @@ export const CACHEABLE_RESULT = "graphql.ok";
 
 /**
  * Names of GraphQL types, separated by commas: those that the result of a cacheable operation may contain, or those that
- * a mutation changes. Only types that the config of the plugin graphql names in `purge`.
+ * another request may change. Only types that the config of the plugin graphql names in `purge`.
  */
 export const PURGE_TYPES = "graphql.purge.types";
 
