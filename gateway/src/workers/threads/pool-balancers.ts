@@ -36,11 +36,20 @@ export class PoolBalancers {
     this.use(this.#snapshot);
   }
 
-  /** A health signal that one worker observes counts for all workers. */
-  reportHealth({ upstreamId, targetId, address, signal }: HealthUpdate): void {
+  /**
+   * A health signal that one worker observes counts for all workers.
+   *
+   * @returns the state that this worker must adopt, because the signal did not change the state here. For example, other
+   * workers have ejected as many targets as `max_ejection_percent` allows. Null: all workers adopt the changed state
+   */
+  reportHealth(update: HealthUpdate): HealthUpdate | null {
+    const { upstreamId, targetId, address, signal } = update;
     const balancer = this.all.get(upstreamId);
     const member = balancer?.member(targetId, address);
-    if (balancer && member && signal !== null) balancer.applySignal(member, signal, balancer.passive);
+    if (!balancer || !member || signal === null) return null;
+    const before = member.health;
+    balancer.applySignal(member, signal, balancer.passive);
+    return member.health === before ? { ...update, state: before } : null;
   }
 
   /** The targets whose health is not the default `healthy`. */

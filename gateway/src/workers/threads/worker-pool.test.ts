@@ -290,48 +290,6 @@ test("with policy cluster every worker uses the counters of the control thread, 
   assert.equal((await sendRequest(pool.address.port)).status, 500);
 });
 
-test("a health result of one worker applies to all workers, and so does a health state that is set manually", async (context) => {
-  const { pool } = await startTestPool(context);
-  let tried = 0;
-  const broken = await startUpstreamUrl(context, (_request, response) => {
-    tried += 1;
-    response.writeHead(500).end();
-  });
-  const fine = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
-  const [bad = "", good = ""] = [broken, fine].map((url) => new URL(url).host);
-  const healthchecks = { passive: { unhealthy: { http_failures: 4 } } };
-  const snapshot = snapshotOfDocument({
-    services: [{ name: "up", url: "http://pool", routes: [{ name: "r", paths: ["/"] }] }],
-    upstreams: [{ name: "pool", healthchecks, targets: [{ target: bad }, { target: good }] }],
-  });
-  await pool.serve(snapshot);
-  const [balancer] = pool.balancers().values();
-  assert.ok(balancer);
-  for (let round = 0; tried < 4; round++) {
-    assert.ok(round < 200, `only ${tried} of 4`);
-    await sendRequest(pool.address.port);
-  }
-  const stateOf = (address: string) => balancer.entries.find(({ member }) => member.address === address)?.member;
-  await waitFor(() => stateOf(bad)?.health.healthy === false, {
-    what: "the target to become unhealthy in the control thread",
-  });
-  assert.equal(tried, 4, "the health signals of all workers are counted together");
-  // The control thread sends the health change before it requests the report, so each worker then has the change.
-  await pool.report();
-  await Promise.all(many(32, () => sendRequest(pool.address.port)));
-  assert.equal(tried, 4);
-  assert.ok(balancer.setHealth(stateOf(good)?.id ?? "", null, false));
-  await pool.report();
-  const refused = await Promise.all(many(16, () => sendRequest(pool.address.port)));
-  assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
-  // The successor of a terminated thread starts with the present health states.
-  await pool.threads()[0]?.terminate();
-  await waitFor(() => pool.threads().length === 2, { what: "the replacement thread" });
-  await Promise.all(pool.threads().map(({ started }) => started));
-  const still = await Promise.all(many(16, () => sendRequest(pool.address.port)));
-  assert.deepEqual(new Set(still.map(({ status }) => status)), new Set([503]));
-});
-
 test("an address in use is refused before any worker starts", async (context) => {
   const url = new URL(await startUpstreamUrl(context, () => {}));
   const { startWorkerPool } = await import("./worker-pool.ts");

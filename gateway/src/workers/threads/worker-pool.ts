@@ -321,7 +321,10 @@ class ThreadPool implements WorkerPool {
         health: this.#balancers.health(),
       },
       snapshot: this.#wanted,
-      onHealthUpdate: (news) => this.#balancers.reportHealth(news),
+      onHealthUpdate: (news) => {
+        const actual = this.#balancers.reportHealth(news);
+        if (actual !== null) thread.adoptHealth(actual);
+      },
       controlCounters: this.#options.controlCounters,
     });
     this.#threads.set(number, thread);
