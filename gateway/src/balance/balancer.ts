@@ -46,7 +46,7 @@ export interface BalancerOptions {
   readonly now: () => number;
   /** Called when a target becomes healthy or unhealthy. */
   readonly onHealthTransition?: (transition: HealthTransition) => void;
-  /** Called for every signal that changed a health state, and for manual changes. */
+  /** Called for every signal that changed a health state, and whenever a health is set by hand. */
   readonly onHealthUpdate?: (update: HealthUpdate) => void;
 }
 
@@ -189,9 +189,9 @@ export class Balancer {
 
   #setState(member: TargetState, next: HealthState, signal: HealthSignal | null): void {
     const hasTransition = member.health.healthy !== next.healthy;
-    const changed = member.health !== next;
+    const isNews = member.health !== next || signal === null;
     this.#replaceState(member, next);
-    if (changed) {
+    if (isNews) {
       const { id: targetId, address } = member;
       this.#onHealthUpdate?.({ upstreamId: this.upstream.id, targetId, address, state: next, signal });
     }

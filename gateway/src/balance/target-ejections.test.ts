@@ -81,6 +81,28 @@ test("outlier_detection applies to targets that are unhealthy already, and its r
   assert.equal(isHealthy(), false);
 });
 
+test("time does not end the unhealthy state of an ejected target that was then set unhealthy by hand", async () => {
+  const { clock, balancer, use, member, eject, isHealthy } = start({
+    healthchecks: { passive },
+    outlier_detection: detection,
+  });
+  eject();
+  balancer.setHealth(member.id, null, false);
+  use({ healthchecks: { passive }, outlier_detection: detection }, balancer);
+  await clock.pass(1_000_000);
+  assert.deepEqual([isHealthy(), clock.waiting], [false, 0]);
+});
+
+test("an ejection that ended because passive checks were disabled does not prevent the end of the next one", async () => {
+  const { clock, balancer, use, eject, isHealthy } = start({ healthchecks: { passive }, outlier_detection: detection });
+  eject();
+  const off = use({ outlier_detection: detection }, balancer);
+  assert.deepEqual([isHealthy(), clock.waiting], [true, 0]);
+  eject(use({ healthchecks: { passive }, outlier_detection: detection }, off));
+  await clock.pass(60_000);
+  assert.equal(isHealthy(), true);
+});
+
 /** `max_ejection_percent`, and how many of four targets passive checks can make unhealthy. */
 for (const [percent, expected] of [
   [0, 0],

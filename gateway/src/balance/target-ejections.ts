@@ -40,14 +40,16 @@ export class TargetEjections {
     const key = `${upstreamId} ${targetId} ${address}`;
     const known = this.#ejections.get(key);
     if (state.healthy) {
-      if (known === undefined || known.restoredAt !== null) return;
-      known.cancel?.();
-      known.cancel = null;
-      known.restoredAt = this.#clock.now();
+      if (known !== undefined) this.#restored(known);
       return;
     }
-    // A target that was set unhealthy by hand remains so.
-    if (signal === null || signal === "successes" || known?.restoredAt === null) return;
+    if (signal === null) {
+      // A target that was set unhealthy by hand remains so, even if it was ejected before.
+      known?.cancel?.();
+      this.#ejections.delete(key);
+      return;
+    }
+    if (signal === "successes" || known?.restoredAt === null) return;
     const ejection = known ?? { upstreamId, targetId, address, count: 0, restoredAt: null, cancel: null };
     this.#ejections.set(key, ejection);
     const { base } = timesOf(this.#balancers().get(upstreamId)?.upstream) ?? { base: Number.POSITIVE_INFINITY };
@@ -61,9 +63,13 @@ export class TargetEjections {
   follow(): void {
     const balancers = this.#balancers();
     for (const [key, ejection] of this.#ejections) {
-      if (balancers.get(ejection.upstreamId)?.member(ejection.targetId, ejection.address) === undefined) {
+      const member = balancers.get(ejection.upstreamId)?.member(ejection.targetId, ejection.address);
+      if (member === undefined) {
         ejection.cancel?.();
         this.#ejections.delete(key);
+      } else if (member.health.healthy) {
+        // A balancer without health checks makes its targets healthy without an update.
+        this.#restored(ejection);
       } else if (ejection.restoredAt === null && ejection.cancel === null) this.#schedule(ejection);
     }
   }
@@ -71,6 +77,13 @@ export class TargetEjections {
   close(): void {
     for (const { cancel } of this.#ejections.values()) cancel?.();
     this.#ejections.clear();
+  }
+
+  #restored(ejection: Ejection): void {
+    if (ejection.restoredAt !== null) return;
+    ejection.cancel?.();
+    ejection.cancel = null;
+    ejection.restoredAt = this.#clock.now();
   }
 
   #schedule(ejection: Ejection): void {
