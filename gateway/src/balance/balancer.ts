@@ -12,7 +12,7 @@ import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algo
 import { HashRing } from "./algorithms/hash-ring.ts";
 import { byConnections, byLatency, LeastCost } from "./algorithms/least-cost.ts";
 import { RoundRobin } from "./algorithms/round-robin.ts";
-import { StartingTarget } from "./algorithms/slow-start.ts";
+import { SlowStart } from "./algorithms/slow-start.ts";
 import {
   HEALTHY,
   type HealthRules,
@@ -237,18 +237,12 @@ function membersOfTarget(
   }));
 }
 
-function algorithmOf({ upstream, entries: members, now }: Balancer): BalancingAlgorithm {
-  const { slow_start_window: seconds } = upstream;
-  const slowStart = seconds === null ? null : { window: seconds * 1000, now };
-  const entries = slowStart === null ? members : members.map((entry) => new StartingTarget(entry, slowStart));
-  switch (upstream.algorithm) {
-    case "round-robin":
-      return new RoundRobin(entries);
-    case "least-connections":
-      return new LeastCost(entries, byConnections);
-    case "latency":
-      return new LeastCost(entries, byLatency(now));
-    case "consistent-hashing":
-      return new HashRing(members, upstream.slots);
-  }
+function algorithmOf({ upstream, entries, now }: Balancer): BalancingAlgorithm {
+  const { slow_start_window: seconds, algorithm } = upstream;
+  if (algorithm === "consistent-hashing") return new HashRing(entries, upstream.slots);
+  const create = (used: readonly WeightedTarget[]): BalancingAlgorithm => {
+    if (algorithm === "round-robin") return new RoundRobin(used);
+    return new LeastCost(used, algorithm === "latency" ? byLatency(used, now) : byConnections);
+  };
+  return seconds === null ? create(entries) : new SlowStart({ entries, window: seconds * 1000, now, create });
 }

@@ -5,6 +5,8 @@ import type { TargetState } from "../target-state.ts";
 export interface WeightedTarget {
   readonly member: TargetState;
   readonly weight: number;
+  /** Whether the weight is reduced by slow start. Default: false. */
+  readonly isStarting?: boolean;
 }
 
 /** The weight as it is reported: a whole number, because Kong's clients expect one. Only 0 is reported as 0. */

@@ -74,6 +74,35 @@ describe("slow start", () => {
         }
       });
 
+  it("keeps requests from a new target whose latency is unknown, or lower than that of the others: latency", () => {
+    const options = { upstream: { algorithm: "latency", slow_start_window: 10 }, now: () => 1000 };
+    const previous = balancerOf({ ...options, targets: { "a:1": 100 } });
+    const balancer = balancerOf({ ...options, targets: { "a:1": 100, "b:1": 100 }, previous });
+    const [a, b] = balancer.entries.map(({ member }) => member);
+    a?.latency.add(10, 1000);
+    for (const latency of [0, 1]) {
+      b?.latency.add(latency, 1000);
+      const held = Array.from({ length: 22 }, () => attemptsOf(balancer));
+      const share = held.filter((attempts) => attempts.next() === "b:1").length;
+      assert.ok(share >= 1 && share <= 2, `${share} of 22 requests in progress`);
+      for (const attempts of held) attempts.endTry();
+    }
+  });
+
+  for (const algorithm of ["round-robin", "least-connections", "latency"])
+    it(`reads the clock for each request as often with many targets as with one: ${algorithm}`, () => {
+      const readings = ["a", "abcdefgh"].map((names) => {
+        let count = 0;
+        const now = () => (count += 1);
+        const targets = Object.fromEntries([...names].map((name) => [`${name}:1`, 1]));
+        const balancer = balancerOf({ upstream: { algorithm, slow_start_window: 10 }, targets, now });
+        count = 0;
+        attemptsOf(balancer).next();
+        return count;
+      });
+      assert.equal(readings[0], readings[1]);
+    });
+
   it("does not change the shares of the targets of a new upstream", () => {
     const targets = { "a:1": 5, "b:1": 1, "c:1": 1 };
     assert.equal(sequence(balancerOf({ upstream: { slow_start_window: 10 }, targets }), 7), "aabacaa");
