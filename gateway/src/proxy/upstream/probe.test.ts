@@ -110,7 +110,7 @@ async function startHealthServer(context: TestContext, credentials: ServerCreden
   return port;
 }
 
-function probeAt(port: number, active: object, authority: Authority | null = null): Promise<ProbeResult> {
+function probeAt(port: number, active: object, members: Partial<ProbeRequest> = {}): Promise<ProbeResult> {
   const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] });
   const probe = createProbe({ connect: connectBehind(guard), version: "1.2.3" });
   const request: ProbeRequest = {
@@ -120,8 +120,9 @@ function probeAt(port: number, active: object, authority: Authority | null = nul
     hostHeader: "localhost",
     serverName: "localhost",
     certificate: null,
-    authorities: authority && [caCertificateOf(authority.certificate)],
+    authorities: null,
     trustsMachine: false,
+    ...members,
   };
   return probe(request, new AbortController().signal);
 }
@@ -139,10 +140,30 @@ for (const type of ["grpc", "grpcs"])
     const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(key) };
     const secure = ServerCredentials.createSsl(null, [pair]);
     const port = await startHealthServer(context, type === "grpcs" ? secure : ServerCredentials.createInsecure());
+    const trusting = ({ certificate }: Authority) => ({ authorities: [caCertificateOf(certificate)] });
     for (const [grpc_service, expected] of grpcTable)
-      assert.equal(await probeAt(port, { type, grpc_service }, named), expected, String(grpc_service));
-    if (type === "grpcs") assert.equal(await probeAt(port, { type }, other), "failed");
+      assert.equal(await probeAt(port, { type, grpc_service }, trusting(named)), expected, String(grpc_service));
+    if (type === "grpcs") assert.equal(await probeAt(port, { type }, trusting(other)), "failed");
   });
+
+const fixed = { te: ["gzip"], "content-type": ["text/plain"], "content-length": ["1"], "grpc-encoding": ["gzip"] };
+const connectionHeaders = { "transfer-encoding": ["chunked"], "keep-alive": ["timeout=5"], upgrade: ["h2c"] };
+test("a check of type grpc ignores configured headers whose values gRPC and HTTP/2 determine", async (context) => {
+  const port = await startHealthServer(context, ServerCredentials.createInsecure());
+  const headers = { ...fixed, ...connectionHeaders };
+  assert.equal(await probeAt(port, { type: "grpc", headers }), "serving");
+});
+
+test("targets with the same address and different names are each verified by their own name", async (context) => {
+  const { certificate, key } = await named.issue({ name: "up", sans: ["localhost"], usage: "server" });
+  const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(key) };
+  const port = await startHealthServer(context, ServerCredentials.createSsl(null, [pair]));
+  const authorities = [caCertificateOf(named.certificate)];
+  const results = ["localhost", "other.example"].map((serverName) =>
+    probeAt(port, { type: "grpcs" }, { authorities, serverName }),
+  );
+  assert.deepEqual(await Promise.all(results), ["serving", "failed"]);
+});
 
 const without: readonly (readonly [what: string, start: () => TcpServer, result: ProbeResult])[] = [
   ["that is an HTTP/1.1 server", () => createPlainServer((_request, response) => response.end()), "failed"],

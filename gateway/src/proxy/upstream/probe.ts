@@ -129,7 +129,7 @@ function newGrpcTarget(opening: Opening): UpstreamTarget {
   };
 }
 
-/** By the list of CA certificates of a balancer, whose settings never change; then by host and port. */
+/** By the list of CA certificates of a balancer, whose settings never change; then by host, port and TLS server name. */
 const grpcTargets = new WeakMap<object, Map<string, UpstreamTarget>>();
 
 /** With CA certificates, the target is kept, because it has a TLS context. */
@@ -137,7 +137,7 @@ function grpcTargetOf(opening: Opening): UpstreamTarget {
   const { host, port, authorities } = opening;
   if (authorities === null) return newGrpcTarget(opening);
   const targets = grpcTargets.getOrInsertComputed(authorities, () => new Map());
-  return targets.getOrInsertComputed(`${host} ${port}`, () => newGrpcTarget(opening));
+  return targets.getOrInsertComputed(`${host} ${port} ${serverNameOf(opening)}`, () => newGrpcTarget(opening));
 }
 
 /** Keyed by the list of CA certificates of a balancer, whose client certificate and `trustsMachine` never change. */

@@ -26,6 +26,8 @@ export interface RunningGrpcCheck {
 const PATH = "/grpc.health.v1.Health/Check";
 /** `SERVING` of the enumeration `ServingStatus`. */
 const SERVING = 1;
+/** Headers that the protocol or the message determines. The configured headers of a check do not replace them. */
+const determined: ReadonlySet<string> = new Set(["te", "content-type", "content-length", "grpc-encoding"]);
 /** Maximum bytes of a response that are read: a HealthCheckResponse has two. */
 const MAX_RESPONSE = 1024;
 
@@ -36,7 +38,8 @@ export function startGrpcCheck({ target, headers, service }: GrpcCheck, connect:
   sessions.open(target, {
     refused: failed,
     opened(session: UpstreamSession) {
-      const fields = [...headers, "TE", "trailers", "Content-Type", "application/grpc"];
+      const configured = headers.filter((_text, at) => !determined.has((headers[at & ~1] ?? "").toLowerCase()));
+      const fields = [...configured, "TE", "trailers", "Content-Type", "application/grpc"];
       const listener = new HealthResponse(resolve, failed);
       const parts = { method: "POST", scheme: target.scheme, path: PATH, headers: fields };
       const { writer } = session.request({ parts, ended: false, listener });
