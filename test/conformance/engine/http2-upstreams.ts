@@ -89,7 +89,7 @@ export function http2UpstreamSuite(engine: Engine): void {
       ["REFUSED_STREAM", reset(1, REFUSED_STREAM)],
     ];
     for (const [says, sent] of unprocessed) {
-      it(`sends a POST without a body again after ${says}`, async (test) => {
+      it(`sends a POST without a body again after ${says}, whatever the retry budget is`, async (test) => {
         const rig = await startScripted(
           test,
           engine,
@@ -103,7 +103,7 @@ export function http2UpstreamSuite(engine: Engine): void {
               client.send(answer(3));
             }
           },
-          { service: { retries: 1 } },
+          { service: { retries: 1, retry_budget: { percent: 0, min_concurrency: 0 } } },
         );
         const { status, body } = await sendRequest(rig.port, { method: "POST" });
         assert.deepEqual([status, body], [200, "ok"]);

@@ -94,6 +94,18 @@ export function retrySuite(engine: Engine): void {
         assert.equal(attempts.length, 6);
       });
 
+    it("sends a request again without the retry budget, once, if an idle connection turns out to be closed", async (test) => {
+      const { port, attempts } = await start(test, {
+        retries: 2,
+        budget: { percent: 0, min_concurrency: 0 },
+        answer: (response, attempt) => ([1, 4].includes(attempt) || attempt > 4 ? broken : status(200))(response),
+      });
+      const statuses: number[] = [];
+      for (let count = 0; count < 4; count++) statuses.push((await sendRequest(port)).status);
+      // The second request is sent again on a new connection. That of the last one breaks too.
+      assert.deepEqual([statuses, attempts.length], [[200, 200, 200, 502], 6]);
+    });
+
     it("sends a body of at most 64 KiB again, whatever the method, and a longer one only once", async (test) => {
       const retry = { codes: [503], backoff: 0 };
       const { port, attempts } = await start(test, { retries: 1, retry, answer: failing(1, 503) });

@@ -269,7 +269,10 @@ export abstract class UpstreamCall<
       hasOtherTarget: this.#attempts.hasOtherTarget,
       repeatsTimeouts: (this.#limits?.policy.retry ?? null) !== null,
     };
-    if (pause === null || !mayRetry(failedTry) || !this.#isInBudget) return false;
+    // The upstream has done no work for these attempts, so the budget does not limit their repetition. A second closed
+    // connection is no coincidence.
+    const isFree = this.isUnprocessed || (connected && !fresh && signal === null && !this.wantsFresh);
+    if (pause === null || !mayRetry(failedTry) || !(isFree || this.#isInBudget)) return false;
     this.wantsFresh = connected && !fresh;
     this.#tryAgain(pause);
     return true;
