@@ -35,8 +35,9 @@ const failures = {
 
 const active = section("Active checks: the node itself sends requests to every target.", {
   type: type(
-    "http and https check the response status, grpc and grpcs ask the target's health service (grpc.health.v1), and tcp " +
-      "checks only that a connection can be made.",
+    "http and https check the response status. grpc and grpcs ask the target's health service (grpc.health.v1); an " +
+      "answer other than SERVING counts as a failure status (`http_failures`). tcp checks only that a connection can be " +
+      "made.",
   ),
   timeout: seconds("Seconds after which a check without a response fails.", 1),
   concurrency: integer({

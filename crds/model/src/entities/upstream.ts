@@ -28,8 +28,8 @@ const outlierDetection = nullable(
       base_ejection_time: decimal({
         description:
           "Seconds after which a target that passive checks made unhealthy gets requests again. The time grows by this " +
-          "value each time the target becomes unhealthy again soon. Has no effect if active checks can make the target " +
-          "healthy.",
+          "value each time the target becomes unhealthy again soon. The same holds for a target that active checks made " +
+          "unhealthy. Has no effect if active checks can make the target healthy.",
         default: 30,
         minimum: 0.001,
         maximum: 86_400,
