@@ -269,8 +269,8 @@ export abstract class UpstreamCall<
       hasOtherTarget: this.#attempts.hasOtherTarget,
       repeatsTimeouts: (this.#limits?.policy.retry ?? null) !== null,
     };
-    // The upstream has done no work for these attempts, so the budget does not limit their repetition. A second closed
-    // connection is no coincidence.
+    // The upstream has done no work for these attempts, so the budget does not limit their repetition. A reused connection
+    // that breaks was probably closed while it was idle; if a second one breaks, the upstream may be failing.
     const isFree = this.isUnprocessed || (connected && !fresh && signal === null && !this.wantsFresh);
     if (pause === null || !mayRetry(failedTry) || !(isFree || this.#isInBudget)) return false;
     this.wantsFresh = connected && !fresh;
