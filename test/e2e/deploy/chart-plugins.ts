@@ -115,7 +115,8 @@ async function importPlugin({ cluster }: ChartScene): Promise<string> {
     for (const module of ["schema", "index"]) {
       const [, text] = page.split(`Replace \`${module}.ts\` with:\n\n\`\`\`ts\n`);
       const [source = ""] = String(text).split("```");
-      writeFileSync(join(folder.path, `build/${module}.js`), stripTypeScriptTypes(source));
+      const script = stripTypeScriptTypes(source).replaceAll('.ts"', '.js"');
+      writeFileSync(join(folder.path, `build/${module}.js`), script);
     }
     const { stdout } = await promisify(execFile)("npm", ["pack", "--ignore-scripts", "--silent"], { cwd: folder.path });
     const file = stdout.trim();

@@ -39,8 +39,8 @@ describe("Helm on a cluster with pods", () => {
   // so it runs right after `killedNode`.
   killedNode(scene);
   chartRollouts(scene);
-  fleetLimits(scene);
   metricsTests(scene);
+  fleetLimits(scene);
   badInput(scene);
   // The plugin is removed with the release in `removal`, so no rollout is needed to remove it.
   pluginImages(scene);
