@@ -19,7 +19,13 @@ export const RETRY = 20;
 /** Milliseconds without an answer after which an owner counts as absent. */
 export const OWNER_PATIENCE = 500;
 
-/** Milliseconds for which a new owner waits for the reports of the other nodes. */
+/**
+ * Milliseconds until a large part of a report is sent again; doubles with each attempt up to HANDOVER_PATIENCE. A peer
+ * needs longer for such a part than for other messages, and copies would delay it further.
+ */
+export const RESEND_PART = 250;
+
+/** Milliseconds without a new part of a report after which a new owner waits no longer for those of other nodes. */
 export const HANDOVER_PATIENCE = 1000;
 
 /** Milliseconds for which an owner waits for the tokens that it has recalled. */

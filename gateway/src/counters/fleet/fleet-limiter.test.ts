@@ -3,6 +3,8 @@ import { describe, it } from "node:test";
 import type { Counter, FleetFallback } from "@sluice/plugin-sdk";
 import { counterId } from "./accounts.ts";
 import { FleetLimiter } from "./fleet-limiter.ts";
+import { Handover } from "./handover.ts";
+import type { HandoverReport } from "./messages.ts";
 import {
   SIMULATION_START,
   SimulatedFleet,
@@ -128,6 +130,44 @@ describe("a node of a fleet", () => {
     assert.deepEqual(decided, [7]);
   });
 
+  for (const [unowned, results] of [
+    ["open", [true, true]],
+    ["share", [true, false]],
+    ["closed", [false, false]],
+  ] as const)
+    it(`decides waiting requests by ${unowned} when a view has no members, and reports them to the next owner`, () => {
+      const decided = new Map<number, boolean>();
+      let reported = 0;
+      let now = 0;
+      const node = new FleetLimiter({
+        self: "lessee",
+        clock: { now: () => now, wallTime: () => SIMULATION_START },
+        send: (_, { reports }) => {
+          for (const { counters } of reports)
+            for (const { accounts } of counters) reported = accounts[0]?.[1].used ?? 0;
+        },
+        onDecision: (id, { admitted }) => decided.set(id, admitted),
+        events: { onOvershoot: () => 0, onBorrow: () => 0, onIncompleteHandover: () => 0, onReplace: () => 0 },
+      });
+      node.adopt({ epoch: 1, members: ["owner"], leaving: ["lessee"] });
+      for (const id of [0, 1]) assert.equal(node.take(id, [counter({ limit: 1 })], unowned), undefined);
+      let count: number | undefined;
+      node.read(counter({ limit: 1 }), (value) => {
+        count = value;
+      });
+      node.adopt({ epoch: 2, members: [], leaving: ["lessee", "owner"] });
+      now = 20;
+      node.tick();
+      assert.deepEqual([...decided.values()], results);
+      assert.equal(count, 0);
+      node.retire();
+      node.tick();
+      assert.equal(node.isDismissed, true);
+      node.adopt({ epoch: 3, members: ["owner"], leaving: ["lessee"] });
+      node.flush();
+      assert.equal(reported, results.filter(Boolean).length);
+    });
+
   it("does not spend tokens again that were leased to an account it dropped for lack of memory", () => {
     const { fleet } = fleetOf(1);
     const small = fleet.start("small", { capacity: 2 });
@@ -218,6 +258,68 @@ describe("a node of a fleet", () => {
       assert.equal(fleet.tally(counter()).overshoot, Math.max(0, admitted - 10));
     });
   }
+});
+
+describe("a report of 2000 counters", () => {
+  const counters = (accounts: number) =>
+    Array.from({ length: 2000 }, (_, at) => ({
+      content: () => ({ counter: counter({ name: `${at}` }), accounts: [], seen: undefined, overshoot: 0 }),
+      size: 400 * accounts,
+      onReceipt: () => undefined,
+    }));
+
+  function handoverOf(accounts: number) {
+    let time = 0;
+    const sent: HandoverReport[] = [];
+    const clock = { now: () => time, wallTime: () => time };
+    const options = { self: "one", clock, onSettled: () => undefined };
+    const handover = new Handover({ ...options, send: (_, report) => sent.push(report) });
+    handover.report("two", counters(accounts), { epoch: 1, final: true });
+    const run = (milliseconds: number) => {
+      for (const end = time + milliseconds; time < end; handover.tick()) time += 20;
+    };
+    return { handover, sent, run };
+  }
+
+  it("is repeated every 20 ms by a small part, until the peer has adopted the view", () => {
+    const { sent, run } = handoverOf(1);
+    run(1000);
+    assert.equal(sent.length, 51);
+    assert.ok(sent.every(({ part, counters: { length } }) => part === 0 && length <= 25));
+  });
+
+  it("has at most two large parts on the way, which are repeated rarely", () => {
+    const { handover, sent, run } = handoverOf(1);
+    handover.confirm("two", { epoch: 1, final: true, part: 0 });
+    run(2000);
+    assert.deepEqual(
+      sent.map(({ part }) => part),
+      [0, 1, 2, 1, 2, 1, 2, 1, 2],
+    );
+  });
+
+  for (const [accounts, most] of [
+    [1, 500],
+    [10, 65],
+    [1000, 1],
+  ] as const)
+    it(`has at most ${most} counters in each part if each counter has ${accounts} accounts`, () => {
+      const { handover, sent } = handoverOf(accounts);
+      const received = new Map<number, number>();
+      for (const {
+        part,
+        counters: { length },
+      } of sent) {
+        received.set(part, length);
+        handover.confirm("two", { epoch: 1, final: true, part });
+      }
+      assert.equal(Math.max(...received.values()), most);
+      assert.equal(
+        [...received.values()].reduce((sum, length) => sum + length),
+        2000,
+      );
+      assert.equal(handover.isConfirmed, true);
+    });
 });
 
 describe("Ownership", () => {

@@ -94,6 +94,11 @@ export class FleetLimiter {
     return this.#isRetired && this.#handover.isConfirmed && !this.#lessee.isAsking;
   }
 
+  /** Grows while other nodes take over what this node knows. */
+  get handedOver(): number {
+    return this.#handover.confirmed;
+  }
+
   /**
    * Takes `amount` tokens of each counter for a request, or none of any. All counters have the same amount. Undefined: `onDecision` will be called with `id`.
    *
@@ -188,7 +193,8 @@ export class FleetLimiter {
         const onReceipt = () => {
           ledger.knownBy = owner;
         };
-        if (owner !== self) reports.get(owner)?.push({ content: () => ledger.report(), onReceipt });
+        const size = reportSize(ledger.counter, ledger.accounts);
+        if (owner !== self) reports.get(owner)?.push({ content: () => ledger.report(), size, onReceipt });
       },
     );
     for (const lease of this.#lessee.unreported()) {
@@ -204,10 +210,13 @@ export class FleetLimiter {
       if (owner === self) {
         this.#owner.learn(content());
         onReceipt();
-      } else reports.get(owner)?.push({ content, onReceipt });
+      } else reports.get(owner)?.push({ content, size: reportSize(lease.counter, 1), onReceipt });
     }
     this.#handover.forgetAllBut(members);
     const facts = { epoch: view.epoch, final: this.#isRetired };
     for (const [member, counters] of reports) if (member !== self) this.#handover.report(member, counters, facts);
   }
 }
+
+/** Approximate number of characters of a reported counter. */
+const reportSize = ({ name }: Counter, accounts: number): number => name.length + 300 + 200 * accounts;

@@ -1,9 +1,9 @@
 /**
  * The hand-over of counters after a change of the view. A new owner grants nothing before every node has reported what
- * it knows of the counters, or HANDOVER_PATIENCE has passed. So former owners cannot have granted tokens of which the
- * new owner does not know, unless a node failed.
+ * it knows of the counters, or no report has arrived for HANDOVER_PATIENCE. So former owners cannot have granted tokens
+ * of which the new owner does not know, unless a node failed.
  */
-import { type FleetClock, HANDOVER_PATIENCE, RETRY } from "./fleet-clock.ts";
+import { type FleetClock, HANDOVER_PATIENCE, RESEND_PART, RETRY } from "./fleet-clock.ts";
 import type { HandoverReceipt, HandoverReport, ReportedCounter } from "./messages.ts";
 import type { Ownership } from "./view.ts";
 
@@ -11,6 +11,8 @@ import type { Ownership } from "./view.ts";
 export interface OutgoingCounter {
   /** Called when the part is sent, so that a report of many counters does not block the event loop. */
   readonly content: () => ReportedCounter;
+  /** Approximate number of characters in the message. */
+  readonly size: number;
   /** The peer has the counter. */
   readonly onReceipt: () => void;
 }
@@ -23,15 +25,28 @@ export interface HandoverOptions {
   readonly onSettled: (isComplete: boolean) => void;
 }
 
-/** Counters of one part of a report. */
-const PART = 500;
-/** Parts that are sent before the first of them is confirmed. */
-const UNCONFIRMED = 8;
+interface PartSize {
+  readonly counters: number;
+  /** Approximate number of characters. */
+  readonly size: number;
+}
+
+/**
+ * The first part is sent alone and repeated often, until the peer has adopted the view. So it is small, or empty if its
+ * counters have many accounts.
+ */
+const FIRST_PART: PartSize = { counters: 25, size: 2 ** 14 };
+/** Far below MAX_PEER_MESSAGE, also if characters need several bytes. */
+const NEXT_PART: PartSize = { counters: 500, size: 2 ** 18 };
+/** Parts after the first one that are sent before they are confirmed. */
+const UNCONFIRMED = 2;
 
 interface Outgoing {
   readonly report: Omit<HandoverReport, "counters">;
   readonly counters: readonly OutgoingCounter[];
   sentAt: number;
+  /** Milliseconds until the part is sent again. */
+  resendAfter: number;
 }
 
 interface Incoming {
@@ -52,7 +67,9 @@ export class Handover {
   #views: Ownership[] = [];
   #hasSettled = false;
   #isSettled = false;
-  #beganAt = 0;
+  /** The time of the view, or of the last part that arrived for it. */
+  #progressAt = 0;
+  #confirmed = 0;
 
   constructor(options: HandoverOptions) {
     this.#options = options;
@@ -61,6 +78,11 @@ export class Handover {
   /** All peers have confirmed the reports of this node. */
   get isConfirmed(): boolean {
     return this.#outgoing.size === 0;
+  }
+
+  /** Number of parts that peers have confirmed since the start. */
+  get confirmed(): number {
+    return this.#confirmed;
   }
 
   /** Whether this node owns the counter and knows all grants of its former owners. */
@@ -74,7 +96,7 @@ export class Handover {
   adopt(ownership: Ownership): void {
     const { self, clock } = this.#options;
     this.#views.push(ownership);
-    this.#beganAt = clock.now();
+    this.#progressAt = clock.now();
     this.#isSettled = false;
     this.#awaited.clear();
     // A node that owns nothing needs no reports.
@@ -97,14 +119,16 @@ export class Handover {
     counters: readonly OutgoingCounter[],
     { epoch, final }: Pick<HandoverReport, "epoch" | "final">,
   ) {
-    const parts = Math.max(1, Math.ceil(counters.length / PART));
-    const awaited = [...this.#awaited];
+    const all = partsOf(counters);
+    const facts = { epoch, final, parts: all.length, awaited: [...this.#awaited] };
     this.#outgoing.set(
       peer,
-      Array.from({ length: parts }, (_, part) => {
-        const slice = counters.slice(part * PART, (part + 1) * PART);
-        return { report: { epoch, final, part, parts, awaited }, counters: slice, sentAt: Number.NEGATIVE_INFINITY };
-      }),
+      all.map((each, part) => ({
+        report: { ...facts, part },
+        counters: each,
+        sentAt: Number.NEGATIVE_INFINITY,
+        resendAfter: part === 0 ? RETRY : RESEND_PART,
+      })),
     );
     this.#send(peer);
   }
@@ -123,7 +147,7 @@ export class Handover {
       this.#incoming.set(from, incoming);
     }
     if (incoming.final !== final) return;
-    incoming.missing.delete(part);
+    if (incoming.missing.delete(part)) this.#progressAt = this.#options.clock.now();
     if (incoming.missing.size > 0) return;
     if (final) this.#final.add(from);
     this.#awaited.delete(from);
@@ -136,6 +160,7 @@ export class Handover {
       ({ report }) => report.epoch === epoch && report.final === final && report.part === part,
     );
     if (at < 0) return;
+    this.#confirmed += 1;
     for (const { onReceipt } of parts.splice(at, 1).flatMap(({ counters }) => counters)) onReceipt();
     if (parts.length === 0) this.#outgoing.delete(from);
     else this.#send(from);
@@ -143,8 +168,8 @@ export class Handover {
 
   tick(): void {
     for (const peer of this.#outgoing.keys()) this.#send(peer);
-    if (this.#views.length > 0 && !this.#isSettled && this.#options.clock.now() - this.#beganAt >= HANDOVER_PATIENCE)
-      this.#end(false);
+    const waited = this.#options.clock.now() - this.#progressAt;
+    if (this.#views.length > 0 && !this.#isSettled && waited >= HANDOVER_PATIENCE) this.#end(false);
   }
 
   #hasReported(node: string, epoch: number): boolean {
@@ -156,8 +181,12 @@ export class Handover {
 
   #send(peer: string): void {
     const { clock, send } = this.#options;
-    for (const outgoing of this.#outgoing.get(peer)?.slice(0, UNCONFIRMED) ?? []) {
-      if (clock.now() - outgoing.sentAt < RETRY) continue;
+    const parts = this.#outgoing.get(peer) ?? [];
+    const isBegun = parts[0]?.report.part !== 0;
+    for (const outgoing of parts.slice(0, isBegun ? UNCONFIRMED : 1)) {
+      if (clock.now() - outgoing.sentAt < outgoing.resendAfter) continue;
+      if (isBegun && outgoing.sentAt > Number.NEGATIVE_INFINITY)
+        outgoing.resendAfter = Math.min(2 * outgoing.resendAfter, HANDOVER_PATIENCE);
       outgoing.sentAt = clock.now();
       send(peer, { ...outgoing.report, counters: outgoing.counters.map(({ content }) => content()) });
     }
@@ -169,4 +198,19 @@ export class Handover {
     this.#views = this.#views.slice(-1);
     this.#options.onSettled(isComplete);
   }
+}
+
+/** The counters of each part of a report. */
+function partsOf(counters: readonly OutgoingCounter[]): readonly (readonly OutgoingCounter[])[] {
+  const parts: OutgoingCounter[][] = [[]];
+  let left = FIRST_PART;
+  for (const counter of counters) {
+    if (left.counters === 0 || left.size < counter.size) {
+      parts.push([]);
+      left = NEXT_PART;
+    }
+    parts.at(-1)?.push(counter);
+    left = { counters: left.counters - 1, size: left.size - counter.size };
+  }
+  return parts;
 }

@@ -45,6 +45,11 @@ export class Ledger {
     this.#highestLimit = Math.max(this.#highestLimit, wholeLimit(counter));
   }
 
+  /** Number of accounts. */
+  get accounts(): number {
+    return this.#accounts.size;
+  }
+
   account(node: string): Account | undefined {
     return this.#accounts.get(node);
   }

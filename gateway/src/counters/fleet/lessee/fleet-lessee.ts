@@ -25,6 +25,10 @@ export interface WorkerLease extends LeasePlace {
   readonly refused: number;
 }
 
+/** Above this number of asks without an answer, they are repeated less often, because the owner needs longer. */
+const MANY_ASKS = 1000;
+const MAX_RETRY = OWNER_PATIENCE / 2;
+
 export class FleetLessee {
   readonly #options: FleetLesseeOptions;
   readonly #leases: WindowTable<LeasedCounter>;
@@ -72,6 +76,8 @@ export class FleetLessee {
       const owner = ownership.ownerOf(lease.hash);
       if (owner === lease.owner) continue;
       lease.owner = owner;
+      // What is borrowed until there is an owner again must be reported to it.
+      if (owner === undefined) lease.knownBy = undefined;
       if (lease.askedAt === undefined && lease.waiting.size === 0) continue;
       lease.begin(this.#options.clock.now());
       lease.sentAt = Number.NEGATIVE_INFINITY;
@@ -186,9 +192,16 @@ export class FleetLessee {
   tick(): void {
     const now = this.#options.clock.now();
     const probed = new Set<string>();
+    const interval = Math.min(MAX_RETRY, RETRY * Math.max(1, this.#asking.size / MANY_ASKS));
     for (const lease of [...this.#asking]) {
       if (this.#leases.get(lease.counter) !== lease) this.#abandon(lease);
-      else if (lease.owner !== undefined) {
+      else if (lease.owner === undefined) {
+        // The view has no members.
+        lease.end();
+        this.#asking.delete(lease);
+        this.#answerReaders(lease);
+        this.#decideWaiting(lease);
+      } else {
         if (this.#isSilent(lease)) {
           if (this.#isUnheard(lease.owner)) this.#absent.add(lease.owner);
           this.#answerReaders(lease);
@@ -196,7 +209,7 @@ export class FleetLessee {
         }
         // One ask is enough to find out whether an absent owner is back.
         const isProbed = this.#absent.has(lease.owner) && probed.has(lease.owner);
-        if (isProbed || now - lease.sentAt < RETRY) continue;
+        if (isProbed || now - lease.sentAt < interval) continue;
         probed.add(lease.owner);
         this.#send(lease);
       }

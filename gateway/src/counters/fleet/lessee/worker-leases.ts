@@ -22,7 +22,7 @@ export interface LeasingCounters extends WindowCounters {
 }
 
 interface KnownLease {
-  readonly words: LeaseWords;
+  words: LeaseWords;
   place: LeasePlace;
   /** The limit for which the control thread refused requests. */
   limit: number;
@@ -98,8 +98,10 @@ export class WorkerFleetCounters implements WindowCounters {
 
   #know(counter: Counter, { refused, ...place }: WorkerLease): void {
     const known = this.#leases.get(counter);
-    const facts = { place, limit: counter.limit, refusedUntil: performance.now() + refused };
-    if (known?.place.slot === place.slot) Object.assign(known, facts);
-    else this.#leases.add(counter, { words: LeaseWords.shared(this.#control.memory, place.slot), ...facts });
+    const isSame = known?.place.slot === place.slot;
+    const words = isSame ? known.words : LeaseWords.shared(this.#control.memory, place.slot);
+    const facts = { words, place, limit: counter.limit, refusedUntil: performance.now() + refused };
+    if (known === undefined) this.#leases.add(counter, facts);
+    else Object.assign(known, facts);
   }
 }
