@@ -3,10 +3,10 @@
  * lead to.
  */
 import { hostname } from "node:os";
-import type { PeerReport } from "@sluice/model";
+import { type PeerReport, REMOVE_PEER_AFTER } from "@sluice/model";
 import { describeDatabaseError } from "../database/describe-error.ts";
 import type { Database } from "../database/driver.ts";
-import { type PeerRecord, sendPeerHeartbeat, VIEWS_CHANNEL } from "../database/peers.ts";
+import { INTERRUPTION, type PeerRecord, sendPeerHeartbeat, VIEWS_CHANNEL } from "../database/peers.ts";
 import type { SourceLog, ViewReceiver } from "./source.ts";
 
 export interface DatabasePeersOptions {
@@ -31,13 +31,25 @@ export async function joinDatabasePeers(options: DatabasePeersOptions): Promise<
   let lastFailure: string | null = null;
   /** The node as it was registered last. */
   let registered: PeerRecord | null = null;
+  /** Since this time, heartbeats have succeeded without an interruption. */
+  let steadySince = performance.now();
+  let succeededAt = steadySince;
 
   async function beat(): Promise<void> {
     const node = report();
     // After the view without this node, a heartbeat would register it again.
     if (isStopped || node === undefined || registered?.state === "left") return;
     const record = { ...node, host: reachedHost(peer.address.host) };
-    const view = await sendPeerHeartbeat(database, record, node.state !== registered?.state);
+    const isInterrupted = () => performance.now() - succeededAt > INTERRUPTION;
+    // After an interruption, and after the start of this node, the other nodes have this time to send a heartbeat.
+    const mayRemove = !isInterrupted() && performance.now() - steadySince >= REMOVE_PEER_AFTER;
+    const view = await sendPeerHeartbeat(database, {
+      node: record,
+      isNews: node.state !== registered?.state,
+      mayRemove,
+    });
+    if (isInterrupted()) steadySince = performance.now();
+    succeededAt = performance.now();
     registered = record;
     peer.publish(view);
   }
@@ -68,6 +80,8 @@ export async function joinDatabasePeers(options: DatabasePeersOptions): Promise<
     unlisten();
     await working;
     if (registered === null || registered.state === "left") return;
-    await sendPeerHeartbeat(database, { ...registered, state: "left" }, true).catch(() => undefined);
+    await sendPeerHeartbeat(database, { node: { ...registered, state: "left" }, isNews: true, mayRemove: false }).catch(
+      () => undefined,
+    );
   };
 }
