@@ -1,9 +1,12 @@
 /** Opens the listener for the other nodes of the fleet, as the settings describe it. */
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 import { followPemFiles, PemError, type PemFiles, readPemFiles, SettingsError } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
 import { FleetCounters } from "../peers/fleet-counters.ts";
 import { FleetPeer } from "../peers/fleet-peer.ts";
+import { carriesName } from "../peers/peer-network.ts";
 import { RosterExchange } from "../peers/roster-exchange.ts";
 import type { RosterMessage } from "../peers/roster-message.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
@@ -38,6 +41,8 @@ export async function openPeer(settings: PeerListenSettings, options: OpenPeerOp
   let tls = await readPemFiles(files).catch((error: Error) => {
     throw error instanceof PemError || "code" in error ? new SettingsError(error.message) : error;
   });
+  const fault = nameFault(settings, tls.cert);
+  if (fault !== null) throw new SettingsError(fault);
   let exchange: RosterExchange | undefined;
   let loggedAt = Number.NEGATIVE_INFINITY;
   const peer = await FleetPeer.open({
@@ -57,11 +62,20 @@ export async function openPeer(settings: PeerListenSettings, options: OpenPeerOp
       loggedAt = performance.now();
       log.warn({ reason }, "a connection to the listener for peers was refused");
     },
+    onUnreachable({ name, host, port }, reason) {
+      log.warn(
+        { peer: name, host, port, reason },
+        `another node of the fleet cannot be reached: check that its ${names.peerListen.variable} and the network ` +
+          "admit connections of this node to this address",
+      );
+    },
   });
   const following = followPemFiles({
     files,
     texts: tls,
     onTexts(texts) {
+      const renewedFault = nameFault(settings, texts.cert);
+      if (renewedFault !== null) throw new SettingsError(renewedFault);
       peer.renew(texts);
       tls = texts;
     },
@@ -84,6 +98,20 @@ export async function openPeer(settings: PeerListenSettings, options: OpenPeerOp
       await peer.close();
     },
   };
+}
+
+/** Why the other nodes would refuse this node's certificate because of its name; null: they would not. */
+function nameFault({ peerName }: GatewaySettings, certificate: string): string | null {
+  const { variable } = names.peerName;
+  if (isIP(peerName) !== 0)
+    return `${variable}: ${peerName} is an IP address; set a DNS name that the certificates of all nodes contain`;
+  const { subjectAltName } = new X509Certificate(certificate);
+  if (carriesName(subjectAltName, peerName)) return null;
+  return (
+    `${variable}: this node's certificate does not contain the DNS name ${peerName}, but ` +
+    `${subjectAltName ?? "no name"}; issue it with this name, or set ${variable} to one that the certificates of all ` +
+    "nodes contain"
+  );
 }
 
 function peerFilesOf(settings: GatewaySettings): PemFiles {

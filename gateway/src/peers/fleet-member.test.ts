@@ -54,6 +54,7 @@ async function start(): Promise<TestNode> {
     tls,
     certificateName: NAME,
     onRefusal: (reason) => refusals.push(reason),
+    onUnreachable: ({ name: peer }) => assert.fail(`${peer} is not reached`),
     events: {
       onOvershoot: (_, tokens) => {
         overshoot += tokens;
@@ -152,6 +153,22 @@ describe("nodes of a fleet with real connections", () => {
     await waitFor(() => incomplete - handovers >= others.length, { what: "the end of the hand-over" });
     const served = before + (await admitted(one, of, 2000));
     assert.ok(served >= 1900 && served <= 2000 + byOwner, `${served}`);
+  });
+
+  it("connect to a peer again when a view gives it another address", async () => {
+    const members = await Promise.all([start(), start()]);
+    const [one, two] = members;
+    assert.ok(one && two);
+    const names = members.map(nameOf);
+    for (const moved of [0, 1]) {
+      const peers = members.map(({ name, member }) => ({ name, ...member.address, host: `127.0.0.${2 - moved}` }));
+      epoch += 1;
+      for (const { member } of members) member.adopt({ epoch, members: names, leaving: [] }, peers);
+    }
+    present = members;
+    const owned = Array.from({ length: 20 }, (_, at) => counter(`moved-${at}`, 1));
+    const results = await Promise.all(owned.map((each) => one.member.take([each], "closed")));
+    assert.ok(results.every((result) => result.admitted));
   });
 
   it("refuse connections without the certificate of a node, and messages that are not from a peer or are invalid", async () => {

@@ -33,6 +33,8 @@ export class FleetMember {
   /** Milliseconds in which the event loop did not run. */
   #stalled = 0;
   #onDismissed: (() => void) | undefined;
+  #handedOver = 0;
+  #handedOverAt = 0;
 
   private constructor(options: FleetMemberOptions, network: PeerNetwork) {
     this.#network = network;
@@ -110,6 +112,11 @@ export class FleetMember {
     this.#network.renew(tls);
   }
 
+  /** The time of `performance.now()` at which another node last took over something of this node, as far as it knows. */
+  get handedOverAt(): number {
+    return this.#handedOverAt;
+  }
+
   /** Gives all leases back, and resolves when the other nodes know all that this node knew. */
   retire(): Promise<void> {
     this.#limiter.retire();
@@ -132,6 +139,8 @@ export class FleetMember {
     this.#tickedAt = performance.now();
     this.#limiter.tick();
     this.#limiter.flush();
+    if (this.#limiter.handedOver > this.#handedOver) this.#handedOverAt = performance.now();
+    this.#handedOver = this.#limiter.handedOver;
     if (this.#limiter.isDismissed) this.#onDismissed?.();
   }
 

@@ -6,17 +6,19 @@ import type { WorkerLease } from "../counters/fleet/lessee/fleet-lessee.ts";
 import type { LeaseMemory } from "../counters/fleet/lessee/lease-words.ts";
 import { FleetMember, type FleetMemberOptions } from "./fleet-member.ts";
 
-/** Milliseconds for which a node that shuts down waits for new views and for the other nodes. */
+/** Milliseconds for which a node that shuts down waits for a new view, or for another node to take over more counters. */
 const RETIRE_PATIENCE = 3000;
+/** Maximum milliseconds of both; less than what Kubernetes grants a Pod by default. */
+const RETIRE_WITHIN = 20_000;
 
-/** Milliseconds after the start for which a node without a view is not ready, and lets requests wait. */
+/** Milliseconds after the start for which a node that is no member of a view is not ready, and lets requests wait. */
 const FIRST_VIEW_PATIENCE = 5000;
 
 export class FleetPeer {
   readonly #self: string;
   readonly #member: FleetMember;
   readonly #views = new EventTarget();
-  /** Resolves with the first view, or after FIRST_VIEW_PATIENCE. */
+  /** Resolves with the first view of which this node is a member, or after FIRST_VIEW_PATIENCE. */
   readonly #begun = Promise.withResolvers<void>();
   #hasBegun = false;
   #view: PublishedView | undefined;
@@ -55,7 +57,7 @@ export class FleetPeer {
   }
 
   /**
-   * Why the node should get no requests yet; null: it may. Before the first view it does not know the owners of
+   * Why the node should get no requests yet; null: it may. Before it is a member of a view, it does not know the owners of
    * counters, and would decide by the setting for counters without an owner.
    */
   get unreadyReason(): string | null {
@@ -72,7 +74,8 @@ export class FleetPeer {
       ...view.leaving,
     ]);
     this.#views.dispatchEvent(new Event("view"));
-    this.#begin();
+    // A node that has just started adopts a view that does not know it yet, and would have no tokens.
+    if (members?.includes(this.#self)) this.#begin();
   }
 
   /** Uses these certificates for new connections. */
@@ -112,16 +115,17 @@ export class FleetPeer {
   }
 
   /**
-   * Gives all tokens back, and hands over what this node knows. Resolves when it has left the fleet, or after
-   * RETIRE_PATIENCE. Requests are refused from now on.
+   * Gives all tokens back, and hands over what this node knows. Resolves when it has left the fleet, when no member is
+   * left, or after RETIRE_PATIENCE without progress. Requests are refused from now on.
    */
   async retire(): Promise<void> {
     this.#state = "leaving";
     const others = this.#view?.members.filter(({ name }) => name !== this.#self) ?? [];
     if (others.length === 0) return;
-    const patience = AbortSignal.timeout(RETIRE_PATIENCE);
+    const { signal: patience, end } = this.#patience();
     try {
       await this.#viewWith((view) => !view.members.some(({ name }) => name === this.#self), patience);
+      if (this.#view?.members.length === 0) return;
       await Promise.race([this.#member.retire(), once(patience, "abort")]);
       patience.throwIfAborted();
       this.#state = "left";
@@ -130,6 +134,8 @@ export class FleetPeer {
     } catch (error) {
       // The other nodes treat this node like one that has crashed.
       if (!patience.aborted) throw error;
+    } finally {
+      end();
     }
   }
 
@@ -140,6 +146,20 @@ export class FleetPeer {
   #begin(): void {
     this.#hasBegun = true;
     this.#begun.resolve();
+  }
+
+  /** A signal that is aborted when no other node has taken over anything for RETIRE_PATIENCE, or after RETIRE_WITHIN. */
+  #patience(): { readonly signal: AbortSignal; end(): void } {
+    const controller = new AbortController();
+    const startedAt = performance.now();
+    const check = () => {
+      const progressAt = Math.max(startedAt, this.#member.handedOverAt);
+      const left = Math.min(progressAt + RETIRE_PATIENCE, startedAt + RETIRE_WITHIN) - performance.now();
+      if (left <= 0) controller.abort();
+      else timer = setTimeout(check, left);
+    };
+    let timer = setTimeout(check, RETIRE_PATIENCE);
+    return { signal: controller.signal, end: () => clearTimeout(timer) };
   }
 
   /** Rejects when the signal is aborted. */

@@ -113,6 +113,12 @@ const rows: readonly Row[] = [
     publishes: null,
   },
   {
+    does: "publishes a view without members if all nodes shut down, so that none waits for another one",
+    own: message("a", { state: "leaving", view: view(7, "ab") }),
+    answers: { a: state("a", "leaving", view(7, "ab")), b: state("b", "leaving", view(7, "ab")) },
+    publishes: view(8, "", "ab"),
+  },
+  {
     does: "replaces the views of two parts of the fleet that were separated, although their epochs are equal",
     own: message("a", { view: view(7, "ab") }),
     answers: { a: message("a"), b: message("b", { view: view(7, "b") }) },

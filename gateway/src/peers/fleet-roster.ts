@@ -90,18 +90,18 @@ export class FleetRoster {
   }
 }
 
-/** Whether no node with a name that sorts before is reached, by this node or by another one that it reaches. */
+/**
+ * Whether no node with a name that sorts before is reached, by this node or by another one that it reaches. A node that
+ * shuts down counts only if all do.
+ */
 function isFirst(own: RosterMessage, nodes: readonly { readonly message: RosterMessage }[]): boolean {
-  const shutDown = new Set(
-    nodes.filter(({ message }) => message.state !== "present").map(({ message }) => message.name),
-  );
+  const isPresent = ({ message }: { readonly message: RosterMessage }) => message.state === "present";
+  const publishing = nodes.some(isPresent) ? nodes.filter(isPresent) : nodes;
+  const shutDown = new Set(nodes.filter((node) => !publishing.includes(node)).map(({ message }) => message.name));
   const names = nodes
     .flatMap(({ message }) => [message.name, ...message.reached])
     .filter((name) => !shutDown.has(name));
-  return (
-    nodes.some(({ message }) => message.name === own.name && own.state === "present") &&
-    names.every((name) => name >= own.name)
-  );
+  return publishing.some(({ message }) => message.name === own.name) && names.every((name) => name >= own.name);
 }
 
 const keyOf = ({ host, port }: Address): string => `${host}:${port}`;

@@ -31,6 +31,12 @@ export interface PeerNetworkOptions {
    * @param isStale The sender or this node has another view, as usual while a view spreads
    */
   readonly onRefusal: (reason: string, isStale: boolean) => void;
+  /**
+   * Called once when a peer could not be connected to for UNREACHED_AFTER, and again after it was reached in between.
+   *
+   * @param reason Why the last attempt failed
+   */
+  readonly onUnreachable: (peer: ViewedNode, reason: string) => void;
 }
 
 /** The first message on a connection. */
@@ -44,6 +50,8 @@ const FIRST_DELAY = 20;
 const MAX_DELAY = 2000;
 /** Milliseconds until the handshake and the greeting must have arrived. */
 const GREETING_PATIENCE = 5000;
+/** Milliseconds without a connection after which a peer is reported as unreachable. */
+const UNREACHED_AFTER = 10_000;
 const MAX_CONNECTIONS = 4096;
 export const PEER_TLS = { minVersion: "TLSv1.3" } as const;
 
@@ -59,7 +67,7 @@ export interface PeerNetwork {
 
 /** Rejects when the address cannot be listened on. */
 export async function openPeerNetwork(options: PeerNetworkOptions): Promise<PeerNetwork> {
-  const { listen, certificateName, self } = options;
+  const { listen, certificateName, self, onUnreachable } = options;
   let { tls } = options;
   const outgoing = new Map<string, OutgoingConnection>();
   /** All accepted connections, also those whose handshake has not ended. */
@@ -137,13 +145,17 @@ export async function openPeerNetwork(options: PeerNetworkOptions): Promise<Peer
     setPeers(peers) {
       const present = new Map(peers.map((peer) => [peer.name, peer]));
       for (const [name, connection] of outgoing) {
-        if (present.has(name)) continue;
+        const peer = present.get(name);
+        if (peer !== undefined && connection.leadsTo(peer)) continue;
         outgoing.delete(name);
         connection.close();
       }
       for (const peer of peers) {
         if (peer.name !== self && !outgoing.has(peer.name))
-          outgoing.set(peer.name, new OutgoingConnection(peer, { self, certificateName, tls: () => tls }));
+          outgoing.set(
+            peer.name,
+            new OutgoingConnection(peer, { self, certificateName, onUnreachable, tls: () => tls }),
+          );
       }
       for (const [socket, name] of senders) if (!outgoing.has(name)) socket.destroy();
     },
@@ -170,11 +182,16 @@ class StaleGreeting extends Error {
 /** Why the client is not a node of the fleet; null when it is. */
 function certificateFault(socket: TLSSocket, name: string): string | null {
   if (!socket.authorized) return `no valid certificate: ${socket.authorizationError}`;
-  const names = (socket.getPeerCertificate().subjectaltname ?? "").split(", ");
-  return names.includes(`DNS:${name}`) ? null : `the certificate does not carry the name ${name}`;
+  return carriesName(socket.getPeerCertificate().subjectaltname, name)
+    ? null
+    : `the certificate does not carry the name ${name}`;
 }
 
-interface OutgoingOptions extends Pick<PeerNetworkOptions, "self" | "certificateName"> {
+/** @param names The alternative names of a certificate, as Node prints them */
+export const carriesName = (names: string | undefined, name: string): boolean =>
+  (names ?? "").split(", ").includes(`DNS:${name}`);
+
+interface OutgoingOptions extends Pick<PeerNetworkOptions, "self" | "certificateName" | "onUnreachable"> {
   /** The certificates for the next connection. */
   readonly tls: () => PemTexts;
 }
@@ -189,11 +206,20 @@ class OutgoingConnection {
   /** The time of the handshake; undefined: the connection is not open. */
   #openedAt: number | undefined;
   #isClosed = false;
+  /** The time since which there is no connection. */
+  #lostAt = performance.now();
+  #isReported = false;
+  #reason = "the connection was closed";
 
   constructor(peer: ViewedNode, options: OutgoingOptions) {
     this.#peer = peer;
     this.#options = options;
     this.#open();
+  }
+
+  /** Whether the peer has this address. */
+  leadsTo({ host, port }: ViewedNode): boolean {
+    return this.#peer.host === host && this.#peer.port === port;
   }
 
   send(message: PeerMessage): void {
@@ -210,7 +236,7 @@ class OutgoingConnection {
   }
 
   #open(): void {
-    const { tls, certificateName, self } = this.#options;
+    const { tls, certificateName, self, onUnreachable } = this.#options;
     const { host, port, name } = this.#peer;
     const socket = connect({
       ...tls(),
@@ -225,18 +251,26 @@ class OutgoingConnection {
     socket.once("secureConnect", () => {
       socket.setTimeout(0);
       this.#openedAt = performance.now();
+      this.#isReported = false;
       const greeting: PeerGreeting = { from: self, to: name };
       socket.write(frameOf(greeting));
     });
     // The peer sends nothing on this connection, but without a reader its end would not be noticed.
     socket.resume();
-    socket.on("timeout", () => socket.destroy());
-    socket.on("error", () => undefined);
+    socket.on("timeout", () => socket.destroy(new Error(`no answer within ${GREETING_PATIENCE} ms`)));
+    socket.on("error", ({ message }) => {
+      this.#reason = message;
+    });
     socket.once("close", () => {
+      if (this.#openedAt !== undefined) this.#lostAt = performance.now();
       // A peer that refuses the greeting does so soon after the handshake.
       const wasUsed = this.#openedAt !== undefined && performance.now() - this.#openedAt > MAX_DELAY;
       this.#openedAt = undefined;
       if (this.#isClosed) return;
+      if (!this.#isReported && performance.now() - this.#lostAt >= UNREACHED_AFTER) {
+        this.#isReported = true;
+        onUnreachable(this.#peer, this.#reason);
+      }
       if (wasUsed) this.#delay = FIRST_DELAY;
       this.#timer = setTimeout(() => this.#open(), this.#delay * (0.5 + Math.random()));
       this.#delay = Math.min(this.#delay * 2, MAX_DELAY);

@@ -36,7 +36,7 @@ export const peerSettings = defineSettings({
     variable: "SLUICE_PEER_NAME",
     kind: "text",
     default: "sluice-gateway",
-    description: "DNS name that the certificates of all nodes must contain.",
+    description: "DNS name that the certificates of all nodes must contain; not an IP address.",
   },
   peers: {
     variable: "SLUICE_PEERS",

@@ -27,6 +27,7 @@ before(async () => {
       listen: { host: "127.0.0.1", port: 0 },
       tls: { cert, key, ca: authority.certificate },
       certificateName: NAME,
+      onUnreachable: unexpected,
       onRefusal: (reason, isStale) => assert.ok(isStale, reason),
       events: {
         onOvershoot: unexpected,
@@ -59,13 +60,16 @@ countersSuite(
   { sums: false, drops: false },
 );
 
-it("a node lets requests wait for its first view, and a node that leaves hands its counters over", async () => {
+it("a node lets requests wait for the first view of which it is a member, and a node that leaves hands its counters over", async () => {
   const [one, two] = peers;
   assert.ok(one && two);
-  assert.match(two.unreadyReason ?? "", /does not know the other nodes/);
+  for (const view of [undefined, viewOf([one], 2)]) {
+    if (view !== undefined) for (const peer of peers) peer.publish(view);
+    assert.match(two.unreadyReason ?? "", /does not know the other nodes/);
+  }
   const of = counter({ limit: 100 });
   const early = new FleetCounters(two).incrementBelowLimit([of], config);
-  for (const peer of peers) peer.publish(viewOf(peers, 2));
+  for (const peer of peers) peer.publish(viewOf(peers, 3));
   assert.equal(two.unreadyReason, null);
   assert.equal((await early).admitted, true);
   const both = Array.from({ length: 59 }, (_, at) => (at % 2 === 0 ? one : two).take([of], "closed"));
@@ -75,10 +79,19 @@ it("a node lets requests wait for its first view, and a node that leaves hands i
   const retired = leaving.retire();
   const stateOf = ({ state: { state } }: FleetPeer) => state;
   assert.equal(stateOf(leaving), "leaving");
-  for (const peer of peers) peer.publish({ ...viewOf([one], 3), leaving: viewOf([leaving], 3).members });
+  for (const peer of peers) peer.publish({ ...viewOf([one], 4), leaving: viewOf([leaving], 4).members });
   while (stateOf(leaving) !== "left") await new Promise(setImmediate);
-  for (const peer of peers) peer.publish(viewOf([one], 4));
+  for (const peer of peers) peer.publish(viewOf([one], 5));
   await retired;
   const rest = await Promise.all(Array.from({ length: 50 }, () => one.take([of], "closed")));
   assert.equal(rest.filter(({ admitted }) => admitted).length, 40);
+});
+
+it("nodes that shut down together end without waiting for each other", async () => {
+  for (const peer of peers) peer.leave();
+  const retired = Promise.all(peers.map((peer) => peer.retire()));
+  const began = performance.now();
+  for (const peer of peers) peer.publish({ ...viewOf([], 6), leaving: viewOf(peers, 6).members });
+  await retired;
+  assert.ok(performance.now() - began < 2000);
 });
