@@ -61,7 +61,7 @@ describe("three nodes that count together without Redis", () => {
   });
 
   /** The third node has two workers. */
-  async function startNode(at: number): Promise<Node> {
+  async function startNode(at: number, settings: Readonly<Record<string, string>> = {}): Promise<Node> {
     const [proxy, status] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
     const env = {
       SLUICE_SOURCE: "file",
@@ -75,6 +75,7 @@ describe("three nodes that count together without Redis", () => {
       SLUICE_PEER_TLS_CA: "ca.crt",
       SLUICE_WORKERS: at === 2 ? "2" : "1",
       SLUICE_LOG_LEVEL: "warn",
+      ...settings,
     };
     const started = await startProcess(main, ["gateway"], {
       name: `node ${at}`,
@@ -121,6 +122,14 @@ describe("three nodes that count together without Redis", () => {
   }
 
   const even = (members: readonly Node[]) => new Map(members.map((node) => [node, 1]));
+
+  for (const [name, message] of [
+    ["127.0.0.1", /SLUICE_PEER_NAME: 127\.0\.0\.1 is an IP address; set a DNS name/],
+    ["other", /SLUICE_PEER_NAME: this node's certificate does not contain the DNS name other, but DNS:sluice-gateway/],
+  ] as const)
+    test(`a node with SLUICE_PEER_NAME=${name} does not start, and says what to set`, async () => {
+      await assert.rejects(startNode(0, { SLUICE_PEER_NAME: name }), message);
+    });
 
   test("they admit exactly the limit, although most requests reach one of them", async () => {
     const [one, two, three] = nodes;
