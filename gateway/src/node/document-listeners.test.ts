@@ -10,8 +10,8 @@ import { connect as connectTls } from "node:tls";
 import { type Change, type DocumentListener, type NodeReport, readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { sendRequest } from "../../../test/conformance/engine/client.ts";
-import { closedPort, listen, portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
-import { temporaryFolder } from "../../../tools/process/index.ts";
+import { listen, portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
+import { freePort, temporaryFolder } from "../../../tools/process/index.ts";
 import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { createPushSource } from "../sources/push/push-source.ts";
 import { startGateway } from "./start-gateway.ts";
@@ -60,7 +60,7 @@ test("a node opens and closes the ports of pushed listeners, and reports those t
   const { node, push } = await startPushed(context);
   const statusOf = (port: number) => sendRequest(port).then(({ status }) => status);
 
-  const [taken, free] = [portOf(await startUpstream(context, () => {})), await closedPort(context)];
+  const [taken, free] = [portOf(await startUpstream(context, () => {})), await freePort()];
   const routes = [{ ...route, _sluice: { priority: 1, listeners: ["web", "busy"] } }];
   const listeners = [listener("web", free), listener("busy", taken)];
   const { hash, failedListeners } = await push("PUT", {
@@ -92,7 +92,7 @@ test("the access log has a line for each connection of a TLS listener, with the 
     context,
     createServer((socket) => socket.on("error", () => {}).destroy()),
   );
-  const port = await closedPort(context);
+  const port = await freePort();
   const service = { id: "00000000-0000-4000-8000-000000000002", name: "s", url: `http://127.0.0.1:${portOf(backend)}` };
   const tls = {
     ...{ id: route.id, name: "r", protocols: ["tls_passthrough"], hosts: ["*.a.example"] },

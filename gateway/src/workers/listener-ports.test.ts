@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { test } from "node:test";
 import { applyChange, type DocumentListener, type Snapshot } from "@sluice/model";
 import { sendRequest } from "../../../test/conformance/engine/client.ts";
-import { closedPort, listen, portOf } from "../../../test/conformance/engine/proxy-rig.ts";
-import { waitFor } from "../../../tools/process/index.ts";
+import { listen, portOf } from "../../../test/conformance/engine/proxy-rig.ts";
+import { freePort, waitFor } from "../../../tools/process/index.ts";
 import type { DocumentPort, PortFailure } from "../proxy/listener/document-ports.ts";
 import { ListenerPorts } from "./listener-ports.ts";
 import { snapshotOfDocument, startTestPool, startUpstreamUrl } from "./threads/testing-worker-pool.ts";
@@ -66,7 +66,7 @@ test("all workers open the ports of a document, also those that start later, and
   const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
   const routes = [{ name: "r", paths: ["/"], _sluice: { priority: 1, listeners: ["web"] } }];
   const base = snapshotOfDocument({ services: [{ name: "up", url, routes }] });
-  const web = listener("web", await closedPort(context));
+  const web = listener("web", await freePort());
   const busy = listener("busy", portOf(await listen(context, createServer())));
   const withListeners = (...all: readonly DocumentListener[]): Snapshot => {
     const changed = applyChange(base, { put: {}, remove: {}, listeners: Object.fromEntries(byName(...all)) });

@@ -4,19 +4,11 @@ import { once } from "node:events";
 import { createServer as createTlsServer } from "node:https";
 import { describe, it, type TestContext } from "node:test";
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
+import { freePort } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, sendRequest } from "./client.ts";
 import { becomes, letters, type Serve, startPool, weighted } from "./pool.ts";
-import {
-  closedPort,
-  type Engine,
-  listen,
-  portOf,
-  type Rig,
-  type RigOptions,
-  startRig,
-  startUpstream,
-} from "./proxy-rig.ts";
+import { type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 const NO_PEER = "failure to get a peer from the ring-balancer";
 const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
@@ -70,7 +62,7 @@ export function balancingSuite(engine: Engine): void {
       const live = await startUpstream(test, (_request, response) => response.end("ok"));
       const targets = {
         "sluice-test.invalid:80": 100,
-        [`127.0.0.1:${await closedPort(test)}`]: 100,
+        [`127.0.0.1:${await freePort()}`]: 100,
         [`127.0.0.1:${portOf(live)}`]: 100,
       };
       const rig = await startRig(test, engine, { pool: { targets }, service: { retries: 2 } });

@@ -6,10 +6,11 @@ import { type ConnectionOptions, connect } from "node:tls";
 import { caCertificateOf } from "../../../gateway/src/compile/testing-entities.ts";
 import { clientTlsOf, clientTlsSettings } from "../../../gateway/src/settings/client-tls.ts";
 import { defaultsOf } from "../../../gateway/src/settings/defaults.ts";
+import { freePort } from "../../../tools/process/index.ts";
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { receiveUntil } from "./client.ts";
 import { dialHttp2Tls, requestHttp2 } from "./http2-client.ts";
-import { closedPort, type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const upstream: RigOptions["upstream"] = (_incoming, response) => response.end("here");
 const old = { maxVersion: "TLSv1.2" } as const;
@@ -127,7 +128,7 @@ export function cipherSuiteSuite(engine: Engine): void {
     }
 
     it("applies the settings to ports of the document, and to handshakes that request a certificate", async (test) => {
-      const port = await closedPort(test);
+      const port = await freePort();
       const authority = await makeAuthority();
       const { proxy, tlsPort } = await startRig(test, engine, {
         upstream,

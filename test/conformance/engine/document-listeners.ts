@@ -5,14 +5,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { request as requestTls } from "node:https";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { before, describe, it, type TestContext } from "node:test";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import type { DocumentListener, SnapshotRoute } from "@sluice/model";
 import type { DocumentPort } from "../../../gateway/src/proxy/listener/document-ports.ts";
+import { connectToPort, freePort } from "../../../tools/process/index.ts";
 import { makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, received, receiveUntil, sendRequest, signal } from "./client.ts";
-import { closedPort, type Engine, listen, portOf, type Rig, startRig, startUpstream } from "./proxy-rig.ts";
+import { type Engine, listen, portOf, type Rig, startRig, startUpstream } from "./proxy-rig.ts";
 
 const listener = (name: string, port: number, members: Partial<DocumentListener> = {}): DocumentListener => ({
   name,
@@ -49,10 +50,7 @@ function recordRoutes() {
 const echo = (_request: unknown, response: ServerResponse) => void response.end("ok");
 const echoPort: RequestListener = ({ headers }, response) => void response.end(headers["x-forwarded-port"]);
 
-async function refusesConnections(port: number): Promise<void> {
-  const [error] = await once(connect(port, "127.0.0.1"), "error");
-  assert.equal(error.code, "ECONNREFUSED");
-}
+const refusesConnections = (port: number) => assert.rejects(connectToPort(port), { code: "ECONNREFUSED" });
 
 export function documentListenerSuite(engine: Engine): void {
   describe(`listeners of the document: the ${engine.name} engine`, { timeout: 20_000 }, () => {
@@ -63,7 +61,7 @@ export function documentListenerSuite(engine: Engine): void {
     const issue = (name: string, sans: readonly string[]) => authority.issue({ name, sans, usage: "server" });
 
     it("serves only the routes of the most specific listener on a port, and no others on the node's own listener", async (test) => {
-      const [one, two] = [await closedPort(test), await closedPort(test)];
+      const [one, two] = [await freePort(), await freePort()];
       const listeners = [
         listener("any", one),
         listener("wild", one, { hostname: "*.a.example" }),
@@ -110,7 +108,7 @@ export function documentListenerSuite(engine: Engine): void {
 
     it("presents the certificate of the listener, and answers 421 if the host belongs to another listener", async (test) => {
       const [port, certificates] = [
-        await closedPort(test),
+        await freePort(),
         { any: await issue("any", ["x.example"]), exact: await issue("exact", ["a.example"]) },
       ];
       const listeners = [
@@ -161,7 +159,7 @@ export function documentListenerSuite(engine: Engine): void {
     });
 
     it("closes the connections of clients whose certificate the listener does not accept", async (test) => {
-      const port = await closedPort(test);
+      const port = await freePort();
       const other = await makeAuthority("another authority");
       const trusted_certificates = authority.certificate;
       const secure = (name: string, mode?: "required" | "optional") =>
@@ -211,7 +209,7 @@ export function documentListenerSuite(engine: Engine): void {
     });
 
     it("closes a port as at a shutdown: requests in flight are completed, idle connections closed, other ports stay", async (test) => {
-      const [closing, staying] = [await closedPort(test), await closedPort(test)];
+      const [closing, staying] = [await freePort(), await freePort()];
       const listeners = [listener("closing", closing), listener("staying", staying)];
       const held = signal<ServerResponse>();
       const routes = { r: onListeners(["closing", "staying"]) };
@@ -241,7 +239,7 @@ export function documentListenerSuite(engine: Engine): void {
     });
 
     it("cuts the connections of a closed port after the drain time, and can open the port again with TLS", async (test) => {
-      const port = await closedPort(test);
+      const port = await freePort();
       const plain = listener("l", port);
       const asked = signal();
       const routes = { r: onListeners(["l"]) };
@@ -266,7 +264,7 @@ export function documentListenerSuite(engine: Engine): void {
     });
 
     it("keeps a tunnel on a closed port open until the drain time ends", async (test) => {
-      const port = await closedPort(test);
+      const port = await freePort();
       const own = listener("l", port);
       const server = createServer();
       server.on("upgrade", (_request, socket: Socket) => {
@@ -290,7 +288,7 @@ export function documentListenerSuite(engine: Engine): void {
 
     it("reports a port that is in use, opens the others, and refuses upstreams that are ports of the document", async (test: TestContext) => {
       const taken = portOf(await startUpstream(test, echo));
-      const port = await closedPort(test);
+      const port = await freePort();
       const listeners = [listener("busy", taken), listener("free", port)];
       const rig = await startRig(test, engine, {
         upstream: port,

@@ -7,18 +7,10 @@ import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
+import { freePort } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, sendRequest } from "./client.ts";
-import {
-  closedPort,
-  type Engine,
-  listen,
-  portOf,
-  type Rig,
-  type RigOptions,
-  startRig,
-  startUpstream,
-} from "./proxy-rig.ts";
+import { type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 /** Starts a TCP server that passes each connection to `serve` and speaks no HTTP; returns its port. */
 async function startBare(test: TestContext, serve: (socket: Socket) => void): Promise<number> {
@@ -45,7 +37,7 @@ export function failureSuite(engine: Engine): void {
 
   describe(`upstreams that fail: the ${engine.name} engine`, () => {
     it("answers 502 when the upstream refuses connections, and logs once which address failed and how", async (test) => {
-      const port = await closedPort(test);
+      const port = await freePort();
       const { status, message, rig } = await answerOf(test, { upstream: port });
       assert.deepEqual([status, message], [502, INVALID]);
       const [line, ...more] = rig.log;
@@ -145,7 +137,7 @@ export function failureSuite(engine: Engine): void {
     });
 
     it("without Accept, answers in plain text, as nginx does, or in JSON if the request has that content type", async (test) => {
-      const { port } = await startRig(test, engine, { upstream: await closedPort(test) });
+      const { port } = await startRig(test, engine, { upstream: await freePort() });
       const bare = await sendRequest(port);
       assert.equal(bare.headers["content-type"], "text/plain; charset=utf-8");
       const typed = await sendRequest(port, {
@@ -307,7 +299,7 @@ export function failureSuite(engine: Engine): void {
     const at = (port: number, terminating = false) => ({ address: "127.0.0.1", port, terminating });
 
     it("tries the next endpoint as often as `retries` allows", async (test) => {
-      const [dead, deader, live] = [await closedPort(test), await closedPort(test), await startUpstream(test, ok)];
+      const [dead, deader, live] = [await freePort(), await freePort(), await startUpstream(test, ok)];
       const endpoints = [at(dead), at(deader), at(portOf(live))];
       assert.equal((await answerOf(test, { endpoints, service: { retries: 1 } })).status, 502);
       const rig = await startRig(test, engine, { endpoints, service: { retries: 2 } });

@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { Metadata } from "@grpc/grpc-js";
+import { freePort } from "../../../tools/process/index.ts";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { sendRequest, signal } from "./client.ts";
 import { echoHandlers, echoService, startGrpcServer } from "./grpc-peers.ts";
 import { dialHttp2, message, requestHttp2 } from "./http2-client.ts";
-import { closedPort, type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 async function startWeb(test: TestContext, engine: Engine, options: RigOptions & { readonly config?: object } = {}) {
   const { config, ...others } = options;
@@ -162,7 +163,7 @@ export function grpcWebSuite(engine: Engine): void {
 
     it("is answered with the HTTP status 502 when the upstream cannot be reached", async (test) => {
       const { port } = await startWeb(test, engine, {
-        upstream: await closedPort(test),
+        upstream: await freePort(),
         service: { protocol: "grpc", retries: 0 },
       });
       const { status, headers } = await call(port, "application/grpc-web", message("x"));

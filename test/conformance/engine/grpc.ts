@@ -9,6 +9,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
+import { freePort } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { sendRequest, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
@@ -23,7 +24,7 @@ import {
   type ServerStreamHandler,
   startHttp2Upstream,
 } from "./http2-client.ts";
-import { closedPort, type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const OK = { "grpc-status": "0" };
 
@@ -199,7 +200,7 @@ export function grpcSuite(engine: Engine): void {
 
     it("answers gRPC calls in gRPC's form: responses of plugins, failures, and calls without a route", async (test) => {
       const { rig, session } = await startHttp2(test, engine, {
-        upstream: await closedPort(test),
+        upstream: await freePort(),
         route: { ...route, paths: ["/hello.Greeter"] },
         service: { ...service, retries: 1 },
       });
@@ -246,7 +247,7 @@ export function grpcSuite(engine: Engine): void {
       const headers = { ...grpcHeaders };
       const first = await requestHttp2(session, { headers });
       assert.deepEqual([...shown(first), tries], [200, "0", 2]);
-      const pool = { targets: { [`127.0.0.1:${await closedPort(test)}`]: 100, [`127.0.0.1:${refusing}`]: 100 } };
+      const pool = { targets: { [`127.0.0.1:${await freePort()}`]: 100, [`127.0.0.1:${refusing}`]: 100 } };
       const balanced = await startHttp2(test, engine, { route, service, pool });
       for (let turn = 0; turn < 4; turn++) {
         assert.deepEqual(shown(await requestHttp2(balanced.session, { headers, body: message("x") })), [200, "0"]);

@@ -7,11 +7,12 @@ import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { DirectResponse, Exchange, HeldResponse, PluginPhases } from "@sluice/plugin-sdk";
+import { freePort } from "../../../tools/process/index.ts";
 import { dial, receiveUntil, type Signal, sendRaw, sendRequest, signal } from "./client.ts";
 import { appending, failing, filtering, respondChunked, respondEmpty, sized, waysToAsk } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
 import { grpcHeaders, message, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
-import { closedPort, type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 type ResponsePhase = (exchange: Exchange, response: HeldResponse) => Promise<DirectResponse | undefined>;
 
@@ -230,7 +231,7 @@ export function heldResponseSuite(engine: Engine): void {
       for (const [plugins, upstream, status, body] of [
         [{ [middle]: quotesBody(99), [inner]: refusing }, sized, 401, "<no>"],
         [{ [middle]: keepsResponse, [outer]: refusing }, sized, 401, "no"],
-        [{ [middle]: editsResponse }, await closedPort(test), 502, /invalid response/],
+        [{ [middle]: editsResponse }, await freePort(), 502, /invalid response/],
       ] as const) {
         const { port } = await startRig(test, engine, { upstream, plugins });
         const seen = await sendRequest(port);

@@ -6,18 +6,18 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import { request } from "node:https";
 import { describe, it, type TestContext } from "node:test";
 import type { Exchange } from "@sluice/plugin-sdk";
+import { freePort } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
 import { dialHttp2, dialHttp2Tls, requestHttp2, responseOfStream, startHttp2Upstream } from "./http2-client.ts";
-import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
+import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 const echo: RigOptions["upstream"] = (incoming, response) => {
-  const chunks: Buffer[] = [];
-  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const texts: string[] = [];
+  incoming.setEncoding("latin1").on("data", (text: string) => texts.push(text));
   incoming.on("end", () => {
     const { method, url, rawHeaders, headers, trailers } = incoming;
-    const body = Buffer.concat(chunks).toString("latin1");
-    response.end(JSON.stringify({ method, url, rawHeaders, headers, trailers, body }));
+    response.end(JSON.stringify({ method, url, rawHeaders, headers, trailers, body: texts.join("") }));
   });
 };
 
@@ -348,7 +348,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal((await requestHttp2(session, { headers: { ":method": "GET" } })).status, 200);
       assert.equal((await requestHttp2(session, { headers: { ":method": "POST" } })).status, 502);
       const live = portOf(await startUpstream(test, (incoming, response) => incoming.pipe(response)));
-      const endpoints = [await closedPort(test), live].map((port) => ({ address: "127.0.0.1", port }));
+      const endpoints = [await freePort(), live].map((port) => ({ address: "127.0.0.1", port }));
       const balanced = await startHttp2(test, engine, { endpoints, service: { retries: 1 } });
       for (let turn = 0; turn < 4; turn++) {
         const { status, body } = await requestHttp2(balanced.session, {

@@ -6,9 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RecentRequest, readRecentRequestFilter } from "@sluice/model";
 import type { BodyFilter, DirectResponse, PluginPhases } from "@sluice/plugin-sdk";
 import { RecentRequestLog } from "../../../gateway/src/proxy/observability/recent-requests.ts";
+import { freePort } from "../../../tools/process/index.ts";
 import { dial, receiveUntil, sendRequest, signal } from "./client.ts";
 import { sized } from "./filtered-bodies.ts";
-import { closedPort, type Engine, listen, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 /** A response that takes at least this many milliseconds is slow. */
 const SLOW = 150;
@@ -104,7 +105,7 @@ export function listedRequestSuite(engine: Engine): void {
 
     it("does not give the error of an earlier attempt as the reason of a later failure", async (test) => {
       const live = portOf(await startUpstream(test, sized));
-      const targets = { [`127.0.0.1:${await closedPort(test)}`]: 1, [`127.0.0.1:${live}`]: 1 };
+      const targets = { [`127.0.0.1:${await freePort()}`]: 1, [`127.0.0.1:${live}`]: 1 };
       const plugins = { "key-auth": { response: failing } };
       const { rig, list } = await startListing(test, { pool: { targets }, service: { retries: 1 }, plugins });
       await sendRequest(rig.port);

@@ -4,10 +4,11 @@ import type { IncomingHttpHeaders, RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import type { Exchange, MirrorFailure, PluginPhases } from "@sluice/plugin-sdk";
 import { serviceNamed } from "../../../gateway/src/compile/testing-entities.ts";
+import { freePort } from "../../../tools/process/index.ts";
 import { dial, receiveUntil, type Sent, sendRequest, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { grpcHeaders, message, requestHttp2, startHttp2Upstream } from "./http2-client.ts";
-import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
+import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 /** A server that answers every request and records it. */
 function recorder() {
@@ -129,7 +130,7 @@ export function mirrorSuite(engine: Engine): void {
 
     it("neither delay nor fail a request if the mirror is silent, refuses connections or does not exist", async (test) => {
       const silent = portOf(await startUpstream(test, () => {}));
-      const closed = await closedPort(test);
+      const closed = await freePort();
       for (const [mirror, members, reason] of [
         [silent, { timeout: 50 }, /^failed: no complete response within 50 ms$/],
         [closed, {}, /^failed: .*ECONNREFUSED/],

@@ -10,11 +10,11 @@ import { serviceNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import { headerV1, headerV2, rawV2 } from "../../../gateway/src/proxy/listener/testing-proxy-headers.ts";
 import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import type { StreamRecord } from "../../../gateway/src/proxy/streams/stream-record.ts";
-import { waitFor } from "../../../tools/process/index.ts";
+import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, sendRaw } from "./client.ts";
 import { requestHttp2 } from "./http2-client.ts";
-import { closedPort, type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n";
 const LAST = "GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n";
@@ -195,7 +195,7 @@ export function proxyProtocolSuite(engine: Engine): void {
     });
 
     it("reads headers on ports of the document, also before TLS that it passes through", async (test) => {
-      const [plain, secure] = [await closedPort(test), await closedPort(test)];
+      const [plain, secure] = [await freePort(), await freePort()];
       const backend = createTlsServer({ cert: pair.certificate, key: pair.key }, (socket) =>
         socket.on("error", () => {}).end("passed"),
       );

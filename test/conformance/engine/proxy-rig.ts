@@ -226,11 +226,3 @@ export async function listen<Listener extends NetServer>(test: TestContext, serv
 
 export const portOf = (server: { address(): AddressInfo | string | null }): number =>
   (server.address() as AddressInfo).port;
-
-/** A port without a listener. */
-export async function closedPort(test: TestContext): Promise<number> {
-  const server = await startUpstream(test, () => {});
-  const port = portOf(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -7,9 +7,10 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import type { DocumentListener, Service, SnapshotRoute } from "@sluice/model";
 import { routeNamed, serviceNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import type { StreamRecord } from "../../../gateway/src/proxy/streams/stream-record.ts";
+import { freePort } from "../../../tools/process/index.ts";
 import { makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
 import { dial } from "./client.ts";
-import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig } from "./proxy-rig.ts";
+import { type Engine, listen, portOf, type Rig, type RigOptions, startRig } from "./proxy-rig.ts";
 
 type Protocol = DocumentListener["protocol"];
 
@@ -89,7 +90,7 @@ export function streamSuite(engine: Engine): void {
         readonly port?: number;
       },
     ) {
-      const { protocol, more = [], port = await closedPort(test), ...rest } = options;
+      const { protocol, more = [], port = await freePort(), ...rest } = options;
       const listeners = [listenerAt("l", port, protocol), ...more];
       const records: StreamRecord[] = [];
       const observer = { streamed: (record: StreamRecord) => void records.push(record) };
@@ -130,7 +131,7 @@ export function streamSuite(engine: Engine): void {
     }
 
     it("passes TLS through to the backend of the most specific server name, beside HTTPS on the same port", async (test) => {
-      const port = await closedPort(test);
+      const port = await freePort();
       const [one, two] = [await backend(test, "one"), await backend(test, "two")];
       const [any, own] = [await backend(test, "any"), await backend(test, "own")];
       const { records } = await startStreams(test, {
@@ -219,7 +220,7 @@ export function streamSuite(engine: Engine): void {
     it("closes connections of a route that cannot be served, and logs why", async (test) => {
       const { service } = await plainBackend(test);
       const [down, disabled] = [
-        serviceNamed("down", { port: await closedPort(test), retries: 1 }),
+        serviceNamed("down", { port: await freePort(), retries: 1 }),
         serviceNamed("disabled", { enabled: false }),
       ];
       const { rig, port, records } = await startStreams(test, {
@@ -300,7 +301,7 @@ export function streamSuite(engine: Engine): void {
 
     it("closes a connection before it reaches the backend if the listener requires a certificate of the client", async (test) => {
       const { service, next } = await plainBackend(test);
-      const port = await closedPort(test);
+      const port = await freePort();
       const client_validation = { mode: "required", trusted_certificates: authority.certificate } as const;
       const strict = { ...listenerAt("strict", port, "tls", "strict.example"), client_validation };
       const routes = {
@@ -326,7 +327,7 @@ export function streamSuite(engine: Engine): void {
 
     it("tries the next target if a target cannot be reached", async (test) => {
       const { service, next } = await plainBackend(test);
-      const dead = await closedPort(test);
+      const dead = await freePort();
       const { port, records } = await startStreams(test, {
         protocol: "tls",
         upstream: service.port,

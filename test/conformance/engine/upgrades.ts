@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createNetServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { freePort } from "../../../tools/process/index.ts";
 import { dial, receiveUntil, signal } from "./client.ts";
-import { closedPort, type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 const HANDSHAKE =
   "GET /chat?room=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
@@ -188,7 +189,7 @@ export function upgradeSuite(engine: Engine): void {
     });
 
     it("answers 502 when the upstream refuses connections, and 503 when the settings do not allow its address", async (test) => {
-      const upstream = await closedPort(test);
+      const upstream = await freePort();
       for (const [allowedUpstreams, status] of [
         [["127.0.0.1"], 502],
         [[], 503],

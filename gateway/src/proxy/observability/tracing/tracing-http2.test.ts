@@ -12,7 +12,8 @@ import {
   requestHttp2,
   startHttp2Upstream,
 } from "../../../../../test/conformance/engine/http2-client.ts";
-import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
+import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
+import { freePort } from "../../../../../tools/process/index.ts";
 import { startObservedNode } from "../testing-observed-node.ts";
 import { startTraceCollector } from "./testing-collector.ts";
 
@@ -38,7 +39,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
     stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": content.length > 8 ? "13" : "0" }));
     stream.end(content);
   });
-  const [port, closed] = [portOf(upstream), await closedPort(context)];
+  const [port, closed] = [portOf(upstream), await freePort()];
   const grpc = (name: string, path: string) => ({
     ...{ name, protocols: ["grpc", "grpcs"], paths: [path], strip_path: false },
   });

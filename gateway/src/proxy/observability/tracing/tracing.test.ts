@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { SettingsError } from "@sluice/model/serving";
-import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
+import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
+import { freePort } from "../../../../../tools/process/index.ts";
 import { startObservedNode } from "../testing-observed-node.ts";
 import { startTraceCollector } from "./testing-collector.ts";
 
@@ -17,7 +18,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
     response.statusCode = url?.startsWith("/missing") ? 404 : 200;
     response.end(JSON.stringify(headers));
   });
-  const [port, closed] = [portOf(upstream), await closedPort(context)];
+  const [port, closed] = [portOf(upstream), await freePort()];
   const routes = [
     { name: "open", paths: ["/open"] },
     { name: "guarded", paths: ["/guarded"], plugins: [{ name: "key-auth" }] },
