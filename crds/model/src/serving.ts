@@ -44,6 +44,7 @@ export {
 export {
   isPeerReport,
   isPushView,
+  MAX_FLEET_NODES,
   type PeerReport,
   type PublishedView,
   REMOVE_PEER_AFTER,

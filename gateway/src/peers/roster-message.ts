@@ -2,7 +2,7 @@
  * What nodes tell each other to find the nodes of their fleet, if no operator or database does: the request and the
  * response of an exchange on the listener for peers.
  */
-import { isPeerReport, isPushView, type PeerReport, type PublishedView } from "@sluice/model/serving";
+import { isPeerReport, isPushView, MAX_FLEET_NODES, type PeerReport, type PublishedView } from "@sluice/model/serving";
 
 export interface RosterMessage {
   readonly name: string;
@@ -13,17 +13,14 @@ export interface RosterMessage {
   readonly reached: readonly string[];
 }
 
-/** Maximum number of names. */
-const MAX_NODES = 4096;
-
 /** @throws when the message is invalid */
 export function parseRosterMessage(value: unknown): RosterMessage {
   const { name, state, view, reached } = Object(value) as Readonly<Record<string, unknown>>;
   const report: unknown = { name, state, port: 1, epoch: 0 };
   if (!isPeerReport(report)) throw new Error("expected the name and the state of a node");
   if (view !== null && !isPushView(view)) throw new Error("expected a view");
-  if (!Array.isArray(reached) || reached.length > MAX_NODES || !reached.every((each) => typeof each === "string"))
-    throw new Error(`expected at most ${MAX_NODES} names`);
+  if (!Array.isArray(reached) || reached.length > MAX_FLEET_NODES || !reached.every((each) => typeof each === "string"))
+    throw new Error(`expected at most ${MAX_FLEET_NODES} names`);
   return { name: report.name, state: report.state, view: view === null ? null : viewOf(view), reached };
 }
 

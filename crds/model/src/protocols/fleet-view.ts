@@ -56,7 +56,7 @@ export interface PushView extends PublishedView {
 export const REMOVE_PEER_AFTER = 5000;
 
 /** Maximum number of nodes of each list. */
-const MAX_NODES = 4096;
+export const MAX_FLEET_NODES = 4096;
 /** Maximum characters of a name, and of a host (RFC 1035, 2.3.4). */
 const MAX_NAME = 253;
 
@@ -76,7 +76,7 @@ function isViewedNode(value: unknown): value is ViewedNode {
 }
 
 const isNodeList = (value: unknown): value is readonly ViewedNode[] =>
-  Array.isArray(value) && value.length <= MAX_NODES && value.every(isViewedNode);
+  Array.isArray(value) && value.length <= MAX_FLEET_NODES && value.every(isViewedNode);
 
 export function isPushView(value: unknown): value is PushView {
   const { term = 0, epoch, members, leaving } = Object(value) as Readonly<Record<string, unknown>>;
