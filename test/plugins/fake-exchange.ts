@@ -361,4 +361,4 @@ export { ThreadConcurrency } from "../../gateway/src/counters/concurrency.ts";
 export { createCountersMemory, SharedCounters } from "../../gateway/src/counters/shared-counters.ts";
 export { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
 export { createMetrics } from "../../gateway/src/metrics/metrics.ts";
-export { metricsText } from "../../gateway/src/metrics/slices.ts";
+export { printMetrics } from "../../gateway/src/metrics/testing-text.ts";

@@ -10,8 +10,8 @@ import {
   fakeContext,
   fakeExchange,
   fakeService,
-  metricsText,
   pluginInstance,
+  printMetrics,
 } from "./fake-exchange.ts";
 import { withConfigDefaults } from "./filled-configs.ts";
 
@@ -158,7 +158,7 @@ export function startLogging<Name extends PluginName>(
     add: (exchange) => phases.log?.(fakeExchange(exchange)),
     stop,
     async dropped() {
-      const text = (await Array.fromAsync(metricsText(context.metrics.tables))).join("");
+      const text = await printMetrics(context.metrics.tables);
       const counts = [...text.matchAll(/^sluice_\w+_dropped_entries_total\{.*\} (\d+)$/gm)];
       return counts.reduce((sum, [, count]) => sum + Number(count), 0);
     },

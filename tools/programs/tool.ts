@@ -45,6 +45,7 @@ const tools = {
   slapd: fromApt({ commands: ["slapd"], package: "slapd", path: "/usr/sbin", size: "about 2 MB" }),
   h2load: fromApt({ commands: ["h2load"], package: "nghttp2-client", size: "about 2 MB" }),
   wrk: fromApt({ commands: ["wrk"], package: "wrk", size: "about 1 MB" }),
+  curl: fromApt({ commands: ["curl"], package: "curl", size: "about 1 MB" }),
   zsh: fromApt({ commands: ["zsh"], package: "zsh", size: "about 5 MB" }),
   fish: fromApt({ commands: ["fish"], package: "fish", size: "about 3 MB" }),
   java: fromApt({ commands: ["java"], package: "default-jre-headless", size: "about 50 MB" }),

@@ -9,7 +9,7 @@ import {
   fakeContext,
   fakeExchange,
   fakeService,
-  metricsText,
+  printMetrics,
 } from "../../../test/plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { graphql } from "./index.ts";
@@ -285,7 +285,7 @@ describe("graphql", () => {
       ],
       "graphql.refused": "INTROSPECTION_DISABLED",
     });
-    const text = (await Array.fromAsync(metricsText(metrics.tables))).join("");
+    const text = await printMetrics(metrics.tables);
     assert.match(text, /refused_total\{service="users",code="INTROSPECTION_DISABLED",limit=""\} 1/);
   });
 });

@@ -10,7 +10,7 @@ import {
   fakeContext,
   fakeExchange,
   fakeService,
-  metricsText,
+  printMetrics,
 } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { graphql } from "./index.ts";
@@ -295,7 +295,7 @@ describe("the operations that graphql counts", () => {
     const ended = { service: fakeService(), timings: { started: 100, ended: 350 } };
     await serve(post({ query: USERS }), ended);
     await serve(post({ query: USERS }), ended, bad);
-    const lines = (await Array.fromAsync(metricsText(metrics.tables))).join("").split("\n");
+    const lines = (await printMetrics(metrics.tables)).split("\n");
     const labels = 'service="users",type="query",operation="Users"';
     assert.deepEqual(
       lines.filter((line) => /^sluice_graphql_(requests|.*_(sum|count)|.*le="0.25")/.test(line)),

@@ -8,7 +8,7 @@ import {
   fakeExchange,
   fakeRoute,
   fakeService,
-  metricsText,
+  printMetrics,
 } from "../../../test/plugins/fake-exchange.ts";
 import { filledPrometheus } from "../../../test/plugins/filled-configs.ts";
 import { prometheus } from "./index.ts";
@@ -20,7 +20,7 @@ const everything = { status_code_metrics: true, latency_metrics: true, bandwidth
 async function logged(config: Partial<PrometheusConfig>, options: FakeExchangeOptions = {}, compat = false) {
   const metrics = createMetrics({ compat, nodeId: "node-1", version: "0.0.0" });
   prometheus.phases({ ...filledPrometheus, ...config }, fakeContext({ metrics })).log?.(fakeExchange(options));
-  const lines = (await Array.fromAsync(metricsText(metrics.tables))).join("").split("\n");
+  const lines = (await printMetrics(metrics.tables)).split("\n");
   return lines.filter((line) => /service=/.test(line) && !/_bucket|_count/.test(line));
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMetrics, fakeContext, fakeExchange, metricsText } from "../../../test/plugins/fake-exchange.ts";
+import { createMetrics, fakeContext, fakeExchange, printMetrics } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { requestMirror } from "./index.ts";
 
@@ -55,7 +55,7 @@ describe("request-mirror", () => {
     const { request, metrics } = start({ mirrors: [always("a")] });
     for (const failure of [null, { kind: "failed", reason: "x" }, { kind: "dropped", reason: "x" }] as const)
       for (const { onEnd } of request()) onEnd(failure);
-    const text = (await Array.fromAsync(metricsText(metrics.tables))).join("");
+    const text = await printMetrics(metrics.tables);
     for (const result of ["sent", "failed", "dropped"])
       assert.match(text, new RegExp(`sluice_request_mirror_copies_total\\{.*service="a",result="${result}".*\\} 1\\n`));
   });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMetrics, type GatewayMetricsOptions } from "./metrics.ts";
-import { metricsText, TEXT_FORMAT } from "./slices.ts";
+import { TEXT_FORMAT } from "./slices.ts";
+import { printMetrics } from "./testing-text.ts";
 
 const node = (members: Partial<GatewayMetricsOptions> = {}) =>
   createMetrics({ compat: false, nodeId: "node-1", version: "1.2.3", ...members });
@@ -9,7 +10,7 @@ const node = (members: Partial<GatewayMetricsOptions> = {}) =>
 const labels = (route: string) => ({ service: "s", route, consumer: "" });
 
 async function lines(metrics: ReturnType<typeof node>, start: string) {
-  const text = (await Array.fromAsync(metricsText(metrics.tables))).join("");
+  const text = await printMetrics(metrics.tables);
   return text.split("\n").filter((line) => line.startsWith(start));
 }
 

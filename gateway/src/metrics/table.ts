@@ -3,6 +3,7 @@
  * that of prom-client, which creates several objects per line, and took seconds for the half million lines of 10,000
  * routes. Counting allocates no object per request, whereas prom-client creates and hashes an object of labels.
  */
+import type { TextBuffer } from "./text-buffer.ts";
 
 /** The description of a metric, as plain data. */
 export interface MetricDescription {
@@ -44,15 +45,17 @@ export class MetricTable {
   readonly #limit: number;
   readonly #cells = new Map<string, MetricCell>();
   #uses = 0;
-  /** By bucket, the beginning of its lines, up to the label `le`. */
-  readonly #buckets: readonly string[];
+  /** The beginnings of the lines of a series: for a histogram by bucket, with the label `le`, then of sum and count. */
+  readonly #beginnings: readonly Uint8Array[];
 
   constructor(shape: MetricDescription, limit: number) {
     const { name, bounds } = shape;
     this.shape = shape;
     this.width = bounds === null ? 1 : bounds.length + 2;
     this.#limit = limit;
-    this.#buckets = [...(bounds ?? []), "+Inf"].map((le) => `${name}_bucket{le="${le}",`);
+    const buckets = [...(bounds ?? []), "+Inf"].map((le) => `${name}_bucket{le="${le}",`);
+    const beginnings = bounds === null ? [`${name}{`] : [...buckets, `${name}_sum{`, `${name}_count{`];
+    this.#beginnings = beginnings.map((text) => Buffer.from(text));
   }
 
   /** The cell of these labels, valid while it is `kept`. Marks it as used. */
@@ -99,18 +102,33 @@ export class MetricTable {
     return `# HELP ${name} ${text}\n# TYPE ${name} ${type}\n`;
   }
 
-  /** The lines of one series, including the last line break. */
-  lines({ labels, numbers }: MetricCell): string {
-    const { name, labelNames, bounds } = this.shape;
-    const text = `${labelText(labelNames, labels)}} `;
-    if (bounds === null) return `${name}{${text}${numbers[0]}\n`;
-    let lines = "";
-    let below = 0;
-    for (let at = 0; at < this.#buckets.length; at++) {
-      below += numbers[at] ?? 0;
-      lines += `${this.#buckets[at]}${text}${below}\n`;
+  /** Appends the lines of one series, including the last line break. */
+  appendLines({ labels, numbers }: MetricCell, output: TextBuffer): void {
+    const beginnings = this.#beginnings;
+    const line = (at: number, number: number): void => {
+      output.appendBytes(beginnings[at] as Uint8Array);
+      // All lines of a series have the same labels.
+      if (at > 0) output.repeat(labelsStart, labelsEnd);
+      else {
+        labelsStart = output.length;
+        output.append(`${labelText(this.shape.labelNames, labels)}} `);
+        labelsEnd = output.length;
+      }
+      output.appendNumberLine(number);
+    };
+    let [labelsStart, labelsEnd] = [0, 0];
+    if (this.shape.bounds === null) {
+      line(0, numbers[0] ?? 0);
+      return;
     }
-    return `${lines}${name}_sum{${text}${numbers.at(-1)}\n${name}_count{${text}${below}\n`;
+    const last = numbers.length - 1;
+    let below = 0;
+    for (let at = 0; at < last; at++) {
+      below += numbers[at] ?? 0;
+      line(at, below);
+    }
+    line(last, numbers[last] ?? 0);
+    line(last + 1, below);
   }
 
   #dropOldest(): void {

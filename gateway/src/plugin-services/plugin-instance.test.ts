@@ -7,8 +7,8 @@ import {
   fakeExchange,
   fakeScope,
   fakeServices,
-  metricsText,
   pluginsWithPhases,
+  printMetrics,
 } from "../../../test/plugins/fake-exchange.ts";
 import { PluginInstance } from "./plugin-instance.ts";
 
@@ -144,7 +144,7 @@ test("calls of counterMetric with one name share a metric, whose name contains t
     for (let count = 0; count < 3000; count++) context.counterMetric(options).add(1, [String(count)]);
     return {};
   });
-  const text = (await Array.fromAsync(metricsText(services.metrics.counted))).join("");
+  const text = await printMetrics(services.metrics.counted);
   const lines = text.split("\n").filter((line) => line.startsWith("sluice_cors_seen_total{"));
   assert.ok(lines.length > 500 && lines.length <= 1000);
 });

@@ -11,7 +11,7 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   connections: () => ({ accepted: 5, handled: 5, active: 2, reading: 0, writing: 1, waiting: 1, requests: 9 }),
   metrics: {
     text: async function* () {
-      yield* ["metric", " 1\n"];
+      yield* ["metric", " 1\n"].map((piece) => Buffer.from(piece));
     },
     data: async function* () {
       yield '{"gauges":[]}\n';
@@ -94,7 +94,7 @@ test("the status listener serves status, readiness, metrics and the health of ta
 
 test("metrics are generated as they are read, and no further once the reader has disconnected", async () => {
   let [made, isOver] = [0, false];
-  const slice = "x".repeat(100_000);
+  const slice = Buffer.alloc(100_000, "x");
   async function* text() {
     try {
       for (; made < 1000; made++) {

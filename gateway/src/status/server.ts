@@ -5,8 +5,6 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 
 /** Not imported, because an import of node:http costs memory; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
@@ -18,12 +16,12 @@ export interface StatusResponse {
   readonly body: object | StreamedText;
 }
 
-/** A text that is generated while it is sent. */
+/** A text that is generated while it is sent. A piece must stay valid until the next piece is requested. */
 export class StreamedText {
   readonly contentType: string;
-  readonly pieces: () => AsyncIterable<string>;
+  readonly pieces: () => AsyncIterable<string | Uint8Array>;
 
-  constructor(contentType: string, pieces: () => AsyncIterable<string>) {
+  constructor(contentType: string, pieces: () => AsyncIterable<string | Uint8Array>) {
     this.contentType = contentType;
     this.pieces = pieces;
   }
@@ -68,15 +66,24 @@ async function respond(answers: StatusRoutes, request: IncomingMessage, response
   const { status = 200, body } = await answerTo(answers, request);
   if (body instanceof StreamedText) {
     response.writeHead(status, { "content-type": body.contentType });
-    if (request.method === "HEAD") response.end();
-    // A client that disconnects early is not an error.
-    else await pipeline(Readable.from(body.pieces()), response).catch(() => undefined);
+    if (request.method !== "HEAD") await send(body, response);
+    response.end();
     return;
   }
   const text = JSON.stringify(body);
   const length = Buffer.byteLength(text);
   response.writeHead(status, { "content-type": "application/json; charset=utf-8", "content-length": length });
   response.end(request.method === "HEAD" ? undefined : text);
+}
+
+/** Ends early when the client disconnects, which is not an error. */
+async function send({ pieces }: StreamedText, response: ServerResponse): Promise<void> {
+  const closed = new Promise((resolve) => response.once("close", resolve));
+  for await (const piece of pieces()) {
+    if (response.destroyed) return;
+    const written = new Promise((resolve) => response.write(piece, resolve));
+    await Promise.race([written, closed]);
+  }
 }
 
 async function answerTo(

@@ -4,10 +4,10 @@ import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { RuntimeMetrics } from "../metrics/runtime-metrics.ts";
 import { MetricSum, type MetricsParts, metricsPartsOf, metricsText } from "../metrics/slices.ts";
 
-/** Each piece is generated in its own turn of the event loop: send the pieces as they come. */
+/** Each piece is generated in its own turn of the event loop, and valid until the next one is requested. */
 export interface NodeMetrics {
   /** In Prometheus text format. */
-  text(): AsyncIterable<string>;
+  text(): AsyncIterable<Uint8Array>;
   /** In the format of data-lines.ts. */
   data(): AsyncIterable<string>;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { fakeContext, metricsText } from "../../../../test/plugins/fake-exchange.ts";
+import { fakeContext, printMetrics } from "../../../../test/plugins/fake-exchange.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 
@@ -54,7 +54,7 @@ function startQueue(
     attempts,
     log,
     async dropped() {
-      const text = (await Array.fromAsync(metricsText(context.metrics.tables))).join("");
+      const text = await printMetrics(context.metrics.tables);
       const lines = text.matchAll(/^sluice_http_log_dropped_entries_total\{reason="(\w+)"\} (\d+)$/gm);
       return Object.fromEntries([...lines].map(([, reason, count]) => [reason, Number(count)]));
     },

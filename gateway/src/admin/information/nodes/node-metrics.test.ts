@@ -46,7 +46,7 @@ test("the metrics of all nodes are added up, and a node that does not answer is 
         { address: "http://silent", status: null },
       ]),
     );
-    const text = (await Array.fromAsync(pieces)).join("");
+    const text = Buffer.concat(await Array.fromAsync(pieces)).toString();
     assert.match(contentType, /^text\/plain/);
     assert.match(text, /^sluice_http_requests_total\{service="users",.*code="200".*\} 5$/m);
     assert.match(text, /^sluice_request_latency_ms_count\{.*\} 2$/m);
@@ -67,5 +67,5 @@ test("the metrics of all nodes are added up, and a node that does not answer is 
 
 test("without known nodes there is no error, and the metrics name no node", async () => {
   const { text } = await nodesMetrics(fleetOf([]));
-  assert.doesNotMatch((await Array.fromAsync(text)).join(""), /sluice_node_scraped\{/);
+  assert.doesNotMatch(Buffer.concat(await Array.fromAsync(text)).toString(), /sluice_node_scraped\{/);
 });

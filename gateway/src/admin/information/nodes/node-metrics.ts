@@ -41,5 +41,10 @@ export async function nodesMetrics(fleet: Fleet) {
   );
   const sum = new MetricSum();
   for (const parts of scraped) await sum.addAll(parts ?? []);
-  return { contentType: TEXT_FORMAT, text: metricsText([...sum.tables, included]) };
+  return { contentType: TEXT_FORMAT, text: copied(metricsText([...sum.tables, included])) };
+}
+
+/** The slices in memory of their own: a stream requests the next one before it has sent the last. */
+async function* copied(slices: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const slice of slices) yield Buffer.from(slice);
 }
