@@ -41,6 +41,8 @@ export async function runH2load(options: H2loadOptions): Promise<WrkResult> {
   const [requests, succeeded] = [count("done"), count("succeeded")];
   if (!(requests > 0) || !/h2/.test(/Application protocol: (\S+)/.exec(output)?.[1] ?? ""))
     throw new Error(`h2load reported no result for ${url} over HTTP/2:\n${h2load.tail()}`);
+  // The numbers of statuses, errors and timeouts show why requests failed.
+  if (succeeded < requests) console.log(h2load.tail());
   const received = Number(/\((\d+)\) data/.exec(output)?.[1]);
   if (!(received >= requests * responseBytes * COUNTED))
     throw new Error(`${requests} responses had ${received} bytes, not ${responseBytes} each:\n${h2load.tail()}`);

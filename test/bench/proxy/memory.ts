@@ -46,7 +46,7 @@ export async function measureNodeMemory(field: CaseContestants): Promise<BenchRe
       "and four workers run in threads of their own.",
     rows,
     verdicts: [
-      atMost("a node with one worker", one, { bound: 150, unit: " MB" }),
+      atMost("a node with one worker", one, { bound: 120, unit: " MB" }),
       atMost("each further worker, from two to four", (four - two) / 2, { bound: 60, unit: " MB" }),
       `the second worker: ${Math.round(two - one)} MB`,
     ],

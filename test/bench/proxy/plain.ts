@@ -26,7 +26,7 @@ export async function measurePlain(field: CaseContestants): Promise<BenchReport>
       "them: its CPU is the lower bound for any proxy on Node's sockets.",
     samples: await field.run(),
     ratios: [
-      { name: "sluice / nginx", of: "sluice", to: "nginx", bound: 1.45 },
+      { name: "sluice / nginx", of: "sluice", to: "nginx", bound: 1.2 },
       { name: "sluice / HAProxy", of: "sluice", to: "HAProxy" },
       { name: "sluice / Envoy", of: "sluice", to: "Envoy", bound: 0.45 },
       { name: "sluice / Go ReverseProxy", of: "sluice", to: "Go ReverseProxy", bound: 0.5 },

@@ -16,7 +16,7 @@ export async function measurePlugins(field: CaseContestants): Promise<BenchRepor
     method: `GET of a 100-byte JSON response; Sluice with ${what}.`,
     samples: await field.run(),
     ratios: [
-      { name: "sluice / nginx plain", of: "sluice", to: "nginx, plain", bound: 1.7 },
+      { name: "sluice / nginx plain", of: "sluice", to: "nginx, plain", bound: 1.45 },
       { name: "sluice / Envoy plain", of: "sluice", to: "Envoy, plain", bound: 0.55 },
     ],
   });
