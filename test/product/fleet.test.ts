@@ -1,8 +1,10 @@
 /** Three nodes with one declarative file each enforce limits together (policy fleet), over real connections. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { chargedTokens } from "../../gateway/src/counters/fleet/accounts.ts";
+import type { ReportedCounter } from "../../gateway/src/counters/fleet/messages.ts";
 import { builtProgram } from "../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { makeAuthority } from "../../tools/programs/certificates.ts";
@@ -10,7 +12,7 @@ import { getUrl } from "./client.ts";
 
 const main = await builtProgram("gateway");
 const LIMIT = 300;
-const paths = ["/exact", "/crash", "/joined", "/left"] as const;
+const paths = ["/exact", "/crash", "/joined", "/left", "/restarted"] as const;
 
 /** Each path has a counter that all callers share. */
 const file = JSON.stringify({
@@ -73,6 +75,7 @@ describe("three nodes that count together without Redis", () => {
       SLUICE_PEER_TLS_CERT: "node.crt",
       SLUICE_PEER_TLS_KEY: "node.key",
       SLUICE_PEER_TLS_CA: "ca.crt",
+      SLUICE_PEER_STATE: `state-${at}/counters.json`,
       SLUICE_WORKERS: at === 2 ? "2" : "1",
       SLUICE_LOG_LEVEL: "warn",
       ...settings,
@@ -119,6 +122,20 @@ describe("three nodes that count together without Redis", () => {
   async function metricOf({ status }: Node, name: string): Promise<number> {
     const text = String((await getUrl(`${status}/metrics`)).body);
     return Number(new RegExp(`^${name}\\{\\} (\\d+)$`, "m").exec(text)?.[1]);
+  }
+
+  /** The tokens of all counters in the files of the nodes. */
+  function savedTokens(): number {
+    const totals = new Map<string, number>();
+    for (const at of addresses.keys()) {
+      const file = join(folder.path, `state-${at}`, "counters.json");
+      const saved: readonly ReportedCounter[] = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
+      for (const { counter, accounts } of saved) {
+        const total = accounts.reduce((sum, [, account]) => sum + chargedTokens(account), 0);
+        totals.set(counter.name, Math.max(totals.get(counter.name) ?? 0, total));
+      }
+    }
+    return [...totals.values()].reduce((sum, total) => sum + total, 0);
   }
 
   const even = (members: readonly Node[]) => new Map(members.map((node) => [node, 1]));
@@ -176,5 +193,19 @@ describe("three nodes that count together without Redis", () => {
     const later = await admitted("/left", LIMIT, even(others));
     assert.equal(before.total + later.total, LIMIT);
     for (const node of others) assert.equal(await metricOf(node, "sluice_limit_overshoot_total"), 0);
+  });
+
+  test("after all nodes were killed at once, the quota of a year continues with what they had saved", async () => {
+    const running = nodes.splice(0).filter(({ process: { exit } }) => exit() === undefined);
+    const savedBefore = savedTokens();
+    const before = await admitted("/restarted", LIMIT / 2, even(running));
+    assert.equal(before.total, LIMIT / 2);
+    await waitFor(async () => savedTokens() - savedBefore >= LIMIT / 2, { what: "the nodes to save the requests" });
+    await Promise.all(running.map(({ process: started }) => started.kill9()));
+    nodes.push(...(await Promise.all(addresses.map((_, at) => startNode(at)))));
+    await settled(nodes);
+    const later = await admitted("/restarted", LIMIT, even(nodes));
+    const total = before.total + later.total;
+    assert.ok(total <= LIMIT && total >= LIMIT * 0.8, `${total}`);
   });
 });

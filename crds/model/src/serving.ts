@@ -42,6 +42,7 @@ export {
   vaultReferencesIn,
 } from "./plugins/vault-references.ts";
 export {
+  isPeerIdentity,
   isPeerReport,
   isPushView,
   MAX_FLEET_NODES,

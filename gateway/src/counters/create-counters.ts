@@ -1,8 +1,9 @@
 /** The counters of a worker, by the policy of each rate-limiting config. */
-import type { CounterOptions, Counters, Warn, WindowCounters } from "@sluice/plugin-sdk";
+import type { Counter, CounterOptions, Counters, Warn, WindowCounters } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
 import { NO_FLEET } from "../settings/peers.ts";
 import { RedisCounters } from "./redis/redis-counters.ts";
+import { slidingCounters } from "./sliding-windows.ts";
 import { ThreadCounters } from "./thread-counters.ts";
 
 export interface CountersOptions {
@@ -51,9 +52,20 @@ export function createCounters({
     fleet: withoutBuckets("fleet", fleet ?? noCounters(NO_FLEET)),
     redis: new RedisCounters({ warn, connect, now }),
   };
+  /** The nodes of a fleet know the window before themselves. */
+  const slidingByPolicy: Readonly<
+    Record<CounterOptions["policy"], WindowCounters | ReturnType<typeof slidingCounters>>
+  > = {
+    local: slidingCounters(byPolicy.local),
+    cluster: slidingCounters(byPolicy.cluster),
+    fleet: byPolicy.fleet,
+    redis: slidingCounters(byPolicy.redis),
+  };
+  const windowsOf = (wanted: readonly Counter[], { policy }: CounterOptions) =>
+    (wanted[0]?.sliding === undefined ? byPolicy : slidingByPolicy)[policy];
   const counters: Counters = {
-    incrementBelowLimit: (wanted, config) => byPolicy[config.policy].incrementBelowLimit(wanted, config),
-    addAmount: (wanted, amount, config) => byPolicy[config.policy].addAmount(wanted, amount, config),
+    incrementBelowLimit: (wanted, config) => windowsOf(wanted, config).incrementBelowLimit(wanted, config),
+    addAmount: (wanted, amount, config) => windowsOf(wanted, config).addAmount(wanted, amount, config),
     fillBuckets: (buckets, now, config) => byPolicy[config.policy].fillBuckets(buckets, now, config),
     bucketLevels: (buckets, now, config) => byPolicy[config.policy].bucketLevels(buckets, now, config),
     unavailableReason: (policy) => (policy === "fleet" && fleet === undefined ? NO_FLEET : null),

@@ -21,7 +21,8 @@ export interface ThreadCountersOptions {
 type Group = CounterGroup<number>;
 
 interface CountedWindow {
-  readonly expires: number;
+  /** The latest end of its counters: those of a sliding window are kept longer. */
+  expires: number;
   /** Groups of counters by scope. */
   readonly groups: Map<string, Group>;
 }
@@ -79,7 +80,9 @@ export class ThreadCounters implements Counters {
   }
 
   #group(counter: Counter): Group {
-    const { groups } = this.#windows.get(counter.period)?.get(counter.windowStart) ?? this.#open(counter);
+    const window = this.#windows.get(counter.period)?.get(counter.windowStart) ?? this.#open(counter);
+    if (counter.expires > window.expires) window.expires = counter.expires;
+    const { groups } = window;
     const found = groups.get(counter.scope);
     if (found !== undefined) return found;
     const opened: Group = new CounterGroup();

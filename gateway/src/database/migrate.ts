@@ -128,7 +128,7 @@ async function dropAll(connection: DatabaseConnection, schema: string): Promise<
 const TABLES = [
   ...collections,
   ...["revision", "changes", "nodes", "counters", "plugin_calls", "plugin_call_results", "migrations"],
-  ...["revisions", "revision_changes", "peers", "peer_view"],
+  ...["revisions", "revision_changes", "peers", "peer_view", "fleet_counters"],
 ];
 const FUNCTIONS = [
   ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],

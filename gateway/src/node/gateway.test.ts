@@ -259,20 +259,24 @@ for (const workers of ["1", "2"]) {
   });
 }
 
-for (const workers of ["1", "2"]) {
-  test(`a node with SLUICE_WORKERS=${workers} and without SLUICE_PEER_LISTEN answers 503 in the scope of a limit with policy fleet, and logs what to set`, async (context) => {
+for (const [workers, name, limits] of [
+  ["1", "rate-limiting", { minute: 5, fleet_fallback: "open" }],
+  ["2", "rate-limiting", { minute: 5, fleet_fallback: "open" }],
+  ["1", "response-ratelimiting", { limits: { video: { minute: 5 } } }],
+] as const) {
+  test(`a node with SLUICE_WORKERS=${workers} and without SLUICE_PEER_LISTEN answers 503 in the scope of a limit of ${name} with policy fleet, and logs what to set`, async (context) => {
     const { send, log } = await startReportedNode(context, {
       service: {
         routes: [{ paths: ["/"] }],
-        plugins: [{ name: "rate-limiting", config: { minute: 5, policy: "fleet", fleet_fallback: "open" } }],
+        plugins: [{ name, config: { ...limits, policy: "fleet" } }],
       },
       settings: { SLUICE_WORKERS: workers },
     });
     assert.equal((await send({})).status, 503);
     const logged = log.filter(({ msg }) => /set SLUICE_PEER_LISTEN/.test(String(msg)));
     assert.deepEqual(
-      logged.map(({ msg, name }) => [msg, name]),
-      [["answers 503: policy fleet needs connections between the nodes: set SLUICE_PEER_LISTEN", "rate-limiting"]],
+      logged.map((line) => [line.msg, line.name]),
+      [["answers 503: policy fleet needs connections between the nodes: set SLUICE_PEER_LISTEN", name]],
     );
   });
 }

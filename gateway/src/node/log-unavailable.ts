@@ -34,8 +34,11 @@ export function logUnavailable({ log, hasPeers }: UnavailableLog, previous: Snap
   if (count > MAX_LINES) log.warn({ more: count - MAX_LINES }, "more routes, plugins and credentials are unavailable");
 }
 
+/** The plugins with a policy fleet. */
+const counting: readonly (string | null | undefined)[] = ["rate-limiting", "response-ratelimiting"];
+
 const missingPeers = (entity: Entity | undefined): string | undefined =>
-  entity?.name === "rate-limiting" && entity.config?.policy === "fleet" ? NO_FLEET : undefined;
+  counting.includes(entity?.name) && entity?.config?.policy === "fleet" ? NO_FLEET : undefined;
 
 interface Entity {
   readonly id: string;

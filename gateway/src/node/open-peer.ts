@@ -3,9 +3,13 @@ import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { followPemFiles, PemError, type PemFiles, readPemFiles, SettingsError } from "@sluice/model/serving";
 import type { Logger } from "pino";
+import type { DatabaseQuery } from "../counters/database-counters.ts";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
 import { FleetCounters } from "../peers/fleet-counters.ts";
 import { FleetPeer } from "../peers/fleet-peer.ts";
+import { LedgerDatabase } from "../peers/ledger-database.ts";
+import { LedgerFile } from "../peers/ledger-file.ts";
+import { LedgerSaver, type LedgerSaverOptions, type LedgerStore } from "../peers/ledger-saver.ts";
 import { carriesName } from "../peers/peer-network.ts";
 import { RosterExchange } from "../peers/roster-exchange.ts";
 import type { RosterMessage } from "../peers/roster-message.ts";
@@ -25,6 +29,15 @@ export interface OpenedPeer {
   readonly peer: FleetPeer;
   /** The counters of policy fleet. */
   readonly counters: FleetCounters;
+  /**
+   * Restores the saved counters, and begins to look for the other nodes. To be called before the node has its first view.
+   *
+   * @param query Runs a statement in the database of the node; undefined: it has none
+   * @throws SettingsError if the counters cannot be restored
+   */
+  join(query: DatabaseQuery | undefined): Promise<void>;
+  /** Saves the counters for the last time, while the database is still open. */
+  stopSaving(): Promise<void>;
   /** Stops following the files of the certificates, and closes the connections. */
   close(): Promise<void>;
 }
@@ -81,23 +94,49 @@ export async function openPeer(settings: PeerListenSettings, options: OpenPeerOp
     },
     onFailure: (reason) => log.error({ reason }, "the renewed certificates for peers cannot be used"),
   });
-  if (addresses.length > 0)
-    exchange = new RosterExchange({
-      peer,
-      addresses,
-      tls: () => tls,
-      certificateName,
-      warn: (message) => log.warn({ peers: settings.peers }, message),
-    });
+  const warn = (message: string, details: object) => log.warn(details, message);
+  let saver: LedgerSaver | undefined;
   return {
     peer,
     counters: new FleetCounters(peer),
+    async join(query) {
+      const store = ledgerStoreOf(settings, { query, warn });
+      if (store !== null)
+        saver = await LedgerSaver.start({ peer, store, warn }).catch((error: Error) => {
+          throw new SettingsError(`the counters of policy fleet cannot be restored: ${error.message}`);
+        });
+      if (addresses.length === 0) return;
+      exchange = new RosterExchange({
+        peer,
+        addresses,
+        tls: () => tls,
+        certificateName,
+        warn: (message) => warn(message, { peers: settings.peers }),
+      });
+    },
+    stopSaving: async () => saver?.close(),
     async close() {
       exchange?.close();
       following.close();
       await peer.close();
     },
   };
+}
+
+/** Where the node saves counters; null: nowhere. */
+function ledgerStoreOf(
+  { peerState: file }: GatewaySettings,
+  { query, warn }: { readonly query: DatabaseQuery | undefined; readonly warn: LedgerSaverOptions["warn"] },
+): LedgerStore | null {
+  const { variable } = names.peerState;
+  if (query !== undefined && file !== null)
+    throw new SettingsError(`${variable} must not be set: the database of the node has the counters`);
+  if (query !== undefined) return new LedgerDatabase(query);
+  if (file === null) return null;
+  return new LedgerFile({
+    file,
+    onFull: () => warn(`${variable} has no more room: the counters that changed first are not saved`, { file }),
+  });
 }
 
 /** Why the other nodes would refuse this node's certificate because of its name; null: they would not. */

@@ -116,6 +116,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const { source, query } = given.source
     ? { source: given.source(sourceFacts), query: given.query }
     : await openSource(settings, log, sourceFacts);
+  await opened?.join(query);
   const clusterCounters = query && (await createClusterCounters(query, log));
   const peers = opened === null ? [] : [opened.peer.address];
   const own = [settings.status, settings.push, ...peers, ...(given.ownListeners ?? [])];
@@ -278,6 +279,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       opened?.peer.leave();
       await workers.close({ deadline: settings.drain });
       await opened?.peer.retire();
+      await opened?.stopSaving();
       await source.stop();
       await opened?.close();
       await status.close();

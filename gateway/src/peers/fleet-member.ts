@@ -8,7 +8,7 @@ import { RETRY } from "../counters/fleet/fleet-clock.ts";
 import { type FleetEvents, FleetLimiter } from "../counters/fleet/fleet-limiter.ts";
 import type { WorkerLease } from "../counters/fleet/lessee/fleet-lessee.ts";
 import { createLeaseMemory, LeaseSlots } from "../counters/fleet/lessee/lease-words.ts";
-import type { PeerMessage } from "../counters/fleet/messages.ts";
+import type { PeerMessage, ReportedCounter } from "../counters/fleet/messages.ts";
 import type { FleetView } from "../counters/fleet/view.ts";
 import { MAX_COUNTERS } from "../counters/fleet/window-table.ts";
 import { openPeerNetwork, type PeerNetwork, type PeerNetworkOptions } from "./peer-network.ts";
@@ -86,12 +86,22 @@ export class FleetMember {
     this.#flushSoon();
   }
 
-  /** The value of a counter. Tokens that other nodes hold count as used. */
-  read(counter: Counter): Promise<number> {
+  /** Adds an amount to a counter whatever its limit. Resolves to the value; tokens that other nodes hold count as used. */
+  add(counter: Counter, amount: number): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>();
-    this.#limiter.read(counter, resolve);
+    this.#limiter.add(counter, amount, resolve);
     this.#flushSoon();
     return promise;
+  }
+
+  /** See FleetLimiter. */
+  restore(counters: readonly ReportedCounter[]): void {
+    this.#limiter.restore(counters);
+  }
+
+  /** See FleetLimiter. */
+  takeUnsaved(most: number): readonly ReportedCounter[] {
+    return this.#limiter.takeUnsaved(most);
   }
 
   /** @param from The name of the peer that sent it */

@@ -4,6 +4,7 @@ import type { PeerReport, PemTexts, PublishedView } from "@sluice/model/serving"
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import type { WorkerLease } from "../counters/fleet/lessee/fleet-lessee.ts";
 import type { LeaseMemory } from "../counters/fleet/lessee/lease-words.ts";
+import type { ReportedCounter } from "../counters/fleet/messages.ts";
 import { FleetMember, type FleetMemberOptions } from "./fleet-member.ts";
 
 /** Milliseconds for which a node that shuts down waits for a new view, or for another node to take over more counters. */
@@ -104,9 +105,20 @@ export class FleetPeer {
     return this.#begun.promise.then(() => this.#member.take(counters, unowned));
   }
 
-  /** The value of a counter. Tokens that other nodes hold count as used. */
-  read(counter: Counter): Promise<number> {
-    return this.#member.read(counter);
+  /** As `Counters.addAmount`, for one counter. */
+  add(counter: Counter, amount: number): Promise<number> {
+    if (this.#hasBegun) return this.#member.add(counter, amount);
+    return this.#begun.promise.then(() => this.#member.add(counter, amount));
+  }
+
+  /** See FleetLimiter. */
+  restore(counters: readonly ReportedCounter[]): void {
+    this.#member.restore(counters);
+  }
+
+  /** See FleetLimiter. */
+  takeUnsaved(most: number): readonly ReportedCounter[] {
+    return this.#member.takeUnsaved(most);
   }
 
   /** The next view should list this node as leaving. It still serves requests. */

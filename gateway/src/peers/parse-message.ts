@@ -1,5 +1,5 @@
 /** Validates the messages of peers. A peer is authenticated, but may have another version or a fault. */
-import { type Counter, type Period, periods } from "@sluice/plugin-sdk";
+import { type Counter, type Period, periods, type SlidingWindow } from "@sluice/plugin-sdk";
 import type { Account } from "../counters/fleet/accounts.ts";
 import type {
   HandoverReceipt,
@@ -66,7 +66,7 @@ function limitOf(value: unknown): number {
 }
 
 function counterOf(value: unknown): Counter {
-  const { name, scope, period, windowStart, expires, limit } = recordOf(value);
+  const { name, scope, period, windowStart, expires, limit, sliding } = recordOf(value);
   return {
     name: textOf(name),
     scope: textOf(scope),
@@ -74,17 +74,25 @@ function counterOf(value: unknown): Counter {
     windowStart: countOf(windowStart),
     expires: countOf(expires),
     limit: limitOf(limit),
+    ...(sliding !== undefined && { sliding: slidingOf(sliding) }),
   };
 }
 
+function slidingOf(value: unknown): SlidingWindow {
+  const { previousStart, end, weight } = recordOf(value);
+  if (typeof weight !== "number" || !(weight >= 0 && weight <= 1)) throw new Error("expected a weight");
+  return { previousStart: countOf(previousStart), end: countOf(end), weight };
+}
+
 function accountOf(value: unknown): Account {
-  const { generation, before, granted, returned, used } = recordOf(value);
+  const { generation, before, granted, returned, used, added } = recordOf(value);
   return {
     generation: countOf(generation),
     before: countOf(before),
     granted: countOf(granted),
     returned: countOf(returned),
     used: countOf(used),
+    added: countOf(added),
   };
 }
 
@@ -100,12 +108,14 @@ function askOf(value: unknown): LeaseAsk {
 }
 
 function grantOf(value: unknown): LeaseGrant {
-  const { counter, generation, granted, total, exhausted, sequence } = recordOf(value);
+  const { counter, generation, granted, added, total, previous, exhausted, sequence } = recordOf(value);
   return {
     counter: counterOf(counter),
     generation: countOf(generation),
     granted: countOf(granted),
+    added: countOf(added),
     total: countOf(total),
+    previous: countOf(previous),
     exhausted: flagOf(exhausted),
     sequence: countOf(sequence),
   };
@@ -116,7 +126,8 @@ function recallOf(value: unknown): LeaseRecall {
   return { counter: counterOf(counter), generation: countOf(generation), granted: countOf(granted) };
 }
 
-function reportedOf(value: unknown): ReportedCounter {
+/** @throws when the counter is invalid */
+export function reportedOf(value: unknown): ReportedCounter {
   const { counter, accounts, seen, overshoot } = recordOf(value);
   return {
     counter: counterOf(counter),

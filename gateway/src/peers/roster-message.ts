@@ -2,7 +2,13 @@
  * What nodes tell each other to find the nodes of their fleet, if no operator or database does: the request and the
  * response of an exchange on the listener for peers.
  */
-import { isPeerReport, isPushView, MAX_FLEET_NODES, type PeerReport, type PublishedView } from "@sluice/model/serving";
+import {
+  isPeerIdentity,
+  isPushView,
+  MAX_FLEET_NODES,
+  type PeerReport,
+  type PublishedView,
+} from "@sluice/model/serving";
 
 export interface RosterMessage {
   readonly name: string;
@@ -15,13 +21,12 @@ export interface RosterMessage {
 
 /** @throws when the message is invalid */
 export function parseRosterMessage(value: unknown): RosterMessage {
-  const { name, state, view, reached } = Object(value) as Readonly<Record<string, unknown>>;
-  const report: unknown = { name, state, port: 1, epoch: 0 };
-  if (!isPeerReport(report)) throw new Error("expected the name and the state of a node");
+  if (!isPeerIdentity(value)) throw new Error("expected the name and the state of a node");
+  const { name, state, view, reached } = value as Readonly<Record<string, unknown>> & typeof value;
   if (view !== null && !isPushView(view)) throw new Error("expected a view");
   if (!Array.isArray(reached) || reached.length > MAX_FLEET_NODES || !reached.every((each) => typeof each === "string"))
     throw new Error(`expected at most ${MAX_FLEET_NODES} names`);
-  return { name: report.name, state: report.state, view: view === null ? null : viewOf(view), reached };
+  return { name, state, view: view === null ? null : viewOf(view), reached };
 }
 
 /** The nodes with their members in the order in which views are compared, and without others. */

@@ -38,6 +38,15 @@ export const peerSettings = defineSettings({
     default: "sluice-gateway",
     description: "DNS name that the certificates of all nodes must contain; not an IP address.",
   },
+  peerState: {
+    variable: "SLUICE_PEER_STATE",
+    kind: "text",
+    default: null,
+    description:
+      "File in which the node saves its counters of a day, a month or a year with `policy: fleet`, on a volume that no " +
+      "other node uses. They then survive a restart of all nodes. Names of counters are hashed. Not for source or store " +
+      "`database`: there, the database has the counters. Unset: after a restart of all nodes, these counters begin at 0.",
+  },
   peers: {
     variable: "SLUICE_PEERS",
     kind: "list",

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { DatabaseCounters, type DatabaseQuery } from "../../../gateway/src/counters/database-counters.ts";
+import { newAccount } from "../../../gateway/src/counters/fleet/accounts.ts";
+import { slidingCounters } from "../../../gateway/src/counters/sliding-windows.ts";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { bootstrapTables } from "../../../gateway/src/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
+import { LedgerDatabase } from "../../../gateway/src/peers/ledger-database.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { filledRateLimiting as config } from "../../plugins/filled-configs.ts";
+import { slidingCountersSuite } from "./sliding.ts";
 import { counter, countersSuite, waitForCounters } from "./suite.ts";
 
 let server: Postgres;
@@ -41,6 +45,32 @@ for (const kind of ["embedded", "postgres"] as const)
     },
     { amounts: false },
   );
+
+slidingCountersSuite("counters in a database with sliding windows", async () => {
+  const counters = counting("postgres");
+  return { counters: { ...slidingCounters(counters), close: () => counters.close() }, config };
+});
+
+for (const kind of ["embedded", "postgres"] as const)
+  it(`the counters of a fleet that were saved in a database (${kind}) are restored until their windows end`, async () => {
+    const query = databases[kind]?.query ?? assert.fail();
+    const reported = (name: string, used: number, expires = Date.now() + 60_000) => ({
+      counter: counter({ name, period: "day", windowStart: 0, expires }),
+      accounts: [["node", { ...newAccount(1), granted: used, used }]] as const,
+      seen: undefined,
+      overshoot: 0,
+    });
+    const [one, other] = [reported("one", 1), reported("other", 2)];
+    const ledgers = new LedgerDatabase(query);
+    await ledgers.save([one, other, reported("ended", 3, Date.now() - 1)]);
+    const later = reported("one", 4);
+    await ledgers.save([later]);
+    const restored = await new LedgerDatabase(query).load();
+    assert.deepEqual(
+      restored.map(({ counter: { name }, accounts }) => [name, accounts]),
+      [later, other].map(({ counter: { name }, accounts }) => [name, accounts]),
+    );
+  });
 
 it("two nodes that share counters admit exactly as many requests as the limits allow, without a deadlock", async () => {
   const nodes = [counting("postgres"), counting("postgres")];

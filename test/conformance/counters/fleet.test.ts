@@ -6,6 +6,7 @@ import { FleetCounters } from "../../../gateway/src/peers/fleet-counters.ts";
 import { FleetPeer } from "../../../gateway/src/peers/fleet-peer.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { slidingCountersSuite } from "./sliding.ts";
 import { counter, countersSuite } from "./suite.ts";
 
 const NAME = "fleet.test";
@@ -48,7 +49,7 @@ countersSuite(
   "counters of a fleet",
   async () => ({ counters: new FleetCounters(peers[0] ?? assert.fail()), config, held: assert.fail }),
   // The owner of a counter keeps it for some seconds longer than its window (WINDOW_GRACE).
-  { sums: false, drops: false },
+  { drops: false },
 );
 
 countersSuite(
@@ -57,8 +58,27 @@ countersSuite(
     const counters = new WorkerFleetCounters(new FleetCounters(peers[0] ?? assert.fail()));
     return { counters, config, held: assert.fail };
   },
-  { sums: false, drops: false },
+  { drops: false },
 );
+
+slidingCountersSuite("counters of a fleet with sliding windows", async () => ({
+  counters: new FleetCounters(peers[0] ?? assert.fail()),
+  config,
+}));
+
+slidingCountersSuite("counters of a fleet with sliding windows in a worker thread", async () => ({
+  counters: new WorkerFleetCounters(new FleetCounters(peers[0] ?? assert.fail())),
+  config,
+}));
+
+it("a fleet counts amounts and requests together", async () => {
+  const counters = new FleetCounters(peers[0] ?? assert.fail());
+  const one = counter({ limit: 5 });
+  assert.equal((await counters.incrementBelowLimit([one], config)).admitted, true);
+  assert.deepEqual(await counters.addAmount([one], 3), [4]);
+  assert.deepEqual(await counters.incrementBelowLimit([one], config), { admitted: true, counts: [5] });
+  assert.equal((await counters.incrementBelowLimit([one], config)).admitted, false);
+});
 
 it("a node lets requests wait for the first view of which it is a member, and a node that leaves hands its counters over", async () => {
   const [one, two] = peers;

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { slidingCounters } from "../../../gateway/src/counters/sliding-windows.ts";
 import { ThreadBuckets } from "../../../gateway/src/counters/thread-buckets.ts";
 import { ThreadCounters } from "../../../gateway/src/counters/thread-counters.ts";
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { boundedCountersSuite } from "./bounded.ts";
 import { bucketsSuite } from "./buckets.ts";
+import { slidingCountersSuite } from "./sliding.ts";
 import { counter, countersSuite } from "./suite.ts";
 
 countersSuite("local counters", async () => {
@@ -13,6 +15,11 @@ countersSuite("local counters", async () => {
 });
 
 bucketsSuite("local buckets", async () => ({ counters: new ThreadCounters(), config: filled }));
+
+slidingCountersSuite("local counters with sliding windows", async () => ({
+  counters: slidingCounters(new ThreadCounters()),
+  config: filled,
+}));
 
 boundedCountersSuite("full local counters", (capacity) => [new ThreadCounters({ capacity })]);
 

@@ -4,12 +4,14 @@ import type { CounterOptions } from "@sluice/plugin-sdk";
 import { Redis } from "ioredis";
 import { RedisCounters } from "../../../gateway/src/counters/redis/redis-counters.ts";
 import { SyncedCounters } from "../../../gateway/src/counters/redis/redis-synced-counters.ts";
+import { slidingCounters } from "../../../gateway/src/counters/sliding-windows.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { freePort } from "../../../tools/process/index.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { bucketsSuite } from "./buckets.ts";
+import { slidingCountersSuite } from "./sliding.ts";
 import { counter, countersSuite, waitForCounters } from "./suite.ts";
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -55,6 +57,11 @@ countersSuite("Redis counters with a sync_rate", async () => {
     config: configWith({}, 0.02),
     held: () => admin.dbsize(),
   };
+});
+
+slidingCountersSuite("Redis counters with sliding windows", async () => {
+  const counters = new RedisCounters({ warn: silent, connect });
+  return { counters: { ...slidingCounters(counters), close: () => counters.close() }, config: configWith() };
 });
 
 bucketsSuite("Redis buckets", async () => {

@@ -65,9 +65,14 @@ const isPort = (value: unknown): value is number => isCount(value) && value >= 1
 const isName = (value: unknown): value is string =>
   typeof value === "string" && value.length >= 1 && value.length <= MAX_NAME;
 
+export function isPeerIdentity(value: unknown): value is Pick<PeerReport, "name" | "state"> {
+  const { name, state } = Object(value) as Readonly<Record<string, unknown>>;
+  return isName(name) && ["present", "leaving", "left"].includes(state as string);
+}
+
 export function isPeerReport(value: unknown): value is PeerReport {
-  const { name, port, epoch, state } = Object(value) as Readonly<Record<string, unknown>>;
-  return isName(name) && isPort(port) && isCount(epoch) && ["present", "leaving", "left"].includes(state as string);
+  const { port, epoch } = Object(value) as Readonly<Record<string, unknown>>;
+  return isPeerIdentity(value) && isPort(port) && isCount(epoch);
 }
 
 function isViewedNode(value: unknown): value is ViewedNode {

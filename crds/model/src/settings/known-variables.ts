@@ -68,6 +68,7 @@ export const knownVariables: readonly string[] = [
   "SLUICE_PEERS",
   "SLUICE_PEER_LISTEN",
   "SLUICE_PEER_NAME",
+  "SLUICE_PEER_STATE",
   "SLUICE_PEER_TLS_CA",
   "SLUICE_PEER_TLS_CERT",
   "SLUICE_PEER_TLS_KEY",

@@ -59,12 +59,29 @@ export interface Counter {
    * policy cluster, it must be 1. With policy fleet, all counters of a call must have the same amount.
    */
   readonly amount?: number;
+  /** Absent: the window is fixed. Either all counters of a call have it, or none. */
+  readonly sliding?: SlidingWindow;
+}
+
+/**
+ * A window that slides: the counter's value is an estimate, the amounts of its own window and a part of those of the
+ * window before, rounded up. The estimate never exceeds the limit when a request is admitted.
+ */
+export interface SlidingWindow {
+  /** Unix milliseconds of the start of the window before, which ends when the counter's own window begins. */
+  readonly previousStart: number;
+  /** Unix milliseconds of the end of the counter's own window. Its `expires` is the end of the next one. */
+  readonly end: number;
+  /** The part of the window before that counts now: 1 at the start of the own window, and 0 at its end. */
+  readonly weight: number;
 }
 
 export interface CounterResult {
   readonly admitted: boolean;
   /** The counters' values after the call, in the given order; unchanged if the request was not admitted. */
   readonly counts: readonly number[];
+  /** For sliding windows: the amounts of the windows before, without a weight. */
+  readonly previous?: readonly number[];
 }
 
 /** Maximum of `Bucket.burst`. */
@@ -113,7 +130,8 @@ export interface Counters {
   /**
    * Adds an amount (a whole number of at least 0) to every counter, whatever its limit, and returns the counters'
    * values. With 0, the values are read, and no counter is created. Atomic for each counter. With policy redis every
-   * call counts in Redis, whatever the `sync_rate`. With policy fleet, the amount must be 0.
+   * call counts in Redis, whatever the `sync_rate`. With policy fleet, a node that does not reach the owner of a counter
+   * returns the value that it knows, and tells the owner later.
    */
   addAmount(
     counters: readonly Counter[],

@@ -56,6 +56,35 @@ export class PeriodWindows {
   }
 }
 
+/** A window, and those before and after it. */
+export interface SlidingBounds extends Window {
+  readonly previousStart: number;
+  readonly nextEnd: number;
+}
+
+/** The windows of one period with their neighbours. The last one is kept. */
+export class SlidingWindows {
+  readonly #period: Period;
+  #last: SlidingBounds = { start: 0, end: 0, previousStart: 0, nextEnd: 0 };
+
+  constructor(period: Period) {
+    this.#period = period;
+  }
+
+  /** The window that contains `now` (Unix milliseconds). */
+  at(now: number): SlidingBounds {
+    if (now >= this.#last.start && now < this.#last.end) return this.#last;
+    const { start, end } = windowOf(this.#period, now);
+    const { start: previousStart } = windowOf(this.#period, start - 1);
+    this.#last = { start, end, previousStart, nextEnd: windowOf(this.#period, end).end };
+    return this.#last;
+  }
+}
+
+/** The part of the window before that counts at a time: 1 at the start of the window, and 0 at its end. */
+export const slidingWeight = ({ start, end }: Window, now: number): number =>
+  Math.min(1, Math.max(0, (end - now) / (end - start)));
+
 /** Whole seconds until the window ends by its nominal length, at least 1. */
 export function secondsUntilReset(period: Period, { start, now }: { readonly start: number; readonly now: number }) {
   return Math.max(1, nominalLength[period] / SECOND - Math.floor((now - start) / SECOND));

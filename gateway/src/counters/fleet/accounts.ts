@@ -18,10 +18,23 @@ export interface Account {
   readonly returned: number;
   /** Tokens that the node has spent, as far as the holder of this record knows. Never more than granted - returned. */
   readonly used: number;
+  /** Amounts that the node has added whatever the limit (`Counters.addAmount`), in total. */
+  readonly added: number;
 }
 
+/** An account with which nothing has happened. */
+export const newAccount = (generation: number): Account => ({
+  generation,
+  before: 0,
+  granted: 0,
+  returned: 0,
+  used: 0,
+  added: 0,
+});
+
 /** Tokens that the account's node has spent or may spend. */
-export const chargedTokens = ({ before, granted, returned }: Account): number => before + granted - returned;
+export const chargedTokens = ({ before, granted, returned, added }: Account): number =>
+  before + granted - returned + added;
 
 /** Tokens that the account's node may still hold. */
 export const unspentTokens = ({ granted, returned, used }: Account): number => granted - returned - used;
@@ -36,6 +49,7 @@ export function mergedAccount(one: Account | undefined, other: Account): Account
       granted: Math.max(one.granted, other.granted),
       returned: Math.max(one.returned, other.returned),
       used: Math.max(one.used, other.used),
+      added: Math.max(one.added, other.added),
     };
   }
   const [newer, older] = one.generation > other.generation ? [one, other] : [other, one];

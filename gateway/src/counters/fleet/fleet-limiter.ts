@@ -8,7 +8,7 @@ import { FleetOwner } from "./fleet-owner.ts";
 import { Handover, type OutgoingCounter } from "./handover.ts";
 import { FleetLessee, type WorkerLease } from "./lessee/fleet-lessee.ts";
 import type { LeaseSlots } from "./lessee/lease-words.ts";
-import type { HandoverReport, PeerMessage } from "./messages.ts";
+import type { HandoverReport, PeerMessage, ReportedCounter } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 import { type FleetView, Ownership } from "./view.ts";
 import { MAX_COUNTERS } from "./window-table.ts";
@@ -117,12 +117,24 @@ export class FleetLimiter {
   }
 
   /**
-   * Reads the value of a counter. Tokens that other nodes hold count as used.
+   * Adds an amount to a counter whatever its limit, and reads the value. Tokens that other nodes hold count as used.
    *
+   * @param amount 0: only reads
    * @param onCount Called with the value, or with the one that this node knows if the owner does not answer
    */
-  read(counter: Counter, onCount: (count: number) => void): void {
-    this.#lessee.read(counter, onCount);
+  add(counter: Counter, amount: number, onCount: (count: number) => void): void {
+    this.#lessee.add(counter, amount, onCount);
+  }
+
+  /** Merges saved counters, whose nodes may have ended. To be called before the first view. */
+  restore(counters: readonly ReportedCounter[]): void {
+    const time = this.#options.clock.wallTime();
+    for (const saved of counters) if (saved.counter.expires > time) this.#owner.learn(saved);
+  }
+
+  /** What must be saved of the counters that this node owns, because it has changed since the last call. */
+  takeUnsaved(most: number): readonly ReportedCounter[] {
+    return this.#owner.takeUnsaved(most);
   }
 
   /** Views with an epoch that is not higher than that of the present view are ignored. */

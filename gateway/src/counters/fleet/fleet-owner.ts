@@ -1,10 +1,9 @@
 /** The part of a node that owns counters: it grants tokens to the nodes, and recalls unspent ones. */
-import type { Counter } from "@sluice/plugin-sdk";
-import { counterId } from "./accounts.ts";
+import type { Counter, Period } from "@sluice/plugin-sdk";
 import { type FleetClock, RECALL_PATIENCE, RETRY, WINDOW_GRACE } from "./fleet-clock.ts";
 import { Ledger } from "./ledger.ts";
 import type { LeaseAsk, LeaseGrant, LeaseRecall, ReportedCounter } from "./messages.ts";
-import { type Ownership, ownershipHash } from "./view.ts";
+import { type Ownership, ownershipHash, ownershipKey } from "./view.ts";
 import { WindowTable, type WindowTableOptions } from "./window-table.ts";
 
 export interface FleetOwnerOptions extends Omit<WindowTableOptions<Ledger>, "onDrop"> {
@@ -27,10 +26,20 @@ interface PendingRecall {
   sentAt: number;
 }
 
+/** Number of accounts of a ledger, beyond those of the nodes of the fleet, above which those of ended nodes are folded. */
+const MAX_ENDED = 1000;
+
+/** Counters of these periods are saved, because a restart of all nodes must not end them. */
+const savedPeriods: ReadonlySet<Period> = new Set(["day", "month", "year"]);
+
+export const isSaved = ({ period }: Counter): boolean => savedPeriods.has(period);
+
 export class FleetOwner {
   readonly #options: FleetOwnerOptions;
   readonly #ledgers: WindowTable<Ledger>;
   readonly #recalls = new Map<Ledger, PendingRecall>();
+  /** The ledgers of saved counters that have changed since they were saved. */
+  readonly #unsaved = new Set<Ledger>();
   /** Nodes that did not answer a recall, and have sent nothing since. */
   readonly #silent = new Set<string>();
   #participants: ReadonlySet<string> = new Set();
@@ -38,7 +47,13 @@ export class FleetOwner {
 
   constructor(options: FleetOwnerOptions) {
     this.#options = options;
-    this.#ledgers = new WindowTable(options);
+    this.#ledgers = new WindowTable({
+      ...options,
+      onDrop: (ledger) => {
+        ledger.unlink();
+        this.#unsaved.delete(ledger);
+      },
+    });
   }
 
   /** Number of counters. */
@@ -58,14 +73,14 @@ export class FleetOwner {
 
   ask(node: string, ask: LeaseAsk): void {
     if (ask.counter.expires + WINDOW_GRACE <= this.#options.clock.wallTime()) {
-      const { granted } = ask.account;
-      this.#grant(node, ask, { granted, total: ask.counter.limit, exhausted: true });
+      const { granted, added } = ask.account;
+      this.#grant(node, ask, { granted, added, total: ask.counter.limit, previous: 0, exhausted: true });
       return;
     }
     const ledger = this.#ledger(ask.counter);
     ledger.setLimit(ask.counter);
     ledger.learn(node, ask.account);
-    this.#countOvershoot(ledger);
+    this.#changed(ledger);
     // The node repeats the ask until this node may grant.
     if (!this.#options.mayGrant(ledger.hash)) return;
     this.#serve(ledger, node, ask, ask.account.granted);
@@ -82,7 +97,7 @@ export class FleetOwner {
   learn(report: ReportedCounter): void {
     const ledger = this.#ledger(report.counter);
     ledger.learnReport(report);
-    this.#countOvershoot(ledger);
+    this.#changed(ledger);
   }
 
   /** Calls `each` with the ledgers whose content the given owner does not have. */
@@ -104,8 +119,19 @@ export class FleetOwner {
       if (ownerOf(ledger.hash) !== self || ledger.knownBy === self) continue;
       ledger.knownBy = self;
       if (!isComplete) ledger.chargeUnreported();
-      this.#countOvershoot(ledger);
+      this.#changed(ledger);
     }
+  }
+
+  /** The changes of saved counters that this node owns, which do not count as changed any more. */
+  takeUnsaved(most: number): readonly ReportedCounter[] {
+    const reports: ReportedCounter[] = [];
+    for (const ledger of this.#unsaved) {
+      if (reports.length >= most) break;
+      this.#unsaved.delete(ledger);
+      if (ledger.knownBy === this.#options.self) reports.push(ledger.report());
+    }
+    return reports;
   }
 
   tick(): void {
@@ -119,6 +145,15 @@ export class FleetOwner {
     this.#ledgers.forgetBefore(clock.wallTime() - WINDOW_GRACE);
   }
 
+  #changed(ledger: Ledger): void {
+    if (isSaved(ledger.counter)) this.#unsaved.add(ledger);
+    // Before the first view, it is not known which nodes have ended.
+    const nodes = this.#participants;
+    if (nodes.size > 0 && ledger.accounts > MAX_ENDED + nodes.size)
+      ledger.foldEnded((node) => !nodes.has(node), this.#options.self);
+    this.#countOvershoot(ledger);
+  }
+
   /** Before a hand-over has ended, the reports of some nodes may be older than those that are missing. */
   #countOvershoot(ledger: Ledger): void {
     if (ledger.knownBy !== this.#options.self) return;
@@ -129,22 +164,34 @@ export class FleetOwner {
   #ledger(counter: Counter): Ledger {
     const known = this.#ledgers.get(counter);
     if (known !== undefined) return known;
-    const ledger = new Ledger(counter, ownershipHash(counterId(counter)));
-    if (this.#options.mayGrant(ledger.hash)) ledger.knownBy = this.#options.self;
+    const { clock, mayGrant, self } = this.#options;
+    const ledger = new Ledger(counter, {
+      hash: ownershipHash(ownershipKey(counter)),
+      wallTime: () => clock.wallTime(),
+    });
+    if (mayGrant(ledger.hash)) ledger.knownBy = self;
     this.#ledgers.add(counter, ledger);
+    if (counter.sliding !== undefined) {
+      const { previousStart, end } = counter.sliding;
+      this.#ledgers.get({ ...counter, windowStart: previousStart })?.precede(ledger);
+      const next = this.#ledgers.get({ ...counter, windowStart: end });
+      if (next !== undefined) ledger.precede(next);
+    }
     return ledger;
   }
 
   /** @param known Granted tokens of which the node knows */
   #serve(ledger: Ledger, node: string, ask: LeaseAsk, known: number): void {
     const isServed = ledger.grant(node, ask, this.#nodes);
-    const granted = ledger.account(node)?.granted ?? 0;
+    const { granted = 0, added = 0 } = ledger.account(node) ?? {};
     if (isServed) this.#recalls.get(ledger)?.waiting.delete(node);
     else this.#wait(ledger, node, ask);
-    if (isServed || granted > known) this.#grant(node, ask, { granted, total: ledger.total, exhausted: false });
+    if (!isServed && granted <= known) return;
+    const { total, previous } = ledger;
+    this.#grant(node, ask, { granted, added, total, previous, exhausted: false });
   }
 
-  #grant(node: string, ask: LeaseAsk, what: Pick<LeaseGrant, "granted" | "total" | "exhausted">): void {
+  #grant(node: string, ask: LeaseAsk, what: Omit<LeaseGrant, "counter" | "generation" | "sequence">): void {
     const { counter, account, sequence } = ask;
     this.#options.grant(node, { counter, generation: account.generation, sequence, ...what });
   }
@@ -166,8 +213,9 @@ export class FleetOwner {
       // Grants to this node itself may begin another recall.
       if (this.#recalls.get(ledger) === pending) this.#recalls.delete(ledger);
       for (const [node, ask] of pending.waiting) {
-        const granted = ledger.account(node)?.granted ?? 0;
-        this.#grant(node, ask, { granted, total: ledger.total, exhausted: true });
+        const { granted = 0, added = 0 } = ledger.account(node) ?? {};
+        const { total, previous } = ledger;
+        this.#grant(node, ask, { granted, added, total, previous, exhausted: true });
       }
       pending.waiting.clear();
       return;

@@ -1,6 +1,7 @@
 /** What the owner of a counter knows about it: the accounts of all nodes, which together must not exceed the limit. */
-import type { Counter } from "@sluice/plugin-sdk";
-import { type Account, chargedTokens, mergedAccount, unspentTokens, wholeLimit } from "./accounts.ts";
+import { type Counter, slidingWeight } from "@sluice/plugin-sdk";
+import { type Account, chargedTokens, mergedAccount, newAccount, unspentTokens, wholeLimit } from "./accounts.ts";
+import type { FleetClock } from "./fleet-clock.ts";
 import type { LeaseAsk, ReportedCounter, SeenTotal } from "./messages.ts";
 
 export class Ledger {
@@ -8,16 +9,23 @@ export class Ledger {
   /** The owner that has the content of this ledger: this node, or the one that has confirmed its report. */
   knownBy: string | undefined;
   readonly #accounts = new Map<string, Account>();
+  readonly #wallTime: () => number;
+  /** The ledgers of the windows before and after, if the window slides. */
+  #previous: Ledger | undefined;
+  #next: Ledger | undefined;
   #counter: Counter;
   #highestLimit = 0;
   #charged = 0;
+  /** The part of `#charged` that was added whatever the limit. */
+  #added = 0;
   #unreported = 0;
   #overshoot = 0;
   #seen: SeenTotal | undefined;
 
-  constructor(counter: Counter, hash: number) {
+  constructor(counter: Counter, { hash, wallTime }: Pick<Ledger, "hash"> & Pick<FleetClock, "wallTime">) {
     this.#counter = counter;
     this.hash = hash;
+    this.#wallTime = wallTime;
     this.setLimit(counter);
   }
 
@@ -30,8 +38,28 @@ export class Ledger {
     return this.#charged + this.#unreported;
   }
 
+  /** Tokens of the window before; 0 if the window does not slide. */
+  get previous(): number {
+    return this.#previous?.total ?? 0;
+  }
+
   get remaining(): number {
-    return Math.max(0, wholeLimit(this.#counter) - this.total);
+    const room = wholeLimit(this.#counter) - this.total - this.#carried;
+    return Math.max(0, this.#next === undefined ? room : Math.min(room, this.#roomOf(this.#next)));
+  }
+
+  /** Connects the ledgers of two windows that follow each other. */
+  precede(next: Ledger): void {
+    this.#next = next;
+    next.#previous = this;
+  }
+
+  /** The ledger is not used any more. */
+  unlink(): void {
+    if (this.#previous !== undefined) this.#previous.#next = undefined;
+    if (this.#next !== undefined) this.#next.#previous = undefined;
+    this.#previous = undefined;
+    this.#next = undefined;
   }
 
   /** Tokens over the limit that have been counted. */
@@ -64,10 +92,27 @@ export class Ledger {
     const before = this.#accounts.get(node);
     const after = mergedAccount(before, account);
     this.#accounts.set(node, after);
-    const added = chargedTokens(after) - (before === undefined ? 0 : chargedTokens(before));
-    this.#charged += added;
+    const charged = chargedTokens(after) - (before === undefined ? 0 : chargedTokens(before));
+    this.#charged += charged;
+    this.#added += after.added - (before?.added ?? 0);
     // These tokens were already charged, as those of a node that had not reported.
-    if (added > 0) this.#unreported -= Math.min(this.#unreported, added);
+    if (charged > 0) this.#unreported -= Math.min(this.#unreported, charged);
+  }
+
+  /**
+   * Replaces the accounts of nodes that have ended by one account of the owner that calls this. If another node still has
+   * a former copy of the ledger, their tokens count twice after the next change of the owner.
+   */
+  foldEnded(hasEnded: (node: string) => boolean, owner: string): void {
+    const name = `ended:${owner}`;
+    let before = 0;
+    for (const [node, account] of this.#accounts) {
+      if (!hasEnded(node)) continue;
+      before += chargedTokens(account);
+      this.#added -= account.added;
+      this.#accounts.delete(node);
+    }
+    this.#accounts.set(name, { ...newAccount(1), before });
   }
 
   /** Merges the report of a node. */
@@ -103,9 +148,9 @@ export class Ledger {
     return now.granted + added >= needed;
   }
 
-  /** The number of tokens by which the overshoot has grown since the last call. */
+  /** The number of tokens by which the overshoot has grown since the last call. Amounts may exceed a limit. */
   countOvershoot(): number {
-    const excess = this.total - this.#highestLimit;
+    const excess = this.total + this.#carried - this.#added - this.#highestLimit;
     if (excess <= this.#overshoot) return 0;
     const grown = excess - this.#overshoot;
     this.#overshoot = excess;
@@ -116,6 +161,26 @@ export class Ledger {
   report(): ReportedCounter {
     const { counter, overshoot } = this;
     return { counter, accounts: [...this.#accounts], seen: this.#seen, overshoot };
+  }
+
+  /** Tokens of the window before that count now. */
+  get #carried(): number {
+    return this.#previous === undefined ? 0 : Math.ceil(this.#previous.total * this.#weight);
+  }
+
+  get #weight(): number {
+    const { windowStart: start, sliding } = this.#counter;
+    return sliding === undefined ? 0 : slidingWeight({ start, end: sliding.end }, this.#wallTime());
+  }
+
+  /** Tokens that may still be granted in this window, because they count in part in the next one. */
+  #roomOf(next: Ledger): number {
+    const weight = next.#weight;
+    const room = Math.max(0, wholeLimit(next.#counter) - next.total);
+    if (weight === 0) return Number.POSITIVE_INFINITY;
+    const most = Math.floor(room / weight);
+    // The quotient may be rounded up.
+    return (Math.ceil(most * weight) > room ? most - 1 : most) - this.total;
   }
 
   #see(seen: SeenTotal): void {

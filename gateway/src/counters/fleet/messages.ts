@@ -19,8 +19,12 @@ export interface LeaseGrant {
   readonly generation: number;
   /** Tokens granted to the account in total, so that a repeated grant grants nothing. */
   readonly granted: number;
+  /** Amounts added by the account of which the owner knows; `total` contains them. */
+  readonly added: number;
   /** Tokens of the counter that the owner has charged to all nodes. */
   readonly total: number;
+  /** For a sliding window: those of the window before; otherwise 0. */
+  readonly previous: number;
   /** No node has tokens left, as far as the owner knows: waiting requests are refused. */
   readonly exhausted: boolean;
   /** `sequence` of the ask. */

@@ -1,8 +1,9 @@
 /** A simulated fleet: processes that run the protocol on a simulated network, and the authority that lists them. */
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
-import { counterId } from "./accounts.ts";
+import { chargedTokens, counterId } from "./accounts.ts";
 import { RETRY } from "./fleet-clock.ts";
 import { FleetLimiter } from "./fleet-limiter.ts";
+import type { ReportedCounter } from "./messages.ts";
 import { EventQueue, type NetworkOptions, SimulatedNetwork } from "./testing-network.ts";
 import type { FleetView } from "./view.ts";
 
@@ -15,6 +16,13 @@ export interface CounterTally {
   servedByEnded: number;
   borrowed: number;
   overshoot: number;
+  /** Amounts that were added whatever the limit, and those by processes that have ended. */
+  added: number;
+  addedByEnded: number;
+  /** Tokens of processes that ended together which were not saved. */
+  lost: number;
+  /** The value that the fleet has told last. */
+  read: number;
 }
 
 export interface SimulatedProcess {
@@ -23,6 +31,7 @@ export interface SimulatedProcess {
   /** Milliseconds by which its clock is ahead. */
   readonly skew: number;
   readonly served: Map<string, number>;
+  readonly added: Map<string, number>;
   isRunning: boolean;
   epoch: number;
 }
@@ -31,6 +40,8 @@ export interface SimulatedFleetOptions extends Omit<NetworkOptions, "queue"> {
   readonly unowned: FleetFallback;
   /** Maximum milliseconds until a process has a new view. */
   readonly viewDelay: number;
+  /** Called after each request that was served. */
+  readonly onServed?: (counters: readonly Counter[]) => void;
 }
 
 /** The time at which simulations begin. */
@@ -41,6 +52,8 @@ export class SimulatedFleet {
   readonly network: SimulatedNetwork;
   readonly processes = new Map<string, SimulatedProcess>();
   readonly tallies = new Map<string, CounterTally>();
+  /** What the processes have saved, by the id of the counter. */
+  readonly saved = new Map<string, ReportedCounter>();
   incompleteHandovers = 0;
   replaced = 0;
   readonly #options: SimulatedFleetOptions;
@@ -67,7 +80,8 @@ export class SimulatedFleet {
     const id = counterId({ limit, ...counter });
     const known = this.tallies.get(id);
     if (known !== undefined) return known;
-    const tally = { limit, requests: 0, served: 0, servedByEnded: 0, borrowed: 0, overshoot: 0 };
+    const ofProcesses = { served: 0, servedByEnded: 0, added: 0, addedByEnded: 0 };
+    const tally = { limit, requests: 0, ...ofProcesses, lost: 0, borrowed: 0, overshoot: 0, read: 0 };
     this.tallies.set(id, tally);
     return tally;
   }
@@ -102,7 +116,15 @@ export class SimulatedFleet {
       },
       ...(capacity !== undefined && { capacity }),
     });
-    const started = { name, node, skew, served: new Map<string, number>(), isRunning: true, epoch: 0 };
+    const started: SimulatedProcess = {
+      name,
+      node,
+      skew,
+      served: new Map(),
+      added: new Map(),
+      isRunning: true,
+      epoch: 0,
+    };
     this.processes.set(name, started);
     const tick = () => {
       if (!started.isRunning) return;
@@ -138,9 +160,9 @@ export class SimulatedFleet {
   end(each: SimulatedProcess): void {
     each.isRunning = false;
     for (const [id, { by }] of this.#waiting) if (by === each) this.#waiting.delete(id);
-    for (const [id, served] of each.served) {
-      const tally = this.tallies.get(id);
-      if (tally !== undefined) tally.servedByEnded += served;
+    for (const [id, tally] of this.tallies) {
+      tally.servedByEnded += each.served.get(id) ?? 0;
+      tally.addedByEnded += each.added.get(id) ?? 0;
     }
   }
 
@@ -156,12 +178,46 @@ export class SimulatedFleet {
         const name = counterId(counter);
         each.served.set(name, (each.served.get(name) ?? 0) + amount);
       }
+      this.#options.onServed?.(counters);
     };
     this.#act(each, () => {
       const result = each.node.take(id, counters, this.#options.unowned);
       if (result === undefined) this.#waiting.set(id, { by: each, decide });
       else decide(result);
     });
+  }
+
+  /** Adds an amount to a counter whatever its limit; 0: only reads it. */
+  add(each: SimulatedProcess, counter: Counter, amount: number): void {
+    const tally = this.tally(counter);
+    const id = counterId(counter);
+    tally.added += amount;
+    each.added.set(id, (each.added.get(id) ?? 0) + amount);
+    this.#act(each, () =>
+      each.node.add(counter, amount, (value) => {
+        tally.read = value;
+      }),
+    );
+  }
+
+  /** Saves what has changed at this process. */
+  save(each: SimulatedProcess): void {
+    for (const report of each.node.takeUnsaved(1000)) this.saved.set(counterId(report.counter), report);
+  }
+
+  /** A process that was just started restores what was saved. */
+  restore(each: SimulatedProcess): void {
+    this.#act(each, () => each.node.restore([...this.saved.values()]));
+  }
+
+  /** All processes end, without notice. */
+  endAll(): void {
+    for (const each of this.processes.values()) if (each.isRunning) this.end(each);
+    for (const [id, tally] of this.tallies) {
+      const accounts = this.saved.get(id)?.accounts ?? [];
+      const known = accounts.reduce((sum, [, account]) => sum + chargedTokens(account), 0);
+      tally.lost += Math.max(0, tally.served - known);
+    }
   }
 
   retire(each: SimulatedProcess): void {

@@ -1,6 +1,8 @@
 /** Which node of a fleet owns which counter. */
+import type { Counter } from "@sluice/plugin-sdk";
 import { mixHash } from "../../balance/algorithms/hash-ring.ts";
 import { keyedHash } from "../../shared-memory/keyed-hash.ts";
+import { counterId } from "./accounts.ts";
 
 /**
  * The nodes of a fleet, as one authority lists them. A node has a new name after each start, so that nothing that was
@@ -17,6 +19,13 @@ export interface FleetView {
 
 /** Every node of a fleet must compute the same hashes, so the key is constant. */
 const HASH_KEY = new Uint32Array([0x736c7569, 0x63652066, 0x6c656574, 0x2076657a]);
+
+/**
+ * The text from whose hash the owner of a counter is computed. All windows of a counter whose window slides have the same
+ * owner, because it must know the window before.
+ */
+export const ownershipKey = (counter: Counter): string =>
+  counter.sliding === undefined ? counterId(counter) : `${counter.period}:${counter.name}`;
 
 /** The hash of a counter or of a node, from which the owner is computed. */
 export const ownershipHash = (name: string): number => keyedHash(name, HASH_KEY)[0] ?? 0;

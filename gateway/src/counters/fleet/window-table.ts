@@ -15,7 +15,8 @@ export interface WindowTableOptions<Value> {
 }
 
 interface TableWindow<Value> {
-  readonly expires: number;
+  /** The latest end of its counters: those of a sliding window are kept longer. */
+  expires: number;
   /** By scope, and then by the name of the counter. */
   readonly groups: Map<string, CounterGroup<Value>>;
 }
@@ -47,6 +48,7 @@ export class WindowTable<Value> {
     const ofPeriod = this.#windows.get(period) ?? new Map<number, TableWindow<Value>>();
     this.#windows.set(period, ofPeriod);
     const window = ofPeriod.get(windowStart) ?? { expires, groups: new Map<string, CounterGroup<Value>>() };
+    if (expires > window.expires) window.expires = expires;
     ofPeriod.set(windowStart, window);
     const group = window.groups.get(scope) ?? new CounterGroup<Value>();
     window.groups.set(scope, group);

@@ -6,6 +6,7 @@ import { baseWrite, writeAllFunction } from "./base/base-write.ts";
 import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
+import { fleetCounterTables } from "./fleet-counter-tables.ts";
 import { graphqlDocumentTables } from "./graphql-document-tables.ts";
 import { mtlsAuthTables } from "./mtls-auth-tables.ts";
 import { peerTables } from "./peer-tables.ts";
@@ -57,4 +58,5 @@ export const migrations: readonly Migration[] = [
     up: `alter table upstreams add column slow_start_window double precision, add column outlier_detection jsonb;
          alter table services add column retry_budget jsonb;`,
   },
+  { name: "014_fleet_counters", up: fleetCounterTables },
 ];

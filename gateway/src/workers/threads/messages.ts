@@ -73,6 +73,7 @@ export type ControlFunctions = {
   readonly incrementBelowLimit: (
     ...given: Parameters<Counters["incrementBelowLimit"]>
   ) => CounterResult | Promise<CounterResult>;
+  /** Those in the database, and those of the fleet. */
   readonly addAmount: (...given: Parameters<Counters["addAmount"]>) => ReturnType<Counters["addAmount"]>;
   readonly takeForWorker: LeasingCounters["takeForWorker"];
   readonly refill: LeasingCounters["refill"];

@@ -6,7 +6,7 @@ import type { WindowCounters } from "@sluice/plugin-sdk";
 import { sharedConcurrency } from "../../counters/concurrency.ts";
 import { createCounters } from "../../counters/create-counters.ts";
 import type { LeaseMemory } from "../../counters/fleet/lessee/lease-words.ts";
-import { type LeasingCounters, WorkerFleetCounters } from "../../counters/fleet/lessee/worker-leases.ts";
+import { type ControlLeases, WorkerFleetCounters } from "../../counters/fleet/lessee/worker-leases.ts";
 import { SharedCounters } from "../../counters/shared-counters.ts";
 import { createMetrics } from "../../metrics/metrics.ts";
 import { createRuntimeMetrics } from "../../metrics/runtime-metrics.ts";
@@ -41,9 +41,9 @@ const remote: WindowCounters = {
   addAmount: (...given) => control.call("addAmount", ...given),
   close: async () => undefined,
 };
-const leasing = (memory: LeaseMemory): LeasingCounters => ({
-  ...remote,
+const leasing = (memory: LeaseMemory): ControlLeases => ({
   memory,
+  addAmount: remote.addAmount,
   takeForWorker: (...given) => control.call("takeForWorker", ...given),
   refill: (counter) => control.send("refill", counter),
 });

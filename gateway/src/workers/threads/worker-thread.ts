@@ -2,7 +2,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
-import type { CounterOptions, EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
+import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../../balance/balancer.ts";
 import type { ResolvedTargets } from "../../balance/target-names.ts";
 import type { LeasingCounters } from "../../counters/fleet/lessee/worker-leases.ts";
@@ -41,10 +41,9 @@ const CLOSE_TIMEOUT = instanceLimits.stop + 1000;
  */
 const YOUNG_GENERATION_MB = 24;
 
-function countersOf(counters: ControlCounters, { policy }: CounterOptions): WindowCounters {
-  if (policy === "fleet") return fleetOf(counters);
-  if (counters.cluster === undefined) throw new Error("policy cluster needs the database mode");
-  return counters.cluster;
+function clusterOf({ cluster }: ControlCounters): WindowCounters {
+  if (cluster === undefined) throw new Error("policy cluster needs the database mode");
+  return cluster;
 }
 
 function fleetOf({ fleet }: ControlCounters): LeasingCounters {
@@ -81,10 +80,9 @@ export class WorkerThread {
     this.#calls = new ThreadCalls(this.#worker);
     const functions: ControlFunctions = {
       reportHealth: onHealthUpdate,
-      incrementBelowLimit: (counters, options) =>
-        countersOf(controlCounters, options).incrementBelowLimit(counters, options),
+      incrementBelowLimit: (counters, options) => clusterOf(controlCounters).incrementBelowLimit(counters, options),
       addAmount: (counters, amount, options) =>
-        countersOf(controlCounters, options).addAmount(counters, amount, options),
+        (options.policy === "fleet" ? fleetOf : clusterOf)(controlCounters).addAmount(counters, amount, options),
       takeForWorker: (counters, options) => fleetOf(controlCounters).takeForWorker(counters, options),
       refill: (counter) => fleetOf(controlCounters).refill(counter),
     };

@@ -1,12 +1,13 @@
 /** The part of a node that leases tokens from the owners of counters, and spends them on requests. */
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
-import { wholeLimit } from "../accounts.ts";
+import { newAccount, wholeLimit } from "../accounts.ts";
 import { type FleetClock, OWNER_PATIENCE, REFUSAL_MEMORY, RETRY, WINDOW_GRACE } from "../fleet-clock.ts";
 import type { LeaseAsk, LeaseGrant, LeaseRecall } from "../messages.ts";
 import type { Ownership } from "../view.ts";
 import { WindowTable, type WindowTableOptions } from "../window-table.ts";
 import { type LeasePlace, type LeaseSlots, LeaseWords } from "./lease-words.ts";
 import { LeasedCounter, type WaitingRequest } from "./leased-counter.ts";
+import { SlidingLeases } from "./sliding-leases.ts";
 
 export interface FleetLesseeOptions extends Omit<WindowTableOptions<LeasedCounter>, "onDrop"> {
   /** Where the workers of the node find the leases. Absent: only this thread spends tokens. */
@@ -23,6 +24,8 @@ export interface FleetLesseeOptions extends Omit<WindowTableOptions<LeasedCounte
 export interface WorkerLease extends LeasePlace {
   /** Milliseconds for which requests are refused if no token is held. */
   readonly refused: number;
+  /** As `CounterResult.previous`. */
+  readonly previous: number;
 }
 
 /** Above this number of asks without an answer, they are repeated less often, because the owner needs longer. */
@@ -43,6 +46,7 @@ export class FleetLessee {
   #ownership: Ownership | undefined;
   #generations = 0;
   #isRetired = false;
+  readonly #sliding = new SlidingLeases();
   /** The request of the present call of `take`, and its result if this node itself owns its counters. */
   #taking: { readonly id: number; result: CounterResult | undefined } | undefined;
 
@@ -50,11 +54,13 @@ export class FleetLessee {
     this.#options = options;
     const { slots } = options;
     const onDrop = (lease: LeasedCounter) => {
-      slots?.free(lease.words);
+      this.#sliding.delete(lease);
+      if (slots === undefined) return;
+      slots.free(lease.words);
       // Requests may still wait for several counters, of which this is one.
       lease.words = LeaseWords.own();
     };
-    this.#leases = new WindowTable({ ...options, ...(slots && { onDrop }) });
+    this.#leases = new WindowTable({ ...options, onDrop });
   }
 
   /** Number of counters. */
@@ -79,7 +85,7 @@ export class FleetLessee {
       // What is borrowed until there is an owner again must be reported to it.
       if (owner === undefined) lease.knownBy = undefined;
       if (lease.askedAt === undefined && lease.waiting.size === 0) continue;
-      lease.begin(this.#options.clock.now());
+      lease.begin(this.#options.clock.now(), lease.waiting.size > 0);
       lease.sentAt = Number.NEGATIVE_INFINITY;
       this.#asking.add(lease);
     }
@@ -109,22 +115,28 @@ export class FleetLessee {
   }
 
   /**
-   * Reads the value of a counter: asks the owner. Tokens that other nodes hold count as used.
+   * Adds an amount to a counter whatever its limit, tells the owner, and reads the value. Tokens that other nodes hold
+   * count as used.
    *
+   * @param amount 0: only reads
    * @param onCount Called with the value, or with the one that this node knows if the owner does not answer
    */
-  read(counter: Counter, onCount: (count: number) => void): void {
+  add(counter: Counter, amount: number, onCount: (count: number) => void): void {
     const lease = this.#lease(counter);
+    if (amount > 0) lease.add(amount);
     lease.readers.add(() => onCount(lease.count));
-    if (this.#hasOwner(lease)) this.#askIfIdle(lease);
-    else this.#answerReaders(lease);
+    const hasOwner = this.#hasOwner(lease);
+    // What an absent owner was not told is repeated until it answers.
+    if (hasOwner || amount > 0) this.#askIfIdle(lease, false);
+    if (!hasOwner) this.#answerReaders(lease);
   }
 
   /** What a worker must know to spend tokens of a counter by itself. */
   placeOf(counter: Counter): WorkerLease | undefined {
     const lease = this.#leases.get(counter);
     if (lease === undefined) return undefined;
-    return { ...lease.words.place, refused: Math.max(0, lease.refusedUntil - this.#options.clock.now()) };
+    const refused = Math.max(0, lease.refusedUntil - this.#options.clock.now());
+    return { ...lease.words.place, refused, previous: lease.previous };
   }
 
   /** Few tokens are left of a counter: a worker has spent the others. */
@@ -137,11 +149,10 @@ export class FleetLessee {
     const lease = this.#leases.get(grant.counter);
     // The grant of a former owner does not count: it may have failed without a report of this grant.
     if (lease === undefined || lease.generation !== grant.generation || lease.owner !== from) return;
-    // Tokens were borrowed after the ask.
-    const hasBorrowed = lease.account.granted > grant.granted;
     lease.receive(grant.granted);
     lease.knownBy = from;
-    lease.seen = { epoch: this.#ownership?.view.epoch ?? 0, total: grant.total };
+    lease.previous = grant.previous;
+    lease.see({ epoch: this.#ownership?.view.epoch ?? 0, total: grant.total }, grant);
     if (grant.sequence === lease.sequence) {
       lease.end();
       this.#asking.delete(lease);
@@ -150,14 +161,15 @@ export class FleetLessee {
     }
     this.#decideWaiting(lease);
     if (this.#isRetired && lease.held > 0) this.#giveBack(lease);
-    else if (hasBorrowed) this.#askIfIdle(lease);
+    // Tokens were borrowed, or an amount was added, after the ask.
+    else if (lease.hasUnseen) this.#askIfIdle(lease, false);
   }
 
   recall(from: string, { counter, generation, granted }: LeaseRecall): void {
     const lease = this.#leases.get(counter);
     if (lease === undefined) {
       // The account was dropped to free memory. A newer one says that the tokens will not be spent.
-      const account = { generation: ++this.#generations, before: 0, granted: 0, returned: 0, used: 0 };
+      const account = newAccount(++this.#generations);
       this.#options.ask(from, { counter, account, pending: 0, extra: 0, sequence: 0 });
       return;
     }
@@ -214,7 +226,9 @@ export class FleetLessee {
         this.#send(lease);
       }
     }
-    this.#leases.forgetBefore(this.#options.clock.wallTime() - WINDOW_GRACE);
+    const time = this.#options.clock.wallTime();
+    for (const lease of this.#sliding.takeEnded(time)) if (lease.held > 0) this.#giveBack(lease);
+    this.#leases.forgetBefore(time - WINDOW_GRACE);
   }
 
   #lease(counter: Counter): LeasedCounter {
@@ -228,6 +242,7 @@ export class FleetLessee {
     const lease = new LeasedCounter(counter, ++this.#generations, this.#options.slots?.allocate() ?? LeaseWords.own());
     lease.owner = this.#ownership?.ownerOf(lease.hash);
     this.#leases.add(counter, lease);
+    this.#sliding.add(lease);
     return lease;
   }
 
@@ -265,7 +280,7 @@ export class FleetLessee {
       !admitted && lease.held <= 0 && (now < lease.refusedUntil || !this.#hasOwner(lease));
     const countOf = (lease: LeasedCounter) =>
       isUsedUp(lease) ? Math.max(lease.count, wholeLimit(lease.counter)) : lease.count;
-    return { admitted, counts: leases.map(countOf) };
+    return { admitted, counts: leases.map(countOf), ...previousOf(leases) };
   }
 
   /** Spends the tokens of a request; false: a worker has taken some of them meanwhile, and none is spent. */
@@ -297,10 +312,11 @@ export class FleetLessee {
 
   #admitsUnowned(lease: LeasedCounter, amount: number, unowned: FleetFallback): boolean {
     const nodes = Math.max(1, this.#ownership?.view.members.length ?? 1);
-    return (
-      unowned === "open" ||
-      (unowned === "share" && lease.used + amount <= Math.floor(wholeLimit(lease.counter) / nodes))
-    );
+    if (unowned !== "share") return unowned === "open";
+    const { sliding } = lease.counter;
+    const before = sliding && this.#leases.get({ ...lease.counter, windowStart: sliding.previousStart });
+    const carried = Math.ceil((before?.used ?? 0) * (sliding?.weight ?? 0));
+    return carried + lease.used + amount <= Math.floor(wholeLimit(lease.counter) / nodes);
   }
 
   #decideWaiting(lease: LeasedCounter): void {
@@ -345,19 +361,20 @@ export class FleetLessee {
     }
   }
 
-  #askIfIdle(lease: LeasedCounter): void {
-    if (lease.askedAt === undefined) this.#ask(lease);
+  /** @param isDemand Whether the node needs tokens. Otherwise, it only reports its account and reads the total */
+  #askIfIdle(lease: LeasedCounter, isDemand = true): void {
+    if (lease.askedAt === undefined) this.#ask(lease, isDemand);
   }
 
-  #ask(lease: LeasedCounter): void {
-    lease.begin(this.#options.clock.now());
+  #ask(lease: LeasedCounter, isDemand: boolean): void {
+    lease.begin(this.#options.clock.now(), isDemand);
     this.#asking.add(lease);
     if (lease.owner !== undefined && !this.#absent.has(lease.owner)) this.#send(lease);
   }
 
   #giveBack(lease: LeasedCounter): void {
     lease.giveBack();
-    this.#ask(lease);
+    this.#ask(lease, lease.waiting.size > 0);
   }
 
   #send(lease: LeasedCounter): void {
@@ -366,3 +383,6 @@ export class FleetLessee {
     else this.#toSend.add(lease);
   }
 }
+
+const previousOf = (leases: readonly LeasedCounter[]): Pick<CounterResult, "previous"> =>
+  leases[0]?.counter.sliding === undefined ? {} : { previous: leases.map(({ previous }) => previous) };

@@ -1,9 +1,9 @@
 /** What a node has leased of one counter, and its requests that wait for tokens. */
 import type { Counter, FleetFallback } from "@sluice/plugin-sdk";
-import { type Account, counterId, wholeLimit } from "../accounts.ts";
+import { type Account, wholeLimit } from "../accounts.ts";
 import { HORIZON } from "../fleet-clock.ts";
 import type { LeaseAsk, SeenTotal } from "../messages.ts";
-import { ownershipHash } from "../view.ts";
+import { ownershipHash, ownershipKey } from "../view.ts";
 import type { LeaseWords } from "./lease-words.ts";
 
 /**
@@ -41,19 +41,27 @@ export class LeasedCounter {
   /** Until this time, requests are refused without an ask. */
   refusedUntil = 0;
   seen: SeenTotal | undefined;
+  /** Tokens of the window before, if the window slides, as the owner named them last. */
+  previous = 0;
+  /** What `seen` contains of this account: granted and added. */
+  #seenAccount = 0;
   words: LeaseWords;
   #granted = 0;
   #returned = 0;
+  /** Amounts added whatever the limit. */
+  #added = 0;
   #sequence = 0;
   #chunk = 1;
   #chunkAt = Number.NEGATIVE_INFINITY;
+  /** Whether the present ask leases tokens in advance. */
+  #isInAdvance = false;
 
   constructor(counter: Counter, generation: number, words: LeaseWords) {
     this.counter = counter;
     this.generation = generation;
     this.words = words;
     words.setLow(-1);
-    this.hash = ownershipHash(counterId(counter));
+    this.hash = ownershipHash(ownershipKey(counter));
   }
 
   get account(): Account {
@@ -63,6 +71,7 @@ export class LeasedCounter {
       granted: this.#granted,
       returned: this.#returned,
       used: this.used,
+      added: this.#added,
     };
   }
 
@@ -84,9 +93,24 @@ export class LeasedCounter {
     return this.held <= this.#low;
   }
 
-  /** Requests admitted by the fleet, as far as this node knows; tokens that other nodes hold count as spent. */
+  /**
+   * Requests admitted by the fleet, as far as this node knows; tokens that other nodes hold count as spent. With a sliding
+   * window, the estimate.
+   */
   get count(): number {
-    return Math.max(this.used, (this.seen?.total ?? 0) - this.held);
+    const own = Math.max(this.used + this.#added, (this.seen?.total ?? 0) + this.#unseen - this.held);
+    return own + Math.ceil(this.previous * (this.counter.sliding?.weight ?? 0));
+  }
+
+  /** The owner does not know of tokens that this node has spent without a grant, or of amounts that it has added. */
+  get hasUnseen(): boolean {
+    return this.#unseen > 0;
+  }
+
+  /** The owner has named the total, which contains this account as far as the owner knows it. */
+  see(seen: SeenTotal, { granted, added }: Pick<Account, "granted" | "added">): void {
+    this.seen = seen;
+    this.#seenAccount = granted + added;
   }
 
   receive(granted: number): void {
@@ -125,6 +149,12 @@ export class LeasedCounter {
     this.words.borrow(tokens);
   }
 
+  /** Adds an amount whatever the limit. */
+  add(amount: number): void {
+    this.#added += amount;
+    this.words.setCount(this.count);
+  }
+
   /** Gives back the held tokens that no request waits with, and wants none in advance for now. */
   giveBack(): void {
     this.#returned += this.words.take(this.held - this.pending);
@@ -135,14 +165,23 @@ export class LeasedCounter {
   /**
    * Begins a new ask. The number of extra tokens follows the demand: it doubles if the tokens were spent within
    * HORIZON, and halves if they lasted much longer.
+   *
+   * @param isDemand Whether the node needs tokens. Otherwise, the ask only reports the account and reads the total
    */
-  begin(now: number): void {
+  begin(now: number, isDemand: boolean): void {
+    this.#sequence += 1;
+    this.askedAt = now;
+    this.#isInAdvance = isDemand;
+    if (!isDemand) return;
     const lasted = now - this.#chunkAt;
     this.#chunkAt = now;
     if (lasted < HORIZON) this.#chunk = Math.min(this.#chunk * 2, wholeLimit(this.counter), MAX_CHUNK);
     else if (lasted > 4 * HORIZON) this.#chunk = Math.max(1, this.#chunk >> 1);
-    this.#sequence += 1;
-    this.askedAt = now;
+  }
+
+  /** What the owner's last total does not contain. */
+  get #unseen(): number {
+    return this.#granted + this.#added - this.#seenAccount;
   }
 
   /** The number of tokens at which more are leased; -1: never in advance. */
@@ -152,7 +191,7 @@ export class LeasedCounter {
 
   ask(): LeaseAsk {
     // A single token in advance would need as many messages as none, and nodes would hold it in vain.
-    const extra = this.#chunk > 1 ? this.#chunk : 0;
+    const extra = this.#isInAdvance && this.#chunk > 1 ? this.#chunk : 0;
     const { counter, account } = this;
     return { counter, account, pending: Math.min(this.pending, MAX_PENDING), extra, sequence: this.#sequence };
   }

@@ -21,11 +21,16 @@ export interface LeasingCounters extends WindowCounters {
   refill(counter: Counter): void;
 }
 
+/** What a worker asks the control thread for. */
+export type ControlLeases = Omit<LeasingCounters, "incrementBelowLimit" | "close">;
+
 interface KnownLease {
   words: LeaseWords;
   place: LeasePlace;
   /** The limit for which the control thread refused requests. */
   limit: number;
+  /** As `CounterResult.previous`. */
+  previous: number;
   /** Until this time of `performance.now()`, requests are refused without asking the control thread. */
   refusedUntil: number;
 }
@@ -34,11 +39,11 @@ interface KnownLease {
 const TIDIED_EVERY = 1000;
 
 export class WorkerFleetCounters implements WindowCounters {
-  readonly #control: LeasingCounters;
+  readonly #control: ControlLeases;
   readonly #leases = new WindowTable<KnownLease>({ capacity: MAX_COUNTERS, onReplace: () => undefined });
   #tidiedAt = performance.now();
 
-  constructor(control: LeasingCounters) {
+  constructor(control: ControlLeases) {
     this.#control = control;
   }
 
@@ -70,7 +75,7 @@ export class WorkerFleetCounters implements WindowCounters {
       const counter = counters[at];
       if (counter !== undefined && words.reportLow()) this.#control.refill(counter);
     }
-    return { admitted: true, counts: leases.map(({ words }) => words.count) };
+    return { admitted: true, counts: leases.map(({ words }) => words.count), ...previousOf(counters, leases) };
   }
 
   /** @param at The counter without tokens */
@@ -80,7 +85,7 @@ export class WorkerFleetCounters implements WindowCounters {
     if (performance.now() >= lease.refusedUntil || counter.limit > lease.limit) return undefined;
     const counts = leases.map(({ words }) => words.count);
     if (lease.words.held <= 0) counts[at] = Math.max(counts[at] ?? 0, wholeLimit(counter));
-    return { admitted: false, counts };
+    return { admitted: false, counts, ...previousOf(counters, leases) };
   }
 
   async #ask(counters: readonly Counter[], options: CounterOptions): Promise<CounterResult> {
@@ -96,12 +101,15 @@ export class WorkerFleetCounters implements WindowCounters {
     return result;
   }
 
-  #know(counter: Counter, { refused, ...place }: WorkerLease): void {
+  #know(counter: Counter, { refused, previous, ...place }: WorkerLease): void {
     const known = this.#leases.get(counter);
     const isSame = known?.place.slot === place.slot;
     const words = isSame ? known.words : LeaseWords.shared(this.#control.memory, place.slot);
-    const facts = { words, place, limit: counter.limit, refusedUntil: performance.now() + refused };
+    const facts = { words, place, limit: counter.limit, previous, refusedUntil: performance.now() + refused };
     if (known === undefined) this.#leases.add(counter, facts);
     else Object.assign(known, facts);
   }
 }
+
+const previousOf = ([first]: readonly Counter[], leases: readonly KnownLease[]): Pick<CounterResult, "previous"> =>
+  first?.sliding === undefined ? {} : { previous: leases.map(({ previous }) => previous) };

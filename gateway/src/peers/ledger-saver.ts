@@ -1,0 +1,89 @@
+/** Saves the counters of long periods, so that they survive a restart of all nodes of a fleet. */
+import type { ReportedCounter } from "../counters/fleet/messages.ts";
+import type { FleetPeer } from "./fleet-peer.ts";
+
+/** Where the counters are kept. */
+export interface LedgerStore {
+  /** The counters whose windows have not ended. Rejects if they cannot be read. */
+  load(): Promise<readonly ReportedCounter[]>;
+  /** Replaces these counters. Rejects if they could not be saved. */
+  save(counters: readonly ReportedCounter[]): Promise<void>;
+}
+
+export interface LedgerSaverOptions {
+  readonly peer: Pick<FleetPeer, "restore" | "takeUnsaved">;
+  readonly store: LedgerStore;
+  /** Called when counters cannot be saved, and when they can be saved again. */
+  readonly warn: (message: string, facts: Readonly<Record<string, unknown>>) => void;
+  /** Milliseconds between two attempts to save; default 1000. */
+  readonly interval?: number;
+}
+
+/** Maximum number of counters that are restored. */
+export const MAX_SAVED = 10_000;
+
+/** Maximum number of counters that a node saves in one interval. */
+const MAX_SAVED_AT_ONCE = 1000;
+
+/** A save that takes long is followed by a pause of this many times its duration. */
+const PAUSE = 10;
+
+export class LedgerSaver {
+  readonly #options: LedgerSaverOptions;
+  /** What the last attempt could not save. */
+  #failed: readonly ReportedCounter[] = [];
+  #hasFailed = false;
+  #working: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  private constructor(options: LedgerSaverOptions) {
+    this.#options = options;
+  }
+
+  /** Restores the saved counters, and begins to save. To be called before the node has its first view. */
+  static async start(options: LedgerSaverOptions): Promise<LedgerSaver> {
+    options.peer.restore(await options.store.load());
+    const saver = new LedgerSaver(options);
+    saver.#schedule(0);
+    return saver;
+  }
+
+  /** Saves the last changes. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#working;
+    await this.#save();
+  }
+
+  #schedule(took: number): void {
+    const { interval = 1000 } = this.#options;
+    this.#timer = setTimeout(
+      () => {
+        const began = performance.now();
+        this.#working = this.#save().then(() => {
+          if (!this.#isClosed) this.#schedule(performance.now() - began);
+        });
+      },
+      Math.max(interval, took * PAUSE),
+    ).unref();
+  }
+
+  async #save(): Promise<void> {
+    const { peer, store, warn } = this.#options;
+    const unsaved = [...this.#failed, ...peer.takeUnsaved(MAX_SAVED_AT_ONCE - this.#failed.length)];
+    if (unsaved.length === 0) return;
+    try {
+      await store.save(unsaved);
+      this.#failed = [];
+      if (this.#hasFailed) warn("the counters of policy fleet are saved again", {});
+      this.#hasFailed = false;
+    } catch (error) {
+      this.#failed = unsaved;
+      const effect = "after a restart of all nodes, requests since now will not count";
+      if (!this.#hasFailed) warn(`the counters of policy fleet cannot be saved: ${effect}`, { reason: `${error}` });
+      this.#hasFailed = true;
+    }
+  }
+}
