@@ -21,6 +21,7 @@ export const checkRateLimiting: RecordRule = (config) => [
   ...needed(config),
   ...bucketMembers(config),
   ...costMembers(config),
+  ...slidingMembers(config),
 ];
 
 /** Like Kong, reports only the first pair of periods whose limits contradict each other. */
@@ -91,6 +92,19 @@ function costMembers({ cost, algorithm, policy }: RecordMembers): readonly Viola
   // The database counts requests, not amounts.
   if (policy === "cluster")
     found.push({ path: ["cost"], message: "cost graphql can only be used with the policies local, redis and fleet" });
+  return found;
+}
+
+function slidingMembers({ window_type: type, algorithm, policy, sync_rate }: RecordMembers): readonly Violation[] {
+  if (type !== "sliding") return [];
+  const found: Violation[] = [];
+  if (algorithm === "bucket")
+    found.push({ path: ["window_type"], message: "window_type sliding can only be used with algorithm fixed-window" });
+  if (policy === "redis" && sync_rate !== -1)
+    found.push({
+      path: ["sync_rate"],
+      message: "window_type sliding counts every request in Redis: sync_rate must be -1",
+    });
   return found;
 }
 

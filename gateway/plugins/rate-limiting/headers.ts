@@ -1,6 +1,7 @@
 /** Rate-limit headers to the client. RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07. */
 import { type HeaderEdits, HeaderName, nominalLength, secondsUntilReset } from "@sluice/plugin-sdk";
 import type { Limit } from "./limits.ts";
+import { secondsUntilAdmitted, secondsUntilUnused } from "./sliding.ts";
 
 export const RATE_LIMIT_REMAINING = new HeaderName("RateLimit-Remaining");
 export const RATE_LIMIT_RESET = new HeaderName("RateLimit-Reset");
@@ -8,11 +9,19 @@ export const RATE_LIMIT_RESET = new HeaderName("RateLimit-Reset");
 export interface WindowUsage {
   readonly limits: readonly Limit[];
   readonly counts: readonly number[];
+  /** For sliding windows: the requests of the windows before. */
+  readonly previous?: readonly number[] | undefined;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
 const remainingOf = ({ limit }: Limit, count: number | undefined): number => Math.max(0, limit - (count ?? 0));
+
+/** Seconds until the window ends; for a sliding one, until no request counts any more. */
+function resetOf(limit: Limit, at: number, { counts, previous, now }: WindowUsage): number {
+  if (previous === undefined) return secondsUntilReset(limit.period, { start: limit.windows.at(now).start, now });
+  return secondsUntilUnused(limit, { count: counts[at] ?? 0, previous: previous[at] ?? 0, now });
+}
 
 /**
  * Index of the limit with the fewest remaining requests; of several such limits, the one with the longest period. -1
@@ -40,15 +49,13 @@ function tightestOf({ limits, counts }: WindowUsage): number {
  * limit, the one with the fewest remaining requests.
  *
  * @param headers null: no headers are set
- * @returns seconds until the window of the tightest limit ends; 1 without limits
+ * @returns the index of the tightest limit; -1 without limits
  */
 export function setRateLimitHeaders(headers: HeaderEdits | null, usage: WindowUsage): number {
-  const { limits, counts, now } = usage;
+  const { limits, counts } = usage;
   const at = tightestOf(usage);
   const tightest = limits[at];
-  if (tightest === undefined) return 1;
-  const reset = secondsUntilReset(tightest.period, { start: tightest.windows.at(now).start, now });
-  if (headers === null) return reset;
+  if (tightest === undefined || headers === null) return at;
   for (let index = 0; index < limits.length; index++) {
     const limit = limits[index];
     if (limit === undefined) continue;
@@ -57,6 +64,19 @@ export function setRateLimitHeaders(headers: HeaderEdits | null, usage: WindowUs
   }
   headers.apply(tightest.tightestLimitEdit);
   headers.set(RATE_LIMIT_REMAINING, String(remainingOf(tightest, counts[at])));
-  headers.set(RATE_LIMIT_RESET, String(reset));
-  return reset;
+  headers.set(RATE_LIMIT_RESET, String(resetOf(tightest, at, usage)));
+  return at;
+}
+
+/**
+ * Whole seconds until a refused request may be admitted, at least 1.
+ *
+ * @param at The index of the tightest limit
+ */
+export function secondsUntilRetry(at: number, amount: number, usage: WindowUsage): number {
+  const limit = usage.limits[at];
+  if (limit === undefined) return 1;
+  const { counts, previous, now } = usage;
+  if (previous === undefined) return resetOf(limit, at, usage);
+  return secondsUntilAdmitted(limit, amount, { count: counts[at] ?? 0, previous: previous[at] ?? 0, now });
 }

@@ -14,9 +14,10 @@ import {
   unexpectedError,
 } from "@sluice/plugin-sdk";
 import { bucketLimitsOf, retryAfter, setBucketHeaders } from "./buckets.ts";
-import { setRateLimitHeaders } from "./headers.ts";
+import { secondsUntilRetry, setRateLimitHeaders } from "./headers.ts";
 import { limitsOf } from "./limits.ts";
 import { type RateLimitingConfig, rateLimitingFacts } from "./schema.ts";
+import { slidingCounter } from "./sliding.ts";
 
 type Decision = DirectResponse | undefined;
 
@@ -79,7 +80,12 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
 
   const amountOf = config.cost === "graphql" ? operationCost : () => 1;
 
-  function countersOf(exchange: Exchange, at: number, amount: number): readonly Counter[] {
+  function slidingCountersOf(exchange: Exchange, at: number, amount: number): readonly Counter[] {
+    const of = { name: nameOf(exchange), scope: scopeOf(exchange), amount };
+    return limits.map((limit) => slidingCounter(limit, at, of));
+  }
+
+  function fixedCountersOf(exchange: Exchange, at: number, amount: number): readonly Counter[] {
     const name = nameOf(exchange);
     const scopeName = scopeOf(exchange);
     return limits.map((limit) => {
@@ -96,13 +102,20 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
     });
   }
 
+  const isSliding = config.window_type === "sliding";
+  const countersOf = isSliding ? slidingCountersOf : fixedCountersOf;
+  // An explanation of a request reads no previous windows.
+  const noPrevious = isSliding ? limits.map(() => 0) : undefined;
+
   return (exchange) => {
     const at = now();
-    const counted = countersOf(exchange, at, amountOf(exchange));
-    return settle(counters.incrementBelowLimit(counted, config), ({ admitted, counts }) => {
+    const amount = amountOf(exchange);
+    const counted = countersOf(exchange, at, amount);
+    return settle(counters.incrementBelowLimit(counted, config), ({ admitted, counts, previous = noPrevious }) => {
       const headers = config.hide_client_headers ? null : exchange.responseHeaders;
-      const reset = setRateLimitHeaders(headers, { limits, counts, now: at });
-      return admitted ? undefined : refuse(exchange, reset);
+      const usage = { limits, counts, previous, now: at };
+      const tightest = setRateLimitHeaders(headers, usage);
+      return admitted ? undefined : refuse(exchange, secondsUntilRetry(tightest, amount, usage));
     });
   };
 }

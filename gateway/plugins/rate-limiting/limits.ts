@@ -1,6 +1,14 @@
 /** The limits of a config, with everything precomputed that is the same for each request. */
 
-import { type HeaderEdit, HeaderName, type Period, PeriodWindows, periods, setHeaderEdit } from "@sluice/plugin-sdk";
+import {
+  type HeaderEdit,
+  HeaderName,
+  type Period,
+  PeriodWindows,
+  periods,
+  SlidingWindows,
+  setHeaderEdit,
+} from "@sluice/plugin-sdk";
 import type { RateLimitingConfig } from "./schema.ts";
 
 const titleOf = (period: Period): string => period.charAt(0).toUpperCase() + period.slice(1);
@@ -20,6 +28,8 @@ export class Limit {
   /** RateLimit-Limit, if this limit has the fewest remaining requests. */
   readonly tightestLimitEdit: HeaderEdit;
   readonly windows: PeriodWindows;
+  /** The same windows, for `window_type: sliding`. */
+  readonly slidingWindows: SlidingWindows;
 
   constructor(period: Period, limit: number) {
     this.period = period;
@@ -28,6 +38,7 @@ export class Limit {
     this.remaining = remainingName(period);
     this.tightestLimitEdit = setHeaderEdit("RateLimit-Limit", String(limit));
     this.windows = new PeriodWindows(period);
+    this.slidingWindows = new SlidingWindows(period);
   }
 }
 

@@ -76,10 +76,18 @@ const schema = record(
     }),
     algorithm: choice(["fixed-window", "bucket"], {
       description:
-        "How requests are limited. fixed-window: each period has a window. bucket: each period has a leaky bucket, " +
+        "How requests are limited. fixed-window: each period has a window (see `window_type`). bucket: each period has a leaky bucket, " +
         "which admits requests evenly at the rate of the limit, and in addition as many at once as `burst` allows. " +
         "Kong has no such field.",
       default: "fixed-window",
+    }),
+    window_type: choice(["fixed", "sliding"], {
+      description:
+        "The windows of algorithm fixed-window. fixed: counting begins at 0 with each window, so a client may send twice " +
+        "the limit in a short time around the end of a window. sliding: in addition, the requests of the previous window " +
+        "count in part, by the part of a period that is left of the present window. The name is that of Kong's plugin " +
+        "rate-limiting-advanced; Kong's rate-limiting has no such field. A change of this member begins to count at 0.",
+      default: "fixed",
     }),
     cost: choice(["request", "graphql"], {
       description:
@@ -113,10 +121,12 @@ const schema = record(
   },
   {
     description:
-      "Limits the number of requests in each period. Windows are fixed: they begin and end with the second, minute, " +
+      "Limits the number of requests in each period. Windows begin and end with the second, minute, " +
       "hour, day, month or year in UTC. A refused request is not counted. `X-RateLimit-*` headers report each period, " +
       "and `RateLimit-*` headers report the period with the fewest requests left. In the response to a refused " +
-      "request, `Retry-After` is the number of seconds until the window of that period ends. Local counters survive " +
+      "request, `Retry-After` is the number of seconds until the window of that period ends. With `window_type: sliding`, " +
+      "`RateLimit-Reset` is the number of seconds until no request of the past counts any more, and `Retry-After` the " +
+      "number until a request is admitted, both if there are no further requests. Local counters survive " +
       "a change of the configuration, but not a restart of the node. With `algorithm: bucket`, there are no windows: " +
       "`X-RateLimit-Limit-*` has the limit of each period, `X-RateLimit-Remaining-*` the number of requests that its " +
       "bucket still admits at once, `RateLimit-Limit` one more than the burst, `RateLimit-Reset` the number of seconds " +

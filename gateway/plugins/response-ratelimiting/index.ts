@@ -75,6 +75,8 @@ const NONE: ReadonlyMap<string, number> = new Map();
 export const responseRatelimiting = definePlugin({
   ...responseRatelimitingFacts,
   phases(config, { scope, counters, now, log }) {
+    const reason = counters.unavailableReason?.(config.policy) ?? null;
+    if (reason !== null) throw new Error(reason);
     const names = new Set(Object.keys(config.limits));
     const header = lowerCase(config.header_name);
     const removal = removeHeaderEdit(config.header_name);

@@ -51,16 +51,17 @@ const schema = record(
         "has no such value, the client's address is used.",
       default: "consumer",
     }),
-    policy: choice(["local", "cluster", "redis"], {
+    policy: choice(["local", "cluster", "redis", "fleet"], {
       description:
-        "Where counters are kept: local (in the memory of each node), redis, or cluster (in the database; database " +
-        "mode only). The policy fleet of rate-limiting is not available, because amounts are counted after the response.",
+        "Where counters are kept: local (in the memory of each node), redis, cluster (in the database; database " +
+        "mode only), or fleet (in the memory of the nodes, which count together without Redis; they need " +
+        "SLUICE_PEER_LISTEN, and requests are answered with 503 by a node without it). Kong has no policy fleet.",
       default: "local",
     }),
     fault_tolerant: boolean({
       description:
         "Whether requests pass without a limit while the counters are unreachable. If false, they are answered with " +
-        "500.",
+        "500. With policy fleet, a node decides by the amounts that it knows.",
       default: true,
     }),
     redis: redisServer("The Redis server for policy redis."),
