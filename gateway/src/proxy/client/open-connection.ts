@@ -48,22 +48,24 @@ const proxied = new WeakMap<Socket, ProxiedAddresses>();
 export const setProxiedAddresses = (socket: Socket, addresses: ProxiedAddresses): void =>
   void proxied.set(socket, addresses);
 
-/** Gives a TLS connection the addresses of the connection that carries it. */
-export function inheritProxiedAddresses(socket: TLSSocket, raw: Socket): void {
-  const addresses = proxied.get(raw);
-  if (addresses !== undefined) proxied.set(socket, addresses);
-}
+/** The TCP connections below TLS connections. They know the addresses, which a TLS socket would ask the kernel for. */
+const carriers = new WeakMap<Socket, Socket>();
+
+export const setCarrier = (socket: TLSSocket, raw: Socket): void => void carriers.set(socket, raw);
 
 /** The client's address, in the form of `canonicalAddress`. */
-export const peerAddressOf = (socket: Socket): string =>
-  proxied.get(socket)?.client ?? canonicalAddress(socket.remoteAddress ?? "");
+export function peerAddressOf(socket: Socket): string {
+  const carrier = carriers.get(socket) ?? socket;
+  return proxied.get(carrier)?.client ?? canonicalAddress(carrier.remoteAddress ?? "");
+}
 
 export function peerOf(socket: Socket): ConnectionPeer {
-  const addresses = proxied.get(socket);
+  const carrier = carriers.get(socket) ?? socket;
+  const addresses = proxied.get(carrier);
   const address = {
-    peerAddress: peerAddressOf(socket),
-    localAddress: addresses?.server ?? canonicalAddress(socket.localAddress ?? ""),
-    port: addresses?.serverPort ?? socket.localPort ?? 0,
+    peerAddress: peerAddressOf(carrier),
+    localAddress: addresses?.server ?? canonicalAddress(carrier.localAddress ?? ""),
+    port: addresses?.serverPort ?? carrier.localPort ?? 0,
     documentPort: documentPortOf(socket),
   };
   if (!(socket instanceof TLSSocket)) {

@@ -17,7 +17,7 @@ import type { Certificate } from "@sluice/model";
 import type { CertificateRequest } from "../../compile/certificate-requests.ts";
 import type { ClientTls } from "../../settings/client-tls.ts";
 import { markRequesting, sentCertificates } from "../client/client-certificates.ts";
-import { inheritProxiedAddresses } from "../client/open-connection.ts";
+import { setCarrier } from "../client/open-connection.ts";
 import type { ListenAddress } from "../settings.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
@@ -207,7 +207,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
         else done(null, context);
       },
     });
-    inheritProxiedAddresses(socket, raw);
+    setCarrier(socket, raw);
     if (request !== null) markRequesting(socket);
     return socket;
   }
