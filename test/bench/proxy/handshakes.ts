@@ -3,7 +3,7 @@ import { startProcess } from "../../../tools/process/index.ts";
 import { obtainTool } from "../../../tools/programs/tool.ts";
 import type { BenchReport } from "../report.ts";
 import { type CaseContestants, sampleOf } from "./field.ts";
-import { nginxTls } from "./peers.ts";
+import { nginxTls, tlsServer } from "./peers.ts";
 import { startSluice } from "./sluice.ts";
 import type { Started } from "./stage.ts";
 import type { WrkResult } from "./wrk.ts";
@@ -11,6 +11,7 @@ import type { WrkResult } from "./wrk.ts";
 const kinds = ["new", "resumed"] as const;
 /** Handshakes at a time. */
 const CONCURRENCY = 16;
+const FLOOR = "node:tls server";
 
 /** Runs the client of test/bench/peers/tls-client. */
 async function runHandshakes(port: number, kind: (typeof kinds)[number], seconds: number): Promise<WrkResult> {
@@ -26,6 +27,7 @@ async function runHandshakes(port: number, kind: (typeof kinds)[number], seconds
 export async function measureHandshakes(field: CaseContestants): Promise<BenchReport> {
   const { stage, effort } = field;
   const peer = await field.start("nginx", nginxTls);
+  const floor = await field.start(FLOOR, tlsServer);
   let tlsPort = 0;
   const sluice = await field.start("sluice", async () => {
     const started = await startSluice(stage, { routes: 10 });
@@ -40,19 +42,21 @@ export async function measureHandshakes(field: CaseContestants): Promise<BenchRe
     }
   };
   enter("nginx", peer, peer?.port ?? 0);
+  enter(FLOOR, floor, floor?.port ?? 0);
   enter("sluice", sluice, tlsPort);
   return field.report({
     title: "TLS handshakes",
     method:
       `Handshakes of TLS 1.3 with X25519 and a P-256 certificate, ${CONCURRENCY} at a time; a connection ends after its ` +
       "handshake, and counts as one request. Resumed sessions use a ticket and a new key exchange. The client is written " +
-      "in Go.",
+      "in Go. The node:tls server does nothing after the handshake: its CPU is the lower bound on Node's sockets.",
     samples: await field.run(),
     ratios: kinds.flatMap((kind) => {
       const pair = { of: `sluice, ${kind} sessions`, to: `nginx, ${kind} sessions` };
       return [
         { name: `${kind} sessions per second, sluice / nginx`, ...pair, figure: "perSecond" as const, bound: 0.8 },
         { name: `CPU, ${kind} sessions, sluice / nginx`, ...pair },
+        { name: `CPU, ${kind} sessions, sluice / ${FLOOR}`, ...pair, to: `${FLOOR}, ${kind} sessions` },
       ];
     }),
   });

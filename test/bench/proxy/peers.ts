@@ -210,15 +210,22 @@ export const startGoPeer: StartPeer = async (stage) => {
 
 /** Runs a peer on Node, with Sluice's size of the young generation. */
 const onNode =
-  (name: string, file: string): StartPeer =>
+  (name: string, file: string, argumentsOf: (stage: Stage) => readonly string[]): StartPeer =>
   (stage) =>
     startBenchProgram(name, [
       "--min-semi-space-size=8",
       "--max-semi-space-size=8",
       join(import.meta.dirname, "../peers", file),
-      `http://127.0.0.1:${stage.upstream}`,
+      ...argumentsOf(stage),
     ]);
 
-export const replyFrom = onNode("reply-from", "reply-from.ts");
+const upstreamOf = ({ upstream }: Stage): readonly string[] => [`http://127.0.0.1:${upstream}`];
+
+export const replyFrom = onNode("reply-from", "reply-from.ts", upstreamOf);
 /** Only forwards bytes: the lower bound for proxies on Node's sockets. */
-export const relay = onNode("node:net relay", "relay.ts");
+export const relay = onNode("node:net relay", "relay.ts", upstreamOf);
+/** Only performs handshakes: the lower bound for TLS on Node's sockets. */
+export const tlsServer = onNode("node:tls server", "tls-server.ts", (stage) => [
+  stage.file("tls-server.crt", stage.certificate.certificate),
+  stage.file("tls-server.key", stage.certificate.key),
+]);
