@@ -108,6 +108,8 @@ export async function startBenchNode(
       SLUICE_STATUS_LISTEN: `127.0.0.1:${statusPort}`,
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
       SLUICE_LOG_LEVEL: "warn",
+      // As for the other proxies: h2load does not connect again when a connection has served its last request.
+      SLUICE_KEEPALIVE_REQUESTS: "1000000000",
       // Each version runs on the Node that it installs.
       PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
       ...env,
