@@ -1,21 +1,20 @@
 /** Three nodes with one declarative file each enforce limits together (policy fleet), over real connections. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { chargedTokens } from "../../gateway/src/counters/fleet/accounts.ts";
 import type { ReportedCounter } from "../../gateway/src/counters/fleet/messages.ts";
-import { builtProgram } from "../../tools/build/programs.ts";
-import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
-import { makeAuthority } from "../../tools/programs/certificates.ts";
+import { waitFor } from "../../tools/process/index.ts";
 import { getUrl } from "./client.ts";
+import { FileFleet, type FleetProcess, fleetMetric } from "./fleet-nodes.ts";
 
-const main = await builtProgram("gateway");
+const SIZE = 3;
 const LIMIT = 300;
 const paths = ["/exact", "/crash", "/joined", "/left", "/restarted"] as const;
 
 /** Each path has a counter that all callers share. */
-const file = JSON.stringify({
+const document = {
   _format_version: "3.0",
   services: paths.map((path) => ({
     name: path.slice(1),
@@ -29,81 +28,23 @@ const file = JSON.stringify({
       { name: "request-termination", config: { status_code: 200 } },
     ],
   })),
-});
-
-interface FleetStatus {
-  readonly epoch: number;
-  readonly members: readonly string[];
-}
-
-interface Node {
-  readonly process: Process;
-  readonly proxy: string;
-  readonly status: string;
-}
+};
 
 describe("three nodes that count together without Redis", () => {
-  const folder = temporaryFolder("fleet");
-  let addresses: readonly string[] = [];
-  const nodes: Node[] = [];
+  let fleet: FileFleet;
+  /** The third node has two workers. */
+  const settings = (at: number) => ({
+    SLUICE_WORKERS: at === 2 ? "2" : "1",
+    SLUICE_PEER_STATE: `state-${at}/counters.json`,
+  });
 
   before(async () => {
-    const authority = await makeAuthority();
-    const sans = ["sluice-gateway"];
-    const { certificate, key } = await authority.issue({ name: "sluice-gateway", sans, usage: "peer" });
-    const texts = { "node.crt": certificate, "node.key": key, "ca.crt": authority.certificate, "sluice.json": file };
-    for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder.path, name), text);
-    addresses = await Promise.all([0, 1, 2].map(async () => `127.0.0.1:${await freePort()}`));
-    nodes.push(...(await Promise.all(addresses.map((_, at) => startNode(at)))));
-    await settled(nodes);
+    fleet = await FileFleet.start({ size: SIZE, document, settings });
   });
-  after(async () => {
-    await Promise.all(nodes.map(({ process: started }) => started.kill9()));
-    folder.remove();
-  });
-
-  /** The third node has two workers. */
-  async function startNode(at: number, settings: Readonly<Record<string, string>> = {}): Promise<Node> {
-    const [proxy, status] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
-    const env = {
-      SLUICE_SOURCE: "file",
-      SLUICE_FILE: "sluice.json",
-      SLUICE_PROXY_LISTEN: proxy,
-      SLUICE_STATUS_LISTEN: status,
-      SLUICE_PEER_LISTEN: addresses[at],
-      SLUICE_PEERS: addresses.join(","),
-      SLUICE_PEER_TLS_CERT: "node.crt",
-      SLUICE_PEER_TLS_KEY: "node.key",
-      SLUICE_PEER_TLS_CA: "ca.crt",
-      SLUICE_PEER_STATE: `state-${at}/counters.json`,
-      SLUICE_WORKERS: at === 2 ? "2" : "1",
-      SLUICE_LOG_LEVEL: "warn",
-      ...settings,
-    };
-    const started = await startProcess(main, ["gateway"], {
-      name: `node ${at}`,
-      cwd: folder.path,
-      env,
-      ready: async () => (await getUrl(`http://${status}/status/ready`)).status === 200,
-    });
-    return { process: started, proxy: `http://${proxy}`, status: `http://${status}` };
-  }
-
-  const viewOf = async ({ status }: Node): Promise<FleetStatus> =>
-    ((await getUrl(`${status}/status`)).body as { readonly sluice: { readonly fleet: FleetStatus } }).sluice.fleet;
-
-  /** Waits until these nodes, and no others, are members of the same view. */
-  const settled = (members: readonly Node[]) =>
-    waitFor(
-      async () => {
-        const views = await Promise.all(members.map(viewOf));
-        return views.every((view) => view.members.length === members.length && view.epoch === views[0]?.epoch);
-      },
-      { what: "the same view on all nodes" },
-    );
+  after(() => fleet?.close());
 
   /** Sends requests to random nodes, a few at a time. Returns the number of admitted requests of each node. */
-  async function admitted(path: (typeof paths)[number], requests: number, weights: ReadonlyMap<Node, number>) {
+  async function admitted(path: (typeof paths)[number], requests: number, weights: ReadonlyMap<FleetProcess, number>) {
     const targets = [...weights].flatMap(([node, weight]) => Array.from({ length: weight }, () => node));
     const counts = new Map([...weights.keys()].map((node) => [node, 0]));
     let sent = 0;
@@ -119,16 +60,11 @@ describe("three nodes that count together without Redis", () => {
     return { total: [...counts.values()].reduce((sum, count) => sum + count, 0), counts };
   }
 
-  async function metricOf({ status }: Node, name: string): Promise<number> {
-    const text = String((await getUrl(`${status}/metrics`)).body);
-    return Number(new RegExp(`^${name}\\{\\} (\\d+)$`, "m").exec(text)?.[1]);
-  }
-
   /** The tokens of all counters in the files of the nodes. */
   function savedTokens(): number {
     const totals = new Map<string, number>();
-    for (const at of addresses.keys()) {
-      const file = join(folder.path, `state-${at}`, "counters.json");
+    for (let at = 0; at < SIZE; at++) {
+      const file = join(fleet.folder, `state-${at}`, "counters.json");
       const saved: readonly ReportedCounter[] = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
       for (const { counter, accounts } of saved) {
         const total = accounts.reduce((sum, [, account]) => sum + chargedTokens(account), 0);
@@ -138,18 +74,18 @@ describe("three nodes that count together without Redis", () => {
     return [...totals.values()].reduce((sum, total) => sum + total, 0);
   }
 
-  const even = (members: readonly Node[]) => new Map(members.map((node) => [node, 1]));
+  const even = (members: readonly FleetProcess[]) => new Map(members.map((node) => [node, 1]));
 
   for (const [name, message] of [
     ["127.0.0.1", /SLUICE_PEER_NAME: 127\.0\.0\.1 is an IP address; set a DNS name/],
     ["other", /SLUICE_PEER_NAME: this node's certificate does not contain the DNS name other, but DNS:sluice-gateway/],
   ] as const)
     test(`a node with SLUICE_PEER_NAME=${name} does not start, and says what to set`, async () => {
-      await assert.rejects(startNode(0, { SLUICE_PEER_NAME: name }), message);
+      await assert.rejects(fleet.startNode(0, { SLUICE_PEER_NAME: name }), message);
     });
 
   test("they admit exactly the limit, although most requests reach one of them", async () => {
-    const [one, two, three] = nodes;
+    const [one, two, three] = fleet.nodes;
     assert.ok(one && two && three);
     const weights = new Map([
       [one, 1],
@@ -165,13 +101,14 @@ describe("three nodes that count together without Redis", () => {
   });
 
   test("when a node is killed, the others admit at most the limit, and continue with a new node in its place", async () => {
-    const [killed, ...others] = nodes.toReversed();
+    const [killed, ...others] = fleet.nodes.toReversed();
     assert.ok(killed);
-    const before = await admitted("/crash", LIMIT / 2, even(nodes));
+    const before = await admitted("/crash", LIMIT / 2, even(fleet.nodes));
     assert.equal(before.total, LIMIT / 2);
     await killed.process.kill9();
-    await settled(others);
-    const hasTakenOver = async (node: Node) => (await metricOf(node, "sluice_limit_incomplete_handovers_total")) === 1;
+    await fleet.settled(others);
+    const hasTakenOver = async (node: FleetProcess) =>
+      (await fleetMetric(node, "sluice_limit_incomplete_handovers_total")) === 1;
     await waitFor(async () => (await Promise.all(others.map(hasTakenOver))).every(Boolean), {
       what: "the others to take over the counters of the killed node",
     });
@@ -179,32 +116,32 @@ describe("three nodes that count together without Redis", () => {
     const total = before.total + later.total;
     const byKilled = before.counts.get(killed) ?? 0;
     assert.ok(total <= LIMIT + byKilled && total >= LIMIT * 0.8, `${total}, ${byKilled} of the killed node`);
-    nodes.splice(nodes.indexOf(killed), 1, await startNode(2));
-    await settled(nodes);
-    assert.equal((await admitted("/joined", LIMIT + 50, even(nodes))).total, LIMIT);
+    await fleet.startNode(2);
+    await fleet.settled();
+    assert.equal((await admitted("/joined", LIMIT + 50, even(fleet.nodes))).total, LIMIT);
   });
 
   test("a node that shuts down hands its counters over, so that the limit stays exact", async () => {
-    const [leaving, ...others] = nodes;
+    const [leaving, ...others] = fleet.nodes;
     assert.ok(leaving);
-    const before = await admitted("/left", LIMIT / 2, even(nodes));
+    const before = await admitted("/left", LIMIT / 2, even(fleet.nodes));
     assert.deepEqual((await leaving.process.stop()).code, 0);
-    await settled(others);
+    await fleet.settled(others);
     const later = await admitted("/left", LIMIT, even(others));
     assert.equal(before.total + later.total, LIMIT);
-    for (const node of others) assert.equal(await metricOf(node, "sluice_limit_overshoot_total"), 0);
+    for (const node of others) assert.equal(await fleetMetric(node, "sluice_limit_overshoot_total"), 0);
   });
 
   test("after all nodes were killed at once, the quota of a year continues with what they had saved", async () => {
-    const running = nodes.splice(0).filter(({ process: { exit } }) => exit() === undefined);
+    const running = fleet.nodes.filter(({ process: { exit } }) => exit() === undefined);
     const savedBefore = savedTokens();
     const before = await admitted("/restarted", LIMIT / 2, even(running));
     assert.equal(before.total, LIMIT / 2);
     await waitFor(async () => savedTokens() - savedBefore >= LIMIT / 2, { what: "the nodes to save the requests" });
     await Promise.all(running.map(({ process: started }) => started.kill9()));
-    nodes.push(...(await Promise.all(addresses.map((_, at) => startNode(at)))));
-    await settled(nodes);
-    const later = await admitted("/restarted", LIMIT, even(nodes));
+    await Promise.all(Array.from({ length: SIZE }, (_, at) => fleet.startNode(at)));
+    await fleet.settled();
+    const later = await admitted("/restarted", LIMIT, even(fleet.nodes));
     const total = before.total + later.total;
     assert.ok(total <= LIMIT && total >= LIMIT * 0.8, `${total}`);
   });
