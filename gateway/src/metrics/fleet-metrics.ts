@@ -5,7 +5,10 @@ import type { MetricTable } from "./table.ts";
 export interface FleetMetrics {
   readonly tables: readonly MetricTable[];
   /** Counts the events. The metrics appear with the value 0, so that an alert on an increase sees the first event. */
-  start(): Omit<FleetEvents, "onReplace">;
+  start(): Omit<FleetEvents, "onReplace"> & {
+    /** A message was sent to another node. */
+    readonly onSend: () => void;
+  };
 }
 
 /** @param counter Creates the table of a counter with these labels */
@@ -27,7 +30,12 @@ export function createFleetMetrics(
     "Changes of the fleet after which this node took over counters of policy fleet without the reports of all nodes",
     [],
   );
-  const tables = [overshoot, unowned, incomplete];
+  const messages = counter(
+    "sluice_limit_messages_total",
+    "Messages about limits with policy fleet that this node has sent to other nodes",
+    [],
+  );
+  const tables = [overshoot, unowned, incomplete, messages];
   return {
     tables,
     start() {
@@ -36,6 +44,7 @@ export function createFleetMetrics(
         onOvershoot: (_, tokens) => overshoot.increase(overshoot.of([]), tokens),
         onBorrow: () => unowned.increase(unowned.of([]), 1),
         onIncompleteHandover: () => incomplete.increase(incomplete.of([]), 1),
+        onSend: () => messages.increase(messages.of([]), 1),
       };
     },
   };

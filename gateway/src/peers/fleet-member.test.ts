@@ -64,6 +64,7 @@ async function start(): Promise<TestNode> {
       },
       onBorrow: () => undefined,
       onReplace: () => undefined,
+      onSend: () => undefined,
     },
   });
   const node = { name, member };

@@ -14,7 +14,10 @@ import { MAX_COUNTERS } from "../counters/fleet/window-table.ts";
 import { openPeerNetwork, type PeerNetwork, type PeerNetworkOptions } from "./peer-network.ts";
 
 export interface FleetMemberOptions extends Omit<PeerNetworkOptions, "onMessage"> {
-  readonly events: FleetEvents;
+  readonly events: FleetEvents & {
+    /** A message was sent to a peer. */
+    readonly onSend: () => void;
+  };
 }
 
 /** Milliseconds between two ticks above which the event loop was blocked, or the process suspended. */
@@ -41,7 +44,10 @@ export class FleetMember {
     this.#limiter = new FleetLimiter({
       self: options.self,
       clock: { now: () => performance.now() - this.#stalled, wallTime: () => Date.now() },
-      send: (peer, message) => network.send(peer, message),
+      send(peer, message) {
+        network.send(peer, message);
+        options.events.onSend();
+      },
       onDecision: (id, result) => {
         this.#waiting.get(id)?.(result);
         this.#waiting.delete(id);
@@ -156,7 +162,8 @@ export class FleetMember {
 
   /** All messages of a turn of the event loop leave together. */
   #flushSoon(): void {
-    if (this.#willFlush) return;
+    // Most requests cause no message.
+    if (this.#willFlush || !this.#limiter.hasMessages) return;
     this.#willFlush = true;
     setImmediate(() => {
       this.#willFlush = false;

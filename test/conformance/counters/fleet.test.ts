@@ -35,6 +35,7 @@ before(async () => {
         onBorrow: unexpected,
         onIncompleteHandover: unexpected,
         onReplace: unexpected,
+        onSend: () => undefined,
       },
     });
     peers.push(peer);

@@ -167,6 +167,11 @@ export class FleetLimiter {
     this.#lessee.tick();
   }
 
+  /** Whether `flush` would send anything. */
+  get hasMessages(): boolean {
+    return this.#lessee.hasAsks || !this.#outbox.isEmpty;
+  }
+
   flush(): void {
     this.#lessee.flush();
     this.#outbox.flush(this.#options.send);

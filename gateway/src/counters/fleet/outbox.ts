@@ -18,6 +18,10 @@ export class Outbox {
     (draft[member] as PeerMessage[Member][number][]).push(item);
   }
 
+  get isEmpty(): boolean {
+    return this.#drafts.size === 0;
+  }
+
   /** Sends everything that was added. A report has a message of its own, because its parts are large. */
   flush(send: (peer: string, message: PeerMessage) => void): void {
     for (const [peer, draft] of this.#drafts) {

@@ -72,6 +72,11 @@ export class FleetLessee {
     return this.#asking.size > 0;
   }
 
+  /** Whether asks leave with the next flush. */
+  get hasAsks(): boolean {
+    return this.#toSend.size > 0;
+  }
+
   /** Asks the new owners with the next tick. */
   adopt(ownership: Ownership): void {
     this.#ownership = ownership;
@@ -248,13 +253,12 @@ export class FleetLessee {
 
   /** Whether to admit a request; undefined: it must wait. */
   #decide({ leases, amount, unowned }: WaitingRequest): boolean | undefined {
-    const now = this.#options.clock.now();
     let mustWait = false;
     if (this.#isRetired) return false;
     for (const lease of leases) {
       if (amount > wholeLimit(lease.counter)) return false;
       if (lease.held >= amount) continue;
-      if (now < lease.refusedUntil) return false;
+      if (this.#options.clock.now() < lease.refusedUntil) return false;
       if (this.#hasOwner(lease)) {
         mustWait = true;
         continue;
@@ -275,9 +279,9 @@ export class FleetLessee {
 
   /** A counter of which no token is left has the limit as its value, although other nodes may hold some. */
   #result(admitted: boolean, leases: readonly LeasedCounter[]): CounterResult {
+    if (admitted) return { admitted, counts: leases.map(({ count }) => count), ...previousOf(leases) };
     const now = this.#options.clock.now();
-    const isUsedUp = (lease: LeasedCounter) =>
-      !admitted && lease.held <= 0 && (now < lease.refusedUntil || !this.#hasOwner(lease));
+    const isUsedUp = (lease: LeasedCounter) => lease.held <= 0 && (now < lease.refusedUntil || !this.#hasOwner(lease));
     const countOf = (lease: LeasedCounter) =>
       isUsedUp(lease) ? Math.max(lease.count, wholeLimit(lease.counter)) : lease.count;
     return { admitted, counts: leases.map(countOf), ...previousOf(leases) };
