@@ -20,16 +20,18 @@ interface Entry extends Omit<WrkOptions, "url" | "seconds" | "folder"> {
 }
 
 /**
- * CPU time of the process tree per request, latencies and throughput under the load of `run`. Rejects when a request
+ * CPU time of the process trees per request, latencies and throughput under the load of `run`. Rejects when a request
  * failed.
  */
 export async function sampleOf(
-  { name, pid }: Pick<Process, "name" | "pid">,
+  { name, ...tree }: Pick<Process, "name"> & ({ readonly pid: number } | { readonly pids: readonly number[] }),
   run: () => Promise<{ requests: number; seconds: number; failures: number; p50: number; p99: number }>,
 ): Promise<RoundSample> {
-  const before = cpuSeconds(pid);
+  const pids = "pids" in tree ? tree.pids : [tree.pid];
+  const used = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+  const before = used();
   const { requests, seconds, failures, p50, p99 } = await run();
-  const cpu = ((cpuSeconds(pid) - before) * 1e6) / requests;
+  const cpu = ((used() - before) * 1e6) / requests;
   if (failures > 0) throw new Error(`${name}: ${failures} of ${requests} requests failed`);
   return { cpu, p50, p99, perSecond: requests / seconds };
 }

@@ -5,6 +5,7 @@ import { measureCache } from "./cache.ts";
 import { measureChanges } from "./changes.ts";
 import { measureCosts } from "./costs.ts";
 import { CaseContestants, type CaseDuration } from "./field.ts";
+import { measureFleetLimits } from "./fleet.ts";
 import { measureGrpc } from "./grpc.ts";
 import { measureH2 } from "./h2.ts";
 import { measureHandshakes } from "./handshakes.ts";
@@ -42,6 +43,7 @@ const cases = {
   bodies: { run: measureBodies, rounds: 3, seconds: 2 },
   websocket: { run: measureWebsocket, rounds: 5, seconds: 3 },
   redis: { run: measureRedis, rounds: 5, seconds: 2 },
+  fleet: { run: measureFleetLimits, rounds: 5, seconds: 2 },
   cache: { run: measureCache, rounds: 7, seconds: 2 },
   changes: { run: measureChanges, rounds: 5, seconds: 3 },
   scrape: { run: measureScraped, rounds: 5, seconds: 3 },
