@@ -1,5 +1,18 @@
 /** The subject, the names and the validity of a certificate. The private key is not involved. */
 import { X509Certificate } from "node:crypto";
+import type { Certificate } from "./entities/index.ts";
+
+/** A certificate with its key. A certificate that Sluice orders from a CA has none before the first order is complete. */
+export type IssuedCertificate<Of = Certificate> = Of & { readonly cert: string; readonly key: string };
+
+export const isIssued = <Of extends Pick<Certificate, "cert" | "key">>(
+  certificate: Of | undefined,
+): certificate is IssuedCertificate<Of> =>
+  certificate !== undefined && certificate.cert !== null && certificate.key !== null;
+
+export const issuedOrNull = <Of extends Pick<Certificate, "cert" | "key">>(
+  certificate: Of | undefined,
+): IssuedCertificate<Of> | null => (isIssued(certificate) ? certificate : null);
 
 export interface CertificateDetails {
   /** `CN=shop.example, O=Shop` */

@@ -227,7 +227,25 @@ export interface UpstreamExtras {
   readonly cookie?: UpstreamCookie;
 }
 
+/**
+ * What a CA asks for before it issues a certificate. The nodes answer it while the order is under way.
+ *
+ * - `http-01` (RFC 8555 section 8.3): a request to `/.well-known/acme-challenge/<token>` gets `key_authorization`.
+ * - `tls-alpn-01` (RFC 8737): a handshake for `domain` with the protocol `acme-tls/1` gets this certificate, which only
+ *   the CA accepts. `cert` and `key` are PEM.
+ */
+export type AcmeChallenge =
+  | {
+      readonly type: "http-01";
+      readonly domain: string;
+      readonly token: string;
+      readonly key_authorization: string;
+    }
+  | { readonly type: "tls-alpn-01"; readonly domain: string; readonly cert: string; readonly key: string };
+
 export interface CertificateExtras {
+  /** The challenges of the certificate's order. Absent: no order is under way. */
+  readonly challenges?: readonly AcmeChallenge[];
   /**
    * The names of the document's listeners that present the certificate, for the server names that match their
    * `hostname`. Absent: the node's own TLS listener presents it, for its SNIs.

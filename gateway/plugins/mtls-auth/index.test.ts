@@ -13,9 +13,9 @@ import { mtlsAuth } from "./index.ts";
 import { mtlsAuthFacts } from "./schema.ts";
 import {
   type CertificateOptions,
-  type IssuedCertificate,
   issueAuthority,
   issueTestCertificate,
+  type SignedCertificate,
   VERIFICATION_TIME,
 } from "./testing.ts";
 
@@ -44,7 +44,7 @@ const mapped = (id: string, consumer: { id: string }, ca: string | null): Subjec
   ca_certificate: ca === null ? null : { id: ca },
 });
 
-const secure = (...sent: readonly IssuedCertificate[]): ClientConnection =>
+const secure = (...sent: readonly SignedCertificate[]): ClientConnection =>
   fakeConnection({ scheme: "https", clientCertificates: sent.map(({ certificate }) => certificate) });
 
 const instance = (config: object = {}, now = () => VERIFICATION_TIME) =>

@@ -4,14 +4,14 @@ import type { ClientConnection } from "@sluice/plugin-sdk";
 import { fakeConnection, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { mtlsAuth } from "./index.ts";
-import { type IssuedCertificate, issueAuthority, issueTestCertificate, VERIFICATION_TIME } from "./testing.ts";
+import { issueAuthority, issueTestCertificate, type SignedCertificate, VERIFICATION_TIME } from "./testing.ts";
 
 const root = await issueAuthority("CN=root");
 const leaf = await issueTestCertificate({ subject: "O=Shop,CN=machine", issuer: root });
 const untrusted = await issueTestCertificate({ subject: "CN=machine" });
 const expired = await issueTestCertificate({ subject: "CN=machine", issuer: root, validTo: VERIFICATION_TIME - 1000 });
 
-const secure = (...sent: readonly IssuedCertificate[]): ClientConnection =>
+const secure = (...sent: readonly SignedCertificate[]): ClientConnection =>
   fakeConnection({ scheme: "https", clientCertificates: sent.map(({ certificate }) => certificate) });
 const insecure = fakeConnection({ scheme: "http" });
 const unasked = fakeConnection({ scheme: "https" });

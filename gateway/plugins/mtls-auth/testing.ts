@@ -12,7 +12,7 @@ export interface CertificateOptions {
   /** In the form of RFC 4514, but the least specific part first. */
   readonly subject: string;
   /** Default: self-signed. */
-  readonly issuer?: IssuedCertificate;
+  readonly issuer?: SignedCertificate;
   readonly isAuthority?: boolean;
   readonly pathLength?: number;
   /** Default: digitalSignature; keyCertSign for an authority. Null: no extension. */
@@ -30,7 +30,7 @@ export interface CertificateOptions {
   readonly keyPair?: webcrypto.CryptoKeyPair;
 }
 
-export interface IssuedCertificate {
+export interface SignedCertificate {
   /** The certificate as `TLSSocket` returns it. */
   readonly certificate: X509Certificate;
   readonly pem: string;
@@ -39,7 +39,7 @@ export interface IssuedCertificate {
   readonly keys: webcrypto.CryptoKeyPair;
 }
 
-export async function issueTestCertificate(options: CertificateOptions): Promise<IssuedCertificate> {
+export async function issueTestCertificate(options: CertificateOptions): Promise<SignedCertificate> {
   const { subject, issuer, isAuthority = false, names, extendedKeyUsage, digest = "SHA-256" } = options;
   const { scheme = "ECDSA" } = options;
   const rsa = { modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), saltLength: 20 };
@@ -74,7 +74,7 @@ export async function issueTestCertificate(options: CertificateOptions): Promise
 export const issueAuthority = (
   subject: string,
   options: Partial<CertificateOptions> = {},
-): Promise<IssuedCertificate> => issueTestCertificate({ subject, isAuthority: true, ...options });
+): Promise<SignedCertificate> => issueTestCertificate({ subject, isAuthority: true, ...options });
 
 export { KeyUsageFlags } from "@peculiar/x509";
 export const { serverAuth, clientAuth } = x509.ExtendedKeyUsage as unknown as Record<string, string>;

@@ -4,12 +4,12 @@ import { describe, it } from "node:test";
 import { isAcceptedKey } from "./constraints.ts";
 import {
   type CertificateOptions,
-  type IssuedCertificate,
   issueAuthority,
   issueTestCertificate,
   KeyUsageFlags,
   malformedNames,
   nameConstraints,
+  type SignedCertificate,
   serverAuth,
   unknownExtension,
   VERIFICATION_TIME,
@@ -19,14 +19,14 @@ import { type ChainOptions, verifyChain } from "./verify-chain.ts";
 const HOUR = 3_600_000;
 const root = await issueAuthority("CN=root");
 const intermediate = await issueAuthority("CN=intermediate", { issuer: root });
-const leafOf = (issuer: IssuedCertificate, options: Partial<CertificateOptions> = {}) =>
+const leafOf = (issuer: SignedCertificate, options: Partial<CertificateOptions> = {}) =>
   issueTestCertificate({ subject: "CN=client", issuer, ...options });
 const below = (options: Partial<CertificateOptions>) => issueAuthority("CN=intermediate", { issuer: root, ...options });
 
 interface Case {
-  readonly sent: readonly IssuedCertificate[];
+  readonly sent: readonly SignedCertificate[];
   /** Default: the root. */
-  readonly trusted?: readonly IssuedCertificate[];
+  readonly trusted?: readonly SignedCertificate[];
   readonly partial?: boolean;
   readonly maxIntermediates?: number;
   readonly now?: number;
@@ -56,8 +56,8 @@ const belowLimited = await issueAuthority("CN=below", { issuer: limited });
 const expiredRoot = await issueAuthority("CN=expired", expired);
 const constrained = await issueAuthority("CN=constrained", { extensions: [nameConstraints(false)] });
 
-async function chainOf(length: number): Promise<readonly IssuedCertificate[]> {
-  const chain: IssuedCertificate[] = [];
+async function chainOf(length: number): Promise<readonly SignedCertificate[]> {
+  const chain: SignedCertificate[] = [];
   let issuer = root;
   for (let at = 0; at < length; at++) {
     issuer = await issueAuthority(`CN=level ${at}`, { issuer });
@@ -259,7 +259,7 @@ describe("a chain of certificates", () => {
     assert.equal(result.fault === undefined && result.validTo, VERIFICATION_TIME + HOUR);
   });
 
-  const unverified: readonly (readonly [what: string, sent: readonly IssuedCertificate[]])[] = [
+  const unverified: readonly (readonly [what: string, sent: readonly SignedCertificate[]])[] = [
     ["that lead to no authority", [byOneAnother, ...oneAnother]],
     ["below a certificate that names an authority as its issuer", [byOneAnother, belowNameOfRoot, ...oneAnother]],
   ];

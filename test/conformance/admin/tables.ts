@@ -1,5 +1,6 @@
 /** All tables, in the order in which they run. */
 import type { AdminTable } from "./row.ts";
+import { acmeTable } from "./rows/acme.ts";
 import { batchesTable } from "./rows/batches.ts";
 import { bodiesTable } from "./rows/bodies.ts";
 import { caCertificateTable } from "./rows/ca-certificates.ts";
@@ -49,6 +50,7 @@ export const tables: readonly AdminTable[] = [
   tagsTable,
   formsTable,
   certificatesTable,
+  acmeTable,
   caCertificateTable,
   upstreamsTable,
   upstreamHeadersTable,

@@ -24,6 +24,7 @@ import {
 } from "../document.ts";
 import { MAX_TIMEOUT } from "../entities/common-members.ts";
 import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
+import { acmeChallengeTypes, MAX_PEM } from "../entities/tls/certificate.ts";
 import { MAX_LISTENER_NAME } from "./listener.ts";
 import { validateValue } from "./validate.ts";
 
@@ -170,8 +171,25 @@ const pluginCredential = optional({
   unavailable: text({ description: "Why no request can use the credential.", maxLength: 1024 }),
 });
 
+/** At most one challenge for each of the domains of a certificate. */
+const challenges = array(
+  {
+    ...optional({
+      type: choice(acmeChallengeTypes, { description: "The type of the challenge." }),
+      domain: text({ description: "The name that the CA validates.", rule: "acme-domain", maxLength: 253 }),
+      token: text({ description: "The last part of the path (base64url).", maxLength: 256 }),
+      key_authorization: text({ description: "The body of the response.", maxLength: 512 }),
+      cert: text({ description: "A certificate in PEM.", rule: "certificate-chain", maxLength: MAX_PEM }),
+      key: text({ description: "Its key in PEM.", rule: "private-key", maxLength: MAX_PEM }),
+    }),
+    required: ["type", "domain"],
+    rule: "acme-challenge",
+  },
+  { description: "The challenges of an order that is under way.", maxItems: 100 },
+);
+
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
-  certificates: optional({ listeners }),
+  certificates: optional({ listeners, challenges }),
   ca_certificates: optional({ namespace }),
   services: optional({ http2, tls: upstreamTls, retry, timeouts }),
   upstreams: optional({ cookie }),

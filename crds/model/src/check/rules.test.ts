@@ -141,6 +141,8 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["[example.com]", host("[example.com]")],
     ["http://a", host("http://a")],
   ],
+  "acme-domain": [["a b", host("a b")]],
+  "https-url": [["http://a", "expected a URL that begins with https://"]],
   sni: [
     ["example.com", undefined],
     ["127.0.0.1", "must not be an IP"],

@@ -2,7 +2,7 @@
 
 import type { RecordRule } from "@sluice/plugin-sdk";
 import { manifestViolation } from "@sluice/plugins/schemas";
-import { caCertificateRule, certificateRule, certificateTextRules } from "./rules/certificates.ts";
+import { acmeChallengeRule, caCertificateRule, certificateRule, certificateTextRules } from "./rules/certificates.ts";
 import { jwtSecretRule, publicKeyRule } from "./rules/credentials.ts";
 import { consumerRule, endpointRule, pluginName, pluginRule, serviceRule } from "./rules/entities.ts";
 import { hostRules } from "./rules/hosts.ts";
@@ -31,6 +31,7 @@ export const textRules: Readonly<Record<string, TextRule>> = {
 
 /** Rules for records as a whole. */
 export const recordRules: Readonly<Record<string, RecordRule>> = {
+  "acme-challenge": acmeChallengeRule,
   "ca-certificate": caCertificateRule,
   certificate: certificateRule,
   consumer: consumerRule,

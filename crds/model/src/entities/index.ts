@@ -17,7 +17,7 @@ import { type Route, routeSchema } from "./route.ts";
 import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
 import { type Target, targetSchema } from "./target.ts";
 import { type CaCertificate, caCertificateSchema } from "./tls/ca-certificate.ts";
-import { type Certificate, certificateSchema } from "./tls/certificate.ts";
+import { type Acme, type Certificate, certificateSchema } from "./tls/certificate.ts";
 import { type Sni, sniSchema } from "./tls/sni.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
 import { type Vault, vaultSchema } from "./vault.ts";
@@ -264,6 +264,7 @@ export { servedProtocols } from "./plugin.ts";
 export { vaultKinds } from "./vault.ts";
 export type {
   Acl,
+  Acme,
   BasicAuthCredential,
   CaCertificate,
   Certificate,

@@ -21,7 +21,7 @@ const LANGUAGE_MODELS =
 
 const free = {
   acl: {},
-  acme: { instead: "remove it; let certbot or cert-manager order the certificates, and add them as certificates" },
+  acme: { instead: "remove it, and set acme of a certificate with these names: docs/how-to/order-certificates.md" },
   "ai-prompt-decorator": { instead: LANGUAGE_MODELS },
   "ai-prompt-guard": { instead: LANGUAGE_MODELS },
   "ai-prompt-template": { instead: LANGUAGE_MODELS },

@@ -5,6 +5,7 @@ export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
+export { type AcmeSettings, acmeSettings } from "./acme.ts";
 export {
   type Address,
   type Declaration,

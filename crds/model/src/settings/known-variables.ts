@@ -2,6 +2,12 @@
 
 /** Every environment variable that a Sluice program, or an npm script of its repository, reads. */
 export const knownVariables: readonly string[] = [
+  "SLUICE_ACME_CA_FILE",
+  "SLUICE_ACME_DIR",
+  "SLUICE_ACME_DIRECTORIES",
+  "SLUICE_ACME_EAB_HMAC_KEY",
+  "SLUICE_ACME_EAB_KID",
+  "SLUICE_ACME_EMAIL",
   "SLUICE_ADMIN_ACCESS",
   "SLUICE_ADMIN_CLUSTER",
   "SLUICE_ADMIN_HOSTS",

@@ -174,7 +174,14 @@ function certificateParts(input: TranslatorInput): readonly EntityPart[] {
   const place = [...path, "name"];
   const found = secretRef && readCertificate(secretRef, { from, path }, options);
   const part = { ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } };
-  return [part, ...extrasParts(input)];
+  return [part, { violations: sourceViolations(input) }, ...extrasParts(input)];
+}
+
+/** The rule of the CRD, which a directory does not enforce. */
+function sourceViolations({ own: { secretRef }, members: { acme }, resource }: TranslatorInput) {
+  if (resource.spec?.secretRef === undefined && !acme)
+    return [invalidField(["spec", "secretRef"], "required field missing")];
+  return secretRef && acme ? [invalidField(["spec"], "set exactly one of secretRef and acme")] : [];
 }
 
 /** Plugins of all namespaces may refer to a vault by its prefix. Therefore only the home namespace may define one. */

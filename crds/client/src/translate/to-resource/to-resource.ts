@@ -127,7 +127,7 @@ interface Parts {
 
 /** The members of each kind's spec, without name, id, class, children, and references to Sluice's resources. */
 const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Members>> = {
-  Certificate: (_, { written, before, options: { secretRef = before.secretRef } }) => ({ ...written, secretRef }),
+  Certificate: certificateMembers,
   CACertificate: (_, { written }) => written,
   Upstream: (_, { written, before }) => ({ ...written, ...backendsOf(before) }),
   Service: (entity, parts) => ({ ...keepSource(entity, parts), ...headersOf(entity, parts) }),
@@ -138,6 +138,13 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
   Vault: ({ name }, { written }) => ({ ...written, backend: name }),
   GraphQLDocuments: (_, { written }) => written,
 };
+
+/** The operator stores the pair of a certificate that it orders, so such a certificate refers to no Secret. */
+function certificateMembers({ acme }: Members, { written, before, options }: Parts): Members {
+  if (acme !== null) return written;
+  const { secretRef = before.secretRef } = options;
+  return { ...written, secretRef };
+}
 
 const headersOf = ({ upstream_headers }: Members, { before }: Parts): Members =>
   writeHeaders(upstream_headers as Entities["services"]["upstream_headers"], before);

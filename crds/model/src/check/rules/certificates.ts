@@ -2,6 +2,7 @@
 import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:crypto";
 import { isEmptyValue, type RecordMembers, type RecordRule, recordViolation } from "@sluice/plugin-sdk";
 import { certificateBlocksIn } from "../../certificate-details.ts";
+import { hostRules } from "./hosts.ts";
 import type { TextRule } from "./rule.ts";
 
 /** The first certificate of a chain; undefined when there is none, or when any of them cannot be read. */
@@ -30,7 +31,18 @@ function pairOf(members: RecordMembers, suffix: "" | "_alt") {
   return leaf && secret && { fits: leaf.checkPrivateKey(secret), type: secret.asymmetricKeyType };
 }
 
+const MISSING = "required field missing";
+
+/** Without `acme`, `cert` and `key` are required, with Kong's message. With `acme`, they may be missing together. */
+function missingMembers(members: RecordMembers) {
+  const missing = ["cert", "key"].filter((name) => isEmptyValue(members[name]));
+  if (isEmptyValue(members.acme)) return missing.map((name) => ({ path: [name], message: MISSING }));
+  return missing.length === 1 ? [recordViolation("all or none of these fields must be set: 'cert', 'key'")] : [];
+}
+
 export const certificateRule: RecordRule = (members) => {
+  const missing = missingMembers(members);
+  if (missing.length > 0) return missing;
   if (isEmptyValue(members.cert_alt) !== isEmptyValue(members.key_alt)) {
     return [recordViolation("all or none of these fields must be set: 'cert_alt', 'key_alt'")];
   }
@@ -46,6 +58,17 @@ export const certificateRule: RecordRule = (members) => {
       ]
     : [];
 };
+
+/** The members that each type of a pending challenge needs. */
+const challengeMembers: Readonly<Record<string, readonly string[]>> = {
+  "http-01": ["token", "key_authorization"],
+  "tls-alpn-01": ["cert", "key"],
+};
+
+export const acmeChallengeRule: RecordRule = (members) =>
+  (challengeMembers[String(members.type)] ?? [])
+    .filter((name) => members[name] === undefined)
+    .map((name) => ({ path: [name], message: MISSING }));
 
 /**
  * Requires one certificate of a CA, with Kong's messages. Expiry is not checked here, because the check of an entity
@@ -77,7 +100,15 @@ export function expiredMessage(pem: string, now: Date): string | undefined {
     : undefined;
 }
 
+const WILDCARD =
+  "must not have a wildcard: a CA validates wildcard names by the challenge dns-01, which Sluice cannot answer";
+
 export const certificateTextRules = {
+  "acme-domain": (value) => (value.includes("*") ? WILDCARD : hostRules.sni(value)),
+  "https-url": (value) =>
+    URL.canParse(value) && new URL(value).protocol === "https:"
+      ? undefined
+      : "expected a URL that begins with https://",
   "certificate-chain": (value) =>
     leafOf(value) === undefined ? "invalid certificate: expected certificates in PEM" : undefined,
   /** The message never quotes the key. */

@@ -1,4 +1,7 @@
-/** The custom resource Certificate. Its PEM texts are in a Secret of the type that cert-manager writes. */
+/**
+ * The custom resource Certificate. Its PEM texts are in a Secret of the type that cert-manager writes, or the operator
+ * orders them from a CA.
+ */
 import type { Certificate, Sni } from "../../entities/index.ts";
 import { type CommonSpec, commonSpecMembers, entityId, type NameRef, nameRef, stateColumns } from "../common-spec.ts";
 import { type Derived, type KindFacts, type SpecNode, specOf } from "../kind.ts";
@@ -21,7 +24,7 @@ export interface SniEntry extends Derived<Sni, "certificate"> {
 
 export type CertificateSpec = CommonSpec &
   Derived<Certificate, keyof typeof tlsEntries> & {
-    readonly secretRef: NameRef;
+    readonly secretRef?: NameRef;
     readonly snis?: readonly SniEntry[];
   };
 
@@ -68,7 +71,16 @@ export const certificateKind: KindFacts = {
       ),
       snis,
     },
-    required: ["secretRef"],
+    cel: [
+      {
+        rule: "has(self.secretRef) != has(self.acme)",
+        message: "set exactly one of secretRef and acme",
+      },
+      {
+        rule: "!has(self.acme) || has(self.acme.domains) || (has(self.snis) && self.snis.size() > 0)",
+        message: "a certificate with acme needs names: set snis or acme.domains",
+      },
+    ],
   }),
   columns: [
     { name: "Secret", jsonPath: ".spec.secretRef.name", description: "The Secret with certificate and key." },

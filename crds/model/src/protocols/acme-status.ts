@@ -1,0 +1,27 @@
+/** What Sluice reports about the certificates that it orders from CAs. */
+
+export interface AcmeErrorText {
+  /** The type of the CA's problem document (RFC 8555 section 6.7), without its common prefix; null: another error. */
+  readonly type: string | null;
+  readonly detail: string;
+}
+
+/** What is known about a certificate, without secrets. Times are in ISO 8601. */
+export interface AcmeStatus {
+  /**
+   * `ordering`: an order is under way; `valid`: there is a certificate for all domains; `waiting`: the last attempt
+   * failed, and the next one comes later; `refused`: the configuration cannot be ordered.
+   */
+  readonly state: "ordering" | "valid" | "waiting" | "refused";
+  readonly domains: readonly string[];
+  readonly directory: string;
+  /** When the present certificate expires; null: there is none. */
+  readonly not_after: string | null;
+  /** When it will be renewed; null: not decided. */
+  readonly renew_at: string | null;
+  /** When the next attempt after a failure begins; null: the last attempt did not fail. */
+  readonly next_attempt: string | null;
+  /** Failed attempts since the last success. */
+  readonly failures: number;
+  readonly error: AcmeErrorText | null;
+}
