@@ -24,6 +24,7 @@ const entries = {
     serving: "src/serving.ts",
   },
   "crds/client": { index: "src/index.ts", "directory/files/atomic": "src/directory/files/atomic.ts" },
+  "crds/acme": { index: "src/index.ts", options: "src/options.ts" },
   "gateway/plugin-sdk": { index: "src/index.ts" },
   "gateway/plugins": {
     index: "index.ts",

@@ -9,7 +9,7 @@ import { faultText } from "./fault.ts";
 import { findImports, packageOf } from "./find-imports.ts";
 import { importRules } from "./imports.ts";
 
-const workspaces = ["crds/model", "crds/client", "gateway", "operator", "user-api", "pulumi"];
+const workspaces = ["crds/model", "crds/client", "crds/acme", "gateway", "operator", "user-api", "pulumi"];
 
 /** The messages for one file with one import. */
 function importing(path: string, specifier: string): readonly string[] {

@@ -51,8 +51,14 @@ export const importRules: readonly ImportRule[] = [
     because: "the resource client may use only the model",
   },
   {
+    folder: "crds/acme",
+    internal: ["@sluice/model", "@sluice/plugin-sdk"],
+    not: [clusterClient, "ioredis", ...databases],
+    because: "the operator and the gateway share the orders, and each stores what the orders need in its own way",
+  },
+  {
     folder: "operator",
-    internal: ["@sluice/model", "@sluice/crds"],
+    internal: ["@sluice/model", "@sluice/crds", "@sluice/acme"],
     not: [clusterClient, "ioredis", ...databases],
     because: "operator and gateway share only the model; only the resource client accesses Kubernetes",
   },
@@ -81,6 +87,12 @@ export const importRules: readonly ImportRule[] = [
     not: [clusterClient],
     because: "only the resource client accesses Kubernetes",
   })),
+  {
+    folder: "gateway/src/acme",
+    internal: ["@sluice/model", "@sluice/acme"],
+    not: [clusterClient],
+    because: "in the gateway only this folder orders certificates",
+  },
   {
     folder: "gateway/src/proxy",
     internal: ["@sluice/model", "@sluice/plugin-sdk"],
@@ -124,6 +136,7 @@ export const importRules: readonly ImportRule[] = [
       "@sluice/plugins",
       "@sluice/model",
       "@sluice/crds",
+      "@sluice/acme",
       "@sluice/gateway",
       "@sluice/operator",
       "@sluice/user-api",

@@ -155,6 +155,7 @@ export const imageSources = [
     "gateway/console",
     "crds/model",
     "crds/client",
+    "crds/acme",
     "gateway",
     "operator",
     "user-api",

@@ -69,8 +69,9 @@ export const workloads: Readonly<Record<WorkloadName, ImageWorkload>> = {
     workspace: "gateway",
     words: ["admin"],
     console: true,
-    // Traces and the embedded database belong to nodes; a separate admin listener uses neither.
+    // Traces, the embedded database and the orders of certificates belong to nodes; a separate admin listener uses none.
     without: [
+      "@sluice/acme",
       "@electric-sql/pglite",
       "@opentelemetry/exporter-trace-otlp-http",
       "@opentelemetry/resources",
