@@ -2,7 +2,7 @@
  * Active health checks: a node's own requests to targets at the configured intervals. Healthy and unhealthy targets
  * have separate intervals. The probe and the clock are injected.
  */
-import { bucketDifferences, type CaCertificate, type Certificate, type Upstream } from "@sluice/model/serving";
+import { bucketDifferences, type CaCertificate, type IssuedCertificate, type Upstream } from "@sluice/model/serving";
 import type { Balancer } from "./balancer.ts";
 import { type CheckClock, realClock } from "./check-clock.ts";
 import type { HealthSignal } from "./health.ts";
@@ -17,7 +17,7 @@ export interface ProbeRequest {
   readonly hostHeader: string | null;
   /** The TLS server name, unless the checks set `https_sni`; null: the target's own name. */
   readonly serverName: string | null;
-  readonly certificate: Certificate | null;
+  readonly certificate: IssuedCertificate | null;
   /** The CAs by which a target is verified; null: the CAs that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
   /** Whether certificates of CAs that the machine trusts are accepted too. */

@@ -1,9 +1,9 @@
 /** The balancer of one upstream: its targets, their health, and the choice of the next target. */
 import {
   type CaCertificate,
-  type Certificate,
   ENDPOINT_WEIGHT_UNIT,
   hostAndPort,
+  type IssuedCertificate,
   type SnapshotUpstream,
   type Target,
   type UpstreamEndpoint,
@@ -35,7 +35,7 @@ export interface BalancerOptions {
   readonly endpoints: readonly UpstreamEndpoint[];
   /** The addresses of targets whose names have several addresses or SRV records. */
   readonly resolvedTargets: ResolvedTargets;
-  readonly certificate: Certificate | null;
+  readonly certificate: IssuedCertificate | null;
   /** The CAs by which active checks verify targets; null: the CAs that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
   /** Whether certificates of CAs that the machine trusts are accepted too. */
@@ -71,7 +71,7 @@ export interface HealthUpdate {
 
 export class Balancer {
   readonly upstream: SnapshotUpstream;
-  readonly certificate: Certificate | null;
+  readonly certificate: IssuedCertificate | null;
   readonly authorities: readonly CaCertificate[] | null;
   readonly trustsMachine: boolean;
   /** The members: targets, the addresses of their names, and endpoints, including those of weight 0, sorted by address. */

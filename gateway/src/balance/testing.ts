@@ -1,5 +1,5 @@
 /** Upstreams, targets and requests for tests of balancing. */
-import { type Certificate, checkEntity, type SnapshotUpstream, type Target } from "@sluice/model";
+import { checkEntity, type IssuedCertificate, type SnapshotUpstream, type Target } from "@sluice/model";
 import type { BalancingRequest } from "./algorithms/hash-source.ts";
 import { Balancer, type BalancerOptions } from "./balancer.ts";
 import { BalancedAttempts } from "./target-attempts.ts";
@@ -24,7 +24,7 @@ export interface TestBalancerOptions extends Partial<Omit<BalancerOptions, "upst
   readonly upstream?: object;
   /** Weights by address. */
   readonly targets: Readonly<Record<string, number>>;
-  readonly certificate?: Certificate | null;
+  readonly certificate?: IssuedCertificate | null;
 }
 
 export function balancerOf({ upstream: members, targets, ...options }: TestBalancerOptions): Balancer {

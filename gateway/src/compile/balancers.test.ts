@@ -148,6 +148,7 @@ test("a target has the client certificate of its service, or else that of its up
     updated_at: 0,
     cert: `cert ${id}`,
     key,
+    acme: null,
     cert_alt: null,
     key_alt: null,
     tags: null,

@@ -4,6 +4,7 @@ import {
   bucketDifferences,
   emptySnapshot,
   hashOfId,
+  issuedOrNull,
   type Service,
   type Snapshot,
   type Target,
@@ -117,7 +118,7 @@ export class Balancers {
     }
     const remade = [...touched].map((id): readonly [string, Balancer | undefined] => {
       const upstream = upstreams.get(id);
-      const certificate = certificates.get(upstream?.client_certificate?.id ?? "") ?? null;
+      const certificate = issuedOrNull(certificates.get(upstream?.client_certificate?.id ?? ""));
       const previous = before.byId.get(id) ?? null;
       const endpoints = endpointsForZone(upstream_endpoints.get(id) ?? [], zone);
       const parts = { targets: groups.targets.of(id), endpoints, resolvedTargets, certificate, ...trust(upstream) };

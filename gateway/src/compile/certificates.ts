@@ -2,7 +2,14 @@
  * Selects the certificate for a client by the server name in its handshake (SNI, RFC 6066 section 3), on the node's own
  * TLS listener. Certificates of the document's listeners are not presented there.
  */
-import { bucketDifferences, type Certificate, emptySnapshot, type Snapshot, type Sni } from "@sluice/model/serving";
+import {
+  bucketDifferences,
+  emptySnapshot,
+  type IssuedCertificate,
+  isIssued,
+  type Snapshot,
+  type Sni,
+} from "@sluice/model/serving";
 import { GroupIndex } from "./identities/group-index.ts";
 
 /**
@@ -22,7 +29,7 @@ type Sections = Pick<Snapshot, "certificates" | "snis">;
 
 export interface NamedCertificate {
   readonly sni: string;
-  readonly certificate: Certificate;
+  readonly certificate: IssuedCertificate;
 }
 
 export class Certificates {
@@ -45,7 +52,7 @@ export class Certificates {
   }
 
   /** The certificate for a server name (null: client without SNI); undefined when none matches. */
-  find(serverName: string | null): Certificate | undefined {
+  find(serverName: string | null): IssuedCertificate | undefined {
     return this.findNamed(serverName)?.certificate;
   }
 
@@ -58,7 +65,7 @@ export class Certificates {
   #named(name: string): NamedCertificate | undefined {
     const [sni] = this.#byName.of(name);
     const certificate = this.#sections.certificates.get(sni?.certificate?.id ?? "");
-    if (certificate?._sluice?.listeners !== undefined) return undefined;
-    return sni && certificate && { sni: sni.name, certificate };
+    if (certificate?._sluice?.listeners !== undefined || !isIssued(certificate)) return undefined;
+    return sni && { sni: sni.name, certificate };
   }
 }

@@ -15,6 +15,7 @@ import { CompiledRoutes } from "./compiled-routes.ts";
 import { ConsumerGroups } from "./identities/consumer-groups.ts";
 import { GroupIndex } from "./identities/group-index.ts";
 import { CompiledIdentities } from "./identities/identities.ts";
+import { AcmeChallenges } from "./listeners/acme-challenges.ts";
 import { CompiledListeners, listenersOf } from "./listeners/compiled-listeners.ts";
 import { PluginTable } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
@@ -48,6 +49,7 @@ class CompiledRuntime implements Runtime {
   readonly snapshot: Snapshot;
   readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
+  readonly challenges: AcmeChallenges | null;
   readonly certificateRequests: CertificateRequests;
   readonly listeners: CompiledListeners;
   readonly #balancers: Balancers;
@@ -71,6 +73,10 @@ class CompiledRuntime implements Runtime {
       now: tools.services.now,
     });
     this.certificates = (previous?.certificates ?? Certificates.empty).with(snapshot);
+    this.challenges = AcmeChallenges.after(
+      previous?.challenges ?? null,
+      changed((of) => of.certificates),
+    );
     this.certificateRequests = CertificateRequests.of(snapshot, {
       previous: previous?.certificateRequests ?? null,
       plugins,

@@ -1,13 +1,12 @@
 /** The runtime: the compiled form of a snapshot. Immutable to its readers; exchanges in flight keep their runtime. */
 import type {
   CaCertificate,
-  Certificate,
   Consumer,
   DocumentListener,
   GraphqlDocuments,
+  IssuedCertificate,
   ServiceEndpoint,
   Snapshot,
-  SnapshotCertificate,
   SnapshotPlugin,
   SnapshotRoute,
   SnapshotService,
@@ -25,6 +24,7 @@ import type { InstanceChanges, PluginInstance } from "../plugin-services/plugin-
 import type { CertificateRequests } from "./certificate-requests.ts";
 import type { Certificates } from "./certificates.ts";
 import type { CompiledIdentities } from "./identities/identities.ts";
+import type { AcmeChallenges } from "./listeners/acme-challenges.ts";
 import type { ListenerTable } from "./listeners/listener-table.ts";
 
 export type Scheme = "http" | "https";
@@ -103,7 +103,7 @@ export interface UpstreamTarget {
   /** Names of which a verified certificate must have one; null: it must be valid for the server name. */
   readonly names: readonly UpstreamName[] | null;
   /** Client certificate for an https target; null: none. */
-  readonly certificate: Certificate | null;
+  readonly certificate: IssuedCertificate | null;
   /** The target's own value of the Host header; null: `host` of the upstream applies. */
   readonly hostHeader: string | null;
 }
@@ -115,7 +115,7 @@ export interface UpstreamInputs {
   readonly endpoints: readonly ServiceEndpoint[] | null;
   /** Balancer of the upstream entity that the service's host names; null: it names none, or there are endpoints. */
   readonly balancer: Balancer | null;
-  readonly certificate: Certificate | null;
+  readonly certificate: IssuedCertificate | null;
   /** The CA certificates of the service; null: none are named. */
   readonly authorities: readonly CaCertificate[] | null;
   /** The zone of the node, whose endpoints are preferred. Default: unknown. */
@@ -268,7 +268,7 @@ export interface ListenerIndex {
    * The certificate that a port of the document presents for a server name (null: no SNI); undefined: none. Of several
    * certificates, the oldest that covers the name is used, or else the oldest.
    */
-  certificate(port: number, serverName: string | null): SnapshotCertificate | undefined;
+  certificate(port: number, serverName: string | null): IssuedCertificate | undefined;
   /** The listener that serves a server name (null: no SNI) on a port of the document; null: none does. */
   atHandshake(port: number, serverName: string | null): DocumentListener | null;
 }
@@ -284,6 +284,8 @@ export interface Runtime {
   readonly snapshot: Snapshot;
   readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
+  /** Null while no certificate is ordered. */
+  readonly challenges: AcmeChallenges | null;
   readonly certificateRequests: CertificateRequests;
   readonly listeners: ListenerIndex;
   /** The same object as long as no service, endpoints, certificate, CA certificate or balancer changes. */

@@ -1,12 +1,13 @@
 /** Complete entities for tests: every member that a test does not set has the model's default. */
 import { createHash } from "node:crypto";
 import type {
+  AcmeChallenge,
   CaCertificate,
-  Certificate,
   Consumer,
   ConsumerGroup,
   DocumentListener,
   GraphqlDocuments,
+  IssuedCertificate,
   Plugin,
   Route,
   Snapshot,
@@ -166,10 +167,24 @@ export const keyCredential = (
 export function certificateNamed(name: string, { certificate: cert, key }: { certificate: string; key: string }) {
   const times = { created_at: 0, updated_at: 0, tags: null };
   const id = idOf(`certificate ${name} ${cert}`);
-  const certificate: Certificate = { id, ...times, cert, key, cert_alt: null, key_alt: null };
+  const certificate: IssuedCertificate = { id, ...times, cert, key, cert_alt: null, key_alt: null, acme: null };
   const sni: Sni = { id: idOf(`sni ${name}`), ...times, name, certificate: { id } };
   return { certificate, sni };
 }
+
+/** A certificate that is ordered, and not issued yet. */
+export const orderedCertificate = (challenges: readonly AcmeChallenge[]): SnapshotCertificate => ({
+  id: idOf("ordered certificate"),
+  created_at: 0,
+  updated_at: 0,
+  cert: null,
+  key: null,
+  cert_alt: null,
+  key_alt: null,
+  acme: { domains: null, challenge: "http-01", directory: null, key_type: "ecdsa" },
+  tags: null,
+  _sluice: { challenges },
+});
 
 export const caCertificateOf = (cert: string, name = cert): CaCertificate => ({
   id: idOf(`CA certificate ${name}`),

@@ -2,7 +2,7 @@
  * Upstreams by service. An upstream is built by the first request that needs it, and reused until one of its inputs
  * changes. So a change costs nothing here, however many services it affects.
  */
-import { bucketDifferences, type Service, type Snapshot } from "@sluice/model/serving";
+import { bucketDifferences, issuedOrNull, type Service, type Snapshot } from "@sluice/model/serving";
 import { authoritiesOf, isSameAuthorities } from "./authorities.ts";
 import type { Balancers } from "./balancers.ts";
 import { GroupIndex } from "./identities/group-index.ts";
@@ -104,7 +104,7 @@ export class CompiledUpstreams implements UpstreamIndex {
     const endpoints = addresses.get(serviceId) ?? null;
     // The endpoints of a core Service take precedence over an upstream with the service's host as its name.
     const balancer = (endpoints === null && this.#balancers.named(service.host)) || null;
-    const own = certificates.get(service.client_certificate?.id ?? "");
+    const own = issuedOrNull(certificates.get(service.client_certificate?.id ?? ""));
     const authorities = authoritiesOf(service.ca_certificates, this.#sections);
     const certificate = own ?? balancer?.certificate ?? null;
     return { service, endpoints, balancer, certificate, authorities, zone: this.#zone };

@@ -1,7 +1,7 @@
 /** Where a service's requests go: to a balancer's targets, to a core Service's endpoints, or to the service's host. */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import type { Certificate, Service, ServiceEndpoint, ServiceExtras, SnapshotService } from "@sluice/model";
+import type { IssuedCertificate, Service, ServiceEndpoint, ServiceExtras, SnapshotService } from "@sluice/model";
 import { type HeaderEdit, headerValue, overrideHeaderEdit } from "@sluice/plugin-sdk";
 import type { BalancingRequest } from "../balance/algorithms/hash-source.ts";
 import type { Balancer } from "../balance/balancer.ts";
@@ -74,10 +74,10 @@ function targetsOf({ service, certificate, authorities }: UpstreamInputs): (plac
 
 const digestOfText = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-const digests = new WeakMap<Certificate, string>();
+const digests = new WeakMap<IssuedCertificate, string>();
 
 /** Distinguishes certificates in connection keys without exposing them. */
-function digestOf(certificate: Certificate): string {
+function digestOf(certificate: IssuedCertificate): string {
   const { cert, key } = certificate;
   const digest = digests.get(certificate) ?? createHash("sha256").update(cert).update(key).digest("hex");
   digests.set(certificate, digest);

@@ -3,8 +3,9 @@ import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   bucketDifferences,
-  type Certificate,
   emptySnapshot,
+  type IssuedCertificate,
+  isIssued,
   type Snapshot,
   type SnapshotCertificate,
 } from "@sluice/model/serving";
@@ -19,7 +20,7 @@ export class CertificateExpiries {
   #sections: Sections = emptySnapshot;
   /** Unix seconds, by the certificate's id. */
   readonly #expiries = new Map<string, number>();
-  readonly #unread = new Map<string, Certificate>();
+  readonly #unread = new Map<string, IssuedCertificate>();
   #reading: Promise<void> | null = null;
 
   /** Reports the certificates of this snapshot from now on, each as soon as it is parsed. */
@@ -27,7 +28,7 @@ export class CertificateExpiries {
     for (const { key, after } of bucketDifferences(this.#sections.certificates, certificates)) {
       this.#expiries.delete(key);
       if (after === undefined) this.#unread.delete(key);
-      else this.#unread.set(key, after);
+      else if (isIssued(after)) this.#unread.set(key, after);
     }
     this.#sections = { certificates, snis, listeners };
     if (this.#unread.size > 0) this.#reading ??= this.#read();
@@ -73,7 +74,7 @@ export class CertificateExpiries {
 }
 
 /** The earlier of the two expiries, because clients may get either certificate. */
-function expiryOf({ cert, cert_alt }: Certificate): number {
+function expiryOf({ cert, cert_alt }: IssuedCertificate): number {
   return Math.min(...[cert, cert_alt].filter((pem) => pem !== null).map(certificateExpiry));
 }
 

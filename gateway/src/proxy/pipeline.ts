@@ -35,7 +35,7 @@ import {
 } from "./response/gateway-response.ts";
 import { type HeldMessage, ownMessage, ResponseBrokenError, runResponsePhase } from "./response/response-phase.ts";
 
-/** A request with an invalid head, or without a matching route, does not become an exchange: plugins do not see it. */
+/** A request with an invalid head, without a route, or for a CA's challenge is no exchange: plugins do not see it. */
 export type OpenResult =
   | { readonly exchange: LiveExchange; readonly refusal?: undefined }
   | {
@@ -97,6 +97,11 @@ export class Pipeline {
       };
     }
     const runtime = this.#runtime();
+    const challenge = runtime.challenges === null ? null : runtime.challenges.responseTo(request.path);
+    if (challenge !== null) {
+      const options = { style: this.style, id: newRequestId(), request, started };
+      return { refusal: createGatewayResponse(challenge, options), request, last: false };
+    }
     const match = runtime.match(request);
     if (match === null) {
       const fault = runtime.listeners.isMisdirected(request) ? "misdirected" : "noRoute";

@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type {
+  AcmeChallenge,
   CredentialCollection,
   DocumentListener,
   ServiceEndpoint,
@@ -22,6 +23,7 @@ import { compile } from "../../../gateway/src/compile/compile.ts";
 import {
   caCertificateOf,
   certificateNamed,
+  orderedCertificate,
   pluginEntityNamed,
   routeNamed,
   serviceNamed,
@@ -60,6 +62,8 @@ export interface RigOptions {
   readonly pool?: Pool;
   /** Certificates by server name; with them the rig also listens with TLS. */
   readonly certificates?: Readonly<Record<string, KeyPair>>;
+  /** Pending challenges of a certificate that is ordered, and not issued yet. */
+  readonly challenges?: readonly AcmeChallenge[];
   /** CA certificates in PEM; `caCertificateOf` computes their ids. */
   readonly authorities?: readonly string[];
   readonly settings?: Partial<ProxySettings>;
@@ -166,6 +170,7 @@ function contentOf(
     plugins,
     pluginMembers,
     certificates = {},
+    challenges = [],
     authorities = [],
   }: RigOptions,
   port: number,
@@ -181,6 +186,7 @@ function contentOf(
         ...certificateNamed(name, pair).certificate,
         _sluice: { listeners: [name] },
       })),
+      ...(challenges.length === 0 ? [] : [orderedCertificate(challenges)]),
     ],
     snis: pairs.map(({ sni }) => sni),
     caCertificates: authorities.map((cert) => caCertificateOf(cert)),

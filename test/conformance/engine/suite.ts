@@ -1,4 +1,5 @@
 /** The conformance suite of HTTP engines. It asserts what clients and upstreams observe on the wire. */
+import { acmeChallengeSuite } from "./acme-challenges.ts";
 import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
@@ -88,6 +89,7 @@ export function engineSuite(engine: Engine): void {
   upgradeSuite(engine);
   upstreamTrustSuite(engine);
   tlsSuite(engine);
+  acmeChallengeSuite(engine);
   tlsSessionSuite(engine);
   cipherSuiteSuite(engine);
   clientCertificateSuite(engine);

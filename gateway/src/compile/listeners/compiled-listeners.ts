@@ -11,6 +11,8 @@ import {
   type DocumentListener,
   emptySnapshot,
   hashOfText,
+  type IssuedCertificate,
+  isIssued,
   type Snapshot,
   type SnapshotCertificate,
   type SnapshotRoute,
@@ -26,6 +28,7 @@ interface ListenerRoutes {
 }
 
 type Sections = Pick<Snapshot, "listeners" | "certificates">;
+type ListenerCertificate = IssuedCertificate<SnapshotCertificate>;
 
 export class CompiledListeners implements ListenerIndex {
   readonly table: ListenerTable;
@@ -34,7 +37,7 @@ export class CompiledListeners implements ListenerIndex {
   readonly #routers: BucketMap<Router>;
   readonly #streams: StreamRoutes;
   /** By the name of a listener, the oldest first. Built at the first handshake. */
-  #certificates: ReadonlyMap<string, readonly SnapshotCertificate[]> | null = null;
+  #certificates: ReadonlyMap<string, readonly ListenerCertificate[]> | null = null;
 
   private constructor(sections: Sections, table: ListenerTable, routes: ListenerRoutes) {
     this.#sections = sections;
@@ -90,7 +93,7 @@ export class CompiledListeners implements ListenerIndex {
     return { protocol: listener.protocol, listener: listener.name, route };
   }
 
-  certificate(port: number, serverName: string | null): SnapshotCertificate | undefined {
+  certificate(port: number, serverName: string | null): ListenerCertificate | undefined {
     const listener = this.atHandshake(port, serverName);
     if (!listener) return undefined;
     this.#certificates ??= certificatesByListener(this.#sections);
@@ -129,9 +132,9 @@ function routersAfter(routers: BucketMap<Router>, routes: readonly Difference<Sn
   );
 }
 
-function certificatesByListener({ certificates }: Sections): ReadonlyMap<string, readonly SnapshotCertificate[]> {
-  const byListener = new Map<string, SnapshotCertificate[]>();
-  const scoped = [...certificates.values()].filter(({ _sluice }) => _sluice?.listeners !== undefined);
+function certificatesByListener({ certificates }: Sections): ReadonlyMap<string, readonly ListenerCertificate[]> {
+  const byListener = new Map<string, ListenerCertificate[]>();
+  const scoped = [...certificates.values()].filter(isIssued).filter(({ _sluice }) => _sluice?.listeners !== undefined);
   for (const certificate of scoped.sort((one, other) => one.created_at - other.created_at || order(one.id, other.id)))
     for (const name of new Set(certificate._sluice?.listeners))
       byListener.getOrInsertComputed(name, () => []).push(certificate);
@@ -141,9 +144,9 @@ function certificatesByListener({ certificates }: Sections): ReadonlyMap<string,
 const order = (one: string, other: string): number => (one < other ? -1 : 1);
 
 /** The names that a certificate covers. Each certificate is parsed once; its entry is dropped with the entity. */
-const namesOf = new WeakMap<SnapshotCertificate, readonly string[]>();
+const namesOf = new WeakMap<ListenerCertificate, readonly string[]>();
 
-function covers(certificate: SnapshotCertificate, serverName: string): boolean {
+function covers(certificate: ListenerCertificate, serverName: string): boolean {
   const names = namesOf.getOrInsertComputed(
     certificate,
     () => certificateDetails(certificate.cert)?.alternative_names ?? [],

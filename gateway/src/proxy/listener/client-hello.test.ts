@@ -8,11 +8,17 @@ import { ClientHelloReader } from "./client-hello.ts";
 const readHello = (bytes: Buffer) => new ClientHelloReader().read(bytes);
 
 /** The first bytes that Node's own TLS client sends. */
-async function greeting(context: TestContext, servername: string): Promise<Buffer> {
+async function greeting(
+  context: TestContext,
+  servername: string,
+  ALPNProtocols: readonly string[] = [],
+): Promise<Buffer> {
   const server = createServer().listen(0, "127.0.0.1");
   context.after(() => server.close());
   await once(server, "listening");
-  const client = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", servername });
+  const { port } = server.address() as AddressInfo;
+  const alpn = ALPNProtocols.length > 0 && { ALPNProtocols: [...ALPNProtocols] };
+  const client = connect({ port, host: "127.0.0.1", servername, ...alpn });
   client.on("error", () => {});
   const [near] = await once(server, "connection");
   const [bytes] = await once(near, "data");
@@ -32,16 +38,16 @@ function inRecords(bytes: Buffer, size: number): Buffer {
   return Buffer.concat(pieces);
 }
 
-for (const [servername, serverName] of [
-  ["a.example", "a.example"],
-  ["A.Example", "A.Example"],
-  ["", null],
+for (const [servername, serverName, protocols] of [
+  ["a.example", "a.example", []],
+  ["A.Example", "A.Example", ["acme-tls/1"]],
+  ["", null, ["h2", "http/1.1"]],
 ] as const) {
-  test(`the requested server name is read once the ClientHello is complete: '${servername}'`, async (context) => {
-    const whole = await greeting(context, servername);
+  test(`the requested server name and the protocols are read once the ClientHello is complete: '${servername}', ${protocols}`, async (context) => {
+    const whole = await greeting(context, servername, protocols);
     for (const bytes of [whole, inRecords(whole, 100), inRecords(whole, 1)]) {
-      assert.deepEqual(readHello(bytes), { serverName });
-      assert.deepEqual(readHello(Buffer.concat([bytes, Buffer.from("more")])), { serverName });
+      assert.deepEqual(readHello(bytes), { serverName, protocols });
+      assert.deepEqual(readHello(Buffer.concat([bytes, Buffer.from("more")])), { serverName, protocols });
       for (let size = 0; size < bytes.length; size += 37) assert.equal(readHello(bytes.subarray(0, size)), null);
     }
   });
@@ -55,14 +61,14 @@ for (const [says, bytes] of [
   ["a truncated ClientHello", record(1, 0, 0, 2, 3, 3)],
   ["an alert", Buffer.from([21, 3, 1, 0, 2, 2, 40])],
 ] as const) {
-  test(`${says} has no server name`, () => assert.deepEqual(readHello(bytes), { serverName: null }));
+  test(`${says} has no server name`, () => assert.deepEqual(readHello(bytes), { serverName: null, protocols: [] }));
 }
 
 test("a ClientHello can arrive byte by byte", async (context) => {
   const whole = inRecords(await greeting(context, "a.example"), 3);
   const reader = new ClientHelloReader();
   for (let size = 1; size < whole.length; size++) assert.equal(reader.read(whole.subarray(0, size)), null);
-  assert.deepEqual(reader.read(whole), { serverName: "a.example" });
+  assert.deepEqual(reader.read(whole), { serverName: "a.example", protocols: [] });
 });
 
 test("reading a ClientHello with a changed byte never throws", async (context) => {

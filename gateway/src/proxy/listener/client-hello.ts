@@ -1,9 +1,12 @@
-/** Reads the server name from a TLS ClientHello (RFC 8446 section 4.1.2, RFC 6066 section 3). */
+/**
+ * Reads the server name and the protocols from a TLS ClientHello (RFC 8446 section 4.1.2, RFC 6066 section 3, RFC 7301).
+ */
 
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const HOST_NAME = 0;
+const ALPN = 16;
 /** Header bytes of a record. */
 const RECORD_HEAD = 5;
 /** Header bytes of a handshake message. */
@@ -14,9 +17,11 @@ const FIXED = 34;
 export interface ClientHello {
   /** Null: no server name, or not a ClientHello (the handshake fails later). */
   readonly serverName: string | null;
+  /** The protocols that the client offers by ALPN; empty: none, or they cannot be read (the handshake fails later). */
+  readonly protocols: readonly string[];
 }
 
-const NAMELESS: ClientHello = { serverName: null };
+const NAMELESS: ClientHello = { serverName: null, protocols: [] };
 
 /** Incremental: a client may send one byte at a time, each in a record of its own. */
 export class ClientHelloReader {
@@ -56,7 +61,7 @@ export class ClientHelloReader {
 
 function nameIn(message: Buffer): ClientHello {
   try {
-    return { serverName: serverNameIn(message) };
+    return { serverName: serverNameIn(message), protocols: protocolsIn(message) };
   } catch (error) {
     // The message is truncated.
     if (error instanceof RangeError) return NAMELESS;
@@ -66,6 +71,16 @@ function nameIn(message: Buffer): ClientHello {
 
 /** @throws RangeError when the message ends too early. */
 function serverNameIn(message: Buffer): string | null {
+  const list = extensionIn(message, SERVER_NAME);
+  return list === null ? null : hostNameIn(list);
+}
+
+/**
+ * The content of an extension; null: the message does not have it.
+ *
+ * @throws RangeError when the message ends too early.
+ */
+function extensionIn(message: Buffer, wanted: number): Buffer | null {
   let at = FIXED;
   at += 1 + message.readUInt8(at);
   at += 2 + message.readUInt16BE(at);
@@ -74,10 +89,25 @@ function serverNameIn(message: Buffer): string | null {
   const end = at + 2 + message.readUInt16BE(at);
   for (at += 2; at < end; ) {
     const [type, length] = [message.readUInt16BE(at), message.readUInt16BE(at + 2)];
-    if (type === SERVER_NAME) return hostNameIn(message.subarray(at + 4, at + 4 + length));
+    if (type === wanted) return message.subarray(at + 4, at + 4 + length);
     at += 4 + length;
   }
   return null;
+}
+
+function protocolsIn(message: Buffer): readonly string[] {
+  try {
+    const list = extensionIn(message, ALPN);
+    if (list === null) return NAMELESS.protocols;
+    const protocols: string[] = [];
+    for (let at = 2; at < list.length; at += 1 + list.readUInt8(at))
+      protocols.push(list.toString("latin1", at + 1, at + 1 + list.readUInt8(at)));
+    return protocols;
+  } catch (error) {
+    // The extensions are truncated.
+    if (error instanceof RangeError) return NAMELESS.protocols;
+    throw error;
+  }
 }
 
 function hostNameIn(list: Buffer): string | null {

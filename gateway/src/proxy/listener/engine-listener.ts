@@ -118,6 +118,7 @@ export async function startEngine(
   const openTls = (own: OwnTlsOptions) =>
     startTlsListener({
       ...own,
+      challenges: () => runtime().challenges,
       reusePort,
       admit,
       readHeader: (raw, next) => admission.readHeader(raw, next),

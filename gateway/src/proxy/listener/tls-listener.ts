@@ -13,8 +13,9 @@
 import { constants, hash } from "node:crypto";
 import { type AddressInfo, createServer, type ServerOpts, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
-import type { Certificate } from "@sluice/model";
+import type { IssuedCertificate } from "@sluice/model";
 import type { CertificateRequest } from "../../compile/certificate-requests.ts";
+import { ACME_TLS_PROTOCOL, type AcmeChallenges } from "../../compile/listeners/acme-challenges.ts";
 import type { ClientTls } from "../../settings/client-tls.ts";
 import { markRequesting, sentCertificates } from "../client/client-certificates.ts";
 import { setCarrier } from "../client/open-connection.ts";
@@ -48,7 +49,12 @@ export interface TlsListenerOptions {
   /** Receives connections after their handshake. */
   readonly onConnection: (socket: TLSSocket) => void;
   /** The certificate for a server name (null: no SNI). Undefined: the handshake fails. */
-  readonly certificate: (serverName: string | null) => Certificate | undefined;
+  readonly certificate: (serverName: string | null) => IssuedCertificate | undefined;
+  /**
+   * Whether challenges of CAs are pending, and the certificate for a handshake that asks for one (RFC 8737); null: there
+   * is none for the server name.
+   */
+  readonly challenges: () => AcmeChallenges | null;
   /** The request for the client's certificate; null: none is requested. */
   readonly certificateRequest: (serverName: string | null) => CertificateRequest | null;
   /** Called when a connection is closed because of the certificates of its client. */
@@ -84,10 +90,10 @@ interface CertificateContexts {
 }
 
 /** An entry exists as long as the certificate's entity. All listeners of a proxy have the same `ClientTls`. */
-const contexts = new WeakMap<ClientTls, WeakMap<Certificate, CertificateContexts>>();
+const contexts = new WeakMap<ClientTls, WeakMap<IssuedCertificate, CertificateContexts>>();
 
 interface ContextOptions {
-  readonly certificate: Certificate;
+  readonly certificate: IssuedCertificate;
   readonly request: CertificateRequest | null;
   readonly clientTls: ClientTls;
 }
@@ -127,6 +133,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     onConnection,
     onRefused,
     certificate,
+    challenges,
     certificateRequest,
     handshakeTimeout,
     admit = () => true,
@@ -147,7 +154,14 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     handshaking.add(raw);
     const ignore = () => raw.destroy();
     raw.once("error", ignore).once("close", end);
-    const onHello = ({ serverName }: ClientHello) => {
+    const onHello = (hello: ClientHello) => {
+      const { serverName } = hello;
+      const pending = challenges();
+      const challenge = pending !== null && isAcme(hello) ? pending.certificate(serverName) : null;
+      if (challenge !== null) {
+        answerChallenge(raw, challenge);
+        return;
+      }
       const handler = stream(raw, serverName);
       if (handler !== null && !handler.isTerminated) {
         end();
@@ -190,6 +204,13 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     });
   });
 
+  /** The CA checks only the certificate of the handshake. The connection closes after it. */
+  function answerChallenge(raw: Socket, { cert, key }: { readonly cert: string; readonly key: string }): void {
+    const secureContext = createSecureContext({ cert, key, secureOptions });
+    const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: [ACME_TLS_PROTOCOL] });
+    socket.once("error", () => raw.destroy()).once("secure", () => socket.end());
+  }
+
   function secure(raw: Socket, serverName: string | null, { request, offered }: HandshakeOptions): TLSSocket {
     const found = certificate(serverName);
     const context = found === undefined ? nothing : contextOf({ certificate: found, request, clientTls });
@@ -224,6 +245,9 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     },
   };
 }
+
+/** A CA offers no other protocol (RFC 8737 section 3). */
+const isAcme = ({ protocols }: ClientHello): boolean => protocols.length === 1 && protocols[0] === ACME_TLS_PROTOCOL;
 
 /** The server name that OpenSSL has read; null: none. Node's types lack the member. */
 const serverNameOf = (socket: TLSSocket): string | null =>
