@@ -1,9 +1,11 @@
 /** `sluice start`: a node and the admin listener in one process, over one database or one declarative file. */
 
 import { SettingsError } from "@sluice/model/serving";
+import type { OpenOrders } from "../acme/node-orders.ts";
 import type { SetHealth } from "../admin/context.ts";
 import { startAdmin } from "../admin/index.ts";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
+import { databaseOrders, fileOrders } from "../node/open-source.ts";
 import { type Gateway, startGateway } from "../node/start-gateway.ts";
 import { adminSettings } from "../settings/commands/admin.ts";
 import { gatewaySettings } from "../settings/commands/gateway.ts";
@@ -21,17 +23,27 @@ interface Shared extends OpenedStore {
   source(node: NodeStatusSource): Source;
   /** Runs one statement in the database, for rate-limiting with policy `cluster`. Absent: the store is a file. */
   readonly query?: DatabaseQuery;
+  /** Orders certificates. */
+  readonly orders: OpenOrders;
 }
 
 async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
   if (settings.store === "file") {
     const { shareFile } = await import("../stores/file/open.ts");
-    return shareFile(settings, log);
+    const orders = await fileOrders(settings, log);
+    const shared = await shareFile(settings, log);
+    return {
+      ...shared,
+      store: { ...shared.store, certificateOrders: async () => orders.statuses() },
+      source: (node) => orders.around(shared.source(node)),
+      orders: orders.open,
+    };
   }
   if (settings.peers.length > 0)
     throw new SettingsError(`${startSettings.peers.variable} is only for store file: the database lists the nodes`);
   const { shareDatabase } = await import("../stores/database/open-store.ts");
-  return shareDatabase(settings, log);
+  const shared = await shareDatabase(settings, log);
+  return { ...shared, orders: databaseOrders(shared) };
 }
 
 export const startCommand = defineCommand({
@@ -49,6 +61,7 @@ export const startCommand = defineCommand({
       plugins,
       source: shared.source,
       ...(shared.query && { query: shared.query }),
+      orders: shared.orders,
       ownListeners: [settings.listen],
     });
     const { proxy, proxyTls, status } = gateway;

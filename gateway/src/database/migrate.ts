@@ -129,11 +129,12 @@ const TABLES = [
   ...collections,
   ...["revision", "changes", "nodes", "counters", "plugin_calls", "plugin_call_results", "migrations"],
   ...["revisions", "revision_changes", "peers", "peer_view", "fleet_counters"],
+  ...["acme_accounts", "acme_orders", "acme_lease"],
 ];
 const FUNCTIONS = [
   ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],
   ...["log_inserted", "log_updated", "log_deleted"],
-  ...["forget_changes", "take_revision_as", "write_all_as"],
+  ...["forget_changes", "take_revision_as", "write_all_as", "publish_challenges"],
 ];
 
 /** Calls `run` in one process at a time; the next process sees the results of the previous one. */

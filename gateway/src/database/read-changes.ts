@@ -16,11 +16,16 @@ export type ChangesReading =
   | { readonly revision: Revision; readonly document: Document; readonly change?: undefined }
   | { readonly revision: Revision; readonly change: Change; readonly document?: undefined };
 
+/** The rows of a collection as JSON. Those of certificates have the challenges of their orders, too. */
+const rowsOf = (name: Collection, condition: string): string =>
+  name === "certificates"
+    ? `select to_json(held)::text from (select certificates.*, acme_orders.challenges as acme_challenges
+        from certificates left join acme_orders on acme_orders.certificate_id = certificates.id) as held ${condition}`
+    : `select to_json(held)::text from "${name}" as held ${condition}`;
+
 const changed = `select revision.number, revision.complete_after, revision.epoch::text, logged.collection, logged.id::text,
     case logged.collection ${collections
-      .map(
-        (name) => `when '${name}' then (select to_json(held)::text from "${name}" as held where held.id = logged.id)`,
-      )
+      .map((name) => `when '${name}' then (${rowsOf(name, "where held.id = logged.id")})`)
       .join("\n      ")} end as row
   from revision
   left join (select distinct collection, id from changes 
@@ -29,7 +34,7 @@ const changed = `select revision.number, revision.complete_after, revision.epoch
 
 const everything = [
   "select number, epoch::text, null as collection, null as row from revision",
-  ...collections.map((name) => `select null, null, '${name}', to_json(held)::text from "${name}" as held`),
+  ...collections.map((name) => `select null, null, '${name}', held.row from (${rowsOf(name, "")}) as held(row)`),
 ].join("\nunion all ");
 
 /**
@@ -73,6 +78,12 @@ const group = (rows: readonly DatabaseRow[]): Readonly<Partial<Record<Collection
   Object.fromEntries(
     [...Map.groupBy(rows, ({ collection }) => collection as Collection)].map(([name, list]) => [
       name,
-      list.map(({ row }) => entityOfRow(name, JSON.parse(String(row)) as EntityRow)),
+      list.map(({ row }) => documentEntityOf(name, JSON.parse(String(row)) as EntityRow)),
     ]),
   );
+
+function documentEntityOf(collection: Collection, row: EntityRow): unknown {
+  const entity = entityOfRow(collection, row);
+  const { acme_challenges: challenges = null } = row;
+  return challenges === null ? entity : { ...entity, _sluice: { challenges } };
+}

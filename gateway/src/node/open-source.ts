@@ -1,15 +1,19 @@
 /** Opens the source of documents that the settings select. */
-import { PemError, readPemFiles, SettingsError } from "@sluice/model/serving";
+import { type AcmeStatus, PemError, readPemFiles, SettingsError } from "@sluice/model/serving";
 import type { Logger } from "pino";
+import type { AcmeDatabase } from "../acme/database-storage.ts";
+import type { OpenOrders } from "../acme/node-orders.ts";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
-import type { NodeStatusSource, Source } from "../sources/source.ts";
+import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
 
 /** A source, and access to its database if it has one. */
 interface OpenedSource {
   readonly source: Source;
   /** Runs one statement in the source's database. */
   readonly query?: DatabaseQuery;
+  /** Orders certificates. Absent: another process does, or the settings name no folder for them. */
+  readonly orders?: OpenOrders;
 }
 
 /** Loads only the modules of the configured source. */
@@ -21,16 +25,53 @@ export async function openSource(
   if (settings.source === "file") {
     if (!settings.file) throw new SettingsError(`${names.file.variable} must be set: the declarative file to serve`);
     const { createFileSource } = await import("../sources/file/file-source.ts");
-    return { source: createFileSource({ file: settings.file, log, unprotectWait: settings.unprotectWait }) };
+    const source = createFileSource({ file: settings.file, log, unprotectWait: settings.unprotectWait });
+    const orders = await fileOrders(settings, log);
+    return { source: orders.around(source), orders: orders.open };
   }
   if (settings.peers.length > 0)
     throw new SettingsError(`${names.peers.variable} is only for source file: with others, the nodes need no list`);
   if (settings.source === "database") {
     const { openDatabaseSource } = await import("../stores/database/open-store.ts");
-    return openDatabaseSource(settings, { log, node });
+    const { shared, ...opened } = await openDatabaseSource(settings, { log, node });
+    return { ...opened, orders: databaseOrders(shared) };
   }
   return { source: await openPushSource(settings, log, node) };
 }
+
+/** The orders of a node whose documents come from this database. */
+export const databaseOrders =
+  (database: AcmeDatabase): OpenOrders =>
+  async (options) =>
+    (await import("../acme/database-orders.ts")).createDatabaseOrders({ database, ...options });
+
+/** Orders certificates of a declarative file. */
+export interface OrdersOfFile {
+  /** The source with the ordered certificates. */
+  around(source: Source): Source;
+  readonly open: OpenOrders;
+  /** By the ids of certificates. */
+  statuses(): ReadonlyMap<string, AcmeStatus>;
+}
+
+/** Without SLUICE_ACME_DIR, the source stays as it is, and the node reports certificates that it cannot order. */
+export async function fileOrders(
+  { acmeFolder }: Pick<GatewaySettings, "acmeFolder">,
+  log: SourceLog,
+): Promise<OrdersOfFile> {
+  if (acmeFolder === null) return { around: (source) => source, open: refuseOrders, statuses: () => new Map() };
+  const { FileOrders } = await import("../acme/file-orders.ts");
+  return new FileOrders(acmeFolder, log);
+}
+
+const refuseOrders: OpenOrders = async ({ log }) => ({
+  follow(certificates) {
+    const named = certificates.map(({ name }) => name);
+    if (named.length > 0)
+      log.error({ certificates: named }, `certificates with acme cannot be ordered: set ${names.acmeFolder.variable}`);
+  },
+  async close() {},
+});
 
 async function openPushSource(
   settings: GatewaySettings,

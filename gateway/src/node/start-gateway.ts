@@ -18,6 +18,8 @@ import {
 } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse, WindowCounters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
+import { acmeOptionsOf } from "../acme/certificate-orders.ts";
+import { NodeOrders, type OpenOrders } from "../acme/node-orders.ts";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
 import { healthReportOf, targetHealthSamples } from "../balance/health-report.ts";
@@ -64,6 +66,8 @@ export interface GatewayOptions {
    * if the settings choose a database source, statements run in the database of that source.
    */
   readonly query?: DatabaseQuery;
+  /** Orders certificates with `source`, as `query`. */
+  readonly orders?: OpenOrders;
   /** Other listeners of this process; upstream addresses must not point to them. */
   readonly ownListeners?: readonly ListenAddress[];
 }
@@ -113,10 +117,12 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const metrics = createMetrics(metricsOptions);
   const opened = await openPeer(settings, { self: node, log, metrics });
   const sourceFacts = opened === null ? facts : { ...facts, peer: opened.peer };
-  const { source, query } = given.source
-    ? { source: given.source(sourceFacts), query: given.query }
+  const acmeOptions = await acmeOptionsOf(settings);
+  const { source, query, ...found } = given.source
+    ? { source: given.source(sourceFacts), query: given.query, orders: given.orders }
     : await openSource(settings, log, sourceFacts);
   await opened?.join(query);
+  const orders = found.orders && new NodeOrders(found.orders, { options: acmeOptions, log, node });
   const clusterCounters = query && (await createClusterCounters(query, log));
   const peers = opened === null ? [] : [opened.peer.address];
   const own = [settings.status, settings.push, ...peers, ...(given.ownListeners ?? [])];
@@ -185,6 +191,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       served = snapshot;
       followBalancers();
       expiries.reportSnapshot(snapshot);
+      orders?.follow(snapshot);
       missing.countMissing(snapshot);
     },
     onUpdate({ hash, revision }) {
@@ -277,6 +284,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       targetNames.close();
       ejections.close();
       opened?.peer.leave();
+      await orders?.close();
       await workers.close({ deadline: settings.drain });
       await opened?.peer.retire();
       await opened?.stopSaving();

@@ -3,6 +3,7 @@
  * the same test suite.
  */
 import type {
+  AcmeStatus,
   Collection,
   Entities,
   Entity,
@@ -148,6 +149,8 @@ export interface Store {
   problems?(): Promise<readonly StoreProblem[]>;
   /** A custom resource of this installation, valid or not; null: there is none. Absent: the store has no resources. */
   resource?(label: StoredResource): Promise<ResourceText | null>;
+  /** What is known about the orders of certificates with `acme`, by their ids. Absent: the store does not know. */
+  certificateOrders?(): Promise<ReadonlyMap<string, AcmeStatus>>;
   /** Where an entity is written; null: it no longer exists. Absent: all entities are rows of a database. */
   origin?(collection: Collection, id: string): Promise<EntityOrigin | null>;
 }

@@ -1,6 +1,7 @@
 /** The operations in which some collections differ from the general operations. */
 import { randomInt, randomUUID } from "node:crypto";
 import {
+  type Certificate,
   type Collection,
   type CredentialCollection,
   credentialCollections,
@@ -142,6 +143,22 @@ const keeping =
     },
   });
 
+/**
+ * The same for `acme` of certificates. If the body does not have `acme`, the client does not know that Sluice orders the
+ * certificate: its `cert` and `key` are old ones that it has read before, so the stored ones stay.
+ */
+const keptCertificates = (derived: EntityOperations): Partial<EntityOperations> => ({
+  ...certificates(derived),
+  prepare(raw, how) {
+    const before = how.before as Certificate | null;
+    if (how.isPartial || before === null || before.acme === null) return raw;
+    const { acme, cert, key } = before;
+    if (!Object.hasOwn(raw, "acme")) return { ...raw, acme, cert, key };
+    const isOrdered = raw.acme !== null && raw.cert === undefined && raw.key === undefined;
+    return isOrdered ? { ...raw, cert, key } : raw;
+  },
+});
+
 /** The same for `grpc_service` of active health checks. */
 function upstreams(derived: EntityOperations): Partial<EntityOperations> {
   const { prepare = derived.prepare } = keeping("slow_start_window", "outlier_detection")(derived);
@@ -173,7 +190,7 @@ export const collectionOverrides: Partial<
   Record<Collection, (derived: EntityOperations) => Partial<EntityOperations>>
 > = {
   ca_certificates: caCertificates,
-  certificates,
+  certificates: keptCertificates,
   consumers,
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, () => credentials(collection)])),
   basicauth_credentials: basicAuthCredentials,

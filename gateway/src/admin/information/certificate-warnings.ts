@@ -1,5 +1,6 @@
 /** Certificates that clients refuse or will refuse soon, and CA certificates that have expired or expire soon. */
 import {
+  type AcmeStatus,
   type CaCertificate,
   type Certificate,
   type CertificateDetails,
@@ -25,7 +26,10 @@ export interface ServedWarning {
 type KnownDetails = Map<string, CertificateDetails | null>;
 
 /** Returns a function that examines all certificates. It keeps their details until its next call. */
-export function createCertificateWarnings(store: Pick<Store, "list">, now: () => number = Date.now) {
+export function createCertificateWarnings(
+  store: Pick<Store, "list" | "certificateOrders">,
+  now: () => number = Date.now,
+) {
   let known: KnownDetails = new Map();
   return async (): Promise<readonly ServedWarning[]> => {
     const details: KnownDetails = new Map();
@@ -33,11 +37,14 @@ export function createCertificateWarnings(store: Pick<Store, "list">, now: () =>
       details.getOrInsertComputed(pem, () => known.get(pem) ?? certificateDetails(pem));
     const certificates = await readCollection(store, "certificates");
     const snis = certificates.length === 0 ? [] : await readCollection(store, "snis");
+    const orders = await store.certificateOrders?.();
     const namesById = Map.groupBy(snis, ({ certificate }) => certificate?.id);
     const warnings = certificates.flatMap((certificate) => {
       const named = namesById.get(certificate.id) ?? [];
       const chains = chainsOf(certificate).flatMap((pem) => detailsOf(pem) ?? []);
-      return chains.flatMap((chain): readonly ServedWarning[] => [
+      const names = named.map(({ name }) => name);
+      const ofOrder = orderWarnings(certificate, orders?.get(certificate.id), names);
+      const ofChains = chains.flatMap((chain): readonly ServedWarning[] => [
         ...named.flatMap(({ id, name }) => {
           const fault = coverageFault(name, chain);
           if (fault === null) return [];
@@ -51,8 +58,9 @@ export function createCertificateWarnings(store: Pick<Store, "list">, now: () =>
             } as const,
           ];
         }),
-        ...validityWarnings(certificate, chain, { names: named.map(({ name }) => name), now: now() }),
+        ...validityWarnings(certificate, chain, { names, now: now() }),
       ]);
+      return [...ofOrder, ...ofChains];
     });
     const authorities = await readCollection(store, "ca_certificates");
     const expiring = authorities.flatMap(({ id, cert }) => {
@@ -82,11 +90,13 @@ export interface CertificateDetailsBody {
   readonly data: readonly CertificateDetails[];
   /** Why clients refuse the certificate, in predicates such as `does not cover …`. */
   readonly faults: readonly string[];
+  /** The order of the certificate; null: Sluice does not order it, or nothing is known yet. Absent: a CA certificate. */
+  readonly order?: AcmeStatus | null;
 }
 
 export async function certificateDetailsBody(
   certificate: Certificate,
-  store: Pick<Store, "list">,
+  store: Pick<Store, "list" | "certificateOrders">,
   now = Date.now(),
 ): Promise<CertificateDetailsBody> {
   const snis = await readCollection(store, "snis", { where: { member: "certificate", id: certificate.id } });
@@ -95,7 +105,9 @@ export async function certificateDetailsBody(
     ...snis.map(({ name }) => coverageFault(name, details)),
     validityFault(details, now),
   ]);
-  return { data, faults: faults.filter((fault) => fault !== null) };
+  const order = (await store.certificateOrders?.())?.get(certificate.id) ?? null;
+  const failed = order?.error ? [`could not be ordered: ${order.error.detail}`] : [];
+  return { data, faults: [...failed, ...faults.filter((fault) => fault !== null)], order };
 }
 
 /** As `certificateDetailsBody`. No SNI refers to a CA certificate. */
@@ -113,22 +125,39 @@ export const authorityDetails = (authorities: readonly CaCertificate[]) =>
     return details === null ? [] : [{ id, ...details }];
   });
 
-const chainsOf = ({ cert, cert_alt }: Certificate): readonly string[] => [
-  cert,
-  ...(cert_alt === null ? [] : [cert_alt]),
-];
+const chainsOf = ({ cert, cert_alt }: Certificate): readonly string[] =>
+  [cert, cert_alt].filter((chain) => chain !== null);
+
+function orderWarnings(
+  { id }: Certificate,
+  order: AcmeStatus | undefined,
+  names: readonly string[],
+): readonly ServedWarning[] {
+  if (!order?.error) return [];
+  const next = order.next_attempt === null ? "" : ` (next attempt at ${order.next_attempt})`;
+  return [
+    {
+      subject: `certificate with acme (SNI ${listFirstNames(names.toSorted(), MAX_NAMES)})`,
+      message: `could not be ordered: ${order.error.detail}${next}`,
+      remedy: "Let the names lead to the gateway, or correct acme; Sluice then tries again.",
+      entity: { collection: "certificates", id },
+    },
+  ];
+}
 
 /** Maximum number of server names in the subject of a warning. */
 const MAX_NAMES = 5;
 
 function validityWarnings(
-  { id }: Certificate,
+  { id, acme = null }: Certificate,
   details: CertificateDetails,
   { names, now }: { readonly names: readonly string[]; readonly now: number },
 ): readonly ServedWarning[] {
   const fault = validityFault(details, now);
   // No warning without an SNI, because clients get only certificates that an SNI refers to.
   if (fault === null || names.length === 0) return [];
+  // Sluice renews the certificate, and reports if it cannot.
+  if (acme !== null && Date.parse(details.not_after) > now) return [];
   return [
     {
       subject: `certificate ${details.subject} (SNI ${listFirstNames(names.toSorted(), MAX_NAMES)})`,

@@ -1,4 +1,5 @@
 /** All migrations in order of execution. */
+import { acmeTables } from "./acme-tables.ts";
 import { baseChanges } from "./base/base-changes.ts";
 import { baseCounters } from "./base/base-counters.ts";
 import { baseTables } from "./base/base-tables.ts";
@@ -59,4 +60,5 @@ export const migrations: readonly Migration[] = [
          alter table services add column retry_budget jsonb;`,
   },
   { name: "014_fleet_counters", up: fleetCounterTables },
+  { name: "015_acme", up: acmeTables },
 ];

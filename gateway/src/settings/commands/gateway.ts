@@ -1,5 +1,6 @@
 /** Start-up settings of `sluice gateway`. */
 import { defineSettings, logFormat, type SettingsOf } from "@sluice/model/serving";
+import { nodeAcmeSettings } from "../acme.ts";
 import { clientTlsSettings } from "../client-tls.ts";
 import { databaseSettings } from "../database.ts";
 import { fileSettings } from "../file.ts";
@@ -282,6 +283,7 @@ export const gatewaySettings = defineSettings({
       "(SLUICE_KEPT_DOCUMENT).",
   },
   ...peerSettings,
+  ...nodeAcmeSettings,
   proxyProtocol: {
     variable: "SLUICE_PROXY_PROTOCOL",
     kind: "addresses",

@@ -6,6 +6,7 @@ import { createGroupCommit } from "../group-commit.ts";
 import { defaultRevisionLimits, type RevisionLimits } from "../revisions/revisions.ts";
 import { DatabaseUnavailable, type Store, type Write } from "../store.ts";
 import type { RevisionWait } from "./await-revision.ts";
+import { readAcmeStatuses } from "./certificate-orders.ts";
 import { createDatabaseRevisions, deleteOldRevisions } from "./revisions.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
 import { type WriteAllResult, writeAll } from "./write-all.ts";
@@ -73,6 +74,8 @@ export function createDatabaseStore(
       if (wrote) deleteRevisionsSometimes();
       return wrote ? { effects, programmed: (timeout) => awaitRevision(revision, timeout) } : { effects };
     },
+
+    certificateOrders: () => readAcmeStatuses(database).catch(explain),
 
     unready() {
       const failure = database.failure();

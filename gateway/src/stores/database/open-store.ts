@@ -14,7 +14,7 @@ import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../../sources/source.ts";
 import { revisionLimits } from "../revisions/revisions.ts";
 import type { Fleet, FleetNode, OpenedStore } from "../store.ts";
-import { createRevisionWait } from "./await-revision.ts";
+import { createRevisionWait, type RevisionWait } from "./await-revision.ts";
 import { callNodes } from "./call-nodes.ts";
 import { createDatabaseStore } from "./index.ts";
 import { deleteOldRevisions } from "./revisions.ts";
@@ -28,6 +28,8 @@ export interface SharedDatabase extends OpenedStore {
   source(node: DatabaseNode): Source;
   /** Runs one statement: for the counters of rate-limiting with policy `cluster`. */
   readonly query: Database["query"];
+  readonly database: Database;
+  readonly awaitRevision: RevisionWait["awaitRevision"];
 }
 
 /**
@@ -64,6 +66,8 @@ export async function shareDatabase(settings: SharedDatabaseSettings, log: Sourc
     store: createDatabaseStore(database, wait.awaitRevision, limits),
     fleet: fleetOf(database),
     query: database.query,
+    database,
+    awaitRevision: wait.awaitRevision,
     source: ({ status, askPlugin, peer }) =>
       createDatabaseSource({
         database,
@@ -95,14 +99,15 @@ async function createTables(database: Database, log: SourceLog): Promise<void> {
 export async function openDatabaseSource(
   settings: DatabaseSettings,
   { log, node }: { readonly log: SourceLog; readonly node: DatabaseNode },
-): Promise<{ readonly source: Source; readonly query: Database["query"] }> {
-  const { source, query, close } = await shareDatabase(settings, log);
+): Promise<{ readonly source: Source; readonly query: Database["query"]; readonly shared: SharedDatabase }> {
+  const shared = await shareDatabase(settings, log);
+  const { source, query, close } = shared;
   const own = source(node);
   async function stop(): Promise<void> {
     await own.stop();
     await close();
   }
-  return { source: { ...own, stop }, query };
+  return { source: { ...own, stop }, query, shared };
 }
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;

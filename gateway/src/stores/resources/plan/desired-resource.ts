@@ -147,7 +147,9 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, secretPla
   return { value: { ...made.value, spec: { ...spec, ...(configFrom.length > 0 && { configFrom }) } } };
 }
 
+/** The operator orders a certificate with `acme`, and stores the pair itself. */
 function pairOf(held: EntityInResource | undefined, certificate: Certificate, secretPlace: SecretPlace) {
+  if (certificate.acme !== null) return {};
   const before = held?.entity as Certificate | undefined;
   const isSame = (["cert", "key", "cert_alt", "key_alt"] as const).every(
     (name) => before?.[name] === certificate[name],

@@ -1,0 +1,21 @@
+/** The part of a node that orders certificates. */
+import type { AcmeOrders, AcmeOrdersOptions, OrderedCertificate } from "@sluice/acme";
+import type { AcmeOptions } from "@sluice/acme/options";
+
+export { acmeOptionsOf } from "@sluice/acme/options";
+
+export interface CertificateOrders {
+  /** The certificates to order, after each change of them. */
+  follow(certificates: readonly OrderedCertificate[]): void;
+  close(): Promise<void>;
+}
+
+export type CreateOrdersOptions = Pick<AcmeOrdersOptions, "storage" | "log" | "onStatus"> & {
+  readonly options: AcmeOptions;
+};
+
+/** Loads the module of orders, which other nodes do not need in their memory. */
+export async function createOrders({ options, ...given }: CreateOrdersOptions): Promise<AcmeOrders> {
+  const { createAcmeOrders } = await import("@sluice/acme");
+  return createAcmeOrders({ ...options, ...given });
+}
