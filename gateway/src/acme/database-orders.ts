@@ -20,6 +20,7 @@ export function createDatabaseOrders({
   let certificates: readonly OrderedCertificate[] = [];
   let orders: AcmeOrders | null = null;
   let working: Promise<void> = Promise.resolve();
+  let showing: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let lastFailure: string | null = null;
@@ -37,7 +38,10 @@ export function createDatabaseOrders({
         log,
         storage: createDatabaseStorage(shared),
         onStatus(id, status) {
-          void writeAcmeOrder(database, id, { column: "status", value: status }).catch(() => undefined);
+          // One after the other: several connections could carry out two writes in the other order.
+          showing = showing
+            .then(() => writeAcmeOrder(database, id, { column: "status", value: status }))
+            .catch(() => undefined);
         },
       });
       orders.follow(certificates);
@@ -48,6 +52,7 @@ export function createDatabaseOrders({
     const before = orders;
     orders = null;
     await before?.close();
+    await showing;
   }
 
   function renewSoon(): void {
