@@ -118,7 +118,9 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
 /** Sends a GET request or, with a body, a POST request, and resolves to the body of the response. */
 function callManagement(url: string, { agent, body }: { agent: Agent; body?: object | undefined }): Promise<string> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { agent, method: body ? "POST" : "GET" }, async (response) => {
+    // Pebble refuses some requests without a name of the client.
+    const headers = { "user-agent": "suite" };
+    const sent = request(url, { agent, headers, method: body ? "POST" : "GET" }, async (response) => {
       const answer = await text(response).catch(reject);
       if (answer === undefined) return;
       if (response.statusCode === 200) resolve(answer);
