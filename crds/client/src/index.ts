@@ -1,6 +1,7 @@
 /** Reading and writing custom resources in a cluster or a directory. */
 export * from "./batch.ts";
 export { type ClassTracker, READS_ANNOTATION, trackClasses } from "./cache/class-tracker.ts";
+export { versionOf } from "./cache/pending-writes.ts";
 export * from "./cache/resource-cache.ts";
 export { ApiServerError } from "./cluster/api/api-server-error.ts";
 export type { CompletedRequest } from "./cluster/api/connection.ts";
@@ -111,7 +112,7 @@ export { createTranslationCache, type TranslationCache } from "./translate/incre
 export { type ChildList, childLists } from "./translate/kind-tables.ts";
 export { credentialSecret, isManaged, MANAGED_BY } from "./translate/secrets.ts";
 export { CHILD_TIMES, timedVersionOf } from "./translate/timestamps.ts";
-export { certificateSecret } from "./translate/tls-secrets.ts";
+export { acmeSecretName, certificateSecret } from "./translate/tls-secrets.ts";
 export { foreignTargetOf } from "./translate/to-entities/plugin.ts";
 export { type Children, writeChild } from "./translate/to-resource/kind-members.ts";
 export { kindOfCollection, type ResourceCollection, toResource } from "./translate/to-resource/to-resource.ts";

@@ -72,6 +72,7 @@ const objects: Readonly<Record<string, Resource>> = {
   "Secret/keyless": tls("keyless", { "tls.crt": firstKeyPair.cert, "tls.key": "" }),
   "Secret/mixed": tls("mixed", { ...pair, "tls.key": ellipticPair.key }),
   "Secret/rubbish": tls("rubbish", { "tls.crt": "rubbish", "tls.key": "top secret" }),
+  "Secret/mine-acme": tls("mine-acme", pair),
   "CoreService/users": coreService,
 };
 export const exampleOptions: TranslateOptions = {

@@ -47,6 +47,22 @@ export function readCertificate(
   };
 }
 
+/** Name of the Secret beside a Certificate with `acme`, in which the operator stores certificate and key. */
+export const acmeSecretName = (certificate: string): string => `${certificate}-acme`;
+
+/**
+ * The certificate that the operator has ordered for a Certificate; empty when there is none. A damaged one counts as
+ * missing: the operator orders a new one.
+ */
+export function readOrderedCertificate(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { read }: Pick<TranslateOptions, "read">,
+): FoundCertificate["members"] {
+  const secret = read("Secret", namespace, acmeSecretName(name));
+  if (secret?.type !== TLS_SECRET_TYPE) return {};
+  return contents.getOrInsertComputed(secret, contentOf).members;
+}
+
 /** What a Secret contains; `faults` are sentences. */
 interface Content extends Pick<FoundCertificate, "members"> {
   readonly faults: readonly string[];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deriveId, lookupHash, type ResourceKind, registerPlugins } from "@sluice/model";
+import { type Certificate, deriveId, lookupHash, type ResourceKind, registerPlugins } from "@sluice/model";
 import { deviceTokenFacts } from "../../../../../test/plugins/device-token.ts";
 import { ellipticPair, firstKeyPair } from "../../../../../tools/programs/pairs.ts";
 import {
@@ -376,4 +376,20 @@ test("derived routes and certificates have the members of _sluice that their sou
     );
   assert.deepEqual(extrasFor("nodes"), [{ namespace: "home", ...extras }, { listeners }]);
   assert.deepEqual(extrasFor("admin"), [undefined, undefined]);
+});
+
+test("a Certificate with acme has the pair that the operator has stored; a missing or damaged one counts as none", () => {
+  const certificate = exampleResource("Certificate", { acme: {}, snis: [{ name: "a.test" }] });
+  const damaged = exampleOptions.read("Secret", "home", "rubbish");
+  const rows = [
+    [exampleOptions.read, firstKeyPair.cert, firstKeyPair.key],
+    [() => undefined, null, null],
+    [() => damaged, null, null],
+  ] as const;
+  for (const [read, cert, key] of rows) {
+    const [found] = translateToEntities(certificate, { ...exampleOptions, read });
+    assert.deepEqual(found?.violations.map(describeResourceViolation), []);
+    const entity = found?.entity as Certificate | undefined;
+    assert.deepEqual([entity?.cert, entity?.key], [cert, key]);
+  }
 });

@@ -6,7 +6,7 @@ import { identityOf, qualifiedName } from "../identity.ts";
 import { childLists, namedKinds, referenceLists, singleReferences } from "../kind-tables.ts";
 import { referencePart } from "../resolve-reference.ts";
 import { createdAt, creationTimeOf, updatedAt } from "../timestamps.ts";
-import { readCertificate } from "../tls-secrets.ts";
+import { readCertificate, readOrderedCertificate } from "../tls-secrets.ts";
 import type { TranslatedEntity, TranslateOptions } from "../translation.ts";
 import { childEntities } from "./child-entities.ts";
 import { type EntityPart, entityOf, invalidField, type TranslatorInput } from "./entity-part.ts";
@@ -168,12 +168,14 @@ function extrasParts({ resource, options }: TranslatorInput): readonly EntityPar
 }
 
 function certificateParts(input: TranslatorInput): readonly EntityPart[] {
-  const { own, from, options } = input;
+  const { own, from, resource, options } = input;
   const { secretRef } = own as Partial<CertificateSpec>;
   const path = ["spec", "secretRef"];
   const place = [...path, "name"];
   const found = secretRef && readCertificate(secretRef, { from, path }, options);
-  const part = { ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } };
+  const ordered =
+    resource.spec?.acme === undefined ? {} : { members: readOrderedCertificate(resource.metadata, options) };
+  const part = { ...ordered, ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } };
   return [part, { violations: sourceViolations(input) }, ...extrasParts(input)];
 }
 
