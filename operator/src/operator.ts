@@ -1,8 +1,11 @@
-/** The operator as stages: watch -> derive -> translate -> publish -> status, and the listener. */
+/** The operator as stages: watch -> derive -> translate -> publish -> acme -> status, and the listener. */
 import type { AddressInfo } from "node:net";
 import type { ResourceClient, RevisionStorage, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { createAcmeAccounts } from "./acme/accounts.ts";
+import { type AcmeStageOptions, createAcmeStage, disabledAcme } from "./acme/acme-stage.ts";
+import { createStoredOrders } from "./acme/stored-orders.ts";
 import { createDeriveStage } from "./derive/derive-stage.ts";
 import { createSharedNetwork } from "./derive/gateway/gateway-network.ts";
 import { createTranslateStage } from "./document/translate-stage.ts";
@@ -66,6 +69,7 @@ export async function startOperator(options: OperatorOptions) {
   const { settings, client, pushCredentials, privateSecrets = privateSecretsOf(settings), log } = options;
   const nodeService = nodeServiceOf(settings);
   const nodeDeployment = nodeDeploymentOf(settings, nodeService);
+  const ordering = settings.acme ? await loadAcme(settings) : null;
   const abort = new AbortController();
   const { signal } = abort;
   const metrics = createOperatorMetrics(options.registry);
@@ -75,7 +79,9 @@ export async function startOperator(options: OperatorOptions) {
   const leadership = createLeadership(signal);
   const savedState = createStateReader({ store, leadership, signal, log });
   const shared = { settings, client, leadership, metrics, signal, log };
-  const stages = createStages({ ...shared, connector, events, savedState, store, nodeService, nodeDeployment });
+  const { namespace: privateNamespace } = privateSecrets;
+  const own = { connector, events, savedState, store, nodeService, nodeDeployment, privateNamespace, ordering };
+  const stages = createStages({ ...shared, ...own });
   const { watch, translate, publish, status } = stages;
 
   const authors = createRevisionAuthors();
@@ -122,6 +128,21 @@ export async function startOperator(options: OperatorOptions) {
 
 export type Operator = Awaited<ReturnType<typeof startOperator>>;
 
+type AcmeParts = Pick<AcmeStageOptions, "settings" | "createOrders">;
+
+/**
+ * Loads the order module only where it is needed, because it takes memory.
+ *
+ * @throws SettingsError
+ */
+async function loadAcme(settings: OperatorSettings): Promise<AcmeParts> {
+  const [{ createAcmeOrders }, { acmeOptionsOf }] = await Promise.all([
+    import("@sluice/acme"),
+    import("@sluice/acme/options"),
+  ]);
+  return { settings: await acmeOptionsOf(settings), createOrders: createAcmeOrders };
+}
+
 interface StagesOptions extends Pick<OperatorOptions, "settings" | "client" | "log"> {
   readonly leadership: Leadership;
   readonly connector: NodeConnector;
@@ -132,13 +153,18 @@ interface StagesOptions extends Pick<OperatorOptions, "settings" | "client" | "l
   readonly nodeService: NodeService | null;
   /** The Deployment of the nodes; null: the operator creates no nodes. */
   readonly nodeDeployment: NodeService | null;
+  /** Namespace of the Secrets that only the operator reads. */
+  readonly privateNamespace: string;
+  /** Null: no certificates are ordered. */
+  readonly ordering: AcmeParts | null;
   readonly metrics: OperatorMetrics;
   readonly signal: AbortSignal;
 }
 
 /** Connects the stages: each gets the outputs of the stages before it. */
 function createStages(options: StagesOptions) {
-  const { connector, events, savedState, store, nodeService, nodeDeployment, ...shared } = options;
+  const { connector, events, savedState, store, nodeService, nodeDeployment, ...rest } = options;
+  const { privateNamespace, ordering, ...shared } = rest;
   const { settings, leadership } = shared;
   const lastValid = createLastValidVersions();
   const gate = createPublishGate(leadership, savedState);
@@ -148,19 +174,29 @@ function createStages(options: StagesOptions) {
     nodeService && createServiceNetwork({ watch, settings, nodeService, createsNodes: nodeDeployment !== null });
   const network = services ?? createSharedNetwork({ watch, settings });
   const derive = createDeriveStage({ ...shared, watch, network });
+  const secrets = {
+    ...shared,
+    namespace: privateNamespace,
+    prefix: ownObjectName(settings),
+    manager: OPERATOR_MANAGER,
+  };
+  const orders = ordering ? createStoredOrders(secrets) : undefined;
   const derived = {
     ...watch,
     clusterState: derive.clusterState,
     changes: derive.changes,
-    unsynced: () => [...watch.unsynced(), ...derive.unsynced()],
+    unsynced: () => [...watch.unsynced(), ...derive.unsynced(), ...(orders?.unsynced() ?? [])],
   };
   const { listeners } = derive.gateway;
-  const translate = createTranslateStage({ ...shared, watch: derived, savedState, gate, lastValid, listeners });
+  const translating = { watch: derived, savedState, gate, lastValid, listeners, ...(orders && { orders }) };
+  const translate = createTranslateStage({ ...shared, ...translating });
   const publishing = { watch, translate, gate, savedState, store, lastValid, connector, nodeService };
   const publish = createPublishStage({ ...shared, ...publishing });
 
   const reporting = { ...shared, derive, translate, publish, gate, events, manager: OPERATOR_MANAGER };
-  const status = createStatusStage({ ...reporting, watch: derived });
+  const accounts = createAcmeAccounts(secrets);
+  const acme = orders && ordering && createAcmeStage({ ...reporting, ...ordering, accounts, stored: orders });
+  const status = createStatusStage({ ...reporting, watch: derived, acme: acme ?? disabledAcme });
   const deployments = nodeDeployment && createFleetDeployments({ ...shared, template: nodeDeployment });
   const objectWriter =
     services &&
@@ -179,7 +215,7 @@ function createStages(options: StagesOptions) {
       translate.close();
       ingressStatus.close();
       gatewayApiStatus.close();
-      await Promise.all([publish.close(), status.close(), objectWriter?.close()]);
+      await Promise.all([acme?.close(), publish.close(), status.close(), objectWriter?.close()]);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice-operator`. */
-import { DEFAULT_CLASS, defineSettings, logFormat, type SettingsOf } from "@sluice/model";
+import { acmeSettings, DEFAULT_CLASS, defineSettings, logFormat, type SettingsOf } from "@sluice/model";
 
 export const operatorSettings = defineSettings({
   listen: {
@@ -199,6 +199,16 @@ export const operatorSettings = defineSettings({
       "Unique name of this operator in leader election, such as the pod's uid. After a crash, an operator with " +
       "the same name leads again at once. Unset: a random name for every process.",
   },
+  acme: {
+    variable: "SLUICE_ACME",
+    kind: "flag",
+    default: false,
+    description:
+      "Whether the leading operator orders the certificates of Certificates with spec.acme. It needs permission to " +
+      "create and patch Secrets in the namespaces of these Certificates, and to manage Secrets in " +
+      "SLUICE_PRIVATE_NAMESPACE, where it stores its accounts and the orders that are under way.",
+  },
+  ...acmeSettings,
   documentInterval: {
     variable: "SLUICE_DOCUMENT_INTERVAL",
     kind: "duration",

@@ -14,6 +14,7 @@ function scene() {
     batches: createBatches({ class: "sluice" }),
     translator,
     listeners: () => new Map(),
+    challenges: () => new Map(),
   });
   for (let at = 0; at < 300; at++) made.put("Service", `s${at}`, { spec: { url: `http://${at}.test` } });
   return { ...made, make };

@@ -8,6 +8,7 @@ import type { Translator } from "../translate/translator.ts";
 import { type ClusterState, copyClusterState } from "../watch/cluster-state.ts";
 import { type Batches, type HeldBack, withHeldBack } from "./batches.ts";
 import { buildSnapshotSliced, emptyBuild, type SnapshotBuild, type SnapshotBuildResult } from "./build-snapshot.ts";
+import { type PendingChallenges, withChallenges } from "./challenges.ts";
 
 export interface PreparedDocument extends Pick<Translation, "problems" | "owners"> {
   readonly built: SnapshotBuild;
@@ -26,9 +27,12 @@ export interface DocumentPreparerOptions {
   readonly translator: Translator;
   /** Returns the listeners of the document by name, as they are now. */
   readonly listeners: () => SnapshotBuild["listeners"];
+  /** Returns the challenges of certificate orders, as they are now. */
+  readonly challenges: () => PendingChallenges;
 }
 
-export function createDocumentPreparer({ clusterState, batches, translator, listeners }: DocumentPreparerOptions) {
+export function createDocumentPreparer(options: DocumentPreparerOptions) {
+  const { clusterState, batches, translator, listeners, challenges } = options;
   let built = emptyBuild;
   /** `refKey`s of resources that batches held back or reported in the last translation. */
   let inBatches: ReadonlySet<string> = new Set();
@@ -42,14 +46,15 @@ export function createDocumentPreparer({ clusterState, batches, translator, list
   return function* prepare(changed: ReadonlySet<string> | null): TimeSliced<PreparedDocument> {
     // A translation may take several turns of the event loop, during which resources may change.
     const resources = copyClusterState(clusterState);
-    const currentListeners = listeners();
+    const [currentListeners, currentChallenges] = [listeners(), challenges()];
     const held = batches.holdBack(resources);
     const mayDiffer = changed?.union(inBatches).union(keysOf(held)) ?? null;
     const translated =
       (mayDiffer && (yield* translator.translateIncremental(held.clusterState, mayDiffer))) ??
       (yield* translator.translateAll(held.clusterState));
     const translation = withHeldBack(translated, held);
-    const result = yield* buildSnapshotSliced(built, { ...translation, listeners: currentListeners });
+    const items = withChallenges(translation.items, currentChallenges);
+    const result = yield* buildSnapshotSliced(built, { ...translation, items, listeners: currentListeners });
     built = result.built;
     inBatches = keysOf(held);
     return {

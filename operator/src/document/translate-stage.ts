@@ -46,6 +46,11 @@ export interface TranslateStageOptions {
   readonly lastValid: LastValidVersions;
   /** Returns the listeners of the document by name. A change of them is announced by `watch.changes`. Default: none. */
   readonly listeners?: DocumentPreparerOptions["listeners"];
+  /** The challenges of certificate orders. Default: none. */
+  readonly orders?: {
+    readonly challenges: DocumentPreparerOptions["challenges"];
+    readonly changes: Output<void>;
+  };
   readonly settings: Pick<OperatorSettings, "class" | "homeNamespace">;
   readonly metrics: Pick<OperatorMetrics, "work">;
   readonly log: Logger;
@@ -65,7 +70,7 @@ const MAX_REST = 250;
 const IDLE_AFTER = 1000;
 
 export function createTranslateStage(options: TranslateStageOptions): TranslateStage {
-  const { watch, savedState, gate, lastValid, settings, metrics, log, listeners = () => new Map() } = options;
+  const { watch, savedState, gate, lastValid, settings, metrics, log, listeners = () => new Map(), orders } = options;
   const { clusterState, classes } = watch;
   const { classOf } = classes;
   const work = metrics.work.document;
@@ -77,7 +82,13 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     classOf,
     lastValid,
   });
-  const prepareDocument = createDocumentPreparer({ clusterState, batches, translator, listeners });
+  const prepareDocument = createDocumentPreparer({
+    clusterState,
+    batches,
+    translator,
+    listeners,
+    challenges: orders?.challenges ?? (() => new Map()),
+  });
   /**
    * `refKey`s of resources in which more than status and bookkeeping changed since the last translation was started.
    */
@@ -111,6 +122,8 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     for (const { kind, before, resource } of versions) batches.observe(kind, before, resource);
     if (isMeaningful) schedule();
   });
+
+  orders?.changes.subscribe(schedule);
 
   savedState.restored.subscribe((resources) => {
     const restored = lastValid.restore(resources ?? new Map(), (key) => {

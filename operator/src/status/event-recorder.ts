@@ -1,5 +1,5 @@
 /**
- * Reports problems: logs each at once, and writes each as an Event (shown by `kubectl describe`) with bounded
+ * Reports problems and news: logs each at once, and writes each as an Event (shown by `kubectl describe`) with bounded
  * concurrency.
  */
 import { type Ref, type ResourceClient, ResourceRejected, refKey } from "@sluice/crds";
@@ -11,13 +11,18 @@ import type { Problem } from "./conditions.ts";
 export interface EventRecorderOptions {
   readonly client: Pick<ResourceClient, "recordEvent">;
   readonly reporter: string;
-  readonly log: Pick<Logger, "warn">;
+  readonly log: Pick<Logger, "info" | "warn">;
   /** Maximum number of Events written concurrently. Default 4. */
   readonly parallel?: number;
   /** Maximum number of queued Events. Further problems are only logged. Default 1000. */
   readonly limit?: number;
   /** Waits before another attempt to write an Event. Default: a timer. */
   readonly delay?: typeof abortableDelay;
+}
+
+export interface RecordedEvent extends Pick<Problem, "reason" | "message"> {
+  /** Default: Warning. */
+  readonly type?: "Normal" | "Warning";
 }
 
 /** Milliseconds before the second and the third attempt; there is no fourth. */
@@ -37,10 +42,10 @@ export function createEventRecorder({
   let queued = 0;
 
   /** If the API server stored the Event although the attempt failed, the next attempt increments the Event's count. */
-  async function write(ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">): Promise<void> {
+  async function write(ref: Ref, { type = "Warning", reason, message }: RecordedEvent): Promise<void> {
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
-        return await client.recordEvent(ref, { type: "Warning", reason, message, reporter });
+        return await client.recordEvent(ref, { type, reason, message, reporter });
       } catch (error) {
         const pause = PAUSES[attempt];
         if (pause === undefined || error instanceof ResourceRejected) throw error;
@@ -50,14 +55,15 @@ export function createEventRecorder({
   }
 
   return {
-    record(ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">) {
+    record(ref: Ref, event: RecordedEvent) {
+      const { type, reason, message } = event;
       const resource = refKey(ref);
-      log.warn({ resource, reason }, message);
+      log[type === "Normal" ? "info" : "warn"]({ resource, reason }, message);
       if (queued >= limit) return;
       queued++;
       void limited(async () => {
         queued--;
-        await write(ref, { reason, message }).catch((error: Error) =>
+        await write(ref, event).catch((error: Error) =>
           log.warn({ resource, reason: error.message }, "an event could not be recorded"),
         );
       });

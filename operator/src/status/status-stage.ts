@@ -2,6 +2,7 @@
 import { isDerivedName, type Kind, namespacedName, type Resource, type ResourceClient, refKey } from "@sluice/crds";
 import { BucketMap, bucketDifferences, hashOfText, type WaitResponse } from "@sluice/model";
 import type { Logger } from "pino";
+import type { AcmeStage } from "../acme/acme-stage.ts";
 import type { DeriveStage } from "../derive/derive-stage.ts";
 import type { TranslateStage } from "../document/translate-stage.ts";
 import type { Leadership } from "../leader-election/leader-election.ts";
@@ -22,6 +23,8 @@ import { createUnservedClasses } from "./unserved-classes.ts";
 
 export interface StatusStageOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "classes" | "changes">;
+  /** The states of certificate orders. `changes`, if present, emits the `refKey`s of Certificates. */
+  readonly acme?: Pick<AcmeStage, "conditionOf"> & Partial<Pick<AcmeStage, "changes">>;
   /** Default: no resource is derived. */
   readonly derive?: Pick<DeriveStage, "sourcesOf">;
   readonly translate: Pick<TranslateStage, "isDirty" | "isUpToDate" | "isIdle">;
@@ -55,6 +58,7 @@ type Content = Pick<Translation, "owners" | "problems">;
 
 export function createStatusStage(options: StatusStageOptions): StatusStage {
   const { watch, translate, publish, leadership, gate, client, manager, events, settings, metrics, log } = options;
+  const { acme } = options;
   const { clusterState, classes } = watch;
   const { sourcesOf } = options.derive ?? { sourcesOf: () => [] };
   const { publisher } = publish;
@@ -83,7 +87,9 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     onWrite: metrics.wroteStatus,
     work: metrics.work.status,
   });
-  const statusSync = createStatusSync({ clusterState, programmed, publisher, writer, isIdle: translate.isIdle });
+  const { isIdle } = translate;
+  const issued = acme && { issuedConditionOf: acme.conditionOf };
+  const statusSync = createStatusSync({ clusterState, programmed, publisher, writer, isIdle, ...issued });
   const waiters = createProgrammedWaiters({
     clusterState,
     isUpToDate: translate.isUpToDate,
@@ -120,6 +126,11 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     if (!published) return scheduleSync();
     recordPublished(published);
     sync();
+  });
+  acme?.changes?.subscribe((key) => {
+    if (!content.owners.has(key)) return;
+    statusSync.markDirty(key);
+    scheduleSync();
   });
   leadership.terms.subscribe(() => unserved.checkAll());
   gate.terms.subscribe((term) => {

@@ -2,7 +2,7 @@
  * Writes every resource's conditions until its status, as read back, has them. Then the resource is settled, and syncs
  * skip it.
  */
-import { isDerivedName, namespacedName, type Resource } from "@sluice/crds";
+import { type Condition, isDerivedName, namespacedName, type Resource } from "@sluice/crds";
 import { listFirstNames } from "@sluice/model";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Owner } from "../translate/translation.ts";
@@ -18,6 +18,8 @@ export interface StatusSyncOptions {
   readonly writer: Pick<StatusWriter, "ensure" | "pendingCount">;
   /** Whether nothing has changed for a moment. Default: always true. */
   readonly isIdle?: () => boolean;
+  /** Returns the resource's condition `Issued`; undefined: it has none. Default: no resource has one. */
+  readonly issuedConditionOf?: (resource: Resource) => Condition | undefined;
   readonly now?: () => number;
 }
 
@@ -48,6 +50,7 @@ export function missingPluginMessage(
 
 export function createStatusSync(options: StatusSyncOptions) {
   const { clusterState, programmed, publisher, writer, isIdle = () => true, now = () => performance.now() } = options;
+  const { issuedConditionOf = () => undefined } = options;
   const unsettled = new Set<string>();
   /** Unsettled resources that were last marked dirty with `many`. */
   const bulk = new Set<string>();
@@ -140,7 +143,9 @@ export function createStatusSync(options: StatusSyncOptions) {
         }
         withheld.delete(key);
         const missing = missingPluginMessage(resource, lacking);
-        const conditions = conditionsOf(resource, own, { ...(progress ?? { programmed: false, message }), missing });
+        const state = { ...(progress ?? { programmed: false, message }), missing };
+        const issued = issuedConditionOf(resource);
+        const conditions = [...conditionsOf(resource, own, state), ...(issued ? [issued] : [])];
         if (writer.ensure(owner, resource, conditions) && (progress?.programmed || own.length > 0)) settle(key);
       };
       let left = MAX_PER_SYNC;

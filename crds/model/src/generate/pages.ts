@@ -40,8 +40,9 @@ function resourcesText(): string {
     "# Resources",
     `The custom resources have the group and version \`${apiVersion}\`. All are namespaced; \`kubectl get sluice\` ` +
       "lists the resources of all kinds. An unset field has the default of its [entity](entities.md). The " +
-      "conditions in `status` are `Accepted`, `ResolvedRefs` and `Programmed`. GatewayParameters represents no entity " +
-      "and has no status: the Gateways and GatewayClasses that name it report its problems.",
+      "conditions in `status` are `Accepted`, `ResolvedRefs` and `Programmed`; Certificates with `acme` also have " +
+      "`Issued`, with the state of their order. GatewayParameters represents no " +
+      "entity and has no status: the Gateways and GatewayClasses that name it report its problems.",
     ...Object.entries({ ...kindFacts, ...parameterKinds }).map(([kind, facts]) => kindSection(kind, facts)),
   );
 }

@@ -2,6 +2,7 @@
 
 /** Every environment variable that a Sluice program, or an npm script of its repository, reads. */
 export const knownVariables: readonly string[] = [
+  "SLUICE_ACME",
   "SLUICE_ACME_CA_FILE",
   "SLUICE_ACME_DIR",
   "SLUICE_ACME_DIRECTORIES",

@@ -86,5 +86,11 @@ export const certificateKind: KindFacts = {
     { name: "Secret", jsonPath: ".spec.secretRef.name", description: "The Secret with certificate and key." },
     { name: "SNIs", jsonPath: ".spec.snis[*].name", description: "The first server name." },
     ...stateColumns,
+    {
+      name: "Issued",
+      jsonPath: '.status.conditions[?(@.type=="Issued")].status',
+      description: "With acme: whether the operator has obtained a valid certificate.",
+      priority: 1,
+    },
   ],
 };
