@@ -63,6 +63,18 @@ export interface Values {
     /** Whether a validating webhook reports errors at kubectl apply. Has no effect if `namespaces` is set, because the webhook requires a ClusterRole. */
     readonly enabled: boolean;
   };
+  readonly acme: {
+    /** Whether the operator orders certificates for Certificates with spec.acme from an ACME server such as Let's Encrypt, and renews them. It then has the rights to read, create and change every Secret in the namespaces that it reads, because RBAC cannot limit the creation of Secrets, and the rights to all Secrets of the private namespace. */
+    readonly enabled: boolean;
+    /** URLs of the directories of ACME servers that Certificates may name. The first is the default. Empty: those of Let's Encrypt, for production and for tests. */
+    readonly directories: readonly string[];
+    /** Contact address of the accounts at the ACME servers. Empty: none. */
+    readonly email: string;
+    /** ConfigMap of the release's namespace whose entry `ca.crt` has CA certificates in PEM, with which the ACME servers are verified in addition to the well-known ones. Empty: none. */
+    readonly caConfigMap: string;
+    /** Secret of the release's namespace with the external account binding at the first directory: the entries `kid` and `hmac-key`. Empty: none. */
+    readonly existingSecret: string;
+  };
   readonly ingressClass: {
     /** Whether to create an IngressClass, whose Ingresses this installation serves. Has no effect if `namespaces` is set, because an IngressClass is cluster-scoped: Ingresses then name the value of `class` in spec.ingressClassName. */
     readonly create: boolean;
@@ -356,6 +368,8 @@ export interface Values {
     readonly upstreams: readonly object[];
     /** Egress rules by which operator and admin API reach the API server. */
     readonly apiServer: readonly object[];
+    /** Egress rules by which the operator reaches ACME servers, if acme.enabled is set. */
+    readonly acmeServers: readonly object[];
     /** Egress rules by which user API and gateway reach databases and Redis servers that are not the chart's. */
     readonly databases: readonly object[];
   };

@@ -33,14 +33,15 @@ const pods = (release: Release, component: Component | "test") => ({
 
 const rules: Readonly<Record<Component, (release: Release) => Rules>> = {
   operator(release) {
-    const { metricsFrom, apiServer } = release.values.networkPolicies;
+    const { metricsFrom, apiServer, acmeServers } = release.values.networkPolicies;
+    const ordering = release.values.acme.enabled ? acmeServers : [];
     return {
       ingress: [
         { from: [pods(release, "admin"), pods(release, "test"), ...metricsFrom], ports: tcp(8080) },
         // The API server is not a pod, so the source of its calls is unknown.
         ...(hasWebhook(release) ? [{ ports: tcp(9443) }] : []),
       ],
-      egress: [names, ...apiServer, { to: [pods(release, "gateway")], ports: tcp(8005) }],
+      egress: [names, ...apiServer, ...ordering, { to: [pods(release, "gateway")], ports: tcp(8005) }],
     };
   },
   gateway(release) {

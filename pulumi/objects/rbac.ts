@@ -20,7 +20,7 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** The last six sections occur only in the operator's role file. */
+/** The last eight sections occur only in the operator's role file. */
 type Section =
   | "cluster"
   | "clusterOnly"
@@ -30,7 +30,9 @@ type Section =
   | "private"
   | "privatePush"
   | "moved"
-  | "dedicatedNodes";
+  | "dedicatedNodes"
+  | "acme"
+  | "privateAcme";
 
 const apiGroup = "rbac.authorization.k8s.io";
 const apiVersion = `${apiGroup}/v1`;
@@ -51,18 +53,24 @@ export function rightsOf(
   const metadata = metadataOf(release, component);
   const account = { kind: "ServiceAccount", name: objectName(release, component), namespace };
   const wide = { name: wideName(release, component), labels: labelsOf(release, component) };
-  const everywhere = [...rules("cluster"), ...clusterScoped.flatMap(rules)];
+  const orders = values.acme.enabled;
+  const acme = orders ? rules("acme") : [];
+  const everywhere = [...rules("cluster"), ...clusterScoped.flatMap(rules), ...acme];
   const makesPush = values.push.existingSecret === "";
   const push = makesPush ? rules("push") : [];
   const nodes = values.gatewayApi.dedicatedNodes.enabled ? rules("dedicatedNodes") : [];
-  const own = [...rules("private"), ...(makesPush ? rules("privatePush") : [])];
+  const own = [
+    ...rules("private"),
+    ...(makesPush ? rules("privatePush") : []),
+    ...(orders ? rules("privateAcme") : []),
+  ];
   const isApart = privateNamespace(release) !== namespace;
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
     ...(values.namespaces.length === 0
       ? granted("ClusterRole", { metadata: wide, rules: everywhere, account })
       : namespacesOf(release).flatMap((place) =>
-          granted("Role", { metadata: { ...wide, namespace: place }, rules: rules("cluster"), account }),
+          granted("Role", { metadata: { ...wide, namespace: place }, rules: [...rules("cluster"), ...acme], account }),
         )),
     ...granted("Role", {
       metadata,

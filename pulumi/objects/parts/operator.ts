@@ -49,7 +49,8 @@ function deployment(release: Release): KubernetesObject {
   const webhook = hasWebhook(release);
   const push = ownPush(release);
   const plugins = pluginsOf(release, values.resources);
-  const volumeMounts = [...(push === null ? [] : [push.mount]), ...plugins.mounts];
+  const acme = acmeAuthorities(release);
+  const volumeMounts = [...(push === null ? [] : [push.mount]), ...acme.mounts, ...plugins.mounts];
   return deploymentOf(release, {
     component,
     values,
@@ -65,7 +66,7 @@ function deployment(release: Release): KubernetesObject {
       readinessProbe: podProbe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
       ...(volumeMounts.length === 0 ? {} : { volumeMounts }),
     },
-    volumes: [...(push === null ? [] : [push.volume]), ...plugins.volumes],
+    volumes: [...(push === null ? [] : [push.volume]), ...acme.volumes, ...plugins.volumes],
   });
 }
 
@@ -106,8 +107,42 @@ function settings(release: Release): readonly object[] {
           { name: "SLUICE_WEBHOOK_NAME", value: wideName(release, "webhook") },
         ]
       : []),
+    ...acmeSettings(release),
     { name: "SLUICE_LOG_LEVEL", value: values.logLevel },
   ];
+}
+
+const ACME_FOLDER = "/etc/sluice/acme";
+
+function acmeSettings({ values }: Release): readonly object[] {
+  const { enabled, directories, email, caConfigMap, existingSecret } = values.acme;
+  if (!enabled) return [];
+  return [
+    { name: "SLUICE_ACME", value: "true" },
+    ...(directories.length === 0 ? [] : [{ name: "SLUICE_ACME_DIRECTORIES", value: directories.join(",") }]),
+    ...(email === "" ? [] : [{ name: "SLUICE_ACME_EMAIL", value: email }]),
+    ...(caConfigMap === "" ? [] : [{ name: "SLUICE_ACME_CA_FILE", value: `${ACME_FOLDER}/ca.crt` }]),
+    ...(existingSecret === ""
+      ? []
+      : [
+          secretEnv("SLUICE_ACME_EAB_KID", { name: existingSecret, key: "kid" }),
+          secretEnv("SLUICE_ACME_EAB_HMAC_KEY", { name: existingSecret, key: "hmac-key" }),
+        ]),
+  ];
+}
+
+/** The volume with the CA certificates of ACME servers, and its mount. */
+function acmeAuthorities({ values }: Release): {
+  readonly mounts: readonly object[];
+  readonly volumes: readonly object[];
+} {
+  const { enabled, caConfigMap } = values.acme;
+  if (!enabled || caConfigMap === "") return { mounts: [], volumes: [] };
+  const configMap = { name: caConfigMap, items: [{ key: "ca.crt", path: "ca.crt" }] };
+  return {
+    mounts: [{ name: "acme", mountPath: ACME_FOLDER, readOnly: true }],
+    volumes: [{ name: "acme", configMap }],
+  };
 }
 
 /** The setting that determines the addresses in the statuses of Ingresses. */

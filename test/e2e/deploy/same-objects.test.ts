@@ -44,6 +44,17 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     publishService: { enabled: false },
     publishStatusAddress: ["192.0.2.1", "2001:db8::1", "a.example"],
   },
+  "certificates from an ACME server": {
+    acme: {
+      enabled: true,
+      directories: ["https://ca.example/a", "https://ca.example/b"],
+      email: "ops@example.com",
+      caConfigMap: "ca",
+      existingSecret: "binding",
+    },
+    networkPolicies: { enabled: true },
+  },
+  "certificates from an ACME server in named namespaces": { acme: { enabled: true }, namespaces: ["shop"] },
   "images of plugins": { plugins: { images: plugins } },
   "images of plugins as volumes": {
     plugins: { images: plugins, imageVolumes: true },
