@@ -17,6 +17,8 @@ interface Role {
   readonly privatePush?: readonly object[];
   readonly moved?: readonly object[];
   readonly dedicatedNodes?: readonly object[];
+  readonly acme?: readonly object[];
+  readonly privateAcme?: readonly object[];
   readonly home: readonly object[];
 }
 
@@ -26,7 +28,7 @@ const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: 
 
 /**
  * A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart, except those of
- * `pushManifests` and `dedicatedNodesManifests`.
+ * `pushManifests`, `dedicatedNodesManifests` and `acmeManifests`.
  *
  * @param privateNamespace Namespace of the Secrets that only the operator reads. Default: the home namespace.
  */
@@ -66,6 +68,17 @@ export function dedicatedNodesManifests(homeNamespace: string): string {
   const name = `${clusterUsers.operator}-dedicated-nodes`;
   const subject = userNamed(clusterUsers.operator);
   return list(granted({ name, subject, rules: dedicatedNodes, kind: "Role", namespace: homeNamespace }));
+}
+
+/** The operator's rules for ordered certificates, in addition to those of `roleManifests`. */
+export function acmeManifests(privateNamespace: string): string {
+  const { acme = [], privateAcme = [] } = roleOf("operator");
+  const name = `${clusterUsers.operator}-acme`;
+  const subject = userNamed(clusterUsers.operator);
+  return list([
+    ...granted({ name, subject, rules: acme, kind: "ClusterRole" }),
+    ...granted({ name, subject, rules: privateAcme, kind: "Role", namespace: privateNamespace }),
+  ]);
 }
 
 export interface NamespacedOptions {

@@ -147,6 +147,7 @@ export const suites: readonly Suites[] = [
         ...(["redis-server", "gateway-api-crds", "helm"] as const),
         ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
       ],
+      "test/public/acme-cluster": ["kube", "pebble", "pebble-names"],
       "test/public/external-dns": ["kube", "external-dns", "gateway-api-crds"],
       "test/public/grpc": ["grpc-interop-client", "grpc-interop-server"],
     },
@@ -157,6 +158,8 @@ export const suites: readonly Suites[] = [
       "test/public/json-schema":
         "the plugin request-validator with the required tests of the JSON Schema Test Suite for the drafts 4, 7 and 2020-12",
       "test/public/cert-manager": `certificates of cert-manager ${CERT_MANAGER_VERSION} and the ACME server Pebble for Ingresses and Gateways`,
+      "test/public/acme-cluster":
+        "certificates that the operator orders from the ACME server Pebble, on a control plane with two nodes",
       "test/public/external-dns": `the names and addresses that external-dns ${EXTERNAL_DNS_VERSION} reads from Ingresses and Gateways`,
       "test/public/grpc": `gRPC's interoperability cases with the client and the server of grpc-go ${GRPC_GO_VERSION}, through a node`,
     },

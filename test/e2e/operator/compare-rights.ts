@@ -25,7 +25,7 @@ export interface Grant {
 /** Sections of the role files with rules for the home namespace. */
 const ofHome = ["home", "dedicatedNodes", "push", "moved"];
 /** Sections of the role files with rules for the namespace of the Secrets that only the operator reads. */
-const ofPrivate = ["private", "privatePush"];
+const ofPrivate = ["private", "privatePush", "privateAcme"];
 const files = new URL("../../../charts/sluice/files/", import.meta.url);
 
 /**
