@@ -9,8 +9,9 @@ import type {
   RequestMetrics,
 } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
+import { createEventMetrics, type EventMetrics } from "./event-metrics.ts";
 import { createFleetMetrics, type FleetMetrics } from "./fleet-metrics.ts";
-import { Recorder, WORKSPACE } from "./recorder.ts";
+import { Recorder } from "./recorder.ts";
 import { type MetricDescription, type MetricSample, MetricTable, ReadTable } from "./table.ts";
 
 /**
@@ -65,6 +66,8 @@ export interface MetricReadings {
   heap(): Heap;
   targets(): Iterable<TargetHealthSample>;
   certificates(): Iterable<ServedCertificate>;
+  /** Unix seconds until which the OCSP response of each certificate is valid; 0: there is none. */
+  stapledResponses(): Iterable<readonly [certificate: string, expires: number]>;
   /** Unix seconds at which the certificate of the push listener expires; null: it has none. */
   pushCertificate(): number | null;
   reloads(): Reloads;
@@ -76,24 +79,7 @@ export interface MetricReadings {
   entities(): Readonly<Record<string, number>>;
 }
 
-/** A connection that is not HTTP, at its end. */
-export interface StreamSession {
-  /** Empty: there is none. */
-  readonly service: string;
-  readonly route: string;
-  /** The status of a request with the same result. */
-  readonly code: number;
-  readonly source: "service" | "gateway";
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-}
-
-export interface GatewayMetrics extends RequestMetrics {
-  /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
-  countUnrouted(reason: string): void;
-  countStream(session: StreamSession): void;
-  /** Counts a counter of a rate limit that was replaced before its window had ended, because the memory was full. */
-  countReplacedCounter(): void;
+export interface GatewayMetrics extends RequestMetrics, EventMetrics {
   /** Shows the metrics of limits with policy fleet from now on, and returns the functions that count their events. */
   startFleet: FleetMetrics["start"];
   /** Records the duration of one call of a plugin's phase. */
@@ -206,23 +192,8 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       "Milliseconds from the request's arrival to the response's end",
     ),
   };
-  const unrouted = counter(
-    "sluice_http_requests_unrouted_total",
-    "Requests that were answered before they had a route, by reason",
-    ["reason"],
-  );
-  const streams = counter(
-    "sluice_stream_sessions_total",
-    "Connections that are not HTTP, at their end, by service, route, status and source of the status",
-    ["service", "route", "code", "source", "workspace"],
-  );
-  const replacedCounters = counter(
-    "sluice_rate_limit_counters_replaced_total",
-    "Counters of rate limits that were replaced before their window had ended, because the memory for counters was full",
-    [],
-  );
-  // The counter starts at 0, so that an alert on an increase sees the first event.
-  replacedCounters.of([]);
+  const ownSource = compat ? "kong" : "gateway";
+  const events = createEventMetrics({ counter, bandwidth: requests.bandwidth, ownSource });
   const pluginSeconds = new MetricTable(
     {
       type: "histogram",
@@ -234,7 +205,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     MAX_PLUGIN_SERIES,
   );
   const fleet = createFleetMetrics(counter);
-  const ofGateway = [unrouted, streams, replacedCounters, ...fleet.tables, pluginSeconds];
+  const ofGateway = [...events.tables, ...fleet.tables, pluginSeconds];
   const counted = [...Object.values(requests), ...ofGateway];
 
   const ofPlugins = new Map<string, { readonly plugin: string; readonly table: MetricTable }>();
@@ -261,6 +232,12 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
         for (const { certificate, serverName, expires } of now.certificates?.() ?? [])
           yield [[certificate, serverName], expires];
       },
+    ),
+    gauge(
+      "sluice_ocsp_response_expiry_timestamp_seconds",
+      "Unix time at which the stapled OCSP response of a certificate expires; 0 if there is none",
+      ["certificate"],
+      () => [...(now.stapledResponses?.() ?? [])].map(([certificate, expires]) => [[certificate], expires]),
     ),
     gauge(
       "sluice_push_certificate_expiry_timestamp_seconds",
@@ -338,25 +315,9 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
 
   const pluginTables = () => Array.from(ofPlugins.values(), ({ table }) => table);
 
-  const ownSource = compat ? "kong" : "gateway";
-
   return {
+    ...events.counts,
     recorder: (labels) => new Recorder(labels, requests, ownSource),
-    countStream({ service, route, code, source, bytesIn, bytesOut }) {
-      const shown = source === "gateway" ? ownSource : source;
-      streams.increase(streams.of([service, route, `${code}`, shown, WORKSPACE]), 1);
-      const { bandwidth } = requests;
-      for (const [direction, bytes] of [
-        ["ingress", bytesIn],
-        ["egress", bytesOut],
-      ] as const)
-        if (bytes > 0) bandwidth.increase(bandwidth.of([service, route, direction, WORKSPACE, ""]), bytes);
-    },
-    countUnrouted(reason) {
-      const snakeCase = reason.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-      unrouted.increase(unrouted.of([snakeCase]), 1);
-    },
-    countReplacedCounter: () => replacedCounters.increase(replacedCounters.of([]), 1),
     startFleet: fleet.start,
     observePlugin(plugin, phase, seconds) {
       pluginSeconds.observe(pluginSeconds.of([plugin, phase]), seconds);

@@ -9,7 +9,7 @@ import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { sendRequest } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
-import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { freePort, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { startDnsServer } from "../outbound/testing-dns.ts";
 import { gatewaySettings } from "../settings/commands/gateway.ts";
 import { startGateway } from "./start-gateway.ts";
@@ -27,10 +27,11 @@ async function startNode(
   context: TestContext,
   upstreams: readonly { readonly name: string }[],
   settings: Readonly<Record<string, string>>,
+  service: object = {},
 ) {
   const folder = temporaryFolder("upstreams");
   const file = join(folder.path, "sluice.json");
-  const services = upstreams.map(({ name }) => ({ name, host: name, routes: [{ paths: [`/${name}`] }] }));
+  const services = upstreams.map(({ name }) => ({ name, host: name, ...service, routes: [{ paths: [`/${name}`] }] }));
   writeFileSync(file, JSON.stringify({ _format_version: "3.0", services, upstreams }));
   const read = readSettings(gatewaySettings, {
     SLUICE_SOURCE: "file",
@@ -49,6 +50,29 @@ async function startNode(
   });
   return node;
 }
+
+for (const [result, budget] of [
+  ["sent", { percent: 100, min_concurrency: 10 }],
+  ["over_budget", { percent: 0, min_concurrency: 0 }],
+] as const)
+  test(`a metric counts the attempts that are ${result}, by service`, async (context) => {
+    const server = await startUpstream(context, (_request, response) => response.end());
+    const [open, closed] = [portOf(server), await freePort()];
+    const targets = [
+      { target: `127.0.0.1:${open}`, weight: 1 },
+      { target: `127.0.0.1:${closed}`, weight: 1 },
+    ];
+    const pool = { name: "pool", targets };
+    const node = await startNode(context, [pool], {}, { retry_budget: budget });
+    const statuses: number[] = [];
+    for (let count = 0; count < 2; count++) {
+      statuses.push((await sendRequest(node.proxy.port, { path: "/pool" })).status);
+    }
+    assert.deepEqual(statuses.toSorted(), result === "sent" ? [200, 200] : [200, 502]);
+    const { body } = await sendRequest(node.status.port, { path: "/metrics" });
+    const lines = body.split("\n").filter((line) => line.startsWith("sluice_upstream_retries_total{"));
+    assert.deepEqual(lines, [`sluice_upstream_retries_total{service="pool",result="${result}",workspace="default"} 1`]);
+  });
 
 for (const workers of ["1", "2"]) {
   test(`a target that passive checks made unhealthy gets requests again after its ejection time (workers: ${workers})`, async (context) => {

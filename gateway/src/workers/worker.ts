@@ -145,7 +145,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     own.recentRequests,
     traffic,
     own.taps,
-    { streamed: (record) => services.metrics.countStream(streamSessionOf(record)) },
+    {
+      streamed: (record) => services.metrics.countStream(streamSessionOf(record)),
+      retried: ({ service }, isSent) => services.metrics.countRetry(service?.name ?? service?.host ?? "", isSent),
+    },
   ]);
   const createProxy = await engines[plan.engine]();
   const proxy = await createProxy({

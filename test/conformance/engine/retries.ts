@@ -32,12 +32,16 @@ export function retrySuite(engine: Engine): void {
   async function start(test: TestContext, { retries, budget = null, answer, ...extras }: SceneOptions) {
     const attempts: Attempt[] = [];
     const counted: number[] = [];
+    const retried: boolean[] = [];
     const rig = await startRig(test, engine, {
       upstream: (request, response) => void receive(request, response),
       service: { retries, retry_budget: budget, _sluice: extras },
-      observer: { finished: ({ tries }) => void counted.push(tries) },
+      observer: {
+        finished: ({ tries }) => void counted.push(tries),
+        retried: (_exchange, isSent) => void retried.push(isSent),
+      },
     });
-    return { ...rig, attempts, counted };
+    return { ...rig, attempts, counted, retried };
 
     async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const began = performance.now();
@@ -77,7 +81,7 @@ export function retrySuite(engine: Engine): void {
       it(`sends requests again after ${name} only within the service's retry budget`, async (test) => {
         const held: ServerResponse[] = [];
         const retry = { codes: [500], backoff: 0 };
-        const { port, attempts } = await start(test, {
+        const { port, attempts, retried } = await start(test, {
           retries: 2,
           retry,
           budget: { percent: 0, min_concurrency: 1 },
@@ -92,6 +96,7 @@ export function retrySuite(engine: Engine): void {
         assert.equal((await first).status, 200);
         assert.notEqual((await sendRequest(port)).status, 200);
         assert.equal(attempts.length, 6);
+        assert.deepEqual(retried, [true, false, true, true], "observers learn of attempts and of refused ones");
       });
 
     it("sends a request again without the retry budget, once, if an idle connection turns out to be closed", async (test) => {

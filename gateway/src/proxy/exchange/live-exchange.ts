@@ -55,6 +55,8 @@ export interface AttemptObserver {
   tried?(exchange: LiveExchange, forward: ForwardPlan): void;
   /** Called when an attempt failed before a response arrived. Another attempt may follow. */
   failed?(exchange: LiveExchange, error: Error): void;
+  /** Called when another attempt follows, and when the service's retry budget does not permit it (`isSent` is false). */
+  retried?(exchange: LiveExchange, isSent: boolean): void;
 }
 
 /** Sends the response of an exchange. */

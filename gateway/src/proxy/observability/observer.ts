@@ -53,6 +53,7 @@ export function combineObservers(
   const opened = combined(observers.map((each) => each.opened?.bind(each)));
   const tried = combined(observers.map((each) => each.tried?.bind(each)));
   const failed = combined(observers.map((each) => each.failed?.bind(each)));
+  const retried = combined(observers.map((each) => each.retried?.bind(each)));
   const finished = combined(observers.map((each) => each.finished?.bind(each)));
   const rejected = combined(observers.map((each) => each.rejected?.bind(each)));
   const streamed = combined(observers.map((each) => each.streamed?.bind(each)));
@@ -61,6 +62,7 @@ export function combineObservers(
     ...(opened && { opened }),
     ...(tried && { tried }),
     ...(failed && { failed }),
+    ...(retried && { retried }),
     ...(finished && { finished }),
     ...(rejected && { rejected }),
     ...(streamed && { streamed }),

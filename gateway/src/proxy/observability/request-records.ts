@@ -6,7 +6,7 @@
 import { type EntityName, hostAndPort } from "@sluice/model/serving";
 import { traceIdOf } from "@sluice/plugin-sdk";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
-import type { StreamSession } from "../../metrics/metrics.ts";
+import type { StreamSession } from "../../metrics/event-metrics.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { StreamRecord } from "../streams/stream-record.ts";
 import type { RejectedRequest } from "./observer.ts";

@@ -291,7 +291,9 @@ export abstract class UpstreamCall<
   }
 
   get #isInBudget(): boolean {
-    return this.#budgeted === null || this.#budgeted.mayRetry();
+    if (this.#budgeted === null || this.#budgeted.mayRetry()) return true;
+    this.exchange.observer?.retried?.(this.exchange, false);
+    return false;
   }
 
   #recordFailure(error: Error): void {
@@ -308,6 +310,7 @@ export abstract class UpstreamCall<
 
   #tryAgain(pause: number): void {
     this.#triesLeft--;
+    this.exchange.observer?.retried?.(this.exchange, true);
     this.body?.detachSink();
     this.timers?.silence.stop();
     this.timers?.stall.stop();
