@@ -19,11 +19,12 @@ export async function workerPlan(
   ownListeners: readonly ListenAddress[],
   { node, workers, plugins }: WorkerPlanFacts,
 ): Promise<WorkerPlan> {
+  const authorities = await readAuthoritiesOf(settings);
   return {
     engine: settings.engine,
     listen: settings.proxy,
     listenTls: settings.proxyTls,
-    observers: observersOf(settings, node),
+    observers: observersOf(settings, { node, authorities }),
     settings: {
       ...proxySettingsOf(settings),
       version: sluiceVersion,
@@ -32,7 +33,7 @@ export async function workerPlan(
       ownListeners,
     },
     plugins: plugins.map(({ files }) => files.code),
-    authorities: await readAuthoritiesOf(settings),
+    authorities,
     vaultVariables: settings.vaultVariables,
     slowRequest: settings.slowRequest,
     cacheMemory: Math.floor(settings.cacheMemory / workers),
@@ -46,11 +47,14 @@ async function readAuthoritiesOf({ trustedCertificates: file }: GatewaySettings)
   });
 }
 
-function observersOf(settings: GatewaySettings, node: string): ObserversPlan {
+function observersOf(
+  settings: GatewaySettings,
+  facts: { readonly node: string; readonly authorities: readonly string[] },
+): ObserversPlan {
   const file = accessLogFile(settings);
   const url = tracesUrl(settings);
   return {
     accessLog: file === undefined ? null : { file, query: settings.accessLogQuery },
-    tracing: url === null ? null : { url, sampling: settings.tracingSampling, node, version: sluiceVersion },
+    tracing: url === null ? null : { url, sampling: settings.tracingSampling, ...facts, version: sluiceVersion },
   };
 }

@@ -352,7 +352,8 @@ export const gatewaySettings = defineSettings({
     default: null,
     description:
       "PEM file of certificate authorities that are trusted in addition to Node's own. Applies to connections of " +
-      "plugins that verify certificates (to log servers, and to a Redis with `ssl_verify`), not to upstreams. " +
+      "plugins that verify certificates (to log servers, and to a Redis with `ssl_verify`), and to the collector of " +
+      "traces (SLUICE_TRACING), not to upstreams. " +
       "The node reads the file only when it starts. Corresponds to Kong's `lua_ssl_trusted_certificate`.",
   },
   ...observerSettings,

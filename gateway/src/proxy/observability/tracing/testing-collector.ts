@@ -1,6 +1,9 @@
 /** A collector of traces for tests: it receives spans by OTLP, as JSON over HTTP, and keeps them. */
+import type { RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { TestContext } from "node:test";
-import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
+import { listen, portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
+import type { KeyPair } from "../../../../../tools/programs/certificates.ts";
 
 export interface CollectedTraces {
   readonly name: string;
@@ -41,11 +44,12 @@ export interface Collector {
 
 const ERROR = 2;
 
-export async function startTraceCollector(context: TestContext): Promise<Collector> {
+/** @param pair The certificate and key with which the collector speaks TLS. Default: plain HTTP */
+export async function startTraceCollector(context: TestContext, pair?: KeyPair): Promise<Collector> {
   const spans: CollectedTraces[] = [];
   let text = "";
   let resource = {};
-  const server = await startUpstream(context, async (incoming, response) => {
+  const receive: RequestListener = async (incoming, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
@@ -55,8 +59,13 @@ export async function startTraceCollector(context: TestContext): Promise<Collect
       spans.push(...scopeSpans.flatMap((scope) => scope.spans.map(collected)));
     }
     response.setHeader("content-type", "application/json").end("{}");
-  });
-  return { url: `http://127.0.0.1:${portOf(server)}`, spans, text: () => text, resource: () => resource };
+  };
+  const server =
+    pair === undefined
+      ? await startUpstream(context, receive)
+      : await listen(context, createSecureServer({ cert: pair.certificate, key: pair.key }, receive));
+  const url = `${pair === undefined ? "http" : "https"}://127.0.0.1:${portOf(server)}`;
+  return { url, spans, text: () => text, resource: () => resource };
 }
 
 const collected = ({

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { SettingsError } from "@sluice/model/serving";
 import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
-import { freePort } from "../../../../../tools/process/index.ts";
+import { freePort, temporaryFolder } from "../../../../../tools/process/index.ts";
+import { type KeyPair, makeAuthority } from "../../../../../tools/programs/certificates.ts";
 import { startObservedNode } from "../testing-observed-node.ts";
 import { startTraceCollector } from "./testing-collector.ts";
 
@@ -12,8 +15,8 @@ const SERVER = 2;
 const CLIENT = 3;
 
 /** A node with tracing, in front of a port that refuses connections and an upstream that returns the headers it got. */
-async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
-  const collector = await startTraceCollector(context);
+async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}, pair?: KeyPair) {
+  const collector = await startTraceCollector(context, pair);
   const upstream = await startUpstream(context, ({ headers, url }, response) => {
     response.statusCode = url?.startsWith("/missing") ? 404 : 200;
     response.end(JSON.stringify(headers));
@@ -168,6 +171,22 @@ test("a node with two workers exports the spans of a request", async (context) =
   const { server, client } = await trace("/open");
   assert.deepEqual([server.length, client.length], [1, 1]);
 });
+
+for (const [isTrusted, spans] of [
+  [true, 2],
+  [false, 0],
+] as const)
+  test(`a collector with a certificate of a private authority gets ${spans === 0 ? "no" : "the"} spans if SLUICE_TRUSTED_CERTIFICATES ${isTrusted ? "names" : "does not name"} the authority`, async (context) => {
+    const [own, other] = [await makeAuthority(), await makeAuthority("other")];
+    const pair = await own.issue({ name: "collector", sans: ["127.0.0.1"], usage: "server" });
+    const folder = temporaryFolder("tracing-tls");
+    context.after(() => folder.remove());
+    const file = join(folder.path, "authorities.pem");
+    writeFileSync(file, (isTrusted ? own : other).certificate);
+    const { trace } = await startNode(context, { SLUICE_TRUSTED_CERTIFICATES: file }, pair);
+    const { server, client } = await trace("/open");
+    assert.equal(server.length + client.length, spans);
+  });
 
 for (const [fault, endpoint, message] of [
   ["no exporter address is set", "", /^SLUICE_TRACING=otlp needs OTEL_EXPORTER_OTLP_ENDPOINT/],

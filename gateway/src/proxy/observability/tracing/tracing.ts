@@ -3,6 +3,8 @@
  * upstream receives the id of the client span in `traceparent`. This module, and with it OpenTelemetry's SDK, is loaded
  * only if tracing is enabled.
  */
+
+import { getCACertificates } from "node:tls";
 import {
   type Attributes,
   type Context,
@@ -42,6 +44,8 @@ export interface TracingPlan {
   readonly sampling: number;
   /** URL for the export of spans. */
   readonly url: string;
+  /** PEM certificates of CAs that are trusted for this URL in addition to Node's default CAs. */
+  readonly authorities: readonly string[];
   readonly node: string;
   readonly version: string;
 }
@@ -63,7 +67,10 @@ const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
 /** OpenTelemetry's environment variables set more options: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
-export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): RequestObserver {
+export function openTracing(
+  { sampling, url, authorities, node, version }: TracingPlan,
+  log: ProxyLog,
+): RequestObserver {
   // The reason is cut, because the SDK reports errors as JSON with stack traces.
   const tell = (message: unknown) => log.warn({ reason: String(message).slice(0, LONGEST_REASON) }, "traces are lost");
   const ignore = () => undefined;
@@ -79,7 +86,14 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
     spanLimits: { attributeValueLengthLimit: LONGEST_ATTRIBUTE },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT }),
+        exporter: new OTLPTraceExporter({
+          url,
+          timeoutMillis: EXPORT_TIMEOUT,
+          // Without authorities, OTEL_EXPORTER_OTLP_CERTIFICATE applies.
+          ...(authorities.length > 0 && {
+            httpAgentOptions: { keepAlive: true, ca: [...getCACertificates("default"), ...authorities] },
+          }),
+        }),
         exportTimeoutMillis: EXPORT_TIMEOUT,
       }),
     ],
