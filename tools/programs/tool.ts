@@ -44,6 +44,8 @@ const tools = {
   // The package installs slapd in a folder that is not on the PATH of every user.
   slapd: fromApt({ commands: ["slapd"], package: "slapd", path: "/usr/sbin", size: "about 2 MB" }),
   h2load: fromApt({ commands: ["h2load"], package: "nghttp2-client", size: "about 2 MB" }),
+  nghttp: fromApt({ commands: ["nghttp"], package: "nghttp2-client", size: "about 2 MB" }),
+  openssl: fromApt({ commands: ["openssl"], package: "openssl", size: "about 1 MB" }),
   wrk: fromApt({ commands: ["wrk"], package: "wrk", size: "about 1 MB" }),
   curl: fromApt({ commands: ["curl"], package: "curl", size: "about 1 MB" }),
   zsh: fromApt({ commands: ["zsh"], package: "zsh", size: "about 5 MB" }),
