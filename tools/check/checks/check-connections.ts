@@ -43,7 +43,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "src/proxy/upstream/probe.ts": `its requests use connections from ${guardedConnect}`,
   "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${guardedConnect}`,
   "src/counters/redis/redis-connections.ts": `ioredis gets its connections from ${guardedConnect}`,
-  "src/proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
+  "src/proxy/sockets/node-internals.ts": "its sockets are never connected",
   "src/peers/peer-network.ts": "its destinations are the nodes of the fleet, which configuration cannot name",
   "src/peers/roster-exchange.ts": "its destinations are those of the setting SLUICE_PEERS",
   "src/proxy/observability/tracing/tracing.ts": settings,

@@ -20,6 +20,7 @@ import type { ClientTls } from "../../settings/client-tls.ts";
 import { markRequesting, sentCertificates } from "../client/client-certificates.ts";
 import { setCarrier } from "../client/open-connection.ts";
 import type { ListenAddress } from "../settings.ts";
+import { separatesSessions, setSessionIdContext } from "../sockets/node-internals.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
 /** A connection that is not for HTTP. */
@@ -111,7 +112,8 @@ function createContext({ certificate, request, clientTls }: ContextOptions): Sec
   const { cert, key, cert_alt, key_alt } = certificate;
   const pair = (main: string, alternative: string | null) => (alternative === null ? [main] : [main, alternative]);
   const pairs = { ...clientTls, cert: pair(cert, cert_alt), key: pair(key, key_alt) };
-  if (request === null) return createSecureContext({ ...pairs, secureOptions });
+  const usual = separatesSessions ? secureOptions : secureOptions | NO_TICKET;
+  if (request === null) return createSecureContext({ ...pairs, secureOptions: usual });
   // `ca` is the list of names in the request. OpenSSL's own verification is ignored: plugins verify the chain.
   return createSecureContext({ ...pairs, ca: [...request.authorities], secureOptions: secureOptions | NO_TICKET });
 }
@@ -193,8 +195,6 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
           handler.serve(socket);
           return;
         }
-        // As tls.Server does; otherwise Node's HTTP/2 would wait for a handshake that is already complete.
-        Object.assign(socket, { secureConnecting: false });
         onConnection(socket);
       });
     };
@@ -215,7 +215,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     const found = certificate(serverName);
     const context = found === undefined ? nothing : contextOf({ certificate: found, request, clientTls });
     // A TLSSocket copies the session id context of its TLS context at its creation.
-    context.context.setSessionIdContext(hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
+    setSessionIdContext(context, hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
     const socket = new TLSSocket(raw, {
       isServer: true,
       secureContext: context,

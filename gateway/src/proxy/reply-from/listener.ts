@@ -16,7 +16,7 @@ import { countConnections } from "../observability/connection-counts.ts";
 import type { OpenResult } from "../pipeline.ts";
 import { clientSockets, type ProxySettings } from "../settings.ts";
 import { headOf, SocketTraffic } from "./head.ts";
-import { lingerUntilRead, rejectHead, writeGatewayResponse, writeRejection } from "./node-response.ts";
+import { lingerUntilRead, rejectHead, trackResponse, writeGatewayResponse, writeRejection } from "./node-response.ts";
 import { PortConnections } from "./port-connections.ts";
 import { type ReplyFromCallback, ReplyFromExchange, type ReplyFromExchangeContext } from "./reply-from-exchange.ts";
 import { UndiciPools } from "./undici-pools.ts";
@@ -103,7 +103,10 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
   });
 
   server.on("connection", (socket: Socket) => portConnections.add(socket));
-  server.prependListener("request", (incoming, response) => portConnections.began(incoming.socket, response));
+  server.prependListener("request", (incoming, response) => {
+    trackResponse(incoming.socket, response);
+    portConnections.began(incoming.socket, response);
+  });
 
   // Without a listener Node answers with its own message and continues to read.
   server.on("checkExpectation", (incoming: IncomingMessage, response) => server.emit("request", incoming, response));

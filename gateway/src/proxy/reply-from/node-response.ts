@@ -69,6 +69,15 @@ export function writeRejection(socket: Socket, response: GatewayResponse): void 
   socket.end(gatewayResponseText(response, { connection: "Connection: close\r\n", bodiless: false }), "latin1");
 }
 
-/** Whether a response has begun on the socket; Node's own handler reads the same member. */
-const isAnswering = (socket: Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null }): boolean =>
-  socket._httpMessage?.headersSent === true;
+/** The responses that are not complete, by their connection. */
+const incomplete = new WeakMap<Socket, Set<ServerResponse>>();
+
+/** Must be called for each request, so that `rejectHead` knows whether a response has begun. */
+export function trackResponse(socket: Socket, response: ServerResponse): void {
+  const responses = incomplete.getOrInsertComputed(socket, () => new Set());
+  responses.add(response);
+  response.once("close", () => responses.delete(response));
+}
+
+const isAnswering = (socket: Socket): boolean =>
+  [...(incomplete.get(socket) ?? [])].some(({ headersSent }) => headersSent);
