@@ -32,6 +32,7 @@ import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
 import { createNameService } from "../outbound/name-service.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
+import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { createProbe } from "../proxy/upstream/probe.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
@@ -47,6 +48,7 @@ import type { StartWorkersOptions, Workers, WorkersReport } from "../workers/wor
 import { CertificateExpiries, certificateExpiry } from "./certificate-expiries.ts";
 import { logUnavailable } from "./log-unavailable.ts";
 import { MissingPlugins } from "./missing-plugins.ts";
+import { OcspResponses } from "./ocsp/ocsp-responses.ts";
 import type { OpenedPeer, OpenPeerOptions } from "./open-peer.ts";
 import { openSource } from "./open-source.ts";
 import { createPluginReload } from "./plugin-reload.ts";
@@ -168,6 +170,12 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     },
   });
   const expiries = new CertificateExpiries();
+  const ocsp = new OcspResponses({
+    mode: settings.ocspStapling,
+    client: httpClientsBehind(connectBehind(guard))(),
+    log,
+    onChange: (responses) => workers.adoptStapledResponses(responses),
+  });
   const missing = new MissingPlugins();
   let served: Snapshot = emptySnapshot;
   /** Unix seconds of the last accepted document. */
@@ -180,7 +188,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     failedListeners: () => workers.failedListeners(),
     ...(opened && { peer: () => opened.peer.state }),
     async serve(snapshot: Snapshot) {
-      await targetNames.follow(snapshot.targets);
+      await Promise.all([targetNames.follow(snapshot.targets), ocsp.follow(snapshot)]);
       await workers.serve(snapshot);
       logUnavailable({ log, hasPeers: opened !== null }, served, snapshot);
       // There may be a thousand listeners, which few changes concern.
@@ -215,6 +223,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     heap: () => reported.heap,
     targets: () => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []),
     certificates: () => expiries.served(),
+    stapledResponses: () => ocsp.expiries(),
     pushCertificate() {
       const certificate = source.ownCertificate?.() ?? null;
       return certificate === null ? null : certificateExpiry(certificate);
@@ -245,6 +254,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
         runtime: createRuntimeMetrics({ nodeId: node, worker: 0 }),
       }),
       refused,
+      unstapled: () => ocsp.unstapled(),
       fleet: () => opened?.peer.report ?? null,
       upstreams: async () => {
         const byName = new Map((await refused()).map(({ host, port, reason }) => [`${port} ${host}`, reason]));
@@ -282,6 +292,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       draining = true;
       watch.close();
       targetNames.close();
+      ocsp.close();
       ejections.close();
       opened?.peer.leave();
       await orders?.close();

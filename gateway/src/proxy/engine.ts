@@ -10,6 +10,7 @@ import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import type { DebugTokens } from "./debug/debug-tokens.ts";
 import type { CreateClientVerifier } from "./listener/client-validation.ts";
 import type { DocumentPort, PortFailure } from "./listener/document-ports.ts";
+import type { StapledResponses } from "./listener/tls-listener.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 
@@ -44,6 +45,8 @@ export interface ProxyOptions extends PipelineOptions {
   readonly guard?: Guard;
   /** Verifies clients of listeners that require certificates. Default: these listeners accept no client. */
   readonly createClientVerifier?: CreateClientVerifier;
+  /** The present OCSP responses for TLS handshakes. Default: there are none. */
+  readonly stapledResponses?: () => StapledResponses;
 }
 
 export interface ProxyListener {

@@ -1,4 +1,4 @@
-/** Start-up settings of TLS with clients: the oldest version, and the cipher suites. */
+/** Start-up settings of TLS with clients: the oldest version, the cipher suites, and the certificates with OCSP responses. */
 import { getCiphers } from "node:tls";
 import { defineSettings, SettingsError, type SettingsOf, suggestionFor } from "@sluice/model/serving";
 
@@ -23,6 +23,16 @@ export const clientTlsSettings = defineSettings({
       "first, separated by commas or colons, such as `ECDHE-RSA-AES128-GCM-SHA256` for TLS 1.2 and " +
       "`TLS_AES_128_GCM_SHA256` for TLS 1.3. A list without suites of TLS 1.3 keeps the default suites of TLS 1.3; a " +
       "list without suites of TLS 1.2 disables TLS 1.2. Corresponds to Kong's `ssl_cipher_suite` and `ssl_ciphers`.",
+  },
+  ocspStapling: {
+    variable: "SLUICE_OCSP_STAPLING",
+    kind: "choice",
+    words: ["must-staple", "on", "off"],
+    default: "must-staple",
+    description:
+      "The certificates for which a node gets OCSP responses, and sends them in TLS handshakes. `must-staple`: " +
+      "certificates with the TLS feature extension, which clients refuse without a response. `on`: all certificates " +
+      "that name an OCSP responder.",
   },
 });
 
@@ -78,7 +88,10 @@ const presets: Readonly<Record<string, CipherPreset>> = {
 };
 
 /** @throws SettingsError with all faults. OpenSSL itself ignores names that it does not know. */
-export function clientTlsOf({ tlsMinVersion, tlsCiphers }: SettingsOf<typeof clientTlsSettings>): ClientTls {
+export function clientTlsOf({
+  tlsMinVersion,
+  tlsCiphers,
+}: Pick<SettingsOf<typeof clientTlsSettings>, "tlsMinVersion" | "tlsCiphers">): ClientTls {
   const given = tlsCiphers.flatMap((item) => item.split(":")).filter((item) => item !== "");
   const [first = "intermediate"] = given;
   const preset = given.length > 1 || !Object.hasOwn(presets, first) ? undefined : presets[first];

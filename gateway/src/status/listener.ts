@@ -28,6 +28,8 @@ export interface StatusFacts {
   readonly upstreams: () => UpstreamsHealthReport | Promise<UpstreamsHealthReport>;
   /** Destinations that the node recently refused to connect to, because their addresses are not allowed. */
   readonly refused: () => Promise<readonly RefusedDestination[]>;
+  /** Certificates that require a stapled OCSP response, while the node has none. Absent: none. */
+  readonly unstapled?: () => readonly { readonly certificate: string; readonly reason: string }[];
   /** The nodes that count together with this one (policy fleet). Absent or null: the node does not listen for peers. */
   readonly fleet?: () => FleetReport | null;
 }
@@ -66,6 +68,7 @@ export function processMembers(
 export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<string, unknown>>> {
   const { node, hash, revision, version, missingPlugins, failedListeners } = facts.state();
   const fleet = facts.fleet?.() ?? null;
+  const unstapled = facts.unstapled?.() ?? [];
   return {
     ...processMembers(await facts.connections(), facts.heap?.()),
     configuration_hash: hash ?? NO_HASH,
@@ -79,6 +82,8 @@ export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<st
       ...(missingPlugins && { missing_plugins: missingPlugins }),
       ...(failedListeners && { failed_listeners: failedListeners }),
       refused_destinations: await facts.refused(),
+      // Clients refuse these certificates.
+      ...(unstapled.length > 0 && { unstapled_certificates: unstapled }),
       ...(fleet !== null && { fleet }),
     },
   };

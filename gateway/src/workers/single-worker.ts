@@ -29,7 +29,7 @@ export async function startSingleWorker({
     local: new ThreadCounters({ onReplace: metrics.countReplacedCounter }),
     ...controlCounters,
   });
-  const { proxy, runtime, swap, adoptAddresses, askPlugin, reopenLogs, close } = await startWorker({
+  const { proxy, runtime, swap, askPlugin, close, ...worker } = await startWorker({
     plan,
     reusePort: false,
     guard,
@@ -52,7 +52,8 @@ export async function startSingleWorker({
     },
     failedListeners: () => ports.failed,
     balancers: () => runtime().balancers,
-    adoptAddresses,
+    adoptAddresses: worker.adoptAddresses,
+    adoptStapledResponses: worker.adoptStapledResponses,
     report: async () => ({
       workers: { configured: 1, running: 1 },
       connections: proxy.connections(),
@@ -62,7 +63,7 @@ export async function startSingleWorker({
     askPlugin: async (...given) => [await askPlugin(...given)].filter((response) => response !== null),
     metricParts: async () => null,
     unavailableReason: () => null,
-    reopenLogs,
+    reopenLogs: worker.reopenLogs,
     setLogLevel: () => undefined,
     readyToReload: async () => {
       throw new SettingsError(

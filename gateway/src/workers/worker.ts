@@ -18,6 +18,7 @@ import { pluginWords } from "../plugin-services/running-plugin.ts";
 import { DebugTokens } from "../proxy/debug/debug-tokens.ts";
 import type { CloseOptions, CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
+import { noStapledResponses, type StapledResponses } from "../proxy/listener/tls-listener.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import { RecentRequestLog } from "../proxy/observability/recent-requests.ts";
@@ -73,6 +74,8 @@ export interface WorkerOptions extends Pick<BalancerTools, "onHealthTransition" 
   readonly snapshot?: Snapshot;
   /** The addresses of targets at the start. Default: none are known. */
   readonly resolvedTargets?: ResolvedTargets;
+  /** The OCSP responses at the start. Default: there are none. */
+  readonly stapledResponses?: StapledResponses;
 }
 
 export interface RunningWorker {
@@ -82,6 +85,8 @@ export interface RunningWorker {
   swap(snapshot: Snapshot): void;
   /** Makes these addresses the members of the targets with these names. */
   adoptAddresses(resolved: ResolvedTargets): void;
+  /** Sends these OCSP responses in TLS handshakes from now on. */
+  adoptStapledResponses(responses: StapledResponses): void;
   /**
    * The response of an endpoint of an instance, or of the node itself (`NODE_ENDPOINT_ID`); null: there is no such
    * endpoint or instance.
@@ -119,6 +124,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const connect = connectBehind(guard, plan.authorities);
   const traffic = new TrafficLog();
   let resolved = resolvedTargets;
+  let stapled = options.stapledResponses ?? noStapledResponses;
   const tools = {
     plugins,
     services: {
@@ -163,6 +169,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     debugTokens: own.debugTokens,
     onUnrouted: services.metrics.countUnrouted,
     createClientVerifier,
+    stapledResponses: () => stapled,
     runtime: () => runtime,
   });
   const nodeTools: NodeEndpointTools = {
@@ -211,6 +218,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     adoptAddresses(next) {
       resolved = next;
       swap(runtime.snapshot);
+    },
+    adoptStapledResponses(next) {
+      stapled = next;
     },
   };
 }

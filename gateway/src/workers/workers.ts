@@ -9,6 +9,7 @@ import type { LeasingCounters } from "../counters/fleet/lessee/worker-leases.ts"
 import type { Connections, GatewayMetrics, Heap } from "../metrics/metrics.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
+import type { StapledResponses } from "../proxy/listener/tls-listener.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { WorkerPlan } from "./worker.ts";
 
@@ -49,6 +50,8 @@ export interface Workers {
   balancers(): ReadonlyMap<string, Balancer>;
   /** Makes these addresses the members of the targets with these names, for all workers. */
   adoptAddresses(resolved: ResolvedTargets): void;
+  /** Sends these OCSP responses in the TLS handshakes of all workers from now on. */
+  adoptStapledResponses(responses: StapledResponses): void;
   report(): Promise<WorkersReport>;
   /**
    * Calls an endpoint of a plugin instance or of the node (`NODE`) in every worker. The endpoint that explains requests

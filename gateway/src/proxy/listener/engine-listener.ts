@@ -125,6 +125,7 @@ export async function startEngine(
       sockets: clientSockets(settings),
       protocols: engine.protocols,
       clientTls: settings.clientTls,
+      ...(options.stapledResponses && { stapledResponses: options.stapledResponses }),
       onRefused(reason) {
         const { port } = own.listen;
         const unlogged = lines.allow(`${port} ${reason}`);

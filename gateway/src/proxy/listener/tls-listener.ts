@@ -23,6 +23,19 @@ import type { ListenAddress } from "../settings.ts";
 import { separatesSessions, setSessionIdContext } from "../sockets/node-internals.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
+/** An OCSP response that is sent in the handshakes of a certificate (stapled). */
+export interface StapledResponse {
+  /** DER. */
+  readonly response: Uint8Array;
+  /** Unix milliseconds. Later, the response is not sent. */
+  readonly expires: number;
+}
+
+/** By the SHA-256 hash of the certificate (hexadecimal). */
+export type StapledResponses = ReadonlyMap<string, StapledResponse>;
+
+export const noStapledResponses: StapledResponses = new Map();
+
 /** A connection that is not for HTTP. */
 export interface TlsStreamHandler {
   /** Whether TLS ends at the gateway. */
@@ -58,6 +71,8 @@ export interface TlsListenerOptions {
   readonly challenges: () => AcmeChallenges | null;
   /** The request for the client's certificate; null: none is requested. */
   readonly certificateRequest: (serverName: string | null) => CertificateRequest | null;
+  /** The present OCSP responses. Default: there are none. */
+  readonly stapledResponses?: () => StapledResponses;
   /** Called when a connection is closed because of the certificates of its client. */
   readonly onRefused: (fault: string) => void;
   /** Milliseconds after which an unfinished ClientHello or handshake is aborted. */
@@ -141,6 +156,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     admit = () => true,
     readHeader = (_raw, next) => next(),
     stream = () => null,
+    stapledResponses = () => noStapledResponses,
   } = options;
   /** For server names without a certificate: the handshake fails because the context has no key. */
   const nothing = createSecureContext({ secureOptions });
@@ -211,6 +227,12 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     socket.once("error", () => raw.destroy()).once("secure", () => socket.end());
   }
 
+  // Emitted by a TLSSocket with `server` if the client asks for a response (RFC 6066 section 8) and sends a server name.
+  front.on("OCSPRequest", (leaf: Buffer, _issuer: Buffer, done: (error: null, response: Uint8Array | null) => void) => {
+    const stapled = stapledResponses().get(hash("sha256", leaf));
+    done(null, stapled !== undefined && stapled.expires > Date.now() ? stapled.response : null);
+  });
+
   function secure(raw: Socket, serverName: string | null, { request, offered }: HandshakeOptions): TLSSocket {
     const found = certificate(serverName);
     const context = found === undefined ? nothing : contextOf({ certificate: found, request, clientTls });
@@ -221,6 +243,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       secureContext: context,
       requestCert: request !== null,
       rejectUnauthorized: false,
+      ...(stapledResponses().size > 0 && { server: front }),
       ...(offered.length > 0 && { ALPNProtocols: [...offered] }),
       SNICallback(asked, done) {
         if (asked !== serverName) done(new Error("the client sent two server names"));

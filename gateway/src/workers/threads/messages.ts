@@ -8,6 +8,7 @@ import type { LeasingCounters } from "../../counters/fleet/lessee/worker-leases.
 import type { MetricsPart } from "../../metrics/slices.ts";
 import type { CloseOptions } from "../../proxy/engine.ts";
 import type { DocumentPort, PortFailure } from "../../proxy/listener/document-ports.ts";
+import type { StapledResponses } from "../../proxy/listener/tls-listener.ts";
 import type { ListenAddress } from "../../proxy/settings.ts";
 import type { HeartbeatOptions } from "../../shared-memory/heartbeat.ts";
 import type { WorkerPlan } from "../worker.ts";
@@ -33,6 +34,7 @@ export interface WorkerThreadData {
   /** The ports of the document that the other threads have open. */
   readonly ports: readonly DocumentPort[];
   readonly resolvedTargets: ResolvedTargets;
+  readonly stapledResponses: StapledResponses;
   /** The targets whose health is not the default `healthy`. */
   readonly health: readonly HealthUpdate[];
 }
@@ -55,6 +57,7 @@ export type WorkerFunctions = {
   readonly openPorts: (ports: readonly DocumentPort[]) => Promise<readonly PortFailure[]>;
   readonly adoptHealth: (news: HealthUpdate) => void;
   readonly adoptAddresses: (resolved: ResolvedTargets) => void;
+  readonly adoptStapledResponses: (responses: StapledResponses) => void;
   readonly report: () => WorkerReport;
   readonly askPlugin: (pluginId: string, request: EndpointRequest) => Promise<EndpointResponse | null>;
   /** The next part of the worker's counts; null after the last part. */

@@ -16,6 +16,7 @@ import type { ResolvedTargets } from "../../balance/target-names.ts";
 import type { MetricsPart } from "../../metrics/slices.ts";
 import { mergeRefused } from "../../outbound/refused-destinations.ts";
 import { pluginNumbered } from "../../plugin-services/phase-meter.ts";
+import { noStapledResponses, type StapledResponses } from "../../proxy/listener/tls-listener.ts";
 import { gatewaySettings as names } from "../../settings/commands/gateway.ts";
 import {
   createHeartbeatMemory,
@@ -95,6 +96,7 @@ class ThreadPool implements WorkerPool {
   #addresses: ListenAddresses | undefined;
   readonly #listenerPorts: ListenerPorts;
   readonly #balancers: PoolBalancers;
+  #stapled = noStapledResponses;
   #wanted: Snapshot = emptySnapshot;
   #ending = false;
 
@@ -211,6 +213,11 @@ class ThreadPool implements WorkerPool {
     for (const thread of this.threads()) thread.adoptAddresses(resolved);
   }
 
+  adoptStapledResponses(responses: StapledResponses): void {
+    this.#stapled = responses;
+    for (const thread of this.threads()) thread.adoptStapledResponses(responses);
+  }
+
   async report(): Promise<WorkersReport> {
     await Promise.all(this.threads().map((thread) => thread.refreshReport()));
     const reports = this.threads().flatMap(({ report }) => report ?? []);
@@ -318,6 +325,7 @@ class ThreadPool implements WorkerPool {
         document: deltaBetween(emptySnapshot, this.#wanted),
         ports: this.#listenerPorts.open,
         resolvedTargets: this.#balancers.resolvedTargets,
+        stapledResponses: this.#stapled,
         health: this.#balancers.health(),
       },
       snapshot: this.#wanted,

@@ -91,6 +91,7 @@ function functionsOf(worker: RunningWorker): WorkerFunctions {
     openPorts: proxy.openPorts,
     adoptHealth: (news) => worker.runtime().balancers.get(news.upstreamId)?.adoptHealth(news),
     adoptAddresses: worker.adoptAddresses,
+    adoptStapledResponses: worker.adoptStapledResponses,
     report() {
       const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
       return {
@@ -128,6 +129,7 @@ try {
     services: { counters, concurrency, caches, metrics, now: Date.now },
     snapshot,
     resolvedTargets: start.resolvedTargets,
+    stapledResponses: start.stapledResponses,
     onHealthUpdate: (news) => control.send("reportHealth", news),
   });
   const functions = functionsOf(worker);

@@ -10,6 +10,7 @@ import type { MetricsPart } from "../../metrics/slices.ts";
 import { instanceLimits } from "../../plugin-services/plugin-instance.ts";
 import type { CloseOptions } from "../../proxy/engine.ts";
 import type { DocumentPort, PortFailure } from "../../proxy/listener/document-ports.ts";
+import type { StapledResponses } from "../../proxy/listener/tls-listener.ts";
 import type { ControlCounters, WorkerReport } from "../workers.ts";
 import type {
   ControlFunctions,
@@ -136,6 +137,10 @@ export class WorkerThread {
 
   adoptAddresses(resolved: ResolvedTargets): void {
     this.#calls.send("adoptAddresses", resolved);
+  }
+
+  adoptStapledResponses(responses: StapledResponses): void {
+    this.#calls.send("adoptStapledResponses", responses);
   }
 
   reopenLogs(): void {
