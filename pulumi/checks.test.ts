@@ -140,10 +140,14 @@ const parts = {
   userApi: userApiObjects,
 } satisfies Record<string, (release: Release) => readonly KubernetesObject[]>;
 
+/** Set by the release unless `env` sets them. */
+const replaceable: readonly string[] = ["SLUICE_ZONE"];
+
 for (const [part, objectsOf] of Object.entries(parts))
-  test(`each variable that the release itself sets for ${part} is refused in \`env\``, () => {
+  test(`each variable that the release itself sets for ${part} is refused in \`env\`, unless \`env\` may replace it`, () => {
     for (const values of releases) {
-      const own = objectsOf(releaseOf({ ...place, values })).flatMap(variablesIn);
+      const set = objectsOf(releaseOf({ ...place, values })).flatMap(variablesIn);
+      const own = set.filter((name) => !replaceable.includes(name));
       const env = Object.fromEntries(own.map((name) => [name, "1"]));
       const { faults } = checkRelease({
         ...place,
@@ -155,6 +159,16 @@ for (const [part, objectsOf] of Object.entries(parts))
       );
     }
   });
+
+test("SLUICE_ZONE comes from a label of the pod, unless `env` sets it", () => {
+  const zoneOf = (env: Record<string, string>) =>
+    gatewayObjects(releaseOf({ ...place, values: { gateway: { env } } }))
+      .flatMap(containersIn)
+      .flatMap((container) => container.env.filter(({ name }) => name === "SLUICE_ZONE"));
+  const fieldPath = "metadata.labels['topology.kubernetes.io/zone']";
+  assert.deepEqual(zoneOf({}), [{ name: "SLUICE_ZONE", valueFrom: { fieldRef: { fieldPath } } }]);
+  assert.deepEqual(zoneOf({ SLUICE_ZONE: "a" }), [{ name: "SLUICE_ZONE", value: "a" }]);
+});
 
 test("variables that name a Postgres or Redis server may be set in `env` only if no other value sets one", () => {
   const env = {
@@ -168,11 +182,16 @@ test("variables that name a Postgres or Redis server may be set in `env` only if
   assert.deepEqual(faultsOf({ values: { userApi: { env }, ...servers } }).length, 4);
 });
 
-/** Names of the environment variables of a Deployment's containers; none for an object of another kind. */
-function variablesIn({ kind, spec }: KubernetesObject): readonly string[] {
-  if (kind !== "Deployment") return [];
-  const { containers } = (
-    spec as { template: { spec: { containers: readonly { env: readonly { name: string }[] }[] } } }
-  ).template.spec;
-  return containers.flatMap(({ env }) => env.map(({ name }) => name));
+interface Container {
+  readonly env: readonly { readonly name: string }[];
 }
+
+/** The containers of a Deployment; none for an object of another kind. */
+function containersIn({ kind, spec }: KubernetesObject): readonly Container[] {
+  if (kind !== "Deployment") return [];
+  return (spec as { template: { spec: { containers: readonly Container[] } } }).template.spec.containers;
+}
+
+/** Names of the environment variables of a Deployment's containers. */
+const variablesIn = (object: KubernetesObject): readonly string[] =>
+  containersIn(object).flatMap(({ env }) => env.map(({ name }) => name));

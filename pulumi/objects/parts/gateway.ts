@@ -76,6 +76,15 @@ function deployment(release: Release): KubernetesObject {
   });
 }
 
+/**
+ * From Kubernetes 1.35 on, the API server copies this label from the machine to the pod (KEP-4742). Without the label,
+ * the variable is empty, which counts as unset.
+ */
+const zone = {
+  name: "SLUICE_ZONE",
+  valueFrom: { fieldRef: { fieldPath: "metadata.labels['topology.kubernetes.io/zone']" } },
+};
+
 function settings(release: Release): readonly object[] {
   const { values } = release;
   const { keptDocument, peers, workers, drainSeconds, tls } = values.gateway;
@@ -91,6 +100,7 @@ function settings(release: Release): readonly object[] {
     { name: "SLUICE_WORKERS", value: String(workers) },
     { name: "SLUICE_DRAIN_TIMEOUT", value: `${drainSeconds}s` },
     { name: "SLUICE_LOG_LEVEL", value: values.logLevel },
+    ...(values.gateway.env.SLUICE_ZONE === undefined ? [zone] : []),
   ];
 }
 
