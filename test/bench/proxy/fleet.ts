@@ -23,6 +23,8 @@ const CONNECTIONS = [58, 6] as const;
 /** Mean milliseconds between two requests of one connection: with 64 connections about 2,000 requests/s. */
 const PAUSE = 32;
 const SCOPE = "bench";
+/** Milliseconds in which the CPU time without requests is measured. */
+const IDLE = 5000;
 
 /** The paths of two routes: the limit of the first is never reached, and half of 2,000 requests/s reach the second. */
 const paths = { far: "/api/x", near: "/group-1/route-1" } as const;
@@ -156,6 +158,7 @@ export async function measureFleetLimits(field: CaseContestants): Promise<BenchR
       "2,000 requests/s": { path: paths.far, pause: PAUSE },
       "2,000 requests/s at the limit": { path: paths.near, pause: PAUSE },
     };
+    const idle = await idleCores(contestants, IDLE);
     /** Messages per 1,000 requests in each round, by the name of the load. */
     const messages = new Map<string, number[]>(Object.keys(loads).map((load) => [load, []]));
     for (const [load, how] of Object.entries(loads))
@@ -170,17 +173,22 @@ export async function measureFleetLimits(field: CaseContestants): Promise<BenchR
           messages.get(load)?.push((((await messagesOf(nodes)) - before) * 1000) / result.requests);
           return result;
         };
-        field.add({ name, sample: () => sampleOf({ name, pids }, policy === "fleet" ? counted : run) });
+        field.add({
+          name,
+          async sample() {
+            const sample = await sampleOf({ name, pids }, policy === "fleet" ? counted : run);
+            return { ...sample, cpu: sample.cpu - ((idle.get(policy) ?? 0) * 1e6) / sample.perSecond };
+          },
+        });
       }
     const samples = await field.run();
-    const idle = await idleCores(contestants.fleet, effort.seconds);
     const report = field.report({
       title: "Limits of a fleet",
       method:
         "key-auth, and rate-limiting that counts the requests with one key. One node gets 90 % of the requests, and another " +
         `one 10 %. fleet: these are two of ${SIZE} nodes with mutual TLS that count together; neither owns the counter. ` +
         "local: each of two nodes counts for itself. redis: two nodes, with sync_rate -1 and a Redis on the same machine. " +
-        "CPU is that of all nodes, but not of Redis; the latencies are those of the slower node. At the limit: 1,000 per " +
+        "CPU is that of all nodes, less what they use without requests, and not that of Redis; the latencies are those of the slower node. At the limit: 1,000 per " +
         "second, so half of the requests are refused, and do not reach the upstream. Otherwise the limit is never reached.",
       samples,
       ratios: (["fleet", "redis"] as const).map((policy) => ({
@@ -202,7 +210,10 @@ export async function measureFleetLimits(field: CaseContestants): Promise<BenchR
       ...[...messages].map(
         ([load, each]) => `messages per 1,000 requests, ${load}: ${median(each.slice(1)).toFixed(1)}`,
       ),
-      `CPU of the ${SIZE} nodes of the fleet without requests: ${(idle * 100).toFixed(1)} % of a core`,
+      ...(["local", "fleet"] as const).map((policy) => {
+        const percent = ((idle.get(policy) ?? 0) * 100) / contestants[policy].all.length;
+        return `CPU of a node without requests, ${policy}: ${percent.toFixed(2)} % of a core`;
+      }),
     ];
     return { ...report, verdicts: [...report.verdicts, ...verdicts] };
   } finally {
@@ -217,10 +228,17 @@ function addedP99(samples: ReadonlyMap<string, readonly RoundSample[]>, of: stri
   return median(p99(to).map((here, round) => (there[round] ?? Number.NaN) - here));
 }
 
-/** Cores that the nodes use together without requests. */
-async function idleCores({ all }: LoadedNodes, seconds: number): Promise<number> {
-  const used = () => sumOf(all.map(({ process }) => cpuSeconds(process.pid)));
-  const [before, began] = [used(), performance.now()];
-  await sleep(seconds * 1000);
-  return ((used() - before) * 1000) / (performance.now() - began);
+/** Cores that the nodes of each contestant use together without requests. */
+async function idleCores(
+  contestants: Readonly<Record<string, LoadedNodes>>,
+  milliseconds: number,
+): Promise<ReadonlyMap<string, number>> {
+  const used = () =>
+    Object.entries(contestants).map(
+      ([policy, { all }]) => [policy, sumOf(all.map(({ process }) => cpuSeconds(process.pid)))] as const,
+    );
+  const [before, began] = [new Map(used()), performance.now()];
+  await sleep(milliseconds);
+  const seconds = (performance.now() - began) / 1000;
+  return new Map(used().map(([policy, cpu]) => [policy, (cpu - (before.get(policy) ?? 0)) / seconds]));
 }
