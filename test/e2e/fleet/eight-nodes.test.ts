@@ -271,6 +271,8 @@ describe("eight nodes that count together", () => {
       key: (at) => `key-${at}`,
       to: () => (random() < 0.9 ? most : oneOf(others)),
       requests: KEYS,
+      // So that the messages of a node have many counters.
+      clients: 128,
     });
     assert.equal((await first.ended()).admitted(), KEYS);
     for (const node of fleet.nodes) assert.ok(memoryOf(node) < 400, `${memoryOf(node)} MB`);

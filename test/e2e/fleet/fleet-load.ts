@@ -1,9 +1,7 @@
-/** Requests to the nodes of a fleet, as many at once as there are clients. */
+/** Requests to the nodes of a fleet, from clients that each wait for the answer. */
 import { Pool } from "undici";
 import { waitFor } from "../../../tools/process/index.ts";
 import type { FleetProcess } from "../../product/fleet-nodes.ts";
-
-const CLIENTS = 24;
 
 /** An answered request. */
 export interface FleetAnswer {
@@ -20,6 +18,8 @@ export interface FleetLoadOptions {
   readonly key: (at: number) => string;
   /** The node that gets the next request. */
   readonly to: () => FleetProcess;
+  /** Default 24. */
+  readonly clients?: number;
   /** The number of requests; default: until `stop` is called. */
   readonly requests?: number;
   /** Called with each answer. */
@@ -41,7 +41,7 @@ export class FleetLoad {
 
   constructor(options: FleetLoadOptions) {
     this.#options = options;
-    this.#clients = Promise.all(Array.from({ length: CLIENTS }, () => this.#client()));
+    this.#clients = Promise.all(Array.from({ length: options.clients ?? 24 }, () => this.#client()));
     // `ended` reports the error.
     this.#clients.catch(() => undefined);
   }
@@ -122,7 +122,7 @@ export class FleetLoad {
   #poolOf(node: FleetProcess): Pool {
     const known = this.#pools.get(node);
     if (known !== undefined) return known;
-    const pool = new Pool(node.proxy, { connections: CLIENTS });
+    const pool = new Pool(node.proxy);
     this.#pools.set(node, pool);
     return pool;
   }
