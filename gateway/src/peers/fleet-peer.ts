@@ -18,7 +18,8 @@ const FIRST_VIEW_PATIENCE = 5000;
 export class FleetPeer {
   readonly #self: string;
   readonly #member: FleetMember;
-  readonly #views = new EventTarget();
+  /** Dispatches `view` when a view was adopted, and `state` when the state of this node has changed. */
+  readonly changes = new EventTarget();
   /** Resolves with the first view of which this node is a member, or after FIRST_VIEW_PATIENCE. */
   readonly #begun = Promise.withResolvers<void>();
   #hasBegun = false;
@@ -74,7 +75,7 @@ export class FleetPeer {
       ...view.members,
       ...view.leaving,
     ]);
-    this.#views.dispatchEvent(new Event("view"));
+    this.changes.dispatchEvent(new Event("view"));
     // A node that has just started adopts a view that does not know it yet, and would have no tokens.
     if (members?.includes(this.#self)) this.#begin();
   }
@@ -123,7 +124,7 @@ export class FleetPeer {
 
   /** The next view should list this node as leaving. It still serves requests. */
   leave(): void {
-    this.#state = "leaving";
+    this.#enter("leaving");
   }
 
   /**
@@ -131,7 +132,7 @@ export class FleetPeer {
    * left, or after RETIRE_PATIENCE without progress. Requests are refused from now on.
    */
   async retire(): Promise<void> {
-    this.#state = "leaving";
+    this.#enter("leaving");
     const others = this.#view?.members.filter(({ name }) => name !== this.#self) ?? [];
     if (others.length === 0) return;
     const { signal: patience, end } = this.#patience();
@@ -140,7 +141,7 @@ export class FleetPeer {
       if (this.#view?.members.length === 0) return;
       await Promise.race([this.#member.retire(), once(patience, "abort")]);
       patience.throwIfAborted();
-      this.#state = "left";
+      this.#enter("left");
       // Until then, a node that has just joined would wait for a report of this node.
       await this.#viewWith((view) => !view.leaving.some(({ name }) => name === this.#self), patience);
     } catch (error) {
@@ -153,6 +154,12 @@ export class FleetPeer {
 
   async close(): Promise<void> {
     await this.#member.close();
+  }
+
+  #enter(state: PeerReport["state"]): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.changes.dispatchEvent(new Event("state"));
   }
 
   #begin(): void {
@@ -176,6 +183,6 @@ export class FleetPeer {
 
   /** Rejects when the signal is aborted. */
   async #viewWith(isReached: (view: PublishedView) => boolean, signal: AbortSignal): Promise<void> {
-    while (this.#view !== undefined && !isReached(this.#view)) await once(this.#views, "view", { signal });
+    while (this.#view !== undefined && !isReached(this.#view)) await once(this.changes, "view", { signal });
   }
 }

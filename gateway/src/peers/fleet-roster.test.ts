@@ -148,3 +148,23 @@ test("a node removes another one that has been silent for five seconds, unless i
   assert.equal(roster.next(own, 6999), null);
   assert.deepEqual(roster.next(own, 7000), view(2, "a"));
 });
+
+test("a roster knows the last answers of nodes, with their states and views", () => {
+  const roster = new FleetRoster(0);
+  const of = view(1, "ab");
+  roster.ask([address("a"), address("b")]);
+  roster.answer(address("a"), message("a", { view: of }), 1);
+  assert.ok(roster.knows(message("a", { view: of })));
+  const news = [
+    message("b", { view: of }),
+    state("a", "leaving", of),
+    message("a", { view: view(2, "ab") }),
+    message("a"),
+  ];
+  for (const each of news) assert.ok(!roster.knows(each), JSON.stringify(each));
+  assert.ok(!roster.isComplete);
+  roster.answer(address("b"), message("b", { view: of }), 1);
+  assert.ok(roster.isComplete);
+  roster.refuse(address("b"));
+  assert.ok(!roster.isComplete && !roster.knows(message("b", { view: of })));
+});

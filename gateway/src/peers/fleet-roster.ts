@@ -34,6 +34,18 @@ export class FleetRoster {
     return [...new Set([...this.#answers.values()].map(({ message }) => message.name))];
   }
 
+  /** Whether all addresses have answered. */
+  get isComplete(): boolean {
+    return this.#asked.length > 0 && this.#answers.size === this.#asked.length;
+  }
+
+  /** Whether the node's last answer had the same state, and a view with the same epoch. */
+  knows({ name, state, view }: RosterMessage): boolean {
+    return [...this.#answers.values()].some(
+      ({ message }) => message.name === name && message.state === state && message.view?.epoch === view?.epoch,
+    );
+  }
+
   /** The addresses of the round that begins. The answers of other addresses are forgotten. */
   ask(addresses: readonly Address[]): void {
     this.#asked = addresses;
@@ -58,8 +70,7 @@ export class FleetRoster {
   /** The view that the node with this message must publish now; null: none. */
   next(own: RosterMessage, now: number): PublishedView | null {
     for (const [key, { at }] of this.#answers) if (now - at >= REMOVE_PEER_AFTER) this.#answers.delete(key);
-    const isComplete = this.#asked.length > 0 && this.#answers.size === this.#asked.length;
-    if (own.view === null && !isComplete && now - this.#startedAt < FIRST_PATIENCE) return null;
+    if (own.view === null && !this.isComplete && now - this.#startedAt < FIRST_PATIENCE) return null;
     const nodes = this.#nodes(own);
     const present = nodes.filter(({ message }) => message.state === "present");
     const leaving = nodes.filter(({ message }) => message.state === "leaving");

@@ -24,8 +24,11 @@ export interface RosterExchangeOptions {
   readonly warn: (message: string) => void;
 }
 
-/** Milliseconds between two rounds. */
+/** Milliseconds between two rounds while the nodes of the fleet change, and while they do not. */
 const ROUND = 250;
+const QUIET_ROUND = 1000;
+/** Milliseconds until the next round after a change. */
+const HURRIED_ROUND = 20;
 /** Milliseconds for which an answer is awaited. */
 const ANSWER_PATIENCE = 1000;
 /** Milliseconds between two look-ups of host names. */
@@ -42,20 +45,23 @@ export class RosterExchange {
   #resolvedAt = Number.NEGATIVE_INFINITY;
   #roundAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
+  #isInRound = false;
+  /** Something has changed since the last round began. */
+  #hasNews = false;
   #hasWarned = false;
   #isClosed = false;
 
   constructor(options: RosterExchangeOptions) {
     this.#options = options;
+    options.peer.changes.addEventListener("state", () => this.#hurry());
     void this.#round();
   }
 
-  /** This node's message, after it has adopted the view of the given one. */
-  answer({ view }: Pick<RosterMessage, "view">): RosterMessage {
-    const { peer } = this.#options;
-    if (view !== null) peer.publish(view);
-    const { name, state } = peer.state;
-    return { name, state, view: peer.view ?? null, reached: this.#roster.reached };
+  /** This node's message, after it has adopted the view of the given one of another node. */
+  answer(message: RosterMessage): RosterMessage {
+    if (!this.#roster.knows(message)) this.#hurry();
+    if (message.view !== null) this.#options.peer.publish(message.view);
+    return this.#message();
   }
 
   close(): void {
@@ -67,28 +73,52 @@ export class RosterExchange {
   async #round(): Promise<void> {
     const since = performance.now() - this.#roundAt;
     this.#roundAt = performance.now();
-    if (since > 2 * (ROUND + ANSWER_PATIENCE)) this.#roster.stall(since);
+    this.#isInRound = true;
+    this.#hasNews = false;
+    if (since > 2 * (QUIET_ROUND + ANSWER_PATIENCE)) this.#roster.stall(since);
     await this.#resolve();
     if (this.#isClosed) return;
     this.#roster.ask(this.#addresses);
     await Promise.all(this.#addresses.map((address) => this.#exchange(address)));
     if (this.#isClosed) return;
-    const view = this.#roster.next(this.answer({ view: null }), performance.now());
+    const view = this.#roster.next(this.#message(), performance.now());
     if (view !== null) this.#options.peer.publish(view);
     this.#warnUnlessFound();
+    this.#isInRound = false;
+    const isQuiet = !this.#hasNews && this.#roster.isComplete;
     // The other nodes need a new view at once.
-    this.#timer = setTimeout(() => void this.#round(), view === null ? ROUND : 0);
+    this.#schedule(view !== null ? 0 : isQuiet ? QUIET_ROUND : ROUND);
+  }
+
+  #schedule(delay: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#round(), delay);
+  }
+
+  /** Begins a round soon. If one is under way, the next one follows it as usual while nodes change. */
+  #hurry(): void {
+    if (this.#hasNews || this.#isClosed) return;
+    this.#hasNews = true;
+    if (!this.#isInRound) this.#schedule(HURRIED_ROUND);
+  }
+
+  #message(): RosterMessage {
+    const { peer } = this.#options;
+    const { name, state } = peer.state;
+    return { name, state, view: peer.view ?? null, reached: this.#roster.reached };
   }
 
   async #exchange(address: Address): Promise<void> {
     const key = `${address.host}:${address.port}`;
-    const connection = this.#connections.get(key) ?? new RosterConnection(address, this.#options);
+    const connection =
+      this.#connections.get(key) ?? new RosterConnection(address, { ...this.#options, onClose: () => this.#hurry() });
     this.#connections.set(key, connection);
-    const message = await connection.exchange(this.answer({ view: null }));
+    const message = await connection.exchange(this.#message());
     if (message === "refused") this.#roster.refuse(address);
     else if (message !== "silent") {
+      if (!this.#roster.knows(message)) this.#hurry();
       this.#roster.answer(address, message, performance.now());
-      this.answer(message);
+      if (message.view !== null) this.#options.peer.publish(message.view);
     }
   }
 
@@ -123,14 +153,19 @@ async function addressesOf({ host, port }: Address): Promise<readonly Address[]>
 /** refused: no node of the fleet listens on the address. silent: it may be busy. */
 type RosterAnswer = RosterMessage | "refused" | "silent";
 
+interface RosterConnectionOptions extends Pick<RosterExchangeOptions, "tls" | "certificateName"> {
+  /** Called when the connection was lost. */
+  readonly onClose: () => void;
+}
+
 /** A connection to one address, which stays open between rounds. */
 class RosterConnection {
   readonly #address: Address;
-  readonly #options: RosterExchangeOptions;
+  readonly #options: RosterConnectionOptions;
   #socket: TLSSocket | undefined;
   #answer: ((answer: RosterAnswer) => void) | undefined;
 
-  constructor(address: Address, options: RosterExchangeOptions) {
+  constructor(address: Address, options: RosterConnectionOptions) {
     this.#address = address;
     this.#options = options;
   }
@@ -154,7 +189,7 @@ class RosterConnection {
   }
 
   #open(): TLSSocket {
-    const { tls, certificateName } = this.#options;
+    const { tls, certificateName, onClose } = this.#options;
     const socket = connect({ ...tls(), ...PEER_TLS, ...this.#address, servername: certificateName });
     const reader = new PeerFrameReader();
     this.#socket = socket;
@@ -169,6 +204,7 @@ class RosterConnection {
     socket.once("close", () => {
       if (this.#socket === socket) this.#socket = undefined;
       this.#answer?.("refused");
+      onClose();
     });
     return socket;
   }
