@@ -126,6 +126,11 @@ export interface PluginPhases {
     exchange: Exchange,
     response: HeldResponse,
   ): DirectResponse | undefined | Promise<DirectResponse | undefined>;
+  /**
+   * Whether the phase `response` runs for this exchange, asked when the head of the response has arrived. Responses that
+   * no plugin holds are sent as they arrive, without a copy of their heads. Absent: the phase always runs.
+   */
+  holds?(exchange: Exchange): boolean;
   /** Runs when the response's status is known and its head has not been sent, even for the gateway's own responses. */
   responseHeaders?(exchange: Exchange): void;
   /**

@@ -1,5 +1,5 @@
 /** Measures for how long plugins occupy the event loop, and records which plugin runs. */
-import type { BodyFilter, DirectResponse, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
+import type { BodyFilter, BodyObserver, DirectResponse, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { PluginWords } from "../shared-memory/heartbeat.ts";
 import type { ServicesLog } from "./instance-context.ts";
@@ -67,10 +67,11 @@ export class PhaseMeter {
    * accesses stay monomorphic.
    */
   measured(phases: PluginPhases): PluginPhases {
-    const { access, response, responseHeaders, responseBody, log, endpoint, start, stop } = phases;
+    const { access, response, holds, responseHeaders, responseBody, log, endpoint, start, stop } = phases;
     return {
       access: access && this.run("access", access.bind(phases)),
       response: response && this.run("response", response.bind(phases)),
+      holds: holds && this.run("response", holds.bind(phases)),
       responseHeaders: responseHeaders && this.run("responseHeaders", responseHeaders.bind(phases)),
       responseBody: responseBody && this.#filtering(responseBody.bind(phases)),
       log: log && this.run("log", log.bind(phases)),
@@ -125,19 +126,21 @@ export class PhaseMeter {
 
   #filtering(responseBody: NonNullable<PluginPhases["responseBody"]>): NonNullable<PluginPhases["responseBody"]> {
     const open = this.run("responseBody", responseBody);
+    const calls: ObserverCalls = {
+      observe: this.run("responseBody", (observer: BodyObserver, piece: Buffer) => observer.observe(piece)),
+      complete: this.run("responseBody", (observer: BodyObserver) => observer.complete()),
+    };
     return (exchange) => {
       const filter = open(exchange);
-      return filter === null || "status" in filter ? filter : this.#measuredFilter(filter);
+      if (filter === null || "status" in filter) return filter;
+      return "observe" in filter ? new MeasuredObserver(filter, calls) : this.#measuredFilter(filter);
     };
   }
 
-  #measuredFilter(filter: BodyFilter): Exclude<ReturnType<NonNullable<PluginPhases["responseBody"]>>, DirectResponse> {
+  #measuredFilter(
+    filter: Exclude<BodyFilter, BodyObserver>,
+  ): Exclude<ReturnType<NonNullable<PluginPhases["responseBody"]>>, DirectResponse> {
     const name = "responseBody";
-    if ("observe" in filter)
-      return {
-        observe: this.run(name, filter.observe.bind(filter)),
-        complete: this.run(name, filter.complete.bind(filter)),
-      };
     if ("whole" in filter) {
       const { limit, longer } = filter;
       return { limit, longer, whole: this.run(name, filter.whole.bind(filter)) };
@@ -148,5 +151,30 @@ export class PhaseMeter {
       piece: this.run(name, filter.piece.bind(filter)),
       ...(end && { end: this.run(name, end.bind(filter)) }),
     };
+  }
+}
+
+/** Call the methods of an observer, measured: the same functions for all responses. */
+interface ObserverCalls {
+  observe(observer: BodyObserver, piece: Buffer): void;
+  complete(observer: BodyObserver): void;
+}
+
+/** One small object for each response: measuring the methods themselves would create four functions. */
+class MeasuredObserver implements BodyObserver {
+  readonly #observer: BodyObserver;
+  readonly #calls: ObserverCalls;
+
+  constructor(observer: BodyObserver, calls: ObserverCalls) {
+    this.#observer = observer;
+    this.#calls = calls;
+  }
+
+  observe(piece: Buffer): void {
+    this.#calls.observe(this.#observer, piece);
+  }
+
+  complete(): void {
+    this.#calls.complete(this.#observer);
   }
 }

@@ -33,7 +33,13 @@ import {
   type GatewayResponse,
   responseReason,
 } from "./response/gateway-response.ts";
-import { type HeldMessage, ownMessage, ResponseBrokenError, runResponsePhase } from "./response/response-phase.ts";
+import {
+  type HeldMessage,
+  ownMessage,
+  ResponseBrokenError,
+  runResponsePhase,
+  stepsThatHold,
+} from "./response/response-phase.ts";
 
 /** A request with an invalid head, without a route, or for a CA's challenge is no exchange: plugins do not see it. */
 export type OpenResult =
@@ -155,7 +161,7 @@ export class Pipeline {
    * the held one; null: every plugin kept it, or the exchange has ended or been answered during the phase.
    */
   async runResponsePhases(exchange: LiveExchange, held: HeldMessage): Promise<GatewayResponse | null> {
-    const steps = exchange.chain.holdingSteps ?? [];
+    const steps = stepsThatHold(exchange);
     exchange.chain = { ...exchange.chain, holdingSteps: null };
     exchange.beginHeldEdits();
     let message = held;

@@ -45,6 +45,12 @@ const withStatus =
     response.writeHead(status, status === 200 ? { "Content-Length": 5 } : {}).end();
   };
 
+/** A plugin that would replace the response, and does not hold it. */
+const holdsNothing: PluginPhases = {
+  holds: () => false,
+  response: () => ({ status: 404, body: "held" }),
+};
+
 interface Expected {
   readonly status?: number;
   readonly body?: string;
@@ -104,6 +110,27 @@ const rows: readonly Row[] = [
       return undefined;
     }),
     { body: "hello" },
+  ],
+  ["sent unchanged if the plugin does not hold them", sized, holdsNothing, { body: "hello", length: "5" }],
+  ["sent unchanged in chunks if the plugin does not hold them", respondChunked, holdsNothing, { body: "hello" }],
+  [
+    "replaced by a plugin that decides to hold them",
+    sized,
+    { ...holdsNothing, holds: ({ request: { method } }) => method === "GET" },
+    { status: 404, body: "held", length: "4" },
+  ],
+  [
+    "replaced by status 500 if the phase throws, after the plugin has failed to say whether it holds them",
+    sized,
+    {
+      holds() {
+        throw new Error("broken predicate");
+      },
+      response() {
+        throw new Error("broken phase");
+      },
+    },
+    { status: 500 },
   ],
   ["sent for HEAD, without a body", withStatus(200), quotesBody(9), { body: "", length: "5" }, "HEAD"],
   ["sent with status 204", withStatus(204), editsResponse, { status: 204, body: "", edits: "1" }],

@@ -80,3 +80,46 @@ test("a complete client body that exceeded a plugin's limit is returned to a plu
   assert.equal(await first, null);
   assert.equal((await body.read(5))?.toString(), "abc");
 });
+
+/** Steps of a body, and what `arrived` returns after each. */
+const arrivals: readonly (readonly [what: string, declared: number | null, pieces: readonly string[], got: unknown])[] =
+  [
+    ["that arrives while it is asked for", 3, ["abc"], "abc"],
+    ["without a declared length that arrives while it is asked for", null, ["ab", "c"], "abc"],
+    ["that is declared longer than the limit", 6, ["abcdef"], null],
+    ["that turns out to be longer than the limit", null, ["abcdef"], null],
+  ];
+
+for (const [what, declared, pieces, got] of arrivals)
+  test(`a client body ${what} is returned without a promise`, async () => {
+    const body: ClientBody = new ClientBody(declared, () => {
+      for (const piece of pieces) if (body.wanted) body.write(ByteView.of(Buffer.from(piece)));
+      if (body.wanted) body.end("");
+    });
+    assert.equal(body.arrived(5)?.toString() ?? null, got);
+    assert.equal((await body.read(5))?.toString() ?? null, got);
+    const upstream = sink();
+    if (got !== null) assert.equal(body.whole?.toString(), got);
+    else {
+      body.forwardTo(upstream);
+      assert.equal(upstream.got.join("").slice(0, 6), declared === null ? "abcdef" : "abcdef".slice(0, 6));
+    }
+  });
+
+test("a client body that arrives late is returned by a promise, after it was asked for without one", async () => {
+  const body = new ClientBody(null, () => {});
+  assert.equal(body.arrived(5), undefined);
+  const read = body.read(5);
+  body.write(ByteView.of(Buffer.from("abc")));
+  body.end("");
+  assert.equal((await read)?.toString(), "abc");
+  assert.equal(body.arrived(2), null);
+});
+
+test("a client body that is lost is neither returned without a promise, nor does its reader wait", async () => {
+  const body = new ClientBody(null, () => {});
+  assert.equal(body.arrived(5), undefined);
+  body.lose();
+  assert.equal(body.arrived(5), undefined);
+  await assert.rejects(body.read(5), { name: "BodyLostError" });
+});

@@ -38,6 +38,8 @@ export interface BodyCopy {
   lose(): void;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** The states of a body: not requested at the moment, read for a plugin, sent to the upstream, discarded. */
 type Use = "held" | "gathered" | "forwarded" | "dropped";
 
@@ -104,12 +106,30 @@ export class ClientBody {
    * BodyLostError if the client disconnects, or if the body exceeds the maximum that was set by `limit()`.
    */
   async read(limit: number): Promise<Buffer | null> {
+    const arrived = this.arrived(limit);
+    if (arrived !== undefined) return arrived;
+    await this.#rest();
+    return this.#within(limit);
+  }
+
+  /**
+   * As `read`, for a body that arrives without waiting for the client: usually a small one, in the same read as the head.
+   * Undefined: more is to arrive.
+   */
+  arrived(limit: number): Buffer | null | undefined {
     if (this.#whole === null) {
       // An earlier plugin with a lower limit may have read a part of the body already.
       if ((this.#declared ?? 0) > limit || this.#seenLength > limit) return null;
       if (this.#ended) this.#whole = this.#takeSeen();
-      else await this.#gather(limit);
+      else if (this.#lost) return undefined;
+      else this.#gather(limit);
+      // A gathered body without a declared length may turn out to be longer.
+      if (this.#whole === null) return this.#use === "held" ? null : undefined;
     }
+    return this.#within(limit);
+  }
+
+  #within(limit: number): Buffer | null {
     return this.#whole !== null && this.#whole.length <= limit ? this.#whole : null;
   }
 
@@ -260,7 +280,8 @@ export class ClientBody {
   }
 
   #takeSeen(): Buffer {
-    const seen = Buffer.concat(this.#seen);
+    const [first = NOTHING, ...others] = this.#seen;
+    const seen = others.length === 0 ? first : Buffer.concat(this.#seen);
     this.#seen = [];
     this.#seenLength = 0;
     return seen;
@@ -273,15 +294,17 @@ export class ClientBody {
     this.#reader?.resolve();
   }
 
-  #gather(limit: number): Promise<void> {
+  #gather(limit: number): void {
+    this.#limit = limit;
+    this.#use = "gathered";
+    this.#onWanted();
+  }
+
+  /** Resolves when the body is gathered, or longer than the limit of the reader. */
+  #rest(): Promise<void> {
     this.#reader = Promise.withResolvers();
     const { promise } = this.#reader;
     if (this.#lost) this.lose();
-    else {
-      this.#limit = limit;
-      this.#use = "gathered";
-      this.#onWanted();
-    }
     return promise;
   }
 }

@@ -37,6 +37,8 @@ export interface RequestHead {
   headerValues(name: string): readonly string[];
 }
 
+const NO_BODY = Buffer.alloc(0);
+
 export class IncomingRequest implements ExchangeRequest, RoutableRequest {
   readonly head: RequestHead;
   readonly method: string;
@@ -110,7 +112,11 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
   }
 
   async body(limit: number): Promise<Buffer | null> {
-    return this.head.body === null ? Buffer.alloc(0) : attributeToPlugin(this.head.body.read(limit));
+    return this.head.body === null ? NO_BODY : attributeToPlugin(this.head.body.read(limit));
+  }
+
+  arrivedBody(limit: number): Buffer | null | undefined {
+    return this.head.body === null ? NO_BODY : this.head.body.arrived(limit);
   }
 }
 

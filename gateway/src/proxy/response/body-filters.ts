@@ -75,10 +75,10 @@ export class BodyFilters {
    * plugins, BodyTooLongError, and ReplacedResponseError. After an error, `currentStep` is the plugin's step, as after
    * an error of `filter` or `end`.
    */
-  static open(exchange: LiveExchange, { status, headers, isDelimited = true }: ResponseHead): BodyFilters | null {
+  static open(exchange: LiveExchange, head: ResponseHead): BodyFilters | null {
     const steps = exchange.chain.bodySteps;
-    if (steps === null || steps.length === 0 || !mayHaveBody(exchange, status)) return null;
-    const [length] = rawHeaderValues(headers, "content-length");
+    if (steps === null || steps.length === 0 || !mayHaveBody(exchange, head.status)) return null;
+    const { isDelimited = true } = head;
     const stages: PluginStage[] = [];
     const transforms: PluginTransform[] = [];
     const observers: BodyObserver[] = [];
@@ -93,7 +93,7 @@ export class BodyFilters {
         transforms.push({ step, filter });
         // The declared length is that of the body before any filter, so it counts only while no earlier filter changes
         // the body.
-      } else if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, Number(length ?? 0)))) {
+      } else if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, lengthIn(head)))) {
         const stage = "whole" in filter ? new BufferingStage(filter) : new StreamingStage(filter);
         stages.push({ step, stage });
       }
@@ -197,6 +197,13 @@ const NOT_MODIFIED = 304;
 /** Whether plugins may see the body of the response. Also true for a response to HEAD. */
 export const mayHaveBody = (exchange: LiveExchange, status: number): boolean =>
   status !== NO_CONTENT && status !== NOT_MODIFIED && !exchange.lacksBody && !isGrpc(exchange.request);
+
+/** The declared length of the body; 0: none. */
+function lengthIn(head: ResponseHead): number {
+  const name = "content-length";
+  const [length = "0"] = head.valuesOf?.(name) ?? rawHeaderValues(head.headers, name);
+  return Number(length);
+}
 
 /**
  * Whether the filter leaves a body of this length unchanged, because the body is longer than the filter's limit. Throws

@@ -49,6 +49,8 @@ export class FilteredResponse<Head extends ResponseHead, Trailers>
   #filters: BodyFilters | null = null;
   /** Filters whose observers run while the body is sent unchanged. Null: `#filters` is set, or there are no filters. */
   #observing: BodyFilters | null = null;
+  /** The head of a response that is only observed, while its memory is not used again. Null: it is copied or over. */
+  #observed: Head | null = null;
   /** Null while no head is held. */
   #held: Head | null = null;
   /** Null: the body passes through no streams, or the head is held. */
@@ -88,13 +90,15 @@ export class FilteredResponse<Head extends ResponseHead, Trailers>
       this.#sendHead(received);
       return;
     }
-    const head = target.copyOf(received);
-    exchange.responseHead = head;
     if (exchange.request.method === "HEAD" || !(filters.changesBody || filters.hasTransforms)) {
       if (filters.changesBody) exchange.responseHeaders.remove("Content-Length");
       this.#observing = filters;
-      this.#sendHead(head);
+      // Copied only if the end of the response is not in the same read.
+      this.#observed = received;
+      this.#sendHead(received);
     } else {
+      const head = target.copyOf(received);
+      exchange.responseHead = head;
       this.#filters = filters;
       this.#held = head;
       if (!filters.isHolding) this.#release(null);
@@ -106,7 +110,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers>
     if (this.#isReplaced) return;
     if (filters === null) {
       const observing = this.#observing;
-      if (observing !== null) this.#guarded(() => observing.observe(view.keep()));
+      if (observing !== null) this.#observe(observing, view);
       if (!this.#isReplaced) this.#target.data(view);
       return;
     }
@@ -119,8 +123,10 @@ export class FilteredResponse<Head extends ResponseHead, Trailers>
   end(trailers: Trailers | null): void {
     const filters = this.#filters;
     if (this.#isReplaced) return;
-    this.#guarded(() => this.#observing?.complete());
-    if (this.#isReplaced) return;
+    if (this.#observing !== null) {
+      this.#complete(this.#observing);
+      if (this.#isReplaced) return;
+    }
     if (filters !== null) {
       const fields = trailers === null ? [] : this.#target.fieldsOf(trailers);
       if (this.#exchange.convertsGrpc) this.#exchange.grpcStatus = grpcStatusOf(fields) ?? this.#exchange.grpcStatus;
@@ -162,6 +168,10 @@ export class FilteredResponse<Head extends ResponseHead, Trailers>
   }
 
   flush(): boolean {
+    if (this.#observed !== null) {
+      this.#exchange.responseHead = this.#target.copyOf(this.#observed);
+      this.#observed = null;
+    }
     return this.#isReplaced || (this.#target.flush() && this.#transform?.isFull !== true);
   }
 
@@ -170,11 +180,34 @@ export class FilteredResponse<Head extends ResponseHead, Trailers>
   }
 
   broken(error: Error): void {
+    if (this.#observed !== null) {
+      this.#observed = null;
+      this.#exchange.responseHead = null;
+    }
     if (this.#held === null) this.#target.broken(error);
     else {
       this.#isReplaced = true;
       this.#target.failed(gatewayErrorFor(error), error);
     }
+  }
+
+  #observe(filters: BodyFilters, view: ByteView): void {
+    try {
+      filters.observe(view.keep());
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Ends the observation: afterwards the memory of the head is used again. */
+  #complete(filters: BodyFilters): void {
+    try {
+      filters.complete();
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#observed = null;
+    this.#exchange.responseHead = null;
   }
 
   /** Sends the head, if it is still held. `length` is the length of the body; null: not known, or trailers follow. */
@@ -216,9 +249,14 @@ export class FilteredResponse<Head extends ResponseHead, Trailers>
     try {
       return run();
     } catch (error) {
-      this.#isReplaced = true;
-      this.#target.filterFailed(error);
+      this.#fail(error);
       return null;
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#isReplaced = true;
+    this.#observed = null;
+    this.#target.filterFailed(error);
   }
 }

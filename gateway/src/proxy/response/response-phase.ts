@@ -1,5 +1,6 @@
 /** The phase `response` of one plugin: what the plugin sees of the held response, and for how long it may be held. */
 import type { DirectResponse, HeldResponse, PluginPhases } from "@sluice/plugin-sdk";
+import type { PluginStep } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { attributeToPlugin } from "../../plugin-services/running-plugin.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
@@ -17,6 +18,19 @@ export interface HeldMessage {
   readonly head: ResponseHead;
   /** Reads the body, like `body` of `HeldResponse`. */
   read(limit: number): Promise<Buffer | null>;
+}
+
+/** The steps whose phase `response` runs for the exchange, in their order. */
+export const stepsThatHold = (exchange: LiveExchange): readonly PluginStep[] =>
+  (exchange.chain.holdingSteps ?? []).filter((step) => holds(step, exchange));
+
+/** A plugin that fails holds the response: its phase `response` is then answered for. */
+function holds({ phases }: PluginStep, exchange: LiveExchange): boolean {
+  try {
+    return phases.holds?.(exchange) !== false;
+  } catch {
+    return true;
+  }
 }
 
 /** One of the gateway's own responses as the plugins' phase `response` sees it. */

@@ -12,7 +12,7 @@ import { gatewayErrorFor } from "../upstream/failure.ts";
 import type { UpstreamCallListener } from "../upstream/upstream-call.ts";
 import { FilteredResponse, type FilteredResponseTarget } from "./filtered-response.ts";
 import type { GatewayResponse } from "./gateway-response.ts";
-import { type HeldMessage, ResponseBrokenError } from "./response-phase.ts";
+import { type HeldMessage, ResponseBrokenError, stepsThatHold } from "./response-phase.ts";
 
 /** The exchange of the engine, which sends the response. */
 export interface SuspendedResponseTarget<Head, Trailers> extends FilteredResponseTarget<Head, Trailers> {
@@ -81,6 +81,11 @@ export class SuspendedResponse<Head extends ResponseHead, Trailers> implements U
   }
 
   head(received: Head): void {
+    if (stepsThatHold(this.#exchange).length === 0) {
+      this.#exchange.chain = { ...this.#exchange.chain, holdingSteps: null };
+      this.#next.head(received);
+      return;
+    }
     const head = this.#target.copyOf(received);
     this.#held = head;
     this.#exchange.source = "service";
