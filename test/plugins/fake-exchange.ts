@@ -13,6 +13,7 @@ import type {
   HeaderEdits,
   HeaderName,
   LogValue,
+  MessageInspector,
   MirroredRequest,
   PluginContext,
   PluginDefinition,
@@ -99,6 +100,8 @@ export interface FakeRequest {
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
+  /** Whether the body arrives after the head, so that a plugin has to wait for it. Default false. */
+  readonly isBodyLate?: boolean;
   readonly clientAddress?: string;
   /** Default: a new connection. */
   readonly connection?: ClientConnection;
@@ -150,6 +153,7 @@ export interface FakeExchange extends Exchange {
   readonly removedQuery: readonly string[];
   readonly replacedBody: Buffer | null;
   readonly mirrored: readonly MirroredRequest[];
+  readonly messageInspector: MessageInspector | null;
   readonly logFields: ReadonlyMap<string, LogValue>;
 }
 
@@ -267,6 +271,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
   const logFields = new Map<string, LogValue>();
   const mirrored: MirroredRequest[] = [];
   let replacedBody: Buffer | null = null;
+  let messageInspector: MessageInspector | null = null;
   const upstreamHeaders = new RecordedHeaders();
   const responseHeaders = new RecordedHeaders(options.responseHeaders);
   return {
@@ -288,6 +293,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       header: (name) => headers.get(name)?.join(", "),
       headerValues: (name) => headers.get(name) ?? [],
       body: async (limit) => (body.length > limit ? null : body),
+      arrivedBody: (limit) => (options.isBodyLate === true ? undefined : body.length > limit ? null : body),
     },
     route: options.route ?? fakeRoute(),
     service: options.service === undefined ? fakeService() : options.service,
@@ -343,6 +349,12 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       return replacedBody;
     },
     mirror: (request) => void mirrored.push(request),
+    inspectMessages(inspector) {
+      messageInspector = inspector;
+    },
+    get messageInspector() {
+      return messageInspector;
+    },
     mirrored,
     timings: options.timings ?? { started: 0 },
     attempts: options.attempts ?? [],

@@ -75,6 +75,11 @@ export interface ExchangeRequest {
    * forwarded.
    */
   body(limit: number): Promise<Buffer | null>;
+  /**
+   * As `body`, without a promise: small bodies usually arrive together with the head, and a promise would cost more time
+   * than most plugins need for them. Undefined: a part is still to arrive, so `body` must be used.
+   */
+  arrivedBody(limit: number): Buffer | null | undefined;
 }
 
 /** An edit of one header, created by a function such as `setHeaderEdit` or `removeHeaderEdit`. */
@@ -220,6 +225,24 @@ export interface MirrorFailure {
   readonly reason: string;
 }
 
+/**
+ * What happens to a message of a client: null: it is forwarded. `forward`: this text is forwarded instead. `reply`: it is
+ * not forwarded, and the client gets this text. `close`: the WebSocket is closed with this code (RFC 6455 section 7.4)
+ * and this reason of at most 123 bytes.
+ */
+export type MessageVerdict =
+  | null
+  | { readonly forward: string }
+  | { readonly reply: string }
+  | { readonly close: number; readonly reason: string };
+
+/** Inspects the messages that a client sends over a WebSocket. Binary messages close it. */
+export interface MessageInspector {
+  /** Maximum bytes of a message. A longer one closes the WebSocket. */
+  readonly limit: number;
+  inspect(text: string): MessageVerdict;
+}
+
 /** A JSON value. */
 export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
 
@@ -306,6 +329,11 @@ export interface Exchange {
    * have 32 MiB. Requests for an upgrade to WebSocket are not copied.
    */
   mirror(request: MirroredRequest): void;
+  /**
+   * Inspects the messages of the client if the request opens a WebSocket. Without effect for other requests. Of several
+   * inspectors, the last one applies. Messages are not compressed: the upstream gets no Sec-WebSocket-Extensions.
+   */
+  inspectMessages(inspector: MessageInspector): void;
   readonly timings: Timings;
   /** The attempts so far, in their order. */
   readonly attempts: readonly ForwardAttempt[];

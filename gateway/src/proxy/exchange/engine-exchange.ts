@@ -2,16 +2,19 @@
  * One exchange between a client and an upstream: applies the pipeline's decisions. Subclasses write to the client, and
  * open the call to the upstream.
  */
+import type { Socket } from "node:net";
 import { hostAndPort } from "@sluice/model/serving";
 import type { DirectResponse, MirroredRequest } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ProxyLog } from "../engine.ts";
+import type { TunnelUpstream } from "../http1/tunnel.ts";
 import type { Mirrors } from "../mirror/mirrors.ts";
 import type { AccessResult, Pipeline } from "../pipeline.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
-import { type HeldMessage, ownMessage } from "../response/response-phase.ts";
+import { type HeldMessage, ownMessage, stepsThatHold } from "../response/response-phase.ts";
 import type { ResponseTransform } from "../response/response-transform.ts";
 import { errorCodeOf, failureReason } from "../upstream/failure.ts";
+import { InspectedSocket } from "../websocket/inspected-socket.ts";
 import type { ForwardPlan, LiveExchange, ResponseSender } from "./live-exchange.ts";
 
 /** State shared by all exchanges of a listener. */
@@ -169,6 +172,19 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     return this.exchange.request.method === "HEAD";
   }
 
+  /**
+   * The upstream's side of a WebSocket: the socket itself, unless a plugin inspects the client's messages.
+   *
+   * @param first Bytes that the upstream has sent. The inspected socket passes them on; the caller has to do so otherwise
+   */
+  protected inspected(socket: Socket, first: Buffer): TunnelUpstream {
+    const inspector = this.exchange.messageInspector;
+    if (inspector === null) return socket;
+    const onError = (error: unknown) =>
+      this.context.log.error({ err: error, requestId: this.exchange.id }, "a plugin failed to inspect a message");
+    return new InspectedSocket({ socket, inspector, first, onError });
+  }
+
   protected finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -208,7 +224,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     if (this.#isOver || this.hasBegun) return;
     const { exchange } = this;
     const own = this.context.pipeline.createAnswer(exchange, answer, cause);
-    if (exchange.chain.holdingSteps === null) this.#send(own);
+    if (exchange.chain.holdingSteps === null || stepsThatHold(exchange).length === 0) this.#send(own);
     else this.runResponsePhases(ownMessage(own), (other) => this.#send(other ?? own));
   }
 

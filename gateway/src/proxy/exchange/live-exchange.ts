@@ -10,6 +10,7 @@ import {
   type HeaderEdits,
   type Identities,
   type LogValue,
+  type MessageInspector,
   type MirroredRequest,
   type Timings,
 } from "@sluice/plugin-sdk";
@@ -88,6 +89,8 @@ export class LiveExchange implements Exchange {
   authenticatedGroups: readonly string[] | null = null;
   anonymous = false;
   convertsGrpc = false;
+  /** Inspects the messages that the client sends over the WebSocket; null: they are not inspected. */
+  messageInspector: MessageInspector | null = null;
   status = 0;
   source: "service" | "gateway" = "gateway";
   /** The human-readable reason for a response of the gateway itself; null: the gateway has not responded itself. */
@@ -334,6 +337,11 @@ export class LiveExchange implements Exchange {
       this.body.end("");
     }
     this.body.replace(body);
+  }
+
+  inspectMessages(inspector: MessageInspector): void {
+    this.messageInspector = inspector;
+    this.upstreamHeaders.remove("Sec-WebSocket-Extensions");
   }
 
   mirror(request: MirroredRequest): void {

@@ -162,11 +162,12 @@ export class Http1Exchange
     const text = responseHeads.response(this.exchange, { head, connection, chunked: false, trailers: false });
     if (this.exchange.chain.hasLog) this.exchange.sentHead = text;
     out.text(text);
-    if (first.length > 0) out.bytes(ByteView.of(first));
+    const upstream = this.inspected(socket, first);
+    if (first.length > 0 && upstream === socket) out.bytes(ByteView.of(first));
     out.flush();
     this.handOver();
     this.#client.join({
-      upstream: socket,
+      upstream,
       silence: this.exchange.service?.read_timeout ?? 0,
       onClose: () => {
         this.call?.tunnelEnded();

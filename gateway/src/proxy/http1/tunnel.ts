@@ -5,15 +5,23 @@
  * pings.
  */
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { MemoryAccount } from "../listener/client-memory.ts";
 
 export interface Tunnel {
   destroy(): void;
 }
 
+/** The upstream's side: its socket, or one whose messages a plugin inspects. */
+export interface TunnelUpstream extends Duplex {
+  readonly bytesWritten: number;
+  setKeepAlive(isEnabled: boolean, delay: number): unknown;
+  setTimeout(milliseconds: number, onTimeout: () => void): unknown;
+}
+
 export interface TunnelOptions {
   readonly client: Socket;
-  readonly upstream: Socket;
+  readonly upstream: TunnelUpstream;
   /** Returns the memory account for data that waits for one of the sides. */
   readonly account: () => MemoryAccount;
   /** Milliseconds without data in either direction after which the tunnel closes. */

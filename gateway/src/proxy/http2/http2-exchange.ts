@@ -158,9 +158,10 @@ export class Http2Exchange
     const { pipeline, responses } = this.context;
     pipeline.respond(exchange, head);
     this.hasBegun = true;
+    const upstream = this.inspected(socket, first);
     this.handOver();
     this.#join?.({
-      upstream: socket,
+      upstream,
       silence: exchange.service?.read_timeout ?? 0,
       stall: exchange.service?.write_timeout ?? 0,
       onClose: () => {
@@ -172,7 +173,7 @@ export class Http2Exchange
     if (encoder === null) return;
     responses.translated(encoder, { exchange, head, trailers: false });
     this.#writer.finishHead({ ended: false, trailers: false });
-    this.#writer.data(ByteView.of(first));
+    if (upstream === socket) this.#writer.data(ByteView.of(first));
   }
 
   protected override callTo(forward: ForwardPlan): Http1Call | StreamCall {

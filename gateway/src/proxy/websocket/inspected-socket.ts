@@ -1,0 +1,155 @@
+/**
+ * The upstream's side of a WebSocket whose messages a plugin inspects: it looks like the upstream's socket, forwards the
+ * client's messages as the plugin decides, and puts the plugin's replies between the frames of the upstream.
+ */
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import type { MessageInspector } from "@sluice/plugin-sdk";
+import type { TunnelUpstream } from "../http1/tunnel.ts";
+import { ClientMessages, type CloseReason, closeCode } from "./client-messages.ts";
+import { closePayload, FrameBoundaries, opcode, webSocketFrame } from "./frames.ts";
+
+/** Bytes that may wait for the client: a client that reads no replies is disconnected. */
+const MAX_WAITING = 1_048_576;
+/** The code with which the upstream is told that the plugin has ended the WebSocket. */
+const GOING_AWAY = 1001;
+
+export interface InspectedSocketOptions {
+  readonly socket: Socket;
+  readonly inspector: MessageInspector;
+  /** Bytes of the upstream that were read before. */
+  readonly first: Buffer;
+  /** Called if the plugin throws; the WebSocket is closed. */
+  readonly onError: (error: unknown) => void;
+}
+
+export class InspectedSocket extends Duplex implements TunnelUpstream {
+  readonly #socket: Socket;
+  readonly #inspector: MessageInspector;
+  readonly #onError: (error: unknown) => void;
+  readonly #messages: ClientMessages;
+  readonly #boundaries = new FrameBoundaries();
+  /** What the upstream gets for the bytes that are being read. */
+  #forwarded: Buffer[] = [];
+  /** Frames for the client that wait for the end of a frame of the upstream. */
+  #replies: Buffer[] = [];
+  /** Set when the plugin has ended the WebSocket. */
+  #isClosing = false;
+  #hasEnded = false;
+
+  constructor({ socket, inspector, first, onError }: InspectedSocketOptions) {
+    super({ allowHalfOpen: true });
+    this.#socket = socket;
+    this.#inspector = inspector;
+    this.#onError = onError;
+    const message = (text: string, raw: Buffer) => this.#inspect(text, raw);
+    const control = (raw: Buffer) => void this.#forwarded.push(raw);
+    this.#messages = new ClientMessages({ message, control }, inspector.limit);
+    if (first.length > 0) this.#pass(first);
+    socket.on("data", (bytes: Buffer) => {
+      if (!this.#pass(bytes)) socket.pause();
+    });
+    socket.once("end", () => {
+      this.#hasEnded = true;
+      this.push(null);
+    });
+    socket.on("error", (error) => this.destroy(error));
+    socket.once("close", () => {
+      if (this.#hasEnded || this.#isClosing) this.end();
+      else this.destroy();
+    });
+  }
+
+  get bytesWritten(): number {
+    return this.#socket.bytesWritten;
+  }
+
+  setKeepAlive(isEnabled: boolean, delay: number): void {
+    this.#socket.setKeepAlive(isEnabled, delay);
+  }
+
+  setTimeout(milliseconds: number, onTimeout: () => void): void {
+    this.#socket.setTimeout(milliseconds, onTimeout);
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (this.#isClosing) {
+      done();
+      return;
+    }
+    const fault = this.#messages.read(bytes);
+    const forwarded = this.#forwarded;
+    this.#forwarded = [];
+    if (forwarded.length > 0) this.#socket.write(Buffer.concat(forwarded));
+    if (fault !== null) this.#close(fault);
+    if (this.#socket.writableNeedDrain) this.#socket.once("drain", done);
+    else done();
+  }
+
+  override _final(done: () => void): void {
+    if (!this.#socket.writableEnded) this.#socket.end();
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+
+  #inspect(text: string, raw: Buffer): void {
+    if (this.#isClosing) return;
+    try {
+      const verdict = this.#inspector.inspect(text);
+      if (verdict === null) this.#forwarded.push(raw);
+      else if ("forward" in verdict)
+        this.#forwarded.push(webSocketFrame(opcode.text, Buffer.from(verdict.forward), randomBytes(4)));
+      else if ("reply" in verdict) this.#reply(webSocketFrame(opcode.text, Buffer.from(verdict.reply), null));
+      else this.#close(verdict);
+    } catch (error) {
+      this.#onError(error);
+      this.#close({ close: closeCode.internal, reason: "An unexpected error occurred" });
+    }
+  }
+
+  #reply(frame: Buffer): void {
+    if (this.readableLength > MAX_WAITING) this.destroy();
+    else if (this.#boundaries.isBetweenFrames) this.push(frame);
+    else this.#replies.push(frame);
+  }
+
+  /** Sends Close frames to both sides, and ends them. */
+  #close({ close, reason }: CloseReason): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#replies.push(webSocketFrame(opcode.close, closePayload(close, reason), null));
+    this.#socket.end(webSocketFrame(opcode.close, closePayload(GOING_AWAY, ""), randomBytes(4)));
+    if (this.#boundaries.isBetweenFrames) this.#sendReplies();
+  }
+
+  /** Passes bytes of the upstream on to the client. Returns false when the client does not accept more for now. */
+  #pass(bytes: Buffer): boolean {
+    let rest = bytes;
+    while (rest.length > 0 && !this.#hasEnded) {
+      const end = this.#boundaries.pass(rest);
+      const isLast = this.#replies.length === 0;
+      // Without replies to insert, the boundaries are only followed.
+      this.push(rest.subarray(0, end));
+      rest = rest.subarray(end);
+      if (!isLast && this.#boundaries.isBetweenFrames) this.#sendReplies();
+    }
+    return this.readableLength < this.readableHighWaterMark;
+  }
+
+  #sendReplies(): void {
+    for (const reply of this.#replies) this.push(reply);
+    this.#replies = [];
+    if (!this.#isClosing) return;
+    this.#hasEnded = true;
+    this.push(null);
+  }
+}
