@@ -1,89 +1,19 @@
 /** Results that the plugin proxy-cache stores and uses behind the plugin graphql. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Counters, PluginPhases } from "@sluice/plugin-sdk";
-import { fakeContext, fakeExchange, pluginInstance, ThreadCounters } from "../../../test/plugins/fake-exchange.ts";
-import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
-
-const SCHEMA = `
-  type Query { users: [User] posts: [Post] node: Node version: Int }
-  type Mutation { updateUser: User addPost: Post ping: Int }
-  interface Node { id: ID }
-  type User implements Node { id: ID name: String posts: [Post] }
-  type Post implements Node { id: ID title: String }
-`;
-const purge = [
-  { mutation: "updateUser", types: ["User"] },
-  { mutation: "addPost", types: ["Post"] },
-];
+import { ThreadCounters } from "../../../test/plugins/fake-exchange.ts";
+import { configViolations } from "../../../test/plugins/filled-configs.ts";
+import {
+  type Ask,
+  cachedPurgeRules,
+  DATA,
+  type RouteOptions,
+  startResultCache,
+  startRoute,
+} from "./testing-cached-route.ts";
 
 const USERS = "query Users { users { name } }";
 const POSTS = "query Posts { posts { title } }";
-const DATA = '{"data":{"users":[]}}';
-
-interface Ask {
-  readonly body?: unknown;
-  readonly method?: string;
-  readonly query?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly consumer?: string;
-  readonly response?: string;
-  readonly responseHeaders?: Readonly<Record<string, string>>;
-}
-
-interface RouteOptions {
-  readonly graphql?: object;
-  readonly cache?: object;
-  readonly counters?: Counters;
-  /** The instance of proxy-cache. Default: a new one. */
-  readonly cacheInstance?: PluginPhases;
-}
-
-const startCache = (cache: object = {}, counters: Counters = new ThreadCounters()): PluginPhases => {
-  const config = { request_method: ["GET", "POST"], strategy: "memory", ...cache };
-  return pluginInstance("proxy-cache", withConfigDefaults("proxy-cache", config), fakeContext({ counters }));
-};
-
-/** A worker with both plugins at one route. */
-function startRoute({ graphql = {}, cache, counters, cacheInstance = startCache(cache, counters) }: RouteOptions = {}) {
-  const config = withConfigDefaults("graphql", { schema: SCHEMA, purge, ...graphql });
-  const phases = [pluginInstance("graphql", config), cacheInstance];
-  /** Resolves to X-Cache-Status, or to the status of a refusal. */
-  return async (asked: Ask, during: () => Promise<unknown> = async () => {}): Promise<string | number | undefined> => {
-    const { body = { query: USERS }, method = "POST", response = DATA, consumer } = asked;
-    const exchange = fakeExchange({
-      method,
-      headers: { "content-type": "application/json", ...asked.headers },
-      ...(asked.query !== undefined && { query: asked.query }),
-      ...(method === "POST" && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      ...(consumer !== undefined && { consumer: consumerNamed(consumer) }),
-      status: 200,
-      attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }],
-      responseHeaders: { "content-type": "application/json", ...asked.responseHeaders },
-    });
-    const status = () => exchange.responseHeaders.get("x-cache-status");
-    for (const { access } of phases) {
-      const answer = await access?.(exchange);
-      if (answer !== undefined) return status() ?? answer.status;
-    }
-    await during();
-    for (const { responseHeaders } of phases) responseHeaders?.(exchange);
-    const filters = phases.flatMap(({ responseBody }) => responseBody?.(exchange) ?? []);
-    for (const filter of filters) if ("observe" in filter) filter.observe(Buffer.from(response));
-    for (const filter of filters) if ("observe" in filter) filter.complete();
-    for (const { log } of phases) log?.(exchange);
-    return status();
-  };
-}
-
-const consumerNamed = (username: string) => ({
-  id: `00000000-0000-4000-8000-${username.charCodeAt(0).toString().padStart(12, "0")}`,
-  created_at: 0,
-  updated_at: 0,
-  username,
-  custom_id: null,
-  tags: null,
-});
 
 const get = (query: string): Ask => ({ method: "GET", query: `?${new URLSearchParams({ query })}` });
 const several = "query A { users { name } } query B { posts { title } }";
@@ -194,7 +124,7 @@ describe("cached results of GraphQL", () => {
   }
 
   it("are not used for a document that has got another text under the same id", async () => {
-    const cacheInstance = startCache();
+    const cacheInstance = startResultCache();
     const statuses: unknown[] = [];
     for (const text of [USERS, USERS, POSTS]) {
       const graphql = { trusted_documents: { manifest: JSON.stringify({ one: text }) } };
@@ -279,9 +209,9 @@ describe("purges of cached results of GraphQL", () => {
   });
 
   it("do not depend on other types that rules have named before", async () => {
-    const cacheInstance = startCache();
-    await startRoute({ graphql: { purge: purge.slice(0, 1) }, cacheInstance })({ body: { query: BOTH } });
-    const ask = startRoute({ graphql: { purge: purge.slice(1) }, cacheInstance });
+    const cacheInstance = startResultCache();
+    await startRoute({ graphql: { purge: cachedPurgeRules.slice(0, 1) }, cacheInstance })({ body: { query: BOTH } });
+    const ask = startRoute({ graphql: { purge: cachedPurgeRules.slice(1) }, cacheInstance });
     assert.deepEqual([await ask({ body: { query: BOTH } }), await ask({ body: { query: BOTH } })], ["Refresh", "Hit"]);
   });
 

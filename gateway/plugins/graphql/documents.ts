@@ -6,7 +6,7 @@ import { Kind } from "graphql/language/kinds.js";
 import { parse } from "graphql/language/parser.js";
 import { type Cost, costOf, type StaticCostOptions, termsIn } from "./cost/static-cost.ts";
 import { type MeasuredDocument, type Measures, measureDocument } from "./measures.ts";
-import type { PurgeRules } from "./purge-rules.ts";
+import { noPurges, type OperationPurges, type PurgeRules } from "./purge/purge-rules.ts";
 import { beyondLimit, type LimitName, malformedRequest, type Refusal } from "./refusals.ts";
 import type { GraphqlConfig } from "./schema.ts";
 
@@ -15,8 +15,7 @@ export interface DefinedOperation {
   /** Null: the operation is anonymous. */
   readonly name: string | null;
   readonly cost: Cost;
-  /** The types that matter to purges of the cache (see `PurgeRules`), separated by commas. */
-  readonly purgeTypes: string;
+  readonly purges: OperationPurges;
 }
 
 export interface ReadDocument {
@@ -30,6 +29,8 @@ export interface ReadDocument {
 
 /** Documents in one generation of the cache, which has two. */
 const MAX_DOCUMENTS = 500;
+/** Maximum characters of a document whose text is kept: all of them take at most 4 MB. */
+const MAX_KEPT_TEXT = 4096;
 const MAX_OPERATIONS = 100;
 const MAX_NAME = 128;
 /**
@@ -97,8 +98,8 @@ function operationsOf(document: DocumentNode, options: DocumentOptions, fixed?: 
     if (definition.kind !== Kind.OPERATION_DEFINITION) return [];
     const { operation: type, name } = definition;
     const cost = fixed ?? costOf(definition, document, options);
-    const purgeTypes = options.purge?.typesOf(definition, document, options.schema).join() ?? "";
-    return [{ type, name: name === undefined ? null : copyOf(name.value), cost, purgeTypes }];
+    const purges = options.purge?.purgesOf(definition, document, options.schema) ?? noPurges;
+    return [{ type, name: name === undefined ? null : copyOf(name.value), cost, purges }];
   });
 }
 
@@ -179,6 +180,8 @@ const isSmall = ({ operations }: ReadDocument): boolean =>
 
 export class DocumentCache {
   readonly #documents = new LruCache<ReadDocument>(MAX_DOCUMENTS);
+  /** Documents by their texts, which spares the computation of the hash. */
+  readonly #texts = new LruCache<ReadDocument>(MAX_DOCUMENTS);
   readonly #limits: Limits;
   readonly #options: DocumentOptions;
 
@@ -188,6 +191,15 @@ export class DocumentCache {
   }
 
   of(text: string): ReadDocument {
+    if (text.length > MAX_KEPT_TEXT) return this.#hashed(text);
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    const read = this.#hashed(text);
+    if (isSmall(read)) this.#texts.set(text, read);
+    return read;
+  }
+
+  #hashed(text: string): ReadDocument {
     const sha256 = hash("sha256", text);
     const known = this.#documents.get(sha256);
     if (known !== undefined) return known;

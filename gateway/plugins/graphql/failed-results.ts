@@ -24,7 +24,6 @@ type Expected = "nothing" | "errors" | "an error" | "data";
 export class FailedResults {
   readonly #failed = new Set<number>();
   #left: number;
-  /** Whether the response is longer than the limit. */
   #isCut = false;
   /** Open brackets. */
   #depth = 0;
@@ -47,6 +46,11 @@ export class FailedResults {
    * `errors`.
    */
   #isDoubtful = false;
+
+  /** Whether the response is longer than the limit. */
+  get isCut(): boolean {
+    return this.#isCut;
+  }
 
   /** Whether the whole response has been searched, and is a single result with data and without errors. */
   get isSuccess(): boolean {

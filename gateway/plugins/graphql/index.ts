@@ -12,21 +12,20 @@ import {
   OPERATION_COST,
   OPERATION_NAME,
   OPERATION_TYPE,
-  PURGE_TYPES,
+  PURGE_NAMES,
+  RESULT_NAMES,
 } from "@sluice/plugin-sdk";
 import { SchemaSource } from "./cost/schema-source.ts";
 import { noSchema, type ServiceSchema } from "./cost/service-schema.ts";
-import { sendDocument } from "./document-requests.ts";
 import { FailedResults } from "./failed-results.ts";
 import { OperationNames } from "./operation-names.ts";
-import { typesOfRules } from "./purge-rules.ts";
+import { namesOfRules } from "./purge/purge-rules.ts";
+import { namesInResult, type ResultObject } from "./purge/result-objects.ts";
 import { type Refusal, responseOf } from "./refusals.ts";
-import {
-  type NamedOperation,
-  OperationReaders,
-  type ReadGraphqlRequest,
-  untrustedDocument,
-} from "./request-operations.ts";
+import { OperationReaders } from "./requests/operation-readers.ts";
+import type { NamedOperation, ReadGraphqlRequest } from "./requests/read-request.ts";
+import { type OperationReader, untrustedDocument } from "./requests/request-operations.ts";
+import { protocolRefusal, SocketMessages } from "./requests/socket-messages.ts";
 import { graphqlFacts } from "./schema.ts";
 
 const FIRST_ERROR = 400;
@@ -40,7 +39,7 @@ const RESULT_TYPE = /^application\/(?:json|graphql-response\+json)\s*(?:;|$)/i;
 
 export const operationRequests: CounterMetricOptions = {
   name: "requests_total",
-  help: "Requests by service, and by type, name and result (ok or error) of the GraphQL operation",
+  help: "Requests by service, and by type, name and result of the GraphQL operation: ok, error, or sent over a WebSocket",
   labelNames: ["service", "type", "operation", "result"],
 };
 
@@ -71,6 +70,8 @@ interface RequestedOperations {
   readonly operations: readonly NamedOperation[];
   /** Null: the body of the response is not searched for errors. */
   results: FailedResults | null;
+  /** Null: the objects in the result do not matter. */
+  readonly objects: ResultObject | null;
 }
 
 /** Whether the response may have errors in results that the plugin can read. */
@@ -91,16 +92,59 @@ const mayHaveOthers = ({ operations, refusal }: ReadGraphqlRequest): boolean =>
   refusal?.code === "BAD_REQUEST" || operations.length === 0 || operations.some(({ type }) => type === "unknown");
 
 /**
- * The types that the mutations of a request change, separated by commas.
+ * The names of what the mutations of a request purge, separated by commas.
  *
- * @param all The types that a request changes at most
+ * @param all The names of what a request purges at most
  */
-function changedTypes(read: ReadGraphqlRequest, all: readonly string[]): string {
+function purgedNames(read: ReadGraphqlRequest, all: readonly string[]): string {
   if (mayHaveOthers(read)) return all.join();
-  const changed = read.operations.flatMap(({ type, purgeTypes }) =>
-    type === "mutation" && purgeTypes !== "" ? purgeTypes.split(",") : [],
+  const changed = read.operations.flatMap(({ type, purgeNames }) =>
+    type === "mutation" && purgeNames !== "" ? purgeNames.split(",") : [],
   );
   return [...new Set(changed)].join();
+}
+
+/**
+ * The names on which a complete result depends, separated by commas; undefined: the types in it.
+ *
+ * @param types Separated by commas
+ */
+function resultNames(objects: ResultObject, types: string, pieces: readonly Buffer[]): string | undefined {
+  try {
+    const names = namesInResult(objects, types.split(","), Buffer.concat(pieces)).join();
+    return names === types ? undefined : names;
+  } catch {
+    // Not valid JSON.
+    return undefined;
+  }
+}
+
+/** Searches a result for errors, and keeps it if the objects in it matter. */
+class ResultObserver implements BodyObserver {
+  readonly #exchange: Exchange;
+  readonly #results: FailedResults;
+  readonly #objects: ResultObject | null;
+  readonly #pieces: Buffer[] = [];
+
+  constructor(exchange: Exchange, results: FailedResults, objects: ResultObject | null) {
+    this.#exchange = exchange;
+    this.#results = results;
+    this.#objects = objects;
+  }
+
+  observe(piece: Buffer): void {
+    this.#results.search(piece);
+    if (this.#objects !== null && !this.#results.isCut) this.#pieces.push(piece);
+  }
+
+  complete(): void {
+    if (!this.#results.isSuccess) return;
+    const { shared } = this.#exchange;
+    shared.set(CACHEABLE_RESULT, true);
+    if (this.#objects === null) return;
+    const names = resultNames(this.#objects, String(shared.get(PURGE_NAMES)), this.#pieces);
+    if (names !== undefined) shared.set(RESULT_NAMES, names);
+  }
 }
 
 const serviceName = ({ service }: Exchange): string => service?.name ?? service?.host ?? "";
@@ -111,15 +155,15 @@ export const graphql = definePlugin({
     const { now, operations: recorder } = context;
     const readers = new OperationReaders(config);
     const source = new SchemaSource(config, context);
-    const ruledTypes = typesOfRules(config.purge ?? []);
+    const ruledNames = namesOfRules(config.purge ?? []);
     const names = new OperationNames(config.max_operations, now);
     const requests = context.counterMetric(operationRequests);
     const seconds = context.histogramMetric(operationSeconds);
     const refused = context.counterMetric(refusedOperations);
     const requested = new WeakMap<Exchange, RequestedOperations>();
 
-    function decide(exchange: Exchange, read: ReadGraphqlRequest): Answer | Promise<Answer> {
-      const { operations, refusal, isUntrusted, document } = read;
+    function decide(exchange: Exchange, read: ReadGraphqlRequest): Answer {
+      const { operations, refusal, isUntrusted, body, query } = read;
       exchange.setLogField(
         "graphql.operations",
         operations.map(({ type, name, sha256, cost }) => ({ type, name, sha256, cost })),
@@ -132,16 +176,18 @@ export const graphql = definePlugin({
       const reported = refusal ?? (isUntrusted ? untrustedDocument : null);
       if (reported !== null) report(exchange, reported);
       if (refusal !== null && config.enforce) return responseOf(refusal, exchange.request);
-      requested.set(exchange, { operations, results: null });
       if (first !== undefined) {
         exchange.shared.set(OPERATION_COST, String(operations.reduce((sum, { cost }) => sum + cost, 0)));
         exchange.shared.set(OPERATION_NAME, names.shown(first.name));
       }
       const isQuery = refusal === null && others.length === 0 && first?.type === "query";
+      requested.set(exchange, { operations, results: null, objects: isQuery ? first.objects : null });
       exchange.shared.set(CACHEABLE_OPERATION, isQuery);
-      const types = isQuery ? first.purgeTypes : changedTypes(read, ruledTypes);
-      if (types !== "") exchange.shared.set(PURGE_TYPES, types);
-      return document === undefined ? undefined : sendDocument(exchange, document, config.max_body_size);
+      const purged = isQuery ? first.purgeNames : purgedNames(read, ruledNames);
+      if (purged !== "") exchange.shared.set(PURGE_NAMES, purged);
+      if (body !== undefined) exchange.replaceBody(body);
+      if (query !== undefined) exchange.upstreamQuery = query;
+      return undefined;
     }
 
     /** @param known Null: the schema is to be read from the service, and cannot be */
@@ -149,9 +195,33 @@ export const graphql = definePlugin({
       if (known === null && config.enforce) return unavailable("the schema of the service is not known");
       const chosen = readers.for(exchange, known ?? noSchema);
       if ("missing" in chosen) return unavailable(chosen.missing);
-      const read = chosen.reader.read(exchange.request);
+      const { request } = exchange;
+      if (config.websocket === "inspect" && request.header("upgrade") !== undefined) {
+        const refusal = protocolRefusal(request);
+        if (refusal !== null) report(exchange, refusal);
+        if (refusal !== null && config.enforce) return responseOf(refusal, request);
+        exchange.inspectMessages(socketMessages(exchange, chosen.reader));
+      }
+      const read = chosen.reader.read(request);
       if (read instanceof Promise) return read.then((found) => (found === null ? undefined : decide(exchange, found)));
       return read === null ? undefined : decide(exchange, read);
+    }
+
+    /** The operations of the WebSocket have the limits, the schema and the documents that apply when it opens. */
+    function socketMessages(exchange: Exchange, reader: OperationReader): SocketMessages {
+      const { enforce, max_body_size: limit } = config;
+      const service = serviceName(exchange);
+      return new SocketMessages({
+        reader,
+        limit,
+        enforce,
+        onOperation({ operations, refusal, isUntrusted }) {
+          const reported = refusal ?? (isUntrusted ? untrustedDocument : null);
+          if (reported !== null) report(exchange, reported);
+          if (refusal !== null && enforce) return;
+          for (const { type, name } of operations) requests.add(1, [service, type, names.shown(name), "sent"]);
+        },
+      });
     }
 
     function report(exchange: Exchange, { code, limit }: Refusal): void {
@@ -170,12 +240,8 @@ export const graphql = definePlugin({
         if (request === undefined || config.max_response_size === 0 || !mayHaveErrors(exchange)) return null;
         const results = new FailedResults(config.max_response_size);
         request.results = results;
-        return {
-          observe: (piece) => results.search(piece),
-          complete() {
-            if (results.isSuccess) exchange.shared.set(CACHEABLE_RESULT, true);
-          },
-        };
+        const objects = exchange.source === "service" ? request.objects : null;
+        return new ResultObserver(exchange, results, objects);
       },
 
       log(exchange) {

@@ -19,6 +19,7 @@ import {
 import type { GraphQLError } from "graphql/error/GraphQLError.js";
 import { readServiceSchema } from "./cost/service-schema.ts";
 import { MAX_COST } from "./cost/static-cost.ts";
+import type { PurgeRule } from "./purge/purge-rules.ts";
 import { manifestViolation } from "./trusted-documents.ts";
 
 /** GraphQL, October 2021, section 2.1.9. */
@@ -214,6 +215,17 @@ const schema = record(
               minItems: 1,
               maxItems: 32,
             }),
+            id: nullable(
+              text({
+                description:
+                  "The argument with the id of the object that the mutation changes, such as `id`, or `input.id` for a " +
+                  "member of an input object. Then only results that contain this object are purged, and results whose " +
+                  "objects are not known by their ids: the query has to select the field `id` of the types, and no " +
+                  "interfaces or unions; a result with more than 100 objects depends on all. Unset, or without such a " +
+                  "value in the request: all objects of the types have changed, for example because one was added.",
+                maxLength: 256,
+              }),
+            ),
           },
           { description: "A mutation, and the types that it changes." },
         ),
@@ -244,10 +256,13 @@ const schema = record(
         "get an error. forward: the service decides. Use it if the service accepts only documents that it knows.",
       default: "refuse",
     }),
-    websocket: choice(["refuse", "forward"], {
+    websocket: choice(["refuse", "inspect", "forward"], {
       description:
-        "Requests to open a WebSocket. The plugin cannot read operations that are sent over a WebSocket, so no limit " +
-        "applies to them. Use forward only if the service has limits of its own.",
+        "Requests to open a WebSocket. refuse: they are refused with 403. inspect: the limits apply to the operations in " +
+        "the messages of the protocols `graphql-transport-ws` and `graphql-ws`. A refused operation is answered with a " +
+        "message of the type `error`, and invalid messages close the WebSocket with the code 4400. Messages may have " +
+        "`max_body_size` bytes, and are not compressed. forward: no limit applies to the messages; use it only if the " +
+        "service has limits of its own.",
       default: "refuse",
     }),
     max_operations: integer({
@@ -305,9 +320,12 @@ function checkTrusted(trusted: unknown): readonly Violation[] {
 
 const checkPurge = (purge: unknown): readonly Violation[] =>
   (Array.isArray(purge) ? purge : []).flatMap((rule, at) => {
-    const { mutation, types } = Object(rule) as { readonly mutation?: unknown; readonly types?: unknown };
+    const { mutation, types, id } = Object(rule) as Readonly<Record<keyof PurgeRule, unknown>>;
     return [
       ...nameViolations(mutation, ["purge", at, "mutation"]),
+      ...(typeof id === "string" && id.split(".").some((name) => !NAME.test(name))
+        ? [{ path: ["purge", at, "id"], message: "must be names of GraphQL, separated by dots, such as input.id" }]
+        : []),
       ...(Array.isArray(types) ? types : []).flatMap((type, index) =>
         nameViolations(type, ["purge", at, "types", index]),
       ),

@@ -357,7 +357,7 @@ describe("the directives of Cache-Control", () => {
 });
 
 describe("an entry in Redis", () => {
-  const facts = { status: 200, timestamp: 1, ttl: 2, mustRevalidate: true, purges: "1:0" };
+  const facts = { status: 200, timestamp: 1, ttl: 2, mustRevalidate: true, purges: "1:0", names: null };
 
   it("is the same after it has been written and read", () => {
     for (const entry of [{ ...facts, headers: ["A", "1"], body: Buffer.from([0, 255]) }, { vary: ["accept" as const] }])

@@ -10,17 +10,18 @@ import {
   editGroup,
   type HeaderEditGroup,
   HeaderName,
-  PURGE_TYPES,
+  PURGE_NAMES,
+  RESULT_NAMES,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
 import { createKeyOf, variantKey } from "./cache-key.ts";
 import { type Directives, directivesOf, secondsIn } from "./directives.ts";
 import { answerEndpoint } from "./endpoints.ts";
+import { PurgeCounts } from "./purge-counts.ts";
 import { forbidsCache, isPersonal, mayUseCache, readRequestBody } from "./requests.ts";
 import { createStorableOf, MAX_STORED_BODY, type Storable } from "./responses.ts";
 import { type ProxyCacheConfig, proxyCacheFacts } from "./schema.ts";
 import { type CacheEntry, entryCodec, type StoredResponse } from "./stored-response.ts";
-import { TypePurges } from "./type-purges.ts";
 
 const CACHE_STATUS = new HeaderName("X-Cache-Status");
 const CACHE_KEY = new HeaderName("X-Cache-Key");
@@ -72,9 +73,9 @@ export const proxyCache = definePlugin({
     const storableOf = createStorableOf(config);
     const methods: ReadonlySet<string> = new Set(config.request_method);
     const shows = config.response_headers;
-    const typePurges = new TypePurges(config, context);
+    const counts = new PurgeCounts(config, context);
     const pending = new WeakMap<Exchange, Pending>();
-    /** The types that forwarded mutations of GraphQL change. */
+    /** What forwarded mutations of GraphQL purge. */
     const changed = new WeakMap<Exchange, readonly string[]>();
     const hits = new WeakMap<StoredResponse, HitHeaders>();
     let silentUntil = 0;
@@ -124,7 +125,7 @@ export const proxyCache = definePlugin({
     }
 
     function lookUp(exchange: Exchange, body: Buffer | null, directives: Directives) {
-      const purges = typePurges.stateOf(exchange, purgeTypes(exchange));
+      const purges = counts.stateOf(exchange, purgeNames(exchange));
       return purges instanceof Promise
         ? laterOf(
             exchange,
@@ -172,6 +173,30 @@ export const proxyCache = definePlugin({
 
     function decide(
       exchange: Exchange,
+      found: Omit<Found, "entry"> & { readonly shown: string; readonly entry: StoredResponse | undefined },
+    ): DirectResponse | undefined | Promise<DirectResponse | undefined> {
+      const { entry, purges } = found;
+      const isCurrent = entry !== undefined && isUnpurged(exchange, entry, purges);
+      return isCurrent instanceof Promise
+        ? isCurrent.then((current) => answer(exchange, found, current))
+        : answer(exchange, found, isCurrent);
+    }
+
+    /** Whether nothing of the stored response has been purged. */
+    function isUnpurged(
+      exchange: Exchange,
+      { purges, names }: StoredResponse,
+      now: string,
+    ): boolean | Promise<boolean> {
+      if (names === null) return purges === now;
+      if (names.types !== purgeNames(exchange).join()) return false;
+      const state = counts.stateOf(exchange, names.own);
+      return state instanceof Promise ? state.then((known) => known === purges) : state === purges;
+    }
+
+    /** @param isCurrent Whether nothing of the entry has been purged */
+    function answer(
+      exchange: Exchange,
       {
         key,
         shown,
@@ -179,9 +204,10 @@ export const proxyCache = definePlugin({
         directives,
         purges,
       }: Omit<Found, "entry"> & { readonly shown: string; readonly entry: StoredResponse | undefined },
+      isCurrent: boolean,
     ): DirectResponse | undefined {
       const at = now();
-      if (entry !== undefined && entry.purges === purges && isUsable(entry, config, { directives, now: at })) {
+      if (entry !== undefined && isCurrent && isUsable(entry, config, { directives, now: at })) {
         exchange.responseHeaders.applyAll(hitHeaders(entry, shown, at));
         return { status: entry.status, keptHeaders: entry.headers, body: entry.body };
       }
@@ -199,21 +225,47 @@ export const proxyCache = definePlugin({
       const fresh = (response.ttl - ageOf(response, now())) * 1000;
       const lifetime = config.storage_ttl === null ? fresh : config.storage_ttl * 1000;
       if (lifetime <= 0) return;
-      const entry = { ...response, purges, body };
-      const stored =
-        vary.length === 0
-          ? [cache.set(key, entry, lifetime)]
-          : [cache.set(key, { vary }, lifetime), cache.set(variantKey(key, vary, exchange), entry, lifetime)];
-      Promise.all(stored).catch((error: unknown) => report("responses cannot be stored", error, exchange));
+      const put = async (names: StoredResponse["names"], state: string) => {
+        const entry: StoredResponse = { ...response, purges: state, names, body };
+        await Promise.all(
+          vary.length === 0
+            ? [cache.set(key, entry, lifetime)]
+            : [cache.set(key, { vary }, lifetime), cache.set(variantKey(key, vary, exchange), entry, lifetime)],
+        );
+      };
+      const own = sharedNames(exchange, RESULT_NAMES);
+      const stored = own.length === 0 ? put(null, purges) : putWithNames(exchange, { own, purges, put });
+      stored.catch((error: unknown) => report("responses cannot be stored", error, exchange));
+    }
+
+    /**
+     * Stores a result that depends on names of its own, unless one of its types was purged while the result was on its
+     * way: then it is stored as purged.
+     */
+    async function putWithNames(
+      exchange: Exchange,
+      {
+        own,
+        purges,
+        put,
+      }: {
+        readonly own: readonly string[];
+        readonly purges: string;
+        readonly put: (names: StoredResponse["names"], state: string) => Promise<void>;
+      },
+    ): Promise<void> {
+      const types = purgeNames(exchange);
+      const [before, state = ""] = await counts.statesOf(exchange, [types, own]);
+      await (before === purges ? put({ types: types.join(), own }, state) : put(null, purges));
     }
 
     /** Purges the results that a mutation may have changed. Null: the exchange is no such mutation, or they are purged. */
     function purge(exchange: Exchange): Promise<void> | null {
-      const types = changed.get(exchange) ?? [];
+      const names = changed.get(exchange) ?? [];
       changed.delete(exchange);
-      if (types.length === 0 || exchange.attempts.length === 0) return null;
+      if (names.length === 0 || exchange.attempts.length === 0) return null;
       const failed = (error: unknown) => report("results that a mutation changes cannot be purged", error, exchange);
-      return typePurges.purge(exchange, types)?.then(() => undefined, failed) ?? null;
+      return counts.add(exchange, names)?.then(() => undefined, failed) ?? null;
     }
 
     /** Resolves at the end of a purge, or after MAX_PURGE_WAIT. */
@@ -245,7 +297,7 @@ export const proxyCache = definePlugin({
       access(exchange) {
         const { request, shared } = exchange;
         if (shared.get(CACHEABLE_OPERATION) === false) {
-          changed.set(exchange, purgeTypes(exchange));
+          changed.set(exchange, purgeNames(exchange));
           return bypass(exchange);
         }
         if (!mayUseCache(request, methods) || isPersonal(exchange, config)) return bypass(exchange);
@@ -262,6 +314,7 @@ export const proxyCache = definePlugin({
         return body === "refused" ? bypass(exchange) : lookUp(exchange, body, directives);
       },
       ...(config.strategy === "redis" && {
+        holds: (exchange: Exchange) => (changed.get(exchange)?.length ?? 0) > 0,
         // Holds the response to a mutation, so that the client finds no older result once it has the response.
         response(exchange: Exchange) {
           const purged = purge(exchange);
@@ -289,10 +342,12 @@ export const proxyCache = definePlugin({
   },
 });
 
-/** The types of a GraphQL operation whose purges matter. */
-function purgeTypes({ shared }: Exchange): readonly string[] {
-  const types = shared.get(PURGE_TYPES);
-  return typeof types === "string" ? types.split(",") : [];
+/** What a GraphQL operation purges, or the types in its result. */
+const purgeNames = (exchange: Exchange): readonly string[] => sharedNames(exchange, PURGE_NAMES);
+
+function sharedNames({ shared }: Exchange, name: string): readonly string[] {
+  const names = shared.get(name);
+  return typeof names === "string" ? names.split(",") : [];
 }
 
 /** Whether the response is a result of GraphQL that may have errors, although its status is 200. */

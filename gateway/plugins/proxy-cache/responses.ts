@@ -12,7 +12,7 @@ export const MAX_STORED_BODY = 1_048_576;
 const conditionalStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
 
 /** A response that may be stored once its body is complete. */
-export interface Storable extends Omit<StoredResponse, "body" | "purges"> {
+export interface Storable extends Omit<StoredResponse, "body" | "purges" | "names"> {
   /** Names of the request's headers on which the response depends; empty: none. */
   readonly vary: Variants["vary"];
 }

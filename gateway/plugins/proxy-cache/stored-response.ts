@@ -15,8 +15,21 @@ export interface StoredResponse {
   readonly ttl: number;
   /** Whether it must not be used when it is stale, even if the client accepts that. */
   readonly mustRevalidate: boolean;
-  /** How often the types of a GraphQL result were purged before it was requested (see `TypePurges`); empty for other responses. */
+  /**
+   * How often the types of a GraphQL result, or its own names, were purged before it was requested (see `PurgeCounts`);
+   * empty for other responses.
+   */
   readonly purges: string;
+  /** Null: `purges` counts those of the types that the request names. */
+  readonly names: ResultNames | null;
+}
+
+/** What the plugin graphql has found in a result. */
+interface ResultNames {
+  /** The types that the request named, separated by commas: if the config names others, the result is not used. */
+  readonly types: string;
+  /** The names on which the result depends. */
+  readonly own: readonly string[];
 }
 
 /** Stored in place of a response that depends on headers of the request; `variantKey` makes that response's key. */
@@ -28,14 +41,17 @@ export interface Variants {
 export type CacheEntry = StoredResponse | Variants;
 
 /** To be increased whenever the form in Redis changes, so that entries in another form are not found. */
-const VERSION = 2;
+const VERSION = 3;
 const LENGTH_BYTES = 4;
 
 const textSize = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + 2 * text.length + 16, 0);
 
 /** The form in Redis: the length of a JSON text, the text, and the body. */
 export const entryCodec: CacheCodec<CacheEntry> = {
-  size: (entry) => ("vary" in entry ? textSize(entry.vary) : textSize(entry.headers) + entry.body.length),
+  size: (entry) =>
+    "vary" in entry
+      ? textSize(entry.vary)
+      : textSize([...entry.headers, ...(entry.names?.own ?? [])]) + entry.body.length,
   encode(entry) {
     const body = "vary" in entry ? Buffer.alloc(0) : entry.body;
     const text = Buffer.from(JSON.stringify({ version: VERSION, ...entry, body: undefined }));
@@ -61,13 +77,16 @@ function parsed(text: string): unknown {
 
 function entryOf(value: unknown, body: Buffer): CacheEntry | undefined {
   if (!isRecord(value) || value.version !== VERSION) return undefined;
-  const { vary, status, headers, timestamp, ttl, mustRevalidate, purges } = value;
+  const { vary, status, headers, timestamp, ttl, mustRevalidate, purges, names } = value;
   if (isTexts(vary)) return { vary: vary as Variants["vary"] };
   if (!isHeaders(headers) || !isStatus(status)) return undefined;
   if (typeof timestamp !== "number" || typeof ttl !== "number" || typeof mustRevalidate !== "boolean") return undefined;
-  if (typeof purges !== "string") return undefined;
-  return { status, headers, body, timestamp, ttl, mustRevalidate, purges };
+  if (typeof purges !== "string" || !(names === null || isNames(names))) return undefined;
+  return { status, headers, body, timestamp, ttl, mustRevalidate, purges, names };
 }
+
+const isNames = (value: unknown): value is ResultNames =>
+  isRecord(value) && typeof value.types === "string" && isTexts(value.own);
 
 /** Whether a value is the status of a final response (RFC 9110 section 15: not 1xx). */
 const isStatus = (value: unknown): value is number =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { CACHEABLE_OPERATION, CACHEABLE_RESULT, PURGE_TYPES } from "@sluice/plugin-sdk";
+import { CACHEABLE_OPERATION, CACHEABLE_RESULT, PURGE_NAMES } from "@sluice/plugin-sdk";
 import { Redis } from "ioredis";
 import { RedisCounters } from "../../../gateway/src/counters/redis/redis-counters.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
@@ -130,7 +130,7 @@ it("proxy-cache holds the response to a mutation of GraphQL until its purge has 
       responseHeaders: { "Content-Type": "text/plain" },
       attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }],
     });
-    exchange.shared.set(CACHEABLE_OPERATION, isQuery).set(CACHEABLE_RESULT, true).set(PURGE_TYPES, "User");
+    exchange.shared.set(CACHEABLE_OPERATION, isQuery).set(CACHEABLE_RESULT, true).set(PURGE_NAMES, "User");
     if ((await plugin.access?.(exchange)) === undefined) {
       await plugin.response?.(exchange, { status: 200, headers: [], hasBody: true, body: async () => null });
       plugin.responseHeaders?.(exchange);
@@ -169,7 +169,7 @@ it("proxy-cache holds the response to a mutation only for a moment while Redis d
   try {
     const plugin = pluginInstance("proxy-cache", configWith(), context);
     const exchange = fakeExchange({ attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }] });
-    exchange.shared.set(CACHEABLE_OPERATION, false).set(PURGE_TYPES, "User");
+    exchange.shared.set(CACHEABLE_OPERATION, false).set(PURGE_NAMES, "User");
     await plugin.access?.(exchange);
     const held = { status: 200, headers: [], hasBody: true, body: async () => null };
     assert.equal(await plugin.response?.(exchange, held), undefined);

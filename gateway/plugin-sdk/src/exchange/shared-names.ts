@@ -19,10 +19,17 @@ export const CACHEABLE_OPERATION = "graphql.cacheable";
 export const CACHEABLE_RESULT = "graphql.ok";
 
 /**
- * Names of GraphQL types, separated by commas: those that the result of a cacheable operation may contain, or those that
- * another request may change. Only types that the config of the plugin graphql names in `purge`.
+ * Names of GraphQL types, separated by commas: those that the result of a cacheable operation may contain. For another
+ * request: what it purges, by names for which proxy-cache counts purges. Only types that the config of the plugin
+ * graphql names in `purge`.
  */
-export const PURGE_TYPES = "graphql.purge.types";
+export const PURGE_NAMES = "graphql.purge.names";
+
+/**
+ * Set once a result has arrived, if its objects are known: names, separated by commas. The result may be used until one
+ * of them is purged, instead of the types in `PURGE_NAMES`.
+ */
+export const RESULT_NAMES = "graphql.result.names";
 
 /** The name of the request's first GraphQL operation: one of a limited number, although clients choose the names. */
 export const OPERATION_NAME = "graphql.operation";

@@ -3,55 +3,49 @@
  * batches. A refusal is the reason why the request is not within the limits, or cannot be read; such a request still has
  * operations, under which it is counted.
  */
-import { type Exchange, type ExchangeRequest, hasRequestBody, isRecord } from "@sluice/plugin-sdk";
-import type { ServiceSchema } from "./cost/service-schema.ts";
-import { evaluateCost, type OperationVariables } from "./cost/static-cost.ts";
-import { type DefinedOperation, DocumentCache, type ReadDocument } from "./documents.ts";
-import { UNKNOWN_OPERATION, UNNAMED_OPERATION } from "./operation-names.ts";
+import { type ExchangeRequest, hasRequestBody, isRecord, StringCache } from "@sluice/plugin-sdk";
+import { evaluateCost, type OperationVariables } from "../cost/static-cost.ts";
+import type { DocumentCache, ReadDocument } from "../documents.ts";
+import { UNKNOWN_OPERATION, UNNAMED_OPERATION } from "../operation-names.ts";
+import { evaluatePurges } from "../purge/purge-rules.ts";
+import { beyondLimit, malformedRequest, type Refusal } from "../refusals.ts";
+import type { GraphqlConfig } from "../schema.ts";
+import type { TrustedDocumentLists } from "../trusted-documents.ts";
+import { documentIdOf } from "./document-id.ts";
+import { urlWithDocument, withDocument } from "./document-requests.ts";
+import { KnownRequests } from "./known-requests.ts";
 import { nameRefusal, type Parameters, readJsonText, urlParameters } from "./parameters.ts";
-import { PurgeRules } from "./purge-rules.ts";
-import { beyondLimit, malformedRequest, type Refusal } from "./refusals.ts";
-import type { GraphqlConfig } from "./schema.ts";
-import { type TrustedDocumentLists, TrustedDocumentSource } from "./trusted-documents.ts";
-
-/** An operation under the name by which it is counted. */
-export interface NamedOperation {
-  readonly type: DefinedOperation["type"] | "unknown";
-  /** In parentheses if the client has sent no name. */
-  readonly name: string;
-  /** SHA-256 of the document in hex digits; null: the document was not read. */
-  readonly sha256: string | null;
-  /** The cost with the request's variables, at least 1. */
-  readonly cost: number;
-  /** As in `DefinedOperation`. */
-  readonly purgeTypes: string;
-}
-
-export interface ReadGraphqlRequest {
-  readonly operations: readonly NamedOperation[];
-  /** The first reason to refuse the request; null: it is forwarded. */
-  readonly refusal: Refusal | null;
-  /** Set if a document is not trusted, and such documents are only logged. */
-  readonly isUntrusted?: boolean;
-  /** The trusted document that the request names, and that is to be sent instead of its id. */
-  readonly document?: string;
-}
-
-const unknown: NamedOperation = { type: "unknown", name: UNKNOWN_OPERATION, sha256: null, cost: 1, purgeTypes: "" };
+import { type NamedOperation, type ReadGraphqlRequest, unknownOperation } from "./read-request.ts";
 
 /** Larger batches are counted as one unknown operation. */
 const MAX_BATCH = 100;
 const NAME = /^[_a-z]\w{0,127}$/i;
-const SHA256 = /^[\da-f]{64}$/i;
-const DOCUMENT_ID = /^[\w.:+/=-]{1,128}$/;
 /** Digits of a hash that are shown instead of a name. */
 const SHOWN_DIGITS = 12;
 const UTF8_ONLY = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i;
 
+/** What the Content-Type of a request means: a message if it is refused. */
+interface BodyType {
+  /** Whether the body is the document itself, without variables. */
+  readonly isDocument: boolean;
+  readonly refusal: string | null;
+}
+
+const bodyTypes = new StringCache<BodyType>((given) => {
+  const [type = "", ...parameters] = given.split(";");
+  const mediaType = type.trim().toLowerCase();
+  const isDocument = mediaType === "application/graphql";
+  // Web pages can send forms and text without a preflight, with the cookies of their visitors.
+  if (!isDocument && mediaType !== "application/json")
+    return { isDocument, refusal: "The Content-Type must be application/json" };
+  const isOther = parameters.some((each) => each.trim() !== "" && /charset/i.test(each) && !UTF8_ONLY.test(each));
+  return { isDocument, refusal: isOther ? "The charset must be utf-8" : null };
+}, 64);
+
 // A byte order mark is kept, and is therefore no valid JSON: parsers differ in whether they skip it.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-const unreadable = (refusal: Refusal): ReadGraphqlRequest => ({ operations: [unknown], refusal });
+const unreadable = (refusal: Refusal): ReadGraphqlRequest => ({ operations: [unknownOperation], refusal });
 
 /** A request that is refused although it is not one of GraphQL over HTTP: it counts as no operation. */
 const notGraphql = (refusal: Refusal): ReadGraphqlRequest => ({ operations: [], refusal });
@@ -60,6 +54,12 @@ const mediaTypeRefusal = (message: string): ReadGraphqlRequest =>
   unreadable({ status: 415, code: "UNSUPPORTED_MEDIA_TYPE", message });
 
 const onlyPost = (message: string): Refusal => ({ status: 405, code: "METHOD_NOT_ALLOWED", message });
+
+const noWebSocket = notGraphql({
+  status: 403,
+  code: "WEBSOCKET_NOT_ALLOWED",
+  message: "WebSocket connections are not allowed here: send operations by POST",
+});
 
 /** Refuses mutations: other methods are safe, so web pages may send them with the cookies of their visitors. */
 const withoutMutations = (read: ReadGraphqlRequest): ReadGraphqlRequest =>
@@ -71,8 +71,12 @@ interface ReadOperation {
   readonly operation: NamedOperation;
   readonly refusal: Refusal | null;
   readonly isUntrusted?: boolean;
+  /** The trusted document that the request names, and that is to be sent instead of its id. */
   readonly document?: string;
 }
+
+/** A request of one operation, and the trusted document that it names, if that is to be sent. */
+export type SingleOperation = ReadGraphqlRequest & Pick<ReadOperation, "document">;
 
 /** The part of a request that decides which operation of a document is executed, and with which variables. */
 interface Choice {
@@ -86,56 +90,12 @@ export const untrustedDocument: Refusal = {
   message: "Only documents on the list of trusted documents are executed here",
 };
 
-/** A reader, or a clause about the part of the configuration that is missing. */
-export type ChosenReader = { readonly reader: OperationReader } | { readonly missing: string };
-
-interface KnownReader {
-  readonly documents: DocumentCache;
-  readonly trusted: TrustedDocumentLists | null;
-  readonly reader: OperationReader;
-}
-
-/** Chooses the reader for an exchange: it follows the schema of the service, and the entities that the config names. */
-export class OperationReaders {
-  readonly #config: GraphqlConfig;
-  readonly #source: TrustedDocumentSource | null;
-  readonly #purge: PurgeRules | null;
-  /** The documents with the costs by one schema. */
-  #documents: { readonly schema: ServiceSchema; readonly cache: DocumentCache } | null = null;
-  #last: KnownReader | null = null;
-
-  constructor(config: GraphqlConfig) {
-    this.#config = config;
-    const { trusted_documents: trusted, purge } = config;
-    this.#purge = purge === null ? null : new PurgeRules(purge);
-    this.#source = trusted === null ? null : new TrustedDocumentSource(trusted);
-  }
-
-  /** @param schema The schema of the service, which is the same object until it changes */
-  for(exchange: Pick<Exchange, "graphqlDocuments">, schema: ServiceSchema): ChosenReader {
-    const { trusted = null, missing = [] } = this.#source?.in(exchange) ?? {};
-    const isRequired = this.#config.enforce && this.#config.trusted_documents?.mode === "require";
-    if (missing.length > 0 && isRequired)
-      return { missing: `there are no GraphQL documents with the name or id ${missing.join(" or ")}` };
-    const documents = this.#documentsBy(schema);
-    if (this.#last?.documents === documents && this.#last.trusted === trusted) return this.#last;
-    this.#last = { documents, trusted, reader: new OperationReader(this.#config, documents, trusted) };
-    return this.#last;
-  }
-
-  #documentsBy(schema: ServiceSchema): DocumentCache {
-    if (this.#documents?.schema === schema) return this.#documents.cache;
-    const { list_size: listSize, slicing_arguments: slicingArguments } = this.#config;
-    const cache = new DocumentCache(this.#config, { schema, listSize, slicingArguments, purge: this.#purge });
-    this.#documents = { schema, cache };
-    return cache;
-  }
-}
-
 export class OperationReader {
   readonly #documents: DocumentCache;
   readonly #trusted: TrustedDocumentLists | null;
   readonly #config: GraphqlConfig;
+  readonly #bodies = new KnownRequests();
+  readonly #urls = new KnownRequests();
 
   /** @param trusted Null: all documents are trusted */
   constructor(config: GraphqlConfig, documents: DocumentCache, trusted: TrustedDocumentLists | null) {
@@ -150,22 +110,31 @@ export class OperationReader {
     if (method === "POST" || method === "QUERY") return this.#inBody(request);
     if (method !== "GET" && method !== "HEAD" && method !== "OPTIONS")
       return notGraphql(onlyPost(`The method ${method} is not one of GraphQL over HTTP: use POST`));
-    if (request.header("upgrade") !== undefined) return this.#upgrade();
     // Some services read the body of any method, and prefer it to the URL.
     const withBody = () => notGraphql(malformedRequest(`A ${method} request must not have a body`));
-    const withoutBody = () => (method === "OPTIONS" ? null : this.#inUrl(request.query));
+    const withoutBody = () => {
+      if (method === "OPTIONS") return null;
+      if (this.#config.websocket === "refuse" && request.header("upgrade") !== undefined) return noWebSocket;
+      // A service without WebSockets executes the query in the URL of a request for one.
+      return this.#inUrl(request.query);
+    };
     const hasBody = hasRequestBody(request);
     if (hasBody instanceof Promise) return hasBody.then((has) => (has ? withBody() : withoutBody()));
     return hasBody ? withBody() : withoutBody();
   }
 
-  #upgrade(): ReadGraphqlRequest | null {
-    if (this.#config.websocket === "forward") return null;
-    const message = "WebSocket connections are not allowed here: send operations by POST";
-    return notGraphql({ status: 403, code: "WEBSOCKET_NOT_ALLOWED", message });
+  /**
+   * Reads the operation in a message of a WebSocket.
+   *
+   * @param payload A parsed JSON value
+   */
+  readPayload(payload: unknown): SingleOperation {
+    return this.#single(payload);
   }
 
   #inUrl(query: string): ReadGraphqlRequest | null {
+    const known = this.#urls.get(query);
+    if (known !== undefined) return known;
     const { values, refusal } = urlParameters(query);
     if (refusal !== null) return unreadable(refusal);
     if (!values.has("query") && !values.has("documentId") && !values.has("extensions")) return null;
@@ -177,32 +146,47 @@ export class OperationReader {
       if ("refusal" in read) return unreadable(read.refusal);
       parameters[name] = read.value;
     }
-    return withoutMutations(this.#single(parameters));
+    const { document, ...read } = this.#single(parameters);
+    const found = withoutMutations(
+      document === undefined ? read : { ...read, query: urlWithDocument(query, document) },
+    );
+    this.#urls.add(query, found);
+    return found;
   }
 
   #inBody(request: ExchangeRequest): ReadGraphqlRequest | Promise<ReadGraphqlRequest> {
     const [given = "", ...others] = request.headerValues("content-type");
-    const [type = "", ...parameters] = given.split(";");
-    const mediaType = type.trim().toLowerCase();
-    const isDocument = mediaType === "application/graphql";
-    // Web pages can send forms and text without a preflight, with the cookies of their visitors.
-    if (others.length > 0 || (!isDocument && mediaType !== "application/json"))
-      return mediaTypeRefusal("The Content-Type must be application/json");
-    if (parameters.some((each) => each.trim() !== "" && /charset/i.test(each) && !UTF8_ONLY.test(each)))
-      return mediaTypeRefusal("The charset must be utf-8");
+    const { isDocument, refusal } = bodyTypes.of(others.length > 0 ? "" : given);
+    if (refusal !== null) return mediaTypeRefusal(refusal);
     if (request.header("content-encoding") !== undefined)
       return mediaTypeRefusal("The body must not have a Content-Encoding");
-    return request.body(this.#config.max_body_size).then((bytes) => {
-      if (bytes === null) {
-        const message = `The body has more than ${this.#config.max_body_size} bytes`;
-        return unreadable({ status: 413, code: "BAD_REQUEST", message });
-      }
-      const found = this.#inText(bytes, isDocument);
-      const read = request.method === "POST" ? found : withoutMutations(found);
-      const { values, refusal } = urlParameters(request.query);
-      if (read.refusal !== null || (refusal === null && values.size === 0)) return read;
-      return { ...read, refusal: malformedRequest("A POST request must not have parameters of GraphQL in its URL") };
-    });
+    const { max_body_size: limit } = this.#config;
+    const arrived = request.arrivedBody(limit);
+    if (arrived !== undefined) return this.#inBytes(arrived, isDocument, request);
+    return request.body(limit).then((bytes) => this.#inBytes(bytes, isDocument, request));
+  }
+
+  /** @param bytes Null: the body is too long */
+  #inBytes(bytes: Buffer | null, isDocument: boolean, { method, query }: ExchangeRequest): ReadGraphqlRequest {
+    if (bytes === null) {
+      const message = `The body has more than ${this.#config.max_body_size} bytes`;
+      return unreadable({ status: 413, code: "BAD_REQUEST", message });
+    }
+    const found = isDocument ? this.#inText(bytes, true) : this.#inJson(bytes);
+    const read = method === "POST" ? found : withoutMutations(found);
+    if (query === "" || read.refusal !== null) return read;
+    const { values, refusal } = urlParameters(query);
+    if (refusal === null && values.size === 0) return read;
+    return { ...read, refusal: malformedRequest("A POST request must not have parameters of GraphQL in its URL") };
+  }
+
+  #inJson(bytes: Buffer): ReadGraphqlRequest {
+    const key = bytes.toString("latin1");
+    const known = this.#bodies.get(key);
+    if (known !== undefined) return known;
+    const read = this.#inText(bytes, false);
+    this.#bodies.add(key, read);
+    return read;
   }
 
   #inText(bytes: Buffer, isDocument: boolean): ReadGraphqlRequest {
@@ -213,12 +197,14 @@ export class OperationReader {
       return unreadable(malformedRequest("The body is not UTF-8"));
     }
     if (isDocument) return this.#single({ query: text });
-    const read = readJsonText(text, "The body");
-    if ("refusal" in read) return unreadable(read.refusal);
-    return Array.isArray(read.value) ? this.#batch(read.value) : this.#single(read.value);
+    const json = readJsonText(text, "The body");
+    if ("refusal" in json) return unreadable(json.refusal);
+    if (Array.isArray(json.value)) return this.#batch(json.value);
+    const { document, ...read } = this.#single(json.value);
+    return document === undefined ? read : { ...read, body: withDocument(bytes, document) };
   }
 
-  #single(value: unknown): ReadGraphqlRequest {
+  #single(value: unknown): SingleOperation {
     const { operation, ...others } = this.#operation(value);
     return { operations: [operation], ...others };
   }
@@ -242,10 +228,10 @@ export class OperationReader {
   }
 
   #operation(value: unknown): ReadOperation {
-    const refused = (message: string) => ({ operation: unknown, refusal: malformedRequest(message) });
+    const refused = (message: string) => ({ operation: unknownOperation, refusal: malformedRequest(message) });
     if (!isRecord(value)) return refused("A GraphQL request must be a JSON object");
     const ambiguous = nameRefusal(value);
-    if (ambiguous !== null) return { operation: unknown, refusal: ambiguous };
+    if (ambiguous !== null) return { operation: unknownOperation, refusal: ambiguous };
     const { query, operationName, variables, extensions }: Parameters = value;
     const name = operationName === null || operationName === "" ? undefined : operationName;
     if (name !== undefined && (typeof name !== "string" || !NAME.test(name)))
@@ -253,8 +239,8 @@ export class OperationReader {
     for (const [member, given] of Object.entries({ variables, extensions })) {
       if (given !== undefined && given !== null && !isRecord(given)) return refused(`${member} must be an object`);
     }
-    const id = idOf(value);
-    if (id.refusal !== null) return { operation: unknown, refusal: id.refusal };
+    const id = documentIdOf(value);
+    if (id.refusal !== null) return { operation: unknownOperation, refusal: id.refusal };
     const chosen: Choice = { name, variables: isRecord(variables) ? variables : {} };
     if (query === undefined || query === null || query === "")
       return id.sha256 === null && id.id === null
@@ -281,7 +267,7 @@ export class OperationReader {
     const known = sha256 === null ? undefined : this.#documents.withHash(sha256);
     if (known !== undefined) return this.#trustedOnly(this.#chosen(known, choice), known.sha256);
     const shown = sha256 === null ? id : sha256.slice(0, SHOWN_DIGITS);
-    const operation: NamedOperation = { ...unknown, name: choice.name ?? `(${shown})`, sha256 };
+    const operation: NamedOperation = { ...unknownOperation, name: choice.name ?? `(${shown})`, sha256 };
     if (this.#trusted !== null && this.#config.trusted_documents?.mode === "require")
       return { operation, refusal: untrustedDocument };
     if (this.#config.unknown_documents === "forward")
@@ -306,8 +292,13 @@ export class OperationReader {
     if (found !== undefined && others.length === 0) {
       const cost = evaluateCost(found.cost, variables);
       const { max_cost: limit } = this.#config;
-      const { type, purgeTypes } = found;
-      const operation: NamedOperation = { type, name: found.name ?? UNNAMED_OPERATION, sha256, cost, purgeTypes };
+      const { type, purges } = found;
+      const purgeNames = evaluatePurges(purges, variables);
+      const { objects } = purges;
+      const operation: NamedOperation = {
+        ...{ type, name: found.name ?? UNNAMED_OPERATION, sha256, cost },
+        ...{ purgeNames, objects },
+      };
       if (refusal !== null || limit === null || cost <= limit) return { operation, refusal };
       return { operation, refusal: beyondLimit("cost", limit, `The operation has a cost of ${cost}`) };
     }
@@ -318,34 +309,8 @@ export class OperationReader {
     // The name that a client gives to a document which cannot be read.
     const shown = operations.length === 0 && refusal?.code === "LIMIT_EXCEEDED" ? name : undefined;
     return {
-      operation: { ...unknown, name: shown ?? UNKNOWN_OPERATION },
+      operation: { ...unknownOperation, name: shown ?? UNKNOWN_OPERATION },
       refusal: refusal ?? { status: 400, code: "OPERATION_RESOLUTION_FAILURE", message },
     };
   }
-}
-
-interface DocumentId {
-  /** The id as sent in `documentId` or `id`; null: none was sent. */
-  readonly id: string | null;
-  /** The hash in lower case, from the id or `extensions.persistedQuery`; null: the request has none. */
-  readonly sha256: string | null;
-  readonly refusal: Refusal | null;
-}
-
-function idOf({ documentId, id: shortId, extensions }: Parameters): DocumentId {
-  const { persistedQuery } = Object(extensions);
-  const sent = [documentId, shortId, Object(persistedQuery).sha256Hash].filter(
-    (one) => one !== undefined && one !== null,
-  );
-  const [first] = sent;
-  if (first === undefined) return { id: null, sha256: null, refusal: null };
-  const refused = (message: string) => ({ id: null, sha256: null, refusal: malformedRequest(message) });
-  if (sent.length > 1) return refused("The request names a document in several ways");
-  if (typeof first !== "string" || !DOCUMENT_ID.test(first))
-    return refused("The id of a document must have at most 128 letters, digits or characters of . _ : + / = -");
-  const digits = first.replace(/^sha256:/, "").toLowerCase();
-  const sha256 = SHA256.test(digits) ? digits : null;
-  const isHash = documentId === undefined && shortId === undefined;
-  if (isHash && sha256 === null) return refused("extensions.persistedQuery.sha256Hash must have 64 hex digits");
-  return { id: isHash ? null : first, sha256, refusal: null };
 }

@@ -1,6 +1,6 @@
 /** The parameters of GraphQL requests, and the forms in which services could read them in different ways. */
 import { repeatsName } from "@sluice/plugin-sdk";
-import { malformedRequest, type Refusal } from "./refusals.ts";
+import { malformedRequest, type Refusal } from "../refusals.ts";
 
 /** The parameters of a request, whose types are not checked. */
 export interface Parameters {
@@ -21,6 +21,9 @@ const inBody = [...inUrl, "id"] as const;
 const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
 const namesByFolded = new Map(inBody.map((name) => [folded(name), name]));
+
+/** Whether some services read a name as another one, because they ignore letter case. */
+export const isVariantOf = (name: string, meant: string): boolean => name !== meant && folded(name) === folded(meant);
 
 /** A parameter's name as PHP and Express read it: without leading spaces, and `query[a]` as a member of `query`. */
 const simplified = (name: string): string => folded((name.trim().split(/[[.]/, 1)[0] ?? "").replaceAll("\0", ""));

@@ -1,6 +1,6 @@
 /** Replaces the id of a trusted document in a request by the document, for services that do not know ids. */
 import { hash } from "node:crypto";
-import { type Exchange, type ExchangeRequest, jsonObjectOf, jsonOf, textOfJsonObject } from "@sluice/plugin-sdk";
+import { jsonObjectOf, jsonOf, textOfJsonObject } from "@sluice/plugin-sdk";
 
 /** Members that name a document. */
 const IDS = ["documentId", "id"];
@@ -11,8 +11,12 @@ const haveHashOf = (extensions: string | undefined, document: string): boolean =
   return Object(persistedQuery).sha256Hash === hash("sha256", document);
 };
 
-/** The body of a POST request with the document. Numbers in variables keep their digits. */
-function withDocument(body: Buffer, document: string): Buffer {
+/**
+ * The body of a POST request with the document. Numbers in variables keep their digits.
+ *
+ * @param body A JSON object
+ */
+export function withDocument(body: Buffer, document: string): Buffer {
   const members = jsonObjectOf(body.toString("latin1")) ?? new Map<string, string>();
   for (const name of IDS) members.delete(name);
   const extensions = members.get("extensions");
@@ -21,20 +25,15 @@ function withDocument(body: Buffer, document: string): Buffer {
   return Buffer.from(textOfJsonObject(members), "latin1");
 }
 
-/** Sends the document instead of its id. The request has been read: it is one operation, by POST, QUERY or GET. */
-export async function sendDocument(exchange: Exchange, document: string, maxBody: number): Promise<undefined> {
-  const { request } = exchange;
-  if (hasBody(request)) {
-    const body = await request.body(maxBody);
-    if (body !== null) exchange.replaceBody(withDocument(body, document));
-    return undefined;
-  }
-  const parameters = new URLSearchParams(request.query);
+/**
+ * The query of a GET request with the document.
+ *
+ * @param query With its `?`
+ */
+export function urlWithDocument(query: string, document: string): string {
+  const parameters = new URLSearchParams(query);
   parameters.delete("documentId");
   if (!haveHashOf(parameters.get("extensions") ?? undefined, document)) parameters.delete("extensions");
   parameters.set("query", document);
-  exchange.upstreamQuery = `?${parameters}`;
-  return undefined;
+  return `?${parameters}`;
 }
-
-const hasBody = ({ method }: ExchangeRequest): boolean => method === "POST" || method === "QUERY";
