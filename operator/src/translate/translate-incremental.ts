@@ -7,6 +7,7 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   DependencyIndex,
+  entityNamesKey,
   namespacedName,
   parseRefKey,
   type Resource,
@@ -66,7 +67,10 @@ export function createTranslateIncremental(
       if (kind === "EndpointSlice")
         for (const service of slices.set(name, clusterState.EndpointSlice.get(name))) yield endpointSlicesKey(service);
       else if (kind === "ReferenceGrant") yield* grants.set(name, clusterState.ReferenceGrant.get(name));
-      else yield key;
+      else {
+        yield key;
+        if (kind === "GraphQLDocuments") yield entityNamesKey(kind);
+      }
     }
   }
 

@@ -87,3 +87,72 @@ test("a resource that leaves the class and returns is served again", () => {
   put("Service", "users", { spec: { url: "http://users.test" } });
   assert.deepEqual([run().items.services.size, run().problems.size], [1, 0]);
 });
+
+/** The names or ids in the config, the GraphQLDocuments that exist, and the message of the condition. */
+const namedDocuments: readonly (readonly [
+  what: string,
+  named: string,
+  existing: readonly (readonly [key: string, spec: object])[],
+  missing: boolean,
+])[] = [
+  ["by the name of the resource", "web", [["web", {}]], false],
+  ["by spec.name", "shop-web", [["web", { name: "shop-web" }]], false],
+  [
+    "by spec.id",
+    "3f0e8f5a-6f5f-4a53-9d2e-0d6f3b7f6f01",
+    [["web", { id: "3f0e8f5a-6f5f-4a53-9d2e-0d6f3b7f6f01" }]],
+    false,
+  ],
+  ["in another namespace", "team.web", [["team/web", {}]], false],
+  ["in another namespace without its prefix", "web", [["team/web", {}]], true],
+  ["of another class", "web", [["web", { class: "other" }]], true],
+  ["that do not exist", "web", [], true],
+];
+
+const graphqlPlugin = (named: string, members: object = {}) => ({
+  spec: {
+    plugin: "graphql",
+    targetRefs: [{ kind: "Service", name: "users" }],
+    config: { trusted_documents: { documents: [named] }, ...members },
+  },
+});
+
+for (const [what, named, existing, missing] of namedDocuments)
+  test(`a Plugin that names GraphQL documents ${what} ${missing ? "reports them" : "has no problem"}`, () => {
+    const { put, run } = scene();
+    for (const [key, spec] of existing) put("GraphQLDocuments", key, { spec: { manifest: "{}", ...spec } });
+    put("Plugin", "graphql", graphqlPlugin(named));
+    const { problems, items } = run();
+    assert.equal(items.plugins.size, 1);
+    const expected = {
+      condition: "ResolvedRefs",
+      reason: "GraphQLDocumentsNotFound",
+      message: `spec.config.trusted_documents.documents[0]: there are no GraphQLDocuments with the name or id ${named}: requests in the scope of the plugin are answered with 503 until they exist`,
+      outcome: "the rest of the resource is served",
+    };
+    assert.deepEqual(problems.get("Plugin/default/graphql") ?? [], missing ? [expected] : []);
+  });
+
+test("the problem of a Plugin that names GraphQL documents follows their creation and deletion", () => {
+  const { put, remove, run } = scene();
+  put("Plugin", "graphql", graphqlPlugin("web"));
+  const messages = () => run().problems.get("Plugin/default/graphql")?.length ?? 0;
+  const seen = [messages()];
+  put("GraphQLDocuments", "web", { spec: { manifest: "{}" } });
+  seen.push(messages());
+  put("GraphQLDocuments", "web", { spec: { manifest: "{}", name: "other" } });
+  seen.push(messages());
+  remove("GraphQLDocuments", "web");
+  put("GraphQLDocuments", "later", { spec: { manifest: "{}", name: "web" } });
+  seen.push(messages());
+  assert.deepEqual(seen, [1, 0, 1, 0]);
+});
+
+test("a Plugin that does not enforce its documents says that missing ones count as not trusted", () => {
+  const { put, run } = scene();
+  put("Plugin", "graphql", graphqlPlugin("web", { enforce: false }));
+  assert.match(
+    `${run().problems.get("Plugin/default/graphql")?.[0]?.message}`,
+    /count as not trusted until they exist$/,
+  );
+});

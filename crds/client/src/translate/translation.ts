@@ -55,6 +55,11 @@ export interface TranslateOptions {
   readonly resolve: (kind: ResourceKind, namespace: string, name: string) => string | undefined;
   /** A Secret or a core Service; undefined when there is none. */
   readonly read: (kind: "Secret" | "CoreService", namespace: string, name: string) => Resource | undefined;
+  /**
+   * Whether there is an entity with this name or id, for configs that name entities. Absent: the entities may be created
+   * later.
+   */
+  readonly hasEntity?: (kind: "GraphQLDocuments", nameOrId: string) => boolean;
   /** Whether a cross-namespace reference is allowed. */
   readonly isReferenceAllowed: (crossing: CrossNamespaceReference) => boolean;
   /** Other namespaces for whose routes the keys of this namespace's Consumers are valid. */

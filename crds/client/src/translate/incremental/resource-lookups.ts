@@ -35,6 +35,10 @@ export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) 
     lookupsIn: (resources: ResourcesByKind, grants: GrantLookups): TranslationLookups => ({
       resolve: (kind, namespace, name) => idOf(resources[kind]?.get(namespacedName(namespace, name))),
       read: (kind, namespace, name) => resources[kind]?.get(namespacedName(namespace, name)),
+      hasEntity: (kind, nameOrId) =>
+        (resources[kind] ?? new Map<string, Resource>())
+          .values()
+          .some((one) => isOwn(one) && (idOf(one) === nameOrId || identityOf(one, homeNamespace).key === nameOrId)),
       isReferenceAllowed: grants.isReferenceAllowed,
       namespacesOpenTo: grants.namespacesOpenTo,
     }),

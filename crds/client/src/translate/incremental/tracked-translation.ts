@@ -4,7 +4,10 @@ import type { Resource } from "../../resource.ts";
 import { type CheckedTranslation, translateToEntities } from "../translate.ts";
 import type { CrossNamespaceReference, TranslateOptions } from "../translation.ts";
 
-export type TranslationLookups = Pick<TranslateOptions, "resolve" | "read" | "isReferenceAllowed" | "namespacesOpenTo">;
+export type TranslationLookups = Pick<
+  TranslateOptions,
+  "resolve" | "read" | "hasEntity" | "isReferenceAllowed" | "namespacesOpenTo"
+>;
 
 export interface TrackedTranslation {
   readonly translated: readonly CheckedTranslation[];
@@ -13,6 +16,9 @@ export interface TrackedTranslation {
   /** Whether all lookups (references, Secrets, core Services, grants) still have the same results. */
   isCurrent(lookups: TranslationLookups): boolean;
 }
+
+/** The key of the names and ids on which `hasEntity` depends. */
+export const entityNamesKey = (kind: string): string => `Entity/${kind}`;
 
 /** The key of the ReferenceGrants on which `isReferenceAllowed` depends for targets in the namespace. */
 export const grantsIntoKey = (namespace: string): string => `ReferenceGrant/in/${namespace}`;
@@ -40,6 +46,7 @@ export function translateTracked(
     ...options,
     resolve: (kind, namespace, name) => record(refKey({ kind, namespace, name }), resolving(kind, namespace, name)),
     read: (kind, namespace, name) => record(refKey({ kind, namespace, name }), reading(kind, namespace, name)),
+    hasEntity: (kind, name) => record(entityNamesKey(kind), finding(kind, name)),
     isReferenceAllowed: (crossing) => record(grantsIntoKey(crossing.to.namespace), allowing(crossing)),
     namespacesOpenTo(namespace) {
       record(grantsFromKey(namespace), opening(namespace));
@@ -67,6 +74,10 @@ const reading =
   (...of: Parameters<TranslationLookups["read"]>) =>
   (from: TranslationLookups) =>
     from.read(...of);
+const finding =
+  (...of: Parameters<NonNullable<TranslationLookups["hasEntity"]>>) =>
+  (from: TranslationLookups) =>
+    from.hasEntity?.(...of) !== false;
 const allowing = (crossing: CrossNamespaceReference) => (from: TranslationLookups) => from.isReferenceAllowed(crossing);
 const opening = (namespace: string) => (from: TranslationLookups) => from.namespacesOpenTo(namespace).join();
 

@@ -20,6 +20,7 @@ export const pluginParts = (input: TranslatorInput): readonly EntityPart[] => [
   ...targetParts(input),
   configPart(input, ["spec"]),
   { violations: globalPluginViolations(input) },
+  { violations: documentsViolations(input) },
 ];
 
 /**
@@ -181,4 +182,25 @@ function withMember(config: Members, [step, ...rest]: readonly string[], value: 
   if (before !== undefined && (typeof before !== "object" || Array.isArray(before))) return undefined;
   const inner = withMember((before as Members | undefined) ?? {}, rest, value);
   return inner && { ...config, [step]: inner };
+}
+
+/**
+ * GraphQL documents that the config names and that do not exist. The Plugin is served nevertheless: it answers 503 until
+ * they exist, and then needs no change.
+ */
+function documentsViolations({ own, options }: TranslatorInput): readonly ResourceViolation[] {
+  const { plugin, config } = own as Partial<PluginSpec>;
+  if (options.audience !== "nodes" || plugin !== "graphql") return [];
+  const { enforce, trusted_documents: trusted } = Object(config) as Members;
+  const { documents, mode } = Object(trusted) as Members;
+  const effect =
+    enforce === false || mode === "log"
+      ? "the documents count as not trusted until they exist"
+      : "requests in the scope of the plugin are answered with 503 until they exist";
+  return (Array.isArray(documents) ? documents : []).flatMap((name: unknown, index): readonly ResourceViolation[] => {
+    if (typeof name !== "string" || options.hasEntity?.("GraphQLDocuments", name) !== false) return [];
+    const path = ["spec", "config", "trusted_documents", "documents", index];
+    const message = `there are no GraphQLDocuments with the name or id ${name}: ${effect}`;
+    return [{ path, message, condition: "ResolvedRefs", reason: "GraphQLDocumentsNotFound", isPartial: true }];
+  });
 }
