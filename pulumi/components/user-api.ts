@@ -60,8 +60,7 @@ export class UserApiComponent extends SluiceComponent {
       plugin({ plugin: "rate-limiting", ...limits(release, requestsPerMinute) }),
       plugin({
         plugin: "graphql",
-        // The user API itself limits the operations of WebSockets.
-        config: { introspection, max_batch_size: 1, max_root_fields: 10, websocket: "forward" },
+        config: { introspection, max_batch_size: 1, max_root_fields: 10, websocket: "inspect" },
       }),
       plugin({ plugin: "cors", config: { origins } }),
       plugin({

@@ -30,7 +30,7 @@ const configuration = (port: number): object => ({
       routes: [{ name: "users", paths: ["/users"] }],
       plugins: [
         { name: "key-auth", config: { anonymous: "guest", hide_credentials: true } },
-        { name: "graphql", config: { websocket: "forward" } },
+        { name: "graphql", config: { websocket: "inspect" } },
       ],
     },
     // A service without the secret, as if `upstream_headers` had been forgotten.
@@ -185,6 +185,17 @@ describe("the user API behind a node", () => {
       );
     return { run, names, errors };
   }
+
+  test("an operation beyond a limit is refused over a WebSocket too, and the other operations of the WebSocket go on", async (context) => {
+    const { run, names, errors } = follow(context, `ws://${proxy}/users/graphql`, { apikey: "key-of-rita" });
+    run(`query Deep ${"{a".repeat(21)}${"}".repeat(21)}`);
+    run("query OverSocket { users { name } }");
+    await waitFor(() => errors.length === 1 && names.length === 1, { what: "both responses" });
+    assert.deepEqual(errors, ["LIMIT_EXCEEDED"]);
+    const { body } = await getUrl(metrics);
+    assert.match(String(body), /requests_total\{.*operation="OverSocket",result="sent"\} 1/);
+    assert.doesNotMatch(String(body), /operation="Deep"/);
+  });
 
   test("subscriptions over WebSocket pass through the node, with the caller's identity", async (context) => {
     const url = `ws://${proxy}/users/graphql`;
