@@ -245,15 +245,12 @@ export async function measureCosts(field: CaseContestants): Promise<BenchReport>
     title: "",
     method: "",
     samples,
-    ratios: [
-      ...["http-log", "http-log, batches of 1,000"].map((of) => ({
-        name: `${of} / no plugin`,
-        of,
-        to: NONE,
-        bound: 1.15,
-      })),
-      { name: "graphql / no plugin, POST", of: "graphql", to: "no plugin, POST", bound: 1.25 },
-    ],
+    ratios: ["http-log", "http-log, batches of 1,000"].map((of) => ({
+      name: `${of} / no plugin`,
+      of,
+      to: NONE,
+      bound: 1.15,
+    })),
   });
   return {
     title: "Each plugin alone",

@@ -6,6 +6,7 @@ import { measureChanges } from "./changes.ts";
 import { measureCosts } from "./costs.ts";
 import { CaseContestants, type CaseDuration } from "./field.ts";
 import { measureFleetLimits } from "./fleet.ts";
+import { measureGraphql } from "./graphql.ts";
 import { measureGrpc } from "./grpc.ts";
 import { measureH2 } from "./h2.ts";
 import { measureHandshakes } from "./handshakes.ts";
@@ -34,6 +35,7 @@ const cases = {
   plugins: { run: measurePlugins, rounds: 11, seconds: 2 },
   tokens: { run: measureTokens, rounds: 5, seconds: 2 },
   costs: { run: measureCosts, rounds: 5, seconds: 2 },
+  graphql: { run: measureGraphql, rounds: 9, seconds: 2 },
   tls: { run: measureTls, rounds: 11, seconds: 2 },
   h2: { run: measureH2, rounds: 5, seconds: 3 },
   grpc: { run: measureGrpc, rounds: 5, seconds: 3 },

@@ -13,7 +13,7 @@ export interface WrkOptions {
   /** Default 64. */
   readonly connections?: number;
   /** The body of each request, which is then a POST. Default: GET requests without a body. */
-  readonly body?: { readonly bytes: number } | { readonly json: string };
+  readonly body?: { readonly bytes: number } | JsonBody;
   /** Mean milliseconds between two requests of a connection. Default: none. */
   readonly pause?: number;
   /**
@@ -24,6 +24,12 @@ export interface WrkOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Bearer tokens; each request sends the next token. Default: none. */
   readonly tokens?: readonly string[];
+}
+
+interface JsonBody {
+  readonly json: string;
+  /** Whether `"NUMBER"` in the text is replaced by another number in each request. */
+  readonly numbered?: true;
 }
 
 export interface WrkResult {
@@ -57,6 +63,15 @@ const script = ({ body, pause, spread, headers = {}, tokens }: WrkOptions, token
           `  return wrk.format(nil, string.format("/group-%d/route-%d", at % ${GROUPS}, at))`,
           "end",
         ]),
+    ...(body && "json" in body && body.numbered === true
+      ? [
+          "local number = 0",
+          "function request()",
+          "  number = number + 1",
+          `  return wrk.format(nil, nil, nil, (string.gsub(wrk.body, '"NUMBER"', number)))`,
+          "end",
+        ]
+      : []),
     ...(tokens === undefined
       ? []
       : [
