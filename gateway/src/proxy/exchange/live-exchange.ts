@@ -89,7 +89,6 @@ export class LiveExchange implements Exchange {
   authenticatedGroups: readonly string[] | null = null;
   anonymous = false;
   convertsGrpc = false;
-  /** Inspects the messages that the client sends over the WebSocket; null: they are not inspected. */
   messageInspector: MessageInspector | null = null;
   status = 0;
   source: "service" | "gateway" = "gateway";
@@ -139,7 +138,7 @@ export class LiveExchange implements Exchange {
   /** Null until an attempt has failed. */
   #failedTries: ForwardAttempt[] | null = null;
   #logFields: Map<string, LogValue> | null = null;
-  /** Cached result of `logRecord`; null until a plugin asks for it, and after a log field was set. */
+  /** Null until a plugin asks for it, and after a log field was set. */
   #logRecord: string | null = null;
   upstreamPath: string | null = null;
   /** The method set by a plugin; null: the client's method is forwarded. */
@@ -377,12 +376,11 @@ export class LiveExchange implements Exchange {
     this.#savedEdits = undefined;
   }
 
-  /** Null if no plugin has made an edit. */
+  /** Null, like `responseEdits`, if no plugin has made an edit. */
   get upstreamEdits(): HeaderEditList | null {
     return this.#upstreamEdits;
   }
 
-  /** Null if no plugin has made an edit. */
   get responseEdits(): HeaderEditList | null {
     return this.#responseEdits;
   }
