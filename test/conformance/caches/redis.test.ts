@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { CACHEABLE_OPERATION, CACHEABLE_RESULT, PURGE_NAMES } from "@sluice/plugin-sdk";
+import { CACHEABLE_OPERATION, CACHEABLE_RESULT, PURGE_NAMES, RESULT_NAMES } from "@sluice/plugin-sdk";
 import { Redis } from "ioredis";
 import { RedisCounters } from "../../../gateway/src/counters/redis/redis-counters.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
@@ -115,7 +115,7 @@ for (const vary of [undefined, "X-A"]) {
   });
 }
 
-it("proxy-cache holds the response to a mutation of GraphQL until its purge has reached all nodes", async () => {
+it("proxy-cache holds the response to a mutation of GraphQL until its purge has reached all nodes, and no other response", async () => {
   await admin.flushall();
   const connect = connectBehind(createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] }));
   const nodes = [1, 2].map(() => {
@@ -124,15 +124,18 @@ it("proxy-cache holds the response to a mutation of GraphQL until its purge has 
     const plugin = pluginInstance("proxy-cache", configWith(), fakeContext({ caches, counters, now: Date.now }));
     return { caches, counters, plugin };
   });
-  /** The X-Cache-Status of an operation that may contain users, or changes them. */
-  async function send({ plugin }: (typeof nodes)[number], isQuery: boolean): Promise<string | undefined> {
+  /** The X-Cache-Status of an operation that may contain users, or changes them or the objects with these names. */
+  async function send({ plugin }: (typeof nodes)[number], isQuery: boolean, names = "User,User!"): Promise<unknown> {
     const exchange = fakeExchange({
       responseHeaders: { "Content-Type": "text/plain" },
       attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }],
     });
-    exchange.shared.set(CACHEABLE_OPERATION, isQuery).set(CACHEABLE_RESULT, true).set(PURGE_NAMES, "User");
+    exchange.shared.set(CACHEABLE_OPERATION, isQuery).set(CACHEABLE_RESULT, true);
+    exchange.shared.set(PURGE_NAMES, isQuery ? "User" : names).set(RESULT_NAMES, "User!,User#1");
     if ((await plugin.access?.(exchange)) === undefined) {
-      await plugin.response?.(exchange, { status: 200, headers: [], hasBody: true, body: async () => null });
+      assert.equal(plugin.holds?.(exchange), !isQuery);
+      if (!isQuery)
+        await plugin.response?.(exchange, { status: 200, headers: [], hasBody: true, body: async () => null });
       plugin.responseHeaders?.(exchange);
       const filter = plugin.responseBody?.(exchange);
       if (filter && "observe" in filter) filter.complete();
@@ -146,6 +149,11 @@ it("proxy-cache holds the response to a mutation of GraphQL until its purge has 
     await waitFor(async () => (await send(other, true)) === "Hit", { what: "the result in Redis" });
     assert.equal(await send(other, false), "Bypass");
     assert.equal(await send(one, true), "Refresh");
+    await waitFor(async () => (await send(other, true)) === "Hit", { what: "the new result in Redis" });
+    await send(one, false, "User,User#2");
+    assert.equal(await send(other, true), "Hit");
+    await send(one, false, "User,User#1");
+    assert.equal(await send(other, true), "Refresh");
   } finally {
     for (const { caches, counters } of nodes) {
       caches.close();
