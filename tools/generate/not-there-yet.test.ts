@@ -47,12 +47,8 @@ const serviceOf = (more: object) => ["services", { host: "a", protocol: "https",
 
 /** A name in the list, and an entity that must be rejected as long as the name is in the list. */
 const refused: readonly (readonly [subject: string, name: string, entity: Entity])[] = [
-  ...["tcp", "tls", "tls_passthrough", "udp"].flatMap((protocol) => [
-    ["stream routes", protocol, routeOf(protocol)] as const,
-    ["stream routes", protocol, serviceOf({ protocol })] as const,
-  ]),
-  ["stream routes", "sources", ["routes", { paths: ["/"], sources: [{ ip: "192.0.2.1" }] }]],
-  ["stream routes", "destinations", ["routes", { paths: ["/"], destinations: [{ port: 1 }] }]],
+  ["stream routes", "udp", ["routes", { protocols: ["udp"], destinations: [{ port: 1 }] }]],
+  ["stream routes", "udp", serviceOf({ protocol: "udp" })],
   ["WebSocket routes of the paid editions", "ws", routeOf("ws")],
   ["WebSocket routes of the paid editions", "wss", routeOf("wss")],
   ["the expressions router", "expression", ["routes", { paths: ["/"], expression: 'http.path == "/"' }]],

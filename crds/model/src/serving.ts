@@ -16,6 +16,8 @@ export {
   entityNameOf,
   isSecretLookup,
   lookupHash,
+  servedProtocols,
+  streamProtocols,
   vaultKinds,
 } from "./entities/index.ts";
 export { listFirstNames } from "./first-names.ts";

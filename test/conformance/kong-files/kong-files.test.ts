@@ -85,13 +85,6 @@ const outcomes: Readonly<Record<string, Outcome>> = {
       "8:5: plugins[2].name: plugin 'opa' not enabled: it belongs to Kong's paid editions; write a plugin for the features that you use (docs/tutorials/your-first-plugin.md)",
     ],
   },
-  "stream-routes.yml": {
-    faults: [
-      "4:5: services[0].protocol: tcp is not supported: Sluice proxies HTTP and gRPC only",
-      "8:21: services[0].routes[0].protocols[0]: tcp is not supported: Sluice proxies HTTP and gRPC only",
-      "8:26: services[0].routes[0].protocols[1]: tls is not supported: Sluice proxies HTTP and gRPC only",
-    ],
-  },
 };
 
 for (const name of readdirSync(folder)) {

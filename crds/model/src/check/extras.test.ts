@@ -65,13 +65,13 @@ const rows: readonly (readonly [Collection, object, ...expected: string[]])[] = 
   ],
   [
     "routes",
-    { protocols: ["tls", "https"], hosts: ["a"], _sluice: { listeners: ["l"] } },
-    "protocols.0: tls is not supported: Sluice proxies HTTP and gRPC only",
+    { protocols: ["tls", "https"], snis: ["a"], _sluice: { listeners: ["l"] } },
+    "protocols: these sets are mutually exclusive: ('tcp', 'tls', 'udp'), ('http', 'https')",
   ],
   [
     "routes",
-    { protocols: ["tls"], hosts: ["a"], _sluice: { namespace: "team" } },
-    "protocols.0: tls is not supported: Sluice proxies HTTP and gRPC only",
+    { protocols: ["tls"], hosts: ["a"], snis: ["a"], _sluice: { namespace: "team" } },
+    "hosts: cannot set 'hosts' when 'protocols' is 'tcp', 'tls', 'tls_passthrough' or 'udp'",
   ],
   [
     "routes",

@@ -160,7 +160,7 @@ function addSettings(command: Command, settings: Declarations): void {
     }
     const { kind } = declaration;
     const option = new Option(kind === "flag" ? flag : `${flag} <${PLACEHOLDERS[kind]}>`, describe(declaration));
-    if (kind === "list" || kind === "addresses")
+    if (kind === "list" || kind === "addresses" || kind === "listeners")
       option.argParser((text: string, earlier?: string) => (earlier === undefined ? text : `${earlier},${text}`));
     command.addOption(option.helpGroup("Settings:"));
     if (kind === "flag")
@@ -181,6 +181,7 @@ const PLACEHOLDERS: Readonly<Record<Declaration["kind"], string>> = {
   addresses: "a,b",
   duration: "duration",
   address: "host:port",
+  listeners: "host:port [ssl],…",
 };
 
 function describe(declaration: Declaration): string {

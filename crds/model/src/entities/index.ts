@@ -260,7 +260,7 @@ export const nestedLists = perCollection((parent): readonly NestedList[] =>
   ),
 );
 
-export { servedProtocols } from "./plugin.ts";
+export { servedProtocols, streamProtocols } from "./plugin.ts";
 export { vaultKinds } from "./vault.ts";
 export type {
   Acl,

@@ -2,11 +2,14 @@
 import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "@sluice/plugin-sdk";
 import { created_at, idMember, tagsMember, updated_at } from "./common-members.ts";
 
-/** The protocols that Sluice proxies. A plugin acts on all of them by default. */
+/** The protocols of requests. A plugin acts on all of them by default. */
 export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
 
-/** Protocols that a plugin may name. Files dumped from Kong name more than Sluice proxies, as do Kong's defaults. */
-export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrough", "udp", "ws", "wss"] as const;
+/** The protocols of connections that are not HTTP. */
+export const streamProtocols = ["tcp", "tls", "tls_passthrough"] as const;
+
+/** Protocols that a plugin may name. Files dumped from Kong name more than Sluice serves, as do Kong's defaults. */
+export const pluginProtocols = [...servedProtocols, ...streamProtocols, "udp", "ws", "wss"] as const;
 
 export const pluginEntitySchema = record(
   {
@@ -38,8 +41,8 @@ export const pluginEntitySchema = record(
     }),
     protocols: set(choice(pluginProtocols, { description: "A protocol." }), {
       description:
-        "The protocols of requests on which the plugin acts. Sluice proxies grpc, grpcs, http and https; the " +
-        "others are stored without effect.",
+        "The protocols on which the plugin acts. If one of them is tcp, tls or tls_passthrough, a plugin that supports " +
+        "connections acts on those of all three protocols. udp, ws and wss are stored without effect.",
       default: [...servedProtocols],
       minItems: 1,
       maxItems: pluginProtocols.length,

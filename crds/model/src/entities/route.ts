@@ -24,7 +24,10 @@ const endpoints = (which: string) =>
         },
         { description: "An address, a port, or both.", rule: "endpoint" },
       ),
-      { description: `${which} of the connection, for the protocols tcp, tls and udp only.`, maxItems: 16 },
+      {
+        description: `${which} of the connection, for the protocols tcp, tls and tls_passthrough only.`,
+        maxItems: 16,
+      },
     ),
   );
 
@@ -82,7 +85,7 @@ export const routeSchema = record(
     ),
     snis: nullable(
       set(text({ description: "A server name.", rule: "sni", maxLength: 255 }), {
-        description: "The TLS server names that match. Ignored for plain http.",
+        description: "The TLS server names that match. Ignored for plain http and tcp.",
         maxItems: 256,
       }),
     ),
@@ -116,7 +119,7 @@ export const routeSchema = record(
     tags: tagsMember,
     service: reference("services", "The service that receives matching requests.", "restrict"),
   },
-  { description: "A rule that matches requests and sends them to a service.", rule: "route" },
+  { description: "A rule that matches requests or connections, and sends them to a service.", rule: "route" },
 );
 
 export type Route = Static<typeof routeSchema>;

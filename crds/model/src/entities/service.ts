@@ -75,7 +75,7 @@ const retryBudget = nullable(
 const caCertificates = nullable(
   array(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
     description:
-      "Ids of the CA certificates by which the certificate of an https or grpcs upstream is verified. If unset or " +
+      "Ids of the CA certificates by which the certificate of an https, grpcs or tls upstream is verified. If unset or " +
       "empty, the CA certificates that the gateway's machine trusts are used.",
     maxItems: 64,
   }),
@@ -98,7 +98,8 @@ export const serviceSchema = record(
     retry_budget: retryBudget,
     protocol: choice(serviceProtocols, {
       description:
-        "Protocol of the upstream: HTTP/1.1 for http and https, HTTP/2 for grpc and grpcs. The others are not " +
+        "Protocol of the upstream: HTTP/1.1 for http and https, HTTP/2 for grpc and grpcs. For routes of connections: " +
+        "tcp and tls_passthrough forward the bytes unchanged, tls secures the connection to the upstream. udp is not " +
         "supported.",
       default: "http",
     }),
@@ -115,19 +116,25 @@ export const serviceSchema = record(
     connect_timeout: timeout("to wait for a connection to the upstream"),
     write_timeout: timeout("between two writes to the upstream"),
     read_timeout: timeout(
-      "between two reads from the upstream; for a WebSocket, maximum milliseconds without data in either direction",
+      "between two reads from the upstream; for a WebSocket or another connection that is not HTTP, maximum " +
+        "milliseconds without data in either direction",
     ),
     tags: tagsMember,
-    client_certificate: reference("certificates", "The client certificate for an https or grpcs upstream.", "restrict"),
+    client_certificate: reference(
+      "certificates",
+      "The client certificate for an https, grpcs or tls upstream.",
+      "restrict",
+    ),
     tls_verify: nullable(
       boolean({
-        description: "Whether the certificate of an https or grpcs upstream is verified. Unset means true.",
+        description: "Whether the certificate of an https, grpcs or tls upstream is verified. Unset means true.",
       }),
     ),
     tls_verify_depth: nullable(
       integer({
         description:
-          "Maximum number of intermediate certificates in the chain of an https or grpcs upstream, if it is verified. " +
+          "Maximum number of intermediate certificates in the chain of an https, grpcs or tls upstream, if it is " +
+          "verified. " +
           "Unset means any number.",
         minimum: 0,
         maximum: 64,

@@ -8,7 +8,10 @@ export type RouteSpec = CommonSpec &
     readonly serviceRef?: NameRef;
   };
 
-const matchers = ["paths", "hosts", "methods", "headers", "snis"];
+const matchers = ["paths", "hosts", "methods", "headers", "snis", "sources", "destinations"];
+
+/** A pattern for the protocols of connections. */
+const STREAMS = "^(tcp|tls|tls_passthrough)$";
 
 /** A CEL expression: `protocols` is set, and one of its items matches the pattern. */
 const speaks = (pattern: string): string =>
@@ -57,7 +60,9 @@ export const routeKind: KindFacts = {
     cel: [
       {
         rule: matchers.map((name) => `(has(self.${name}) && size(self.${name}) > 0)`).join(" || "),
-        message: "set at least one of paths, hosts, methods and headers (or snis, for https and grpcs only)",
+        message:
+          "set at least one of paths, hosts, methods and headers (or snis, for https and grpcs only); for tcp and tls, " +
+          "one of sources, destinations and snis (snis for tls only)",
       },
       {
         rule: "!has(self.headers) || self.headers.all(name, name.lowerAscii() != 'host')",
@@ -65,8 +70,8 @@ export const routeKind: KindFacts = {
         fieldPath: ".headers",
       },
       {
-        rule: "!has(self.protocols) || self.protocols.all(protocol, protocol.matches('^(http|grpc)s?$'))",
-        message: "only http, https, grpc and grpcs are supported",
+        rule: "!has(self.protocols) || self.protocols.all(protocol, protocol != 'udp')",
+        message: "udp is not supported",
         fieldPath: ".protocols",
       },
       {
@@ -75,8 +80,28 @@ export const routeKind: KindFacts = {
         fieldPath: ".protocols",
       },
       {
-        rule: `!has(self.snis) || size(self.snis) == 0 || !has(self.protocols) || ${speaks("^(http|grpc)s$")}`,
-        message: "snis require the protocol https or grpcs",
+        rule: `!${speaks(STREAMS)} || !${speaks("^(http|grpc)")}`,
+        message: "protocols cannot mix tcp, tls or tls_passthrough with http, https, grpc or grpcs",
+        fieldPath: ".protocols",
+      },
+      {
+        rule: `!${speaks("^tls_passthrough$")} || self.protocols.size() == 1`,
+        message: "protocols cannot mix tls_passthrough with another protocol",
+        fieldPath: ".protocols",
+      },
+      {
+        rule: `!${speaks("^tls_passthrough$")} || (has(self.snis) && size(self.snis) > 0)`,
+        message: "tls_passthrough requires snis",
+        fieldPath: ".snis",
+      },
+      ...["paths", "hosts", "methods", "headers"].map((name) => ({
+        rule: `!has(self.${name}) || !${speaks(STREAMS)}`,
+        message: `${name} are for requests: connections match by sources, destinations and snis`,
+        fieldPath: `.${name}`,
+      })),
+      {
+        rule: `!has(self.snis) || size(self.snis) == 0 || !has(self.protocols) || ${speaks("^((http|grpc)s|tls|tls_passthrough)$")}`,
+        message: "snis require the protocol https, grpcs, tls or tls_passthrough",
         fieldPath: ".snis",
       },
       {
@@ -90,8 +115,8 @@ export const routeKind: KindFacts = {
         fieldPath: ".stripPath",
       },
       ...["sources", "destinations"].map((name) => ({
-        rule: `!has(self.${name})`,
-        message: `${name} are for the protocols tcp, tls and udp, which are not supported`,
+        rule: `!has(self.${name}) || ${speaks(STREAMS)}`,
+        message: `${name} require the protocol tcp, tls or tls_passthrough`,
         fieldPath: `.${name}`,
       })),
     ],

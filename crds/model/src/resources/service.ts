@@ -44,8 +44,8 @@ const upstreamHeaders: SpecNode = {
 const caCertificateRefs: SpecNode = {
   type: "array",
   description:
-    "The CA certificates by which the certificate of an https or grpcs upstream is verified. If unset or empty, the " +
-    "CA certificates that the gateway's machine trusts are used.",
+    "The CA certificates by which the certificate of an https, grpcs or tls upstream is verified. If unset or empty, " +
+    "the CA certificates that the gateway's machine trusts are used.",
   maxItems: 64,
   items: nameRef("A CA certificate.", "CACertificate"),
 };
@@ -61,8 +61,8 @@ export type ServiceSpec = CommonSpec &
 
 /** A CEL expression: whether the upstream is reached over TLS. */
 const secure =
-  "((has(self.protocol) && self.protocol in ['https', 'grpcs']) || " +
-  "(has(self.url) && self.url.matches('^(https|grpcs):')))";
+  "((has(self.protocol) && self.protocol in ['https', 'grpcs', 'tls']) || " +
+  "(has(self.url) && self.url.matches('^(https|grpcs|tls):')))";
 
 export const serviceKind: KindFacts = {
   collection: "services",
@@ -82,17 +82,21 @@ export const serviceKind: KindFacts = {
             message: "must have the form <protocol>://<host>[:<port>][/<path>]",
           },
           {
-            rule: "!self.matches('^[a-z_]+://') || self.matches('^(http|grpc)s?:')",
-            message: "the protocol must be http, https, grpc or grpcs",
+            rule: "!self.matches('^[a-z_]+://') || self.matches('^((http|grpc)s?|tcp|tls):')",
+            message: "the protocol must be http, https, grpc, grpcs, tcp or tls",
           },
           {
             rule: "!self.matches('^grpcs?://[^/ ]+/')",
             message: "a grpc or grpcs URL cannot have a path: the path of a call names its method",
           },
+          {
+            rule: "!self.matches('^(tcp|tls)://[^/ ]+/')",
+            message: "a tcp or tls URL cannot have a path",
+          },
         ],
       },
       backendRef,
-      clientCertificateRef: clientCertificateRef("an https or grpcs upstream"),
+      clientCertificateRef: clientCertificateRef("an https, grpcs or tls upstream"),
       caCertificateRefs,
       upstreamHeaders,
     },
@@ -110,8 +114,8 @@ export const serviceKind: KindFacts = {
         message: "backendRef contains the port: remove port",
       },
       {
-        rule: "!has(self.protocol) || self.protocol.matches('^(http|grpc)s?$')",
-        message: "only http, https, grpc and grpcs are supported",
+        rule: "!has(self.protocol) || self.protocol != 'udp'",
+        message: "udp is not supported",
         fieldPath: ".protocol",
       },
       {
@@ -120,23 +124,28 @@ export const serviceKind: KindFacts = {
         fieldPath: ".path",
       },
       {
+        rule: "!has(self.protocol) || !(self.protocol in ['tcp', 'tls']) || !has(self.path)",
+        message: "a tcp or tls service cannot have a path",
+        fieldPath: ".path",
+      },
+      {
         rule: `!has(self.clientCertificateRef) || ${secure}`,
-        message: "clientCertificateRef requires the protocol https or grpcs",
+        message: "clientCertificateRef requires the protocol https, grpcs or tls",
         fieldPath: ".clientCertificateRef",
       },
       {
         rule: `!has(self.tlsVerify) || ${secure}`,
-        message: "tlsVerify requires the protocol https or grpcs",
+        message: "tlsVerify requires the protocol https, grpcs or tls",
         fieldPath: ".tlsVerify",
       },
       {
         rule: `!has(self.tlsVerifyDepth) || ${secure}`,
-        message: "tlsVerifyDepth requires the protocol https or grpcs",
+        message: "tlsVerifyDepth requires the protocol https, grpcs or tls",
         fieldPath: ".tlsVerifyDepth",
       },
       {
         rule: `!has(self.caCertificateRefs) || ${secure}`,
-        message: "caCertificateRefs requires the protocol https or grpcs",
+        message: "caCertificateRefs requires the protocol https, grpcs or tls",
         fieldPath: ".caCertificateRefs",
       },
     ],

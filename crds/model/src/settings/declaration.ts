@@ -16,6 +16,12 @@ export interface Address {
   readonly port: number;
 }
 
+/** The address of a listener. */
+export interface ListenerAddress extends Address {
+  /** Whether clients use TLS: the word `ssl` after the address, as in Kong. */
+  readonly tls: boolean;
+}
+
 /** `10.0.0.1:80`, or `[::1]:80` for an IPv6 address. */
 export const hostAndPort = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
@@ -32,6 +38,7 @@ export const hostAndPort = ({ host, port }: Address): string => `${host.includes
  * | addresses | `10.0.0.0/8, ::1` | a list of IP addresses and CIDR blocks, with `ports` also of `address:port`, and with `blocks: false` not of CIDR blocks |
  * | duration | `250ms` `5s` `2m` `1h` | milliseconds; the unit is required |
  * | address | `127.0.0.1:8000` `[::1]:8000` `0.0.0.0:0` | host and port |
+ * | listeners | `0.0.0.0:9000, 0.0.0.0:9443 ssl` or `off` | a list of addresses, each with or without TLS |
  */
 export type Declaration =
   | Described<"text", string>
@@ -43,7 +50,8 @@ export type Declaration =
   | Described<"list", readonly string[]>
   | (Described<"addresses", readonly string[]> & { readonly ports?: true; readonly blocks?: false })
   | Described<"duration", number>
-  | Described<"address", string>;
+  | Described<"address", string>
+  | Described<"listeners", readonly ListenerAddress[]>;
 
 export type Declarations = Readonly<Record<string, Declaration>>;
 

@@ -1,5 +1,5 @@
 /** Settings as the reference pages, `--help` and `sluice settings` show them. */
-import { type Address, type Declaration, type Declarations, hostAndPort } from "./declaration.ts";
+import { type Address, type Declaration, type Declarations, hostAndPort, type ListenerAddress } from "./declaration.ts";
 import { settingKindOf, UNIT_MILLISECONDS } from "./setting-kinds.ts";
 import { flagOf, negativeFlagOf, settingsMemberOf } from "./setting-names.ts";
 
@@ -38,6 +38,8 @@ export function shownValue({ kind, secret }: Declaration, value: unknown): strin
   if (value === null || (Array.isArray(value) && value.length === 0)) return null;
   if (secret === true) return "[redacted]";
   if (kind === "duration") return shownDuration(Number(value));
+  if (kind === "listeners")
+    return (value as readonly ListenerAddress[]).map((one) => `${hostAndPort(one)}${one.tls ? " ssl" : ""}`).join(", ");
   if (kind === "address" && typeof value === "object") return hostAndPort(value as Address);
   return Array.isArray(value) ? value.join(", ") : String(value);
 }

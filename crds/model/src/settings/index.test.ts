@@ -9,6 +9,12 @@ const declarations = defineSettings({
   grace: { variable: "T_GRACE", kind: "duration", default: 5000, description: "How long to drain." },
   token: { variable: "T_TOKEN", kind: "text", secret: true, description: "The token." },
   trusted: { variable: "T_TRUSTED", kind: "list", default: [], description: "Proxies." },
+  streams: {
+    variable: "T_STREAMS",
+    kind: "listeners",
+    default: [{ host: "::1", port: 1, tls: true }],
+    description: "More.",
+  },
 });
 
 test("readSettings reads every setting as the type of its declaration", () => {
@@ -53,6 +59,7 @@ const share: Declaration = { ...described, kind: "share" };
 const duration: Declaration = { ...described, kind: "duration" };
 const address: Declaration = { ...described, kind: "address" };
 const addresses: Declaration = { ...described, kind: "addresses" };
+const listeners: Declaration = { ...described, kind: "listeners" };
 const withPorts: Declaration = { ...described, kind: "addresses", ports: true };
 
 const cases: readonly (readonly [declaration: Declaration, text: string, value: unknown])[] = [
@@ -100,6 +107,28 @@ const cases: readonly (readonly [declaration: Declaration, text: string, value: 
   [address, ":8000", undefined],
   [address, "a:65536", undefined],
   [address, "::1:8000", undefined],
+  [
+    listeners,
+    "0.0.0.0:9000, [::1]:9443 ssl,",
+    [
+      { host: "0.0.0.0", port: 9000, tls: false },
+      { host: "::1", port: 9443, tls: true },
+    ],
+  ],
+  [
+    listeners,
+    "a:0, a:0 ssl",
+    [
+      { host: "a", port: 0, tls: false },
+      { host: "a", port: 0, tls: true },
+    ],
+  ],
+  [listeners, "OFF", []],
+  [listeners, "9000", undefined],
+  [listeners, "a:9000, a:9000 ssl", undefined],
+  [listeners, "a:9000 proxy_protocol", undefined],
+  [listeners, "a:9000 ssl reuseport", undefined],
+  [listeners, "a:9000, off", undefined],
 ];
 
 for (const [declaration, text, value] of cases) {
@@ -112,13 +141,14 @@ for (const [declaration, text, value] of cases) {
 }
 
 test("describeSettings writes a table for the reference pages", () => {
-  assert.deepEqual(describeSettings(declarations).split("\n").slice(2, 8), [
+  assert.deepEqual(describeSettings(declarations).split("\n").slice(2, 9), [
     "| `T_LISTEN`<br>`--t-listen`<br>`t_listen` | host:port, such as 127.0.0.1:8000 or [::1]:8000 | `127.0.0.1:8000` | Where to listen. |",
     "| `T_SOURCE`<br>`--t-source`<br>`t_source` | one of: push, file | `push` | A \\| B. |",
     "| `T_FILE`<br>`--t-file`<br>`t_file` | a string | unset | The file. |",
     "| `T_GRACE`<br>`--t-grace`<br>`t_grace` | a duration with its unit, such as 250ms, 5s, 2m or 1h | `5s` | How long to drain. |",
     "| `T_TOKEN`<br>`t_token` | a string | required | The token. |",
     "| `T_TRUSTED`<br>`--t-trusted`<br>`t_trusted` | strings separated by commas | unset | Proxies. |",
+    "| `T_STREAMS`<br>`--t-streams`<br>`t_streams` | addresses separated by commas, each followed by the word ssl if its clients use TLS, such as 0.0.0.0:9000, 0.0.0.0:9443 ssl; or off | `[::1]:1 ssl` | More. |",
   ]);
 });
 
@@ -140,6 +170,7 @@ test("a flag overrides a variable, a variable the file, and the file the default
       ["flag", "--t-grace"],
       ["variable", "T_TOKEN"],
       ["default", "T_TRUSTED"],
+      ["default", "T_STREAMS"],
     ],
   );
   assert.equal(readSettings(declarations, env, { flags: { "--t-grace": "3s" }, file }).value?.grace, 3000);

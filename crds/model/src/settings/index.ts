@@ -12,6 +12,7 @@ export {
   type Declarations,
   defineSettings,
   hostAndPort,
+  type ListenerAddress,
   type SettingsOf,
 } from "./declaration.ts";
 export { describeSettings, shownDefault, shownValue } from "./describe.ts";

@@ -105,7 +105,7 @@ function readOne(declaration: Declaration, { from, text, sequence }: GivenText):
   // A default of the kind `address` is declared as text, and parsed below.
   if (from === "default" && (kind !== "address" || declaration.default === null)) return { value: declaration.default };
   if (from === "flag" && text === "") return { fault: `expected ${expected(declaration)}, not an empty text` };
-  if (sequence && kind !== "list" && kind !== "addresses")
+  if (sequence && kind !== "list" && kind !== "addresses" && kind !== "listeners")
     return { fault: `expected ${expected(declaration)}, not a list` };
   const given = from === "default" ? String(declaration.default) : text;
   const value = parse(given, declaration);

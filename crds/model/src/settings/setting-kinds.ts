@@ -1,6 +1,6 @@
 /** Parses and describes the values of each kind of setting. */
 import { isIP } from "node:net";
-import type { Address, Declaration } from "./declaration.ts";
+import type { Address, Declaration, ListenerAddress } from "./declaration.ts";
 
 interface SettingKind<Declared> {
   /** Parses a non-empty text; undefined if it is not of this kind. */
@@ -41,6 +41,11 @@ const kinds: { readonly [Kind in Declaration["kind"]]: SettingKind<Extract<Decla
   },
   duration: { parse: parseDuration, expected: () => "a duration with its unit, such as 250ms, 5s, 2m or 1h" },
   address: { parse: parseAddress, expected: () => "host:port, such as 127.0.0.1:8000 or [::1]:8000" },
+  listeners: {
+    parse: parseListeners,
+    expected: () =>
+      "addresses separated by commas, each followed by the word ssl if its clients use TLS, such as 0.0.0.0:9000, 0.0.0.0:9443 ssl; or off",
+  },
 };
 
 export const settingKindOf = ({ kind }: Declaration): SettingKind<Declaration> =>
@@ -94,4 +99,18 @@ export function parseAddress(text: string): Address | undefined {
   const [, bracketed, plain, port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
+}
+
+/** Undefined if an entry is invalid, or if two entries have the same address. */
+function parseListeners(text: string): readonly ListenerAddress[] | undefined {
+  if (text.toLowerCase() === "off") return [];
+  const listeners = itemsOf(text).map((item) => {
+    const [, address = "", flag] = /^(\S+)(\s+ssl)?$/.exec(item) ?? [];
+    const parsed = parseAddress(address);
+    return parsed && { ...parsed, tls: flag !== undefined };
+  });
+  const known = listeners.filter((listener) => listener !== undefined);
+  const places = new Set(known.filter(({ port }) => port !== 0).map(({ host, port }) => `${host} ${port}`));
+  const free = known.filter(({ port }) => port === 0).length;
+  return known.length === listeners.length && places.size + free === known.length ? known : undefined;
 }

@@ -1,5 +1,6 @@
 /** Sample requests of a plan: requests that a route should match, made from its hosts, paths, methods and headers. */
 import { compileRegex, type ExplainRequest, normalizePath, type Route } from "@sluice/model";
+import { isStreamRoute } from "../../compile/listeners/stream-routes.ts";
 import type { RoutableRequest } from "../../compile/runtime.ts";
 import { regexSample } from "./regex-sample.ts";
 
@@ -18,8 +19,12 @@ const CLIENT = "192.0.2.1";
 /** Maximum number of values that are taken from each attribute's list. */
 const MAX_EACH = 4;
 
-/** Requests that a route should match. There are none for a regular expression without a sample (`regexSample`). */
+/**
+ * Requests that a route should match. There are none for a regular expression without a sample (`regexSample`), and for
+ * a route of connections.
+ */
 export function sampleRequestsFor(route: Route): readonly SampleRequest[] {
+  if (isStreamRoute(route)) return [];
   const isGrpc = route.protocols.some((protocol) => protocol === "grpc" || protocol === "grpcs");
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");
   const paths = valuesOrNull(route.paths).flatMap((path) =>

@@ -1,5 +1,5 @@
 /** Plugins of a servable part whose requests are answered 503. */
-import { type Entity, pluginNamed, type ServablePart, servedProtocols } from "@sluice/model";
+import { type Entity, pluginNamed, type ServablePart, servedProtocols, streamProtocols } from "@sluice/model";
 import { type EntityLists, entitiesOf } from "../../stores/read-all.ts";
 
 /** The reason for which requests in the scope of a plugin are answered 503, by the plugin's id. */
@@ -24,7 +24,10 @@ export function withUnknownNames(part: Pick<ServablePart, "document">): EntityLi
   const plugins = lists.plugins?.map((plugin) => {
     if (!closed.has(plugin.id) || !pluginNamed(plugin.name)) return plugin;
     // All protocols: another plugin of this scope may get the same name, and may have had other protocols.
-    return { ...plugin, name: `unavailable-${plugin.name}`, config: {}, protocols: [...servedProtocols] };
+    const isAttached = plugin.route || plugin.service;
+    // An attached plugin with an unknown name closes connections too, whatever its protocols are.
+    const protocols = isAttached ? servedProtocols : [...servedProtocols, ...streamProtocols];
+    return { ...plugin, name: `unavailable-${plugin.name}`, config: {}, protocols: [...protocols] };
   });
   return { ...lists, ...(plugins && { plugins }) } satisfies Readonly<Record<string, readonly Entity[]>>;
 }

@@ -1,7 +1,15 @@
 /** Finds the served routes that get the requests of a route that is left out of the document. */
 
-import { checkDocument, type Document, literalPrefix, normalizePath, type SnapshotRoute } from "@sluice/model";
+import {
+  checkDocument,
+  type Document,
+  literalPrefix,
+  normalizePath,
+  type SnapshotRoute,
+  streamProtocols,
+} from "@sluice/model";
 import { isRecord } from "@sluice/plugin-sdk";
+import { isStreamRoute } from "../../compile/listeners/stream-routes.ts";
 import { Router } from "../../compile/router/router.ts";
 import type { RoutableRequest } from "../../compile/runtime.ts";
 
@@ -20,7 +28,7 @@ export function otherRoutes(document: Document): (leftOut: Members) => readonly 
       _sluice?.unavailable !== undefined && consumer === null && consumer_group === null ? (route?.id ?? []) : [],
     ),
   );
-  const router = Router.empty.with({ removed: [], added: routes });
+  const router = Router.empty.with({ removed: [], added: routes.filter((route) => !isStreamRoute(route)) });
   return (leftOut) => {
     const sentences = examplesOf(leftOut).map((request) => {
       const route = router.match(request).winner?.route;
@@ -37,6 +45,8 @@ const nameOf = ({ name, id }: SnapshotRoute): string => name ?? id;
 
 /** Example requests for a route: one for each of its paths, or for `/`, with the route's first host, method and SNI. */
 function examplesOf({ paths, hosts, methods, headers, snis, protocols }: Members): readonly RoutableRequest[] {
+  // A route of connections: no request matches it.
+  if (textsIn(protocols).some((protocol) => streamProtocols.some((one) => one === protocol))) return [];
   const host = (textsIn(hosts)[0] ?? "").toLowerCase().replace("*", "any");
   const [method = "GET"] = textsIn(methods);
   const [serverName = null] = textsIn(snis);

@@ -64,7 +64,7 @@ function differingLines(part: ReportedPart): readonly string[] {
   });
   const unverified = servedItems(part, "services").filter(
     ({ protocol, url, tls_verify: verify }) =>
-      /^(https|grpcs)\b/.test(String(protocol ?? url)) && (verify ?? null) === null,
+      /^(https|grpcs|tls)\b/.test(String(protocol ?? url)) && (verify ?? null) === null,
   ).length;
   return [
     ...plugins,

@@ -4,7 +4,7 @@
  * stand-in for an invalid plugin that protects, or that may protect because it is unknown.
  */
 import type { CheckedTranslation } from "@sluice/crds";
-import { checkEntity, deriveId, mayProtect, pluginNamed, refusedTargets } from "@sluice/model";
+import { checkEntity, deriveId, mayProtect, pluginNamed, refusedTargets, streamProtocols } from "@sluice/model";
 import type { Owner, TranslationItem } from "../translation.ts";
 
 type Entity = TranslationItem["entity"];
@@ -58,14 +58,20 @@ export function createStandIns() {
 }
 
 /** The members that decide which requests a route matches. `regex_priority` only orders routes that match. */
-const MATCH_MEMBERS: ReadonlySet<unknown> = new Set(["protocols", "methods", "hosts", "paths", "headers", "snis"]);
+const MATCH_MEMBERS: readonly unknown[] = ["protocols", "methods", "hosts", "paths", "headers", "snis"];
+/** The members that decide which connections a route matches. */
+const STREAM_MEMBERS: readonly unknown[] = ["protocols", "snis", "sources", "destinations"];
 
 function unavailableRoute({ item }: Entry, reason: string): Entity | undefined {
-  const extras = item._sluice as object;
+  const extras = item._sluice as { readonly listeners?: unknown };
   const standIn = (members: object) =>
     checkEntity("routes", { ...members, service: null, _sluice: { ...extras, unavailable: reason } });
   const { value, violations = [] } = standIn(item);
-  const faulty = new Set(violations.map(({ path: [member] }) => member).filter((member) => !MATCH_MEMBERS.has(member)));
+  const { protocols } = item;
+  const isForConnections = Array.isArray(protocols) && streamProtocols.some((protocol) => protocols.includes(protocol));
+  // The hosts of the document's listeners are server names.
+  const matching = isForConnections && extras?.listeners === undefined ? STREAM_MEMBERS : MATCH_MEMBERS;
+  const faulty = new Set(violations.map(({ path: [member] }) => member).filter((member) => !matching.includes(member)));
   return value ?? standIn(Object.fromEntries(Object.entries(item).filter(([member]) => !faulty.has(member)))).value;
 }
 

@@ -66,6 +66,43 @@ export const creatingTable: AdminTable = {
       has: { protocol: "https", host: "a.example", port: 8443, path: "/x" },
     },
     {
+      does: "splits a tcp url",
+      ask: "POST /services",
+      form: "name=tcp&url=tcp%3A%2F%2Fa.example%3A5432",
+      status: 201,
+      has: { protocol: "tcp", host: "a.example", port: 5432, path: null },
+    },
+    {
+      does: "accepts a route for connections",
+      ask: "POST /services/base/routes",
+      json: {
+        name: "connections",
+        protocols: ["tcp", "tls"],
+        snis: ["a.example"],
+        sources: [{ ip: "10.0.0.0/8" }, { ip: "::1", port: 1 }],
+        destinations: [{ port: 9000 }],
+      },
+      status: 201,
+      has: {
+        protocols: ["tcp", "tls"],
+        snis: ["a.example"],
+        sources: [
+          { ip: "10.0.0.0/8", port: null },
+          { ip: "::1", port: 1 },
+        ],
+        destinations: [{ ip: null, port: 9000 }],
+        paths: null,
+        strip_path: true,
+      },
+    },
+    {
+      does: "accepts destinations of a route in a form",
+      ask: "POST /routes",
+      form: "name=form&protocols=tcp&destinations[1].ip=192.0.2.1&destinations[1].port=9000",
+      status: 201,
+      has: { protocols: ["tcp"], destinations: [{ ip: "192.0.2.1", port: 9000 }] },
+    },
+    {
       does: "accepts percent-encoded brackets",
       ask: "POST /services/base/routes",
       form: "paths%5B%5D=/a&paths%5B%5D=/b&name=brackets",

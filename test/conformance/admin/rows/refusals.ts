@@ -77,9 +77,9 @@ export const refusalsTable: AdminTable = {
     {
       does: "refuses a protocol that Sluice does not proxy",
       ask: "POST /services",
-      form: "host=a&protocol=tcp",
+      form: "host=a&protocol=udp",
       status: 400,
-      message: /tcp is not supported/,
+      message: /udp is not supported/,
     },
     {
       does: "refuses an invalid id",

@@ -73,7 +73,7 @@ export const routeRows: readonly CrdRow[] = [
   [
     "server names for plain http",
     { ...paths, protocols: ["http"], snis: ["a"] },
-    /snis require the protocol https or grpcs/,
+    /snis require the protocol https, grpcs, tls or tls_passthrough/,
   ],
 
   ...[["http"], ["https"], ["http", "https"], ["grpc"], ["grpcs", "grpc"]].map(
@@ -81,11 +81,38 @@ export const routeRows: readonly CrdRow[] = [
   ),
   ["no protocols", { ...paths, protocols: [] }, /spec\.protocols.*at least 1 items/],
   ["an unknown protocol", { ...paths, protocols: ["ftp"] }, /spec\.protocols\[0\]: Unsupported value/],
-  ...["tcp", "tls", "tls_passthrough", "udp"].map(
-    (protocol): CrdRow => [
-      `protocol ${protocol}`,
-      { ...paths, protocols: [protocol] },
-      /spec\.protocols: .*only http, https, grpc and grpcs are supported/,
+  ["protocol udp", { ...paths, protocols: ["udp"] }, /spec\.protocols: .*udp is not supported/],
+  ["tcp by destination", { protocols: ["tcp"], destinations: [{ port: 9000 }] }, null],
+  ["tcp and tls by source", { protocols: ["tcp", "tls"], sources: [{ ip: "10.0.0.0/8", port: 1 }] }, null],
+  ["tls by server name", { protocols: ["tls"], snis: ["a.example"] }, null],
+  ["tls_passthrough by server name", { protocols: ["tls_passthrough"], snis: ["a.example"] }, null],
+  [
+    "tls_passthrough by destination",
+    { protocols: ["tls_passthrough"], destinations: [{ port: 9000 }] },
+    /tls_passthrough requires snis/,
+  ],
+  ["tcp by server name", { protocols: ["tcp"], snis: ["a.example"] }, /snis require the protocol/],
+  ["tcp without a match", { protocols: ["tcp"] }, /for tcp and tls, one of sources, destinations and snis/],
+  [
+    "tcp and http",
+    { ...paths, protocols: ["tcp", "http"] },
+    /protocols cannot mix tcp, tls or tls_passthrough with http/,
+  ],
+  [
+    "tls and tls_passthrough",
+    { protocols: ["tls", "tls_passthrough"], snis: ["a.example"] },
+    /protocols cannot mix tls_passthrough with another protocol/,
+  ],
+  ...["paths", "hosts", "methods", "headers"].map(
+    (member): CrdRow => [
+      `tcp with ${member}`,
+      {
+        protocols: ["tcp"],
+        destinations: [{ port: 9000 }],
+        ...{ paths: { paths: ["/"] }, hosts: { hosts: ["a"] }, methods: { methods: ["GET"] } }[member],
+        ...(member === "headers" && { headers: { a: ["b"] } }),
+      },
+      new RegExp(`spec\\.${member}: .*${member} are for requests`),
     ],
   ),
   ["http and grpc", { ...paths, protocols: ["http", "grpc"] }, /protocols cannot mix http or https with grpc or grpcs/],
@@ -93,8 +120,12 @@ export const routeRows: readonly CrdRow[] = [
   ["grpc with methods", { ...grpc, methods: ["POST"] }, /methods require the protocol http or https/],
   ["grpc and stripPath true", { ...grpc, stripPath: true }, /stripPath cannot be true for grpc or grpcs/],
   ["grpc and stripPath false", { ...grpc, stripPath: false }, null],
-  ["sources", { ...paths, sources: [{ ip: "10.0.0.1" }] }, /sources are for the protocols tcp, tls and udp/],
-  ["destinations", { ...paths, destinations: [{ port: 9000 }] }, /destinations are for the protocols tcp, tls and udp/],
+  ["sources", { ...paths, sources: [{ ip: "10.0.0.1" }] }, /sources require the protocol tcp, tls or tls_passthrough/],
+  [
+    "destinations",
+    { ...paths, destinations: [{ port: 9000 }] },
+    /destinations require the protocol tcp, tls or tls_passthrough/,
+  ],
 
   ...knownValueRows("httpsRedirectStatusCode", [301, 302, 307, 308, 426], (code) => ({
     ...paths,

@@ -40,7 +40,10 @@ export const serviceRows: readonly CrdRow[] = [
   ["a url of 2049 characters", { url: `http://a/${"b".repeat(2040)}` }, /Too long/],
   ["a grpcs url", { url: "grpcs://users:443" }, null],
   ["an ftp url", { url: "ftp://users" }, /the protocol must be http, https, grpc or grpcs/],
-  ["a tcp url", { url: "tcp://users:1" }, /the protocol must be/],
+  ["a tcp url", { url: "tcp://users:1" }, null],
+  ["a tls url", { url: "tls://users:1" }, null],
+  ["a tcp url with a path", { url: "tcp://users:1/a" }, /a tcp or tls URL cannot have a path/],
+  ["a udp url", { url: "udp://users:1" }, /the protocol must be/],
   ["a grpc url with a path", { url: "grpc://users/a" }, /cannot have a path: the path of a call names its method/],
 
   ...lengthRows("host", { from: 1, to: 255 }, (host) => ({ host })),
@@ -49,14 +52,12 @@ export const serviceRows: readonly CrdRow[] = [
   ["a port with a fraction", { host: "users", port: 80.5 }, /spec\.port/],
   ["a path of 4096 characters", { host: "users", path: `/${"a".repeat(4095)}` }, null],
   ["a path of 4097 characters", { host: "users", path: `/${"a".repeat(4096)}` }, /Too long/],
-  ...knownValueRows("protocol", ["http", "https", "grpc", "grpcs"], (protocol) => ({ host: "users", protocol })),
-  ...["tcp", "tls", "tls_passthrough", "udp"].map(
-    (protocol): CrdRow => [
-      `protocol ${protocol}`,
-      { host: "users", protocol },
-      /spec\.protocol: .*only http, https, grpc and grpcs are supported/,
-    ],
-  ),
+  ...knownValueRows("protocol", ["http", "https", "grpc", "grpcs", "tcp", "tls", "tls_passthrough"], (protocol) => ({
+    host: "users",
+    protocol,
+  })),
+  ["protocol udp", { host: "users", protocol: "udp" }, /spec\.protocol: .*udp is not supported/],
+  ["tcp and a path", { host: "users", protocol: "tcp", path: "/a" }, /a tcp or tls service cannot have a path/],
   ["grpc and a path", { host: "users", protocol: "grpc", path: "/a" }, /a grpc or grpcs service cannot have a path/],
 
   ...(["connectTimeout", "readTimeout", "writeTimeout"] as const).flatMap((member) =>
@@ -88,15 +89,19 @@ export const serviceRows: readonly CrdRow[] = [
   [
     "a client certificate for a plain upstream",
     { ...url, clientCertificateRef: { name: "client" } },
-    /clientCertificateRef requires the protocol https or grpcs/,
+    /clientCertificateRef requires the protocol https, grpcs or tls/,
   ],
   ["tlsVerify for https", { ...secure, tlsVerify: false }, null],
-  ["tlsVerify for a plain upstream", { ...url, tlsVerify: true }, /tlsVerify requires the protocol https or grpcs/],
+  [
+    "tlsVerify for a plain upstream",
+    { ...url, tlsVerify: true },
+    /tlsVerify requires the protocol https, grpcs or tls/,
+  ],
   ["tlsVerifyDepth for https", { ...secure, tlsVerifyDepth: 2 }, null],
   [
     "tlsVerifyDepth for a plain upstream",
     { ...url, tlsVerifyDepth: 2 },
-    /tlsVerifyDepth requires the protocol https or grpcs/,
+    /tlsVerifyDepth requires the protocol https, grpcs or tls/,
   ],
   ["an empty list of CA certificates", { ...secure, caCertificateRefs: [] }, null],
   ["ids of CA certificates", { ...secure, caCertificates: [uuid] }, /unknown field "spec\.caCertificates"/],
@@ -108,7 +113,7 @@ export const serviceRows: readonly CrdRow[] = [
   [
     "CA certificates for a plain upstream",
     { ...url, caCertificateRefs: [{ name: "internal" }] },
-    /caCertificateRefs requires the protocol https or grpcs/,
+    /caCertificateRefs requires the protocol https, grpcs or tls/,
   ],
 
   ["a header with a value", { ...url, upstreamHeaders: [header("X-A")] }, null],

@@ -1,18 +1,19 @@
 /** Rules for combinations of members: of services, consumers and plugins, and of routes' sources and destinations. */
 
 import { atLeastOneOf, conditionalViolations, isEmptyValue, type RecordRule, type Violation } from "@sluice/plugin-sdk";
-import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
+import { pluginProtocols, servedProtocols, streamProtocols } from "../../entities/plugin.ts";
 import { CONSUMER_OR_GROUP, pluginNamed, pluginNames, refusedTargets } from "../../plugins/index.ts";
 import { insteadOfPlugin } from "../../plugins/kong-plugins.ts";
 import { suggestionFor } from "../../suggest.ts";
 import type { TextRule } from "./rule.ts";
 import { repeatedHeaders } from "./upstream-headers.ts";
 
-const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
+/** The error for a protocol that Sluice does not forward; undefined for other protocols. */
+export const refuseUdp = (protocol: unknown): string | undefined =>
+  protocol === "udp" ? "udp is not supported: Sluice forwards HTTP, gRPC, TCP and TLS only" : undefined;
 
-/** The error for a protocol below HTTP, which Sluice does not proxy; undefined for other protocols. */
-export const refuseL4 = (protocol: unknown): string | undefined =>
-  L4.has(protocol) ? `${protocol} is not supported: Sluice proxies HTTP and gRPC only` : undefined;
+/** A gRPC call's path names its method, so no prefix is allowed. Connections have no paths. As in Kong. */
+const PATHLESS = new Set<unknown>(["grpc", "grpcs", "tcp", "tls"]);
 
 /** Members that are rejected without a TLS protocol, because they would have no effect. */
 const TLS_MEMBERS = ["client_certificate", "tls_verify", "tls_verify_depth", "ca_certificates"];
@@ -24,15 +25,13 @@ export const serviceRule: RecordRule = (members) => [
 
 const protocolFaults: RecordRule = (members) => {
   const { protocol } = members;
-  const refused = refuseL4(protocol);
+  const refused = refuseUdp(protocol);
   if (refused !== undefined) return [{ path: ["protocol"], message: refused }];
-  const secure = protocol === "https" || protocol === "grpcs";
-  const isGrpc = protocol === "grpc" || protocol === "grpcs";
+  const secure = protocol === "https" || protocol === "grpcs" || protocol === "tls";
   const ofTls = TLS_MEMBERS.flatMap((name) =>
     secure || members[name] === null ? [] : conditionalViolations("protocol", [name], "value must be null"),
   );
-  // A gRPC call's path names its method, so no prefix is allowed.
-  return isGrpc && members.path !== null
+  return PATHLESS.has(protocol) && members.path !== null
     ? [...conditionalViolations("protocol", ["path"], "value must be null"), ...ofTls]
     : ofTls;
 };
@@ -68,20 +67,26 @@ export const pluginRule: RecordRule = (members) => {
   const isForBoth = members.consumer !== null && members.consumer_group !== null;
   return [
     ...(isForBoth && refused.length === 0 ? [{ path: ["consumer_group"], message: CONSUMER_OR_GROUP }] : refused),
-    ...(plugin.protects ? unprotected(protocols) : []),
+    ...(plugin.protects ? unprotected(protocols, plugin.actsOnConnections === undefined ? [] : streamProtocols) : []),
   ];
 };
 
 const served: readonly unknown[] = servedProtocols;
 const known: readonly unknown[] = pluginProtocols;
 
-/** A violation if all protocols are known but not served. Kong 3.9 rejects them too, except for ip-restriction. */
-const unprotected = (protocols: unknown): readonly Violation[] =>
-  Array.isArray(protocols) &&
-  protocols.length > 0 &&
-  protocols.every((protocol) => known.includes(protocol) && !served.includes(protocol))
-    ? [{ path: ["protocols"], message: `must include one of: ${served.join(", ")}` }]
+/**
+ * A violation if all protocols are known, but the plugin acts on none of them. Kong 3.9 rejects them too.
+ *
+ * @param connections The protocols of connections on which the plugin acts
+ */
+function unprotected(protocols: unknown, connections: readonly string[]): readonly Violation[] {
+  const covered: readonly unknown[] = [...served, ...connections];
+  return Array.isArray(protocols) &&
+    protocols.length > 0 &&
+    protocols.every((protocol) => known.includes(protocol) && !covered.includes(protocol))
+    ? [{ path: ["protocols"], message: `must include one of: ${covered.join(", ")}` }]
     : [];
+}
 
 /** Requires an address, a port, or both. */
 export const endpointRule: RecordRule = (members) =>

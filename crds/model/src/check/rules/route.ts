@@ -7,7 +7,7 @@ import {
   recordViolation,
   type Violation,
 } from "@sluice/plugin-sdk";
-import { refuseL4 } from "./entities.ts";
+import { refuseUdp } from "./entities.ts";
 import { regexRule } from "./paths.ts";
 
 const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
@@ -25,19 +25,25 @@ const GRPC = {
   plain: ["hosts", "headers", "paths"],
 };
 
+/** The protocols of connections. */
+const STREAMS: readonly unknown[] = ["tcp", "tls", "tls_passthrough"];
+/** Members that connections cannot match. */
+const HTTP_ONLY = ["methods", "hosts", "paths", "headers"];
+
 export const routeRule: RecordRule = (members) => {
   const protocols: readonly unknown[] = Array.isArray(members.protocols) ? members.protocols : [];
   const refused = protocols.flatMap((protocol, index) => {
-    const message = refuseL4(protocol);
+    const message = refuseUdp(protocol);
     return message === undefined ? [] : [{ path: ["protocols", index], message }];
   });
   if (refused.length > 0) return refused;
   return [...oneFamily(protocols), ...byProtocols(members, protocols), ...headerPatterns(members.headers)];
 };
 
-const STREAMS: readonly unknown[] = ["tls", "tls_passthrough"];
-/** Members that connections cannot match, because the gateway reads only their server name. */
-const HTTP_ONLY = ["methods", "paths", "headers", "snis", "sources", "destinations"];
+/** The protocols of the document's listeners for connections. */
+const LISTENER_STREAMS: readonly unknown[] = ["tls", "tls_passthrough"];
+/** Members that connections of the document's listeners cannot match: the gateway reads only their server name. */
+const LISTENER_FORBIDDEN = ["methods", "paths", "headers", "snis", "sources", "destinations"];
 
 /**
  * A route of the document's listeners. With the protocol tls or tls_passthrough, `hosts` are server names. Kong has
@@ -45,8 +51,8 @@ const HTTP_ONLY = ["methods", "paths", "headers", "snis", "sources", "destinatio
  */
 export const listenerRouteRule: RecordRule = (members) => {
   const protocols: readonly unknown[] = Array.isArray(members.protocols) ? members.protocols : [];
-  if (protocols.length !== 1 || !STREAMS.includes(protocols[0])) return routeRule(members);
-  return HTTP_ONLY.filter((name) => !isEmptyValue(members[name])).map((name) => ({
+  if (protocols.length !== 1 || !LISTENER_STREAMS.includes(protocols[0])) return routeRule(members);
+  return LISTENER_FORBIDDEN.filter((name) => !isEmptyValue(members[name])).map((name) => ({
     path: [name],
     message: `cannot set '${name}' when 'protocols' is '${protocols[0]}'`,
   }));
@@ -61,6 +67,7 @@ function oneFamily(protocols: readonly unknown[]): readonly Violation[] {
 }
 
 function byProtocols(members: RecordMembers, protocols: readonly unknown[]): readonly Violation[] {
+  if (STREAMS.includes(protocols[0])) return byConnection(members, protocols);
   const grpc = protocols[0] === "grpc" || protocols[0] === "grpcs";
   if (!grpc && protocols[0] !== "http" && protocols[0] !== "https") return [];
   const family = grpc ? GRPC : HTTP;
@@ -71,6 +78,23 @@ function byProtocols(members: RecordMembers, protocols: readonly unknown[]): rea
   const forbidden = family.forbidden.filter((name) => members[name] !== null).map(cannotSet);
   if (grpc && members.strip_path === true) forbidden.push(cannotSet("strip_path"));
   return [...forbidden, ...matchable(members, protocols, family.plain), ...serverNames(members, protocols)];
+}
+
+/** Kong's rules for routes of connections, with its messages. */
+function byConnection(members: RecordMembers, protocols: readonly unknown[]): readonly Violation[] {
+  const forbidden = HTTP_ONLY.filter((name) => members[name] !== null).map((name) => ({
+    path: [name],
+    message: `cannot set '${name}' when 'protocols' is 'tcp', 'tls', 'tls_passthrough' or 'udp'`,
+  }));
+  return [...forbidden, ...connectionMatch(members, protocols), ...serverNames(members, protocols)];
+}
+
+function connectionMatch(members: RecordMembers, protocols: readonly unknown[]): readonly Violation[] {
+  if (protocols.includes("tls_passthrough"))
+    return isEmptyValue(members.snis) ? [recordViolation("must set snis when 'protocols' is 'tls_passthrough'")] : [];
+  const names = ["sources", "destinations", "snis"];
+  if (names.some((name) => !isEmptyValue(members[name]))) return [];
+  return [recordViolation(`must set one of ${quotedList(names)} when 'protocols' is 'tcp', 'tls' or 'udp'`)];
 }
 
 /** A violation unless the route has a match criterion; server names count only with TLS. */
@@ -85,9 +109,10 @@ function matchable(
   return [recordViolation(`must set one of ${quotedList(names)} when 'protocols' is '${secure ?? protocols[0]}'`)];
 }
 
+const WITH_TLS: readonly unknown[] = ["https", "grpcs", "tls", "tls_passthrough"];
+
 function serverNames(members: RecordMembers, protocols: readonly unknown[]): readonly Violation[] {
-  if (isEmptyValue(members.snis) || protocols.some((protocol) => protocol === "https" || protocol === "grpcs"))
-    return [];
+  if (isEmptyValue(members.snis) || protocols.some((protocol) => WITH_TLS.includes(protocol))) return [];
   return [
     { path: ["snis"], message: "length must be 0" },
     recordViolation("'snis' can only be set when 'protocols' is 'grpcs', 'https', 'tls' or 'tls_passthrough'"),

@@ -2,7 +2,7 @@
 import { isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
 import { expandConfig } from "../../check/shorthand.ts";
 import { type Collection, entities, references, vaultKinds } from "../../entities/index.ts";
-import { pluginEntitySchema } from "../../entities/plugin.ts";
+import { pluginEntitySchema, streamProtocols } from "../../entities/plugin.ts";
 import { mayProtect, pluginNamed } from "../../plugins/index.ts";
 import { parseVaultReference, replaceReferences } from "../../plugins/vault-references.ts";
 
@@ -34,22 +34,30 @@ export function referencedBy({ members }: DocumentItem, member: string): unknown
 export const isReference = ({ collection }: DocumentItem, member: string): boolean =>
   references[collection].some((reference) => reference.member === member);
 
-/** Whether Kong uses an entity for HTTP: not if it has only the protocols of streams, such as tcp. */
-export function isForHttp({ members: { protocols } }: DocumentItem): boolean {
-  return !Array.isArray(protocols) || protocols.length === 0 || protocols.some((one) => !streams.has(one));
+/** Whether an entity is for a protocol that Sluice serves: not if it is for udp only. */
+export function hasServedProtocol({ members: { protocols } }: DocumentItem): boolean {
+  return !Array.isArray(protocols) || protocols.length === 0 || protocols.some((one) => one !== "udp");
 }
 
-const streams: ReadonlySet<unknown> = new Set(["tcp", "tls", "tls_passthrough", "udp"]);
+/** Whether a route is for connections that are not HTTP. */
+export const isForConnections = ({ members: { protocols } }: DocumentItem): boolean =>
+  Array.isArray(protocols) && streamProtocols.some((protocol) => protocols.includes(protocol));
 
-/** Whether no protocol allows plain text. By default, a route has the protocols http and https. */
-const requiresTls = ({ members: { protocols } }: DocumentItem): boolean =>
-  Array.isArray(protocols) && protocols.length > 0 && !protocols.some((one) => one === "http" || one === "grpc");
+/**
+ * Whether requests without TLS are refused, because no protocol allows plain text. By default, a route has the
+ * protocols http and https.
+ */
+const requiresTls = (item: DocumentItem): boolean => {
+  const { protocols } = item.members;
+  const isPlain = !Array.isArray(protocols) || protocols.some((one) => one === "http" || one === "grpc");
+  return !isPlain && protocols.length > 0 && !isForConnections(item);
+};
 
 export const isProtecting = (item: DocumentItem): boolean =>
   item.collection === "plugins" &&
   item.members.enabled !== false &&
   mayProtect(item.members.name) &&
-  (item.closed || isForHttp(item));
+  (item.closed || hasServedProtocol(item));
 
 /** Members of configs by which a plugin admits a request whose consumer it does not find. */
 const admitting = ["anonymous", "default_consumer", "consumer_optional"];
@@ -70,7 +78,7 @@ export function mayAdmitUnknown(item: DocumentItem): boolean {
  * need a plugin that authenticates, and that plugin counts.
  */
 export function mayBeProtected(route: DocumentItem, items: readonly DocumentItem[]): boolean {
-  if (!isForHttp(route)) return false;
+  if (!hasServedProtocol(route)) return false;
   const service = referencedBy(route, "service");
   const isOfService = ({ collection, members }: DocumentItem) => collection === "services" && members.id === service;
   // Kong's router leaves out the routes of a disabled service.

@@ -11,6 +11,8 @@ const denyBanned = { name: "acl", config: { deny: ["banned"] } };
 /** A group's name, longer than Sluice allows. */
 const tooLong = "g".repeat(1025);
 
+/** The protocols of a plugin that refuses everything in its scope. */
+const everyProtocol = ["grpc", "grpcs", "http", "https", "tcp", "tls", "tls_passthrough"];
 const closedRoute = ["unavailable-route of route"];
 
 const table: ProtectionTable = [
@@ -119,7 +121,7 @@ const table: ProtectionTable = [
     {
       services: [
         { name: "s", url: "https://s.example" },
-        { name: "t", url: "tcp://t:1" },
+        { name: "t", url: "udp://t:1" },
       ],
       routes: [
         openRoute,
@@ -275,7 +277,7 @@ const table: ProtectionTable = [
         { name: "g2", of_the_future: 1, plugins: [{ name: "request-termination", protocols: ["http"] }] },
       ],
     },
-    { closed: ["unavailable-request-termination"], left: { plugins: 1 }, protocols: [undefined] },
+    { closed: ["unavailable-request-termination"], left: { plugins: 1 }, protocols: [everyProtocol] },
   ],
   [
     "a plugin whose name is invalid in Sluice answers 503 under a valid name",
@@ -288,9 +290,19 @@ const table: ProtectionTable = [
     { closed: ["key-auth"] },
   ],
   [
-    "a plugin that protects only streams is left out, because it has no effect on HTTP",
-    { plugins: [{ name: "ip-restriction", config: { allow: ["192.0.2.1"] }, protocols: ["tcp", "tls"] }] },
+    "a plugin that protects only udp is left out, because Sluice does not serve it",
+    { plugins: [{ name: "ip-restriction", config: { allow: ["192.0.2.1"] }, protocols: ["udp"] }] },
     { closed: [], outcomes: ["left out plugins.0.protocols"] },
+  ],
+  [
+    "an invalid plugin that protects connections closes them",
+    { plugins: [{ name: "ip-restriction", config: { allow: ["x"] }, protocols: ["tcp", "tls"] }] },
+    { closed: ["ip-restriction"], protocols: [["tcp", "tls"]] },
+  ],
+  [
+    "a plugin that acts on HTTP only and names connections closes them",
+    { plugins: [{ ...keyAuth, protocols: ["tcp"] }] },
+    { closed: ["key-auth"], protocols: [everyProtocol] },
   ],
   [
     "a protecting plugin with an invalid value of `enabled` answers 503",

@@ -4,6 +4,7 @@ import { unavailablePlugin } from "../../check/close-plugin.ts";
 import { checkEntity } from "../../check/index.ts";
 import type { Document } from "../../document.ts";
 import { type Collection, entities, references } from "../../entities/index.ts";
+import { servedProtocols, streamProtocols } from "../../entities/plugin.ts";
 import { deriveNamelessId } from "../../ids.ts";
 import { PLUGIN_NAME, PLUGIN_NAME_LENGTH, pluginNamed } from "../../plugins/index.ts";
 import { applyDocument } from "../../snapshot/apply.ts";
@@ -14,8 +15,9 @@ import { closedRoute } from "./closed-route.ts";
 import {
   CLOSED_ROUTES,
   type DocumentItem,
+  hasServedProtocol,
   isBelow,
-  isForHttp,
+  isForConnections,
   isOptional,
   isProtecting,
   isReference,
@@ -31,6 +33,13 @@ import {
 
 export type { DocumentItem };
 
+/**
+ * The member `protocols` of a plugin that refuses all requests and connections of its scope. A plugin that is attached
+ * to a route or a service also refuses its connections with the default value.
+ */
+const protocolsFor = ({ route, service }: DocumentItem["members"]): { readonly protocols?: readonly string[] } =>
+  route || service ? {} : { protocols: [...servedProtocols, ...streamProtocols] };
+
 /** Something in the document that is not served. */
 export interface Unserved {
   readonly violation: Violation;
@@ -41,7 +50,7 @@ export interface Unserved {
   readonly outcome: "closed" | "all closed" | "left out";
   /** The number of entities that are left out because they refer to this entity, directly or through another. */
   readonly dependents: number;
-  /** The HTTP routes that are left out: this entity if it is a route, and the routes among the dependents. */
+  /** The routes for served protocols that are left out: this entity if it is a route, and the routes among the dependents. */
   readonly leftOutRoutes: readonly Readonly<Record<string, unknown>>[];
   /** Names or ids of routes that refer to this entity and answer 503, because Kong may refuse their requests. */
   readonly closedRoutes: readonly string[];
@@ -137,7 +146,7 @@ export class Reduction {
     { dependents = [], closedRoutes = [], removed }: Partial<Removal> & { readonly removed?: DocumentItem } = {},
   ): void {
     const routes = [...(removed ? [removed] : []), ...dependents].filter(
-      (item) => item.collection === "routes" && isForHttp(item),
+      (item) => item.collection === "routes" && hasServedProtocol(item),
     );
     const effects = {
       dependents: dependents.length,
@@ -161,10 +170,10 @@ export class Reduction {
   }
 
   /** Adds a plugin that answers 503, by default named after the member with the violation. */
-  #close(violation: Violation, scope: object, name = nameOfMember(violation.path)): void {
+  #close(violation: Violation, scope: DocumentItem["members"], name = nameOfMember(violation.path)): void {
     const id = deriveNamelessId("plugins", null, { name, ...scope });
     if (this.items.some(({ members }) => members.id === id)) return;
-    const members = unavailablePlugin({ id, name, ...scope }, [violation]);
+    const members = unavailablePlugin({ id, name, ...protocolsFor(scope), ...scope }, [violation]);
     this.items = [...this.items, { collection: "plugins", origin: [], members, closed: true, reduced: false }];
   }
 
@@ -204,12 +213,19 @@ export class Reduction {
    */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
+    const isOfProtocols = ({ path }: Violation) => path[item.origin.length] === "protocols";
     const readable = readableMembers(item, faults);
     const { name: given } = readable;
     const isRenamed = faults.some(isOfScope) && (!item.closed || pluginNamed(given) !== undefined);
     const keepsName = typeof given === "string" && PLUGIN_NAME.test(given) && !isRenamed;
     item.members = unavailablePlugin(
-      keepsName ? readable : { ...omitMembers(readable, new Set(["protocols"])), name: unavailableName(given) },
+      keepsName
+        ? { ...(faults.some(isOfProtocols) && protocolsFor(readable)), ...readable }
+        : {
+            ...omitMembers(readable, new Set(["protocols"])),
+            ...protocolsFor(readable),
+            name: unavailableName(given),
+          },
       faults,
     );
     item.closed = true;
@@ -226,7 +242,7 @@ export class Reduction {
     for (const fault of faults.slice(0, 1)) {
       if (members === undefined) {
         this.#remove(item, faults, { dependents: [], closedRoutes: [] });
-        this.#close(fault, {}, CLOSED_ROUTES);
+        this.#close(fault, isForConnections(item) ? { protocols: streamProtocols } : {}, CLOSED_ROUTES);
       } else this.#keepClosed(item, members, fault);
     }
     this.#report(members === undefined ? "all closed" : "closed", faults);

@@ -61,7 +61,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     {
       services: [
         service,
-        { name: "t", url: "tcp://t:1", routes: [{ name: "a", paths: ["/a"], plugins: [{ name: "cors", config: 1 }] }] },
+        { name: "t", url: "udp://t:1", routes: [{ name: "a", paths: ["/a"], plugins: [{ name: "cors", config: 1 }] }] },
       ],
     },
     {
@@ -70,16 +70,16 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     },
   ],
   [
-    "a stream route is left out with its plugins",
+    "a udp route is left out with its plugins",
     {
-      routes: [route, { name: "t", protocols: ["tcp"], destinations: [{ port: 1 }], plugins: [{ name: "key-auth" }] }],
+      routes: [route, { name: "t", protocols: ["udp"], destinations: [{ port: 1 }], plugins: [{ name: "key-auth" }] }],
     },
     { outcomes: ["left out routes.1.protocols.0 +1"], left: { routes: 1, plugins: 0 } },
   ],
   [
     "a service that cannot be served is left out with its routes and their plugins",
     {
-      services: [service, { name: "t", url: "tcp://t:1" }],
+      services: [service, { name: "t", url: "udp://t:1" }],
       routes: [route, { name: "u", paths: ["/u"], service: "t", plugins: [{ name: "cors" }] }],
     },
     { outcomes: ["left out services.1.protocol +2"], left: { services: 1, routes: 1, plugins: 0 } },

@@ -16,7 +16,9 @@ export interface KongKind {
 }
 
 const CONFIGURATION = "configuration.konghq.com";
-const streams = "Sluice proxies HTTP and gRPC only: serve this port with another load balancer";
+const streams =
+  "write a Service and a Route with the protocol tcp, tls or tls_passthrough, as docs/how-to/forward-tcp-and-tls.md shows";
+const udp = "Sluice does not forward UDP: serve this port with another load balancer";
 
 /** By kind; `CoreService` is v1 Service. The versions are those of Kong's ingress controller 3.x. */
 export const kongKinds = {
@@ -51,7 +53,7 @@ export const kongKinds = {
     isClusterScoped: true,
   },
   TCPIngress: { apiVersion: `${CONFIGURATION}/v1beta1`, plural: "tcpingresses", unsupported: streams },
-  UDPIngress: { apiVersion: `${CONFIGURATION}/v1beta1`, plural: "udpingresses", unsupported: streams },
+  UDPIngress: { apiVersion: `${CONFIGURATION}/v1beta1`, plural: "udpingresses", unsupported: udp },
   KongServiceFacade: {
     apiVersion: "incubator.ingress-controller.konghq.com/v1alpha1",
     plural: "kongservicefacades",
