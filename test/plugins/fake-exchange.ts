@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import type { Consumer, PluginConfigs, PluginName, Route, Service, SnapshotCredential } from "@sluice/model";
 import type {
   ClientConnection,
+  EndedConnection,
   Exchange,
   ExchangeCaCertificate,
   ExchangeCredentials,
@@ -257,6 +258,19 @@ export const fakeConnection = (members: Partial<ClientConnection> = {}): ClientC
   port: 8000,
   scheme: "http",
   clientCertificates: null,
+  ...members,
+});
+
+/** A connection that is not HTTP, and has ended. */
+export const fakeStream = (members: Partial<EndedConnection> = {}): EndedConnection => ({
+  clientAddress: "192.0.2.1",
+  protocol: "tcp",
+  serverName: null,
+  route: fakeRoute(),
+  service: fakeService(),
+  namespace: null,
+  status: 200,
+  logRecord: () => "{}",
   ...members,
 });
 

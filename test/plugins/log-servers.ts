@@ -5,11 +5,13 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import type { TestContext } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import type { PluginConfigs, PluginName } from "@sluice/model";
+import type { EndedConnection } from "@sluice/plugin-sdk";
 import {
   type FakeExchangeOptions,
   fakeContext,
   fakeExchange,
   fakeService,
+  fakeStream,
   pluginInstance,
   printMetrics,
 } from "./fake-exchange.ts";
@@ -129,6 +131,7 @@ export async function startDatagramServer(test: TestContext): Promise<TextServer
 export interface LoggingInstance {
   readonly log: readonly object[];
   add(exchange: FakeExchangeOptions): void;
+  addConnection(connection: Partial<EndedConnection>): void;
   stop(): Promise<void>;
   /** The number of dropped entries. */
   dropped(): Promise<number>;
@@ -156,6 +159,7 @@ export function startLogging<Name extends PluginName>(
   return {
     log,
     add: (exchange) => phases.log?.(fakeExchange(exchange)),
+    addConnection: (connection) => phases.connectionLog?.(fakeStream(connection)),
     stop,
     async dropped() {
       const text = await printMetrics(context.metrics.tables);

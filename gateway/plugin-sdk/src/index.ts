@@ -7,6 +7,7 @@ export * from "./bodies/json-object.ts";
 export * from "./bodies/multipart.ts";
 export * from "./bodies/pairs.ts";
 export * from "./bodies/repeated-names.ts";
+export type * from "./connections/raw-connection.ts";
 export * from "./credentials/cookie-members.ts";
 export * from "./credentials/json-web-token.ts";
 export * from "./credentials/keyed-hash.ts";

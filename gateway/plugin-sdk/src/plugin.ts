@@ -1,4 +1,5 @@
 /** The definition of a plugin: its schema, and the phases of an exchange in which it acts. */
+import type { ConnectionRefusal, EndedConnection, RawConnection } from "./connections/raw-connection.ts";
 import type { PluginCredentialFacts } from "./credentials/plugin-credentials.ts";
 import type { BodyFilter } from "./exchange/body-filter.ts";
 import type { DirectResponse, Exchange } from "./exchange/exchange.ts";
@@ -42,6 +43,14 @@ export interface PluginFacts<
   readonly protects: boolean;
   /** Whether the plugin may find the consumer of a request. Default: whether it declares `credentials`. */
   readonly identifies?: boolean;
+  /**
+   * Set if the plugin acts on connections that are not HTTP (phases `connection` and `connectionLog`). `byProtocol`: on
+   * those of routes for which `protocols` of the instance contain tcp, tls or tls_passthrough. `byDefault`: also if
+   * `protocols` contain all protocols of HTTP and gRPC, which is the default. An instance of a plugin that protects, and
+   * that is attached to a route or service, acts on its connections in any case. Default: the plugin does not act on
+   * connections; if it protects a route of connections, they are closed.
+   */
+  readonly actsOnConnections?: "byProtocol" | "byDefault";
   /**
    * The kinds of entities to which this plugin cannot be attached (Kong: `value must be null`). A plugin that refuses
    * consumers also refuses consumer groups. Default: none.
@@ -147,6 +156,17 @@ export interface PluginPhases {
   responseBody?(exchange: Exchange): BodyFilter | DirectResponse | null;
   /** Runs at the end of every exchange, even if the gateway itself created the response. */
   log?(exchange: Exchange): void;
+  /**
+   * Runs when a connection that is not HTTP has arrived, in order of priority, before a target is selected. With TLS
+   * that ends at the gateway, it runs after the handshake. Returns why the connection is closed; undefined: it may be
+   * forwarded. If the phase throws, the connection is closed. Called only if `actsOnConnections` is set.
+   */
+  connection?(connection: RawConnection): ConnectionRefusal | undefined;
+  /**
+   * Runs at the end of a connection, with the same object as `connection`: also if a plugin closed the connection, even
+   * one with a higher priority. Called only if `actsOnConnections` is set.
+   */
+  connectionLog?(connection: EndedConnection): void;
   /**
    * Answers a request to the admin API below `/plugins/{id}/`, if the segment after the id is in `endpoints` of the
    * facts. Each worker of each node calls its own instance. If there are responses with a status of 500 or above, the

@@ -40,7 +40,9 @@ const schema = record(
       "from the time at which the plugin admits it until its response has been sent, or its client has disconnected. " +
       "A WebSocket is in progress until its connection ends; each stream of HTTP/2 is a request of its own, and idle " +
       "connections do not count. A refused request is not counted. Each node counts on its own. The count is exact, " +
-      "and includes the requests of all workers of the node.",
+      "and includes the requests of all workers of the node. If `protocols` of the instance contain tcp, tls or " +
+      "tls_passthrough, it also limits the open connections of these Routes, by ip or service: a connection over the " +
+      "limit is closed. Requests and connections with the same counter are counted together.",
   },
 );
 
@@ -52,6 +54,7 @@ export const concurrencyLimitingFacts = definePluginFacts({
   // After rate-limiting (910): a request that is over both limits gets the response of rate-limiting.
   priority: 905,
   protects: true,
+  actsOnConnections: "byProtocol",
   check: limitByViolations,
   kongChecks: limitByKongChecks,
   schema,

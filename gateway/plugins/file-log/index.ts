@@ -33,6 +33,7 @@ export const fileLog = definePlugin({
     });
     return {
       log: (exchange) => queue.add(exchange.logRecord()),
+      connectionLog: (connection) => queue.add(connection.logRecord()),
       async stop() {
         await queue.close();
         await close();

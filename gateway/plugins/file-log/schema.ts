@@ -46,6 +46,7 @@ export const fileLogFacts = definePluginFacts({
   version: "0.1.0",
   priority: 9,
   protects: false,
+  actsOnConnections: "byProtocol",
   check,
   schema,
 });

@@ -50,6 +50,7 @@ export const httpLog = definePlugin({
     });
     return {
       log: (exchange) => queue.add(exchange.logRecord()),
+      connectionLog: (connection) => queue.add(connection.logRecord()),
       stop: () => queue.close(),
     };
   },

@@ -97,6 +97,7 @@ export const httpLogFacts = definePluginFacts({
   version: "0.1.0",
   priority: 12,
   protects: false,
+  actsOnConnections: "byProtocol",
   check,
   schema,
 });

@@ -32,8 +32,9 @@ const schema = record(
   },
   {
     description:
-      "Accepts or refuses requests by the client's address, which is that of the connection unless a trusted proxy " +
-      "reports another. At least one of `allow` and `deny` must be set.",
+      "Accepts or refuses requests, and connections of the protocols tcp, tls and tls_passthrough, by the client's " +
+      "address, which is that of the connection unless a trusted proxy reports another. A refused connection is " +
+      "closed. At least one of `allow` and `deny` must be set.",
   },
 );
 
@@ -44,6 +45,8 @@ export const ipRestrictionFacts = definePluginFacts({
   version: "0.1.0",
   priority: 990,
   protects: true,
+  // In Kong, the default `protocols` of this plugin contain tcp and tls.
+  actsOnConnections: "byDefault",
   check: (config) => atLeastOneOf(config, ["allow", "deny"], "config."),
   kongChecks: [{ at_least_one_of: ["config.allow", "config.deny"] }],
   schema,

@@ -1,4 +1,4 @@
-import { DatagramQueue, definePlugin, severityOf, syslogMessage } from "@sluice/plugin-sdk";
+import { DatagramQueue, definePlugin, type Exchange, severityOf, syslogMessage } from "@sluice/plugin-sdk";
 import { logglyFacts } from "./schema.ts";
 
 /** User-level messages (RFC 5424 section 6.2.1). */
@@ -10,13 +10,15 @@ export const loggly = definePlugin({
     const { host, port, key, tags } = config;
     const queue = new DatagramQueue({ host, port }, context);
     const structuredData = `[${key}@41058 ${tags.map((tag) => `tag="${tag}"`).join(" ")}]`;
+    const add = (ended: Pick<Exchange, "status" | "logRecord">) => {
+      const severity = severityOf(ended.status, config);
+      if (severity === null) return;
+      const message = ended.logRecord();
+      queue.add(syslogMessage({ facility: USER_FACILITY, severity, time: context.now(), structuredData, message }));
+    };
     return {
-      log(exchange) {
-        const severity = severityOf(exchange.status, config);
-        if (severity === null) return;
-        const message = exchange.logRecord();
-        queue.add(syslogMessage({ facility: USER_FACILITY, severity, time: context.now(), structuredData, message }));
-      },
+      log: add,
+      connectionLog: add,
       stop: () => queue.close(),
     };
   },

@@ -61,6 +61,7 @@ export const logglyFacts = definePluginFacts({
   version: "0.1.0",
   priority: 6,
   protects: false,
+  actsOnConnections: "byProtocol",
   check,
   schema,
 });

@@ -1,4 +1,4 @@
-import { DatagramQueue, definePlugin, severityOf, syslogMessage } from "@sluice/plugin-sdk";
+import { DatagramQueue, definePlugin, type Exchange, severityOf, syslogMessage } from "@sluice/plugin-sdk";
 import { facilities, syslogFacts } from "./schema.ts";
 
 export const syslog = definePlugin({
@@ -8,13 +8,15 @@ export const syslog = definePlugin({
     if (host === null) throw new Error("the config has no host");
     const queue = new DatagramQueue({ host, port }, context);
     const facility = facilities[config.facility];
+    const add = (ended: Pick<Exchange, "status" | "logRecord">) => {
+      const severity = severityOf(ended.status, config);
+      if (severity === null) return;
+      const message = ended.logRecord();
+      queue.add(syslogMessage({ facility, severity, time: context.now(), structuredData: "-", message }));
+    };
     return {
-      log(exchange) {
-        const severity = severityOf(exchange.status, config);
-        if (severity === null) return;
-        const message = exchange.logRecord();
-        queue.add(syslogMessage({ facility, severity, time: context.now(), structuredData: "-", message }));
-      },
+      log: add,
+      connectionLog: add,
       stop: () => queue.close(),
     };
   },

@@ -81,6 +81,7 @@ export const syslogFacts = definePluginFacts({
   version: "0.1.0",
   priority: 4,
   protects: false,
+  actsOnConnections: "byProtocol",
   check,
   schema,
 });

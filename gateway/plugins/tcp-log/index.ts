@@ -17,6 +17,7 @@ export const tcpLog = definePlugin({
     });
     return {
       log: (exchange) => queue.add(exchange.logRecord()),
+      connectionLog: (connection) => queue.add(connection.logRecord()),
       async stop() {
         await queue.close();
         sender.close();

@@ -53,6 +53,7 @@ export const tcpLogFacts = definePluginFacts({
   version: "0.1.0",
   priority: 7,
   protects: false,
+  actsOnConnections: "byProtocol",
   check: refuseLuaFields,
   schema,
 });

@@ -7,6 +7,7 @@ export const udpLog = definePlugin({
     const queue = new DatagramQueue({ host, port }, context);
     return {
       log: (exchange) => queue.add(exchange.logRecord()),
+      connectionLog: (connection) => queue.add(connection.logRecord()),
       stop: () => queue.close(),
     };
   },

@@ -31,6 +31,7 @@ export const udpLogFacts = definePluginFacts({
   version: "0.1.0",
   priority: 8,
   protects: false,
+  actsOnConnections: "byProtocol",
   check: refuseLuaFields,
   schema,
 });

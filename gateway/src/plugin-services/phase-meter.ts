@@ -68,6 +68,7 @@ export class PhaseMeter {
    */
   measured(phases: PluginPhases): PluginPhases {
     const { access, response, holds, responseHeaders, responseBody, log, endpoint, start, stop } = phases;
+    const { connection, connectionLog } = phases;
     return {
       access: access && this.run("access", access.bind(phases)),
       response: response && this.run("response", response.bind(phases)),
@@ -75,6 +76,8 @@ export class PhaseMeter {
       responseHeaders: responseHeaders && this.run("responseHeaders", responseHeaders.bind(phases)),
       responseBody: responseBody && this.#filtering(responseBody.bind(phases)),
       log: log && this.run("log", log.bind(phases)),
+      connection: connection && this.run("connection", connection.bind(phases)),
+      connectionLog: connectionLog && this.run("connectionLog", connectionLog.bind(phases)),
       endpoint: endpoint && this.run("endpoint", endpoint.bind(phases)),
       start: start && this.run("start", start.bind(phases)),
       stop: stop && this.run("stop", stop.bind(phases)),

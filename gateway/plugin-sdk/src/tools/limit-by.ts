@@ -1,5 +1,6 @@
 /** `limit_by`: the property by which a plugin counts requests, as in Kong's rate-limiting, and `scope_name`. */
 import { hash } from "node:crypto";
+import type { RawConnection } from "../connections/raw-connection.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { lowerCase } from "../exchange/header-name.ts";
 import { OPERATION_NAME } from "../exchange/shared-names.ts";
@@ -132,18 +133,25 @@ export interface CounterNames {
    * The scope and `<limit_by>=<identifier>`, or `ip=<client's address>` if the request has no identifier.
    */
   nameOf(exchange: Exchange): string;
+  /** As `nameOf`, for a connection that is not HTTP: its only identifier is its service. */
+  nameOfConnection(connection: RawConnection): string;
 }
 
 export function counterNames(config: LimitByConfig, scope: PluginScope): CounterNames {
   const { scope_name } = config;
   const identifierOf = identifiers[config.limit_by](config);
+  const connectionIdentifier = ({ service }: RawConnection) => (config.limit_by === "service" ? service.id : null);
   if (scope_name === null) {
     const names = new ScopeNames(counterScope(scope), config.limit_by);
-    return { scopeOf: () => names.scope, nameOf: (exchange) => names.of(exchange, identifierOf(exchange)) };
+    return {
+      scopeOf: () => names.scope,
+      nameOf: (exchange) => names.of(exchange.request, identifierOf(exchange)),
+      nameOfConnection: (connection) => names.of(connection, connectionIdentifier(connection)),
+    };
   }
   // The authors of one namespace must not use up the limits of another by the choice of a name.
   const byNamespace = new Map<string | null, ScopeNames>();
-  const namesFor = ({ identities: { namespace } }: Exchange): ScopeNames => {
+  const namesFor = ({ namespace }: Pick<RawConnection, "namespace">): ScopeNames => {
     const known = byNamespace.get(namespace);
     if (known !== undefined) return known;
     const names = new ScopeNames(`named:${namespace ?? ""}:${scope_name}`, config.limit_by);
@@ -151,8 +159,9 @@ export function counterNames(config: LimitByConfig, scope: PluginScope): Counter
     return names;
   };
   return {
-    scopeOf: (exchange) => namesFor(exchange).scope,
-    nameOf: (exchange) => namesFor(exchange).of(exchange, identifierOf(exchange)),
+    scopeOf: (exchange) => namesFor(exchange.identities).scope,
+    nameOf: (exchange) => namesFor(exchange.identities).of(exchange.request, identifierOf(exchange)),
+    nameOfConnection: (connection) => namesFor(connection).of(connection, connectionIdentifier(connection)),
   };
 }
 
@@ -167,8 +176,8 @@ class ScopeNames {
     this.#ofAddresses = new StringCache((address) => `${scope}:ip=${address}`, REMEMBERED);
   }
 
-  of({ request }: Exchange, identifier: string | null | undefined): string {
-    return identifier ? this.#ofIdentifiers.of(identifier) : this.#ofAddresses.of(request.clientAddress);
+  of({ clientAddress }: Pick<RawConnection, "clientAddress">, identifier: string | null | undefined): string {
+    return identifier ? this.#ofIdentifiers.of(identifier) : this.#ofAddresses.of(clientAddress);
   }
 }
 
