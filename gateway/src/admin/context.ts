@@ -40,6 +40,8 @@ export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "has
   readonly setHealth?: SetHealth;
   /** Addresses of the node in this process; empty when the process has no node. */
   readonly proxies: readonly ProxyAddress[];
+  /** Those of its listeners for connections that are not HTTP. */
+  readonly streams: readonly ProxyAddress[];
   readonly address: () => { readonly host: string; readonly port: number };
   readonly connections: () => Connections;
 }

@@ -20,6 +20,8 @@ export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "v
   readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
   /** Addresses of the proxy in this process. Default: the process has no proxy. */
   readonly proxies?: AdminContext["proxies"];
+  /** Default: there are none. */
+  readonly streams?: AdminContext["streams"];
 }
 
 export interface Admin {
@@ -35,7 +37,7 @@ export interface Admin {
  * @throws SettingsError when the access settings are invalid, or would let other machines in without authentication.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { settings, opened, proxies = [], log } = options;
+  const { settings, opened, proxies = [], streams = [], log } = options;
   const { logLevel = new TemporaryLogLevel({ level: settings.logLevel, info() {} }) } = options;
   const { listen, allowedUpstreams } = settings;
   const access = await openAccess(settings, log);
@@ -44,7 +46,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   // Each write that waits for the nodes adds a listener to the signal, so their number is not limited.
   setMaxListeners(0, closing.signal);
   let address = listen;
-  const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [listen, ...proxies] });
+  const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [listen, ...proxies, ...streams] });
   const context: AdminContext = {
     ...options,
     logLevel,
@@ -52,6 +54,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     fleet,
     ...(hash && { hash }),
     proxies,
+    streams,
     node: randomUUID(),
     warnings: createWarnings(store, reasonToRefuse),
     planOf: createPlanner({ store, reasonToRefuse, leftOut: () => leftOutOfSamples({ store, fleet }, settings.store) }),

@@ -9,8 +9,9 @@ export const gatewayCommand = defineCommand({
   async run({ settings, log, logLevel }) {
     const plugins = await registerConfiguredPlugins(settings, "code");
     const running = await startGateway({ settings, log, logLevel, plugins });
-    const { proxy, proxyTls, status } = running;
-    log.info({ proxy, ...(proxyTls && { proxyTls }), status }, "gateway is up");
+    const { proxy, proxyTls, streams, status } = running;
+    const more = { ...(proxyTls && { proxyTls }), ...(streams.length > 0 && { streams }) };
+    log.info({ proxy, ...more, status }, "gateway is up");
     return running;
   },
 });

@@ -64,17 +64,19 @@ export const startCommand = defineCommand({
       orders: shared.orders,
       ownListeners: [settings.listen],
     });
-    const { proxy, proxyTls, status } = gateway;
+    const { proxy, proxyTls, streams, status } = gateway;
     const admin = await startAdmin({
       settings: { ...defaultsOf(adminSettings), ...settings },
       opened: shared,
       setHealth: setHealthOf(gateway),
       proxies: [{ ...proxy, tls: false }, ...(proxyTls ? [{ ...proxyTls, tls: true }] : [])],
+      streams,
       log,
       logLevel,
       version: sluiceVersion,
     });
-    log.info({ proxy, ...(proxyTls && { proxyTls }), status, admin: admin.address }, "sluice is up");
+    const more = { ...(proxyTls && { proxyTls }), ...(streams.length > 0 && { streams }) };
+    log.info({ proxy, ...more, status, admin: admin.address }, "sluice is up");
     return {
       reopenLogs: gateway.reopenLogs,
       reloadPlugins: gateway.reloadPlugins,

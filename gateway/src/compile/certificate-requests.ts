@@ -13,6 +13,7 @@ import {
 } from "@sluice/model/serving";
 import type { PluginDefinition } from "@sluice/plugin-sdk";
 import { GroupIndex } from "./identities/group-index.ts";
+import { isStreamRoute } from "./listeners/stream-routes.ts";
 
 /** Stays the same object until its content changes, because TLS contexts are cached by this object. */
 export interface CertificateRequest {
@@ -138,7 +139,8 @@ const isEqual = (one: Sources, other: Sources): boolean =>
 
 const keyOf = (authorities: readonly string[]): string => authorities.join("\n");
 
+/** Routes of connections have none: plugins do not see the certificates of their clients. */
 function serverNamesOf(route: SnapshotRoute | undefined): readonly string[] {
-  if (route === undefined) return [];
+  if (route === undefined || isStreamRoute(route)) return [];
   return route.snis?.length ? route.snis.map((name) => name.toLowerCase()) : [ANY];
 }

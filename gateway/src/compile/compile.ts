@@ -3,7 +3,7 @@
  * difference between the two snapshots. Upstreams and the plugin chains of routes are built by the first request that
  * needs them.
  */
-import { bucketDifferences, type GraphqlDocuments, type Snapshot } from "@sluice/model/serving";
+import { bucketDifferences, type GraphqlDocuments, type Snapshot, type SnapshotRoute } from "@sluice/model/serving";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
@@ -17,17 +17,21 @@ import { GroupIndex } from "./identities/group-index.ts";
 import { CompiledIdentities } from "./identities/identities.ts";
 import { AcmeChallenges } from "./listeners/acme-challenges.ts";
 import { CompiledListeners, listenersOf } from "./listeners/compiled-listeners.ts";
+import { StreamRouter } from "./listeners/stream-router.ts";
+import { isStreamRoute } from "./listeners/stream-routes.ts";
 import { PluginTable } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
 import type {
   CompiledRoute,
   ExchangeCount,
   ExplainedRoutes,
+  ListenerStream,
   NewPluginStep,
   PluginTools,
   RoutableRequest,
   RouteMatch,
   Runtime,
+  StreamArrival,
 } from "./runtime.ts";
 import { CompiledUpstreams } from "./upstream-index.ts";
 
@@ -42,6 +46,9 @@ export interface CompileTools extends PluginTools, BalancerTools {}
 export function compile(previous: Runtime | null, snapshot: Snapshot, tools: CompileTools): Runtime {
   return new CompiledRuntime(previous instanceof CompiledRuntime ? previous : null, snapshot, tools);
 }
+
+/** Whether the route serves requests on the node's own listeners. */
+const isForRequests = (route: SnapshotRoute): boolean => !listenersOf(route) && !isStreamRoute(route);
 
 const noDocuments = new GroupIndex<GraphqlDocuments>(({ name }) => name);
 
@@ -60,6 +67,7 @@ class CompiledRuntime implements Runtime {
   readonly #plugins: PluginTable;
   readonly #parts: CompiledRoutes;
   readonly #router: Router;
+  readonly #streams: StreamRouter;
 
   constructor(previous: CompiledRuntime | null, snapshot: Snapshot, tools: CompileTools) {
     const before = previous?.snapshot;
@@ -95,9 +103,10 @@ class CompiledRuntime implements Runtime {
       .withGroups(this.#groups);
     this.#balancers = (previous === null ? Balancers.empty : previous.#balancers).with(snapshot, tools);
     this.#router = (previous === null ? Router.empty : previous.#router).with({
-      removed: routes.flatMap(({ before }) => (before && !listenersOf(before) ? before : [])),
-      added: routes.flatMap(({ after }) => (after && !listenersOf(after) ? after : [])),
+      removed: routes.flatMap(({ before }) => (before && isForRequests(before) ? before : [])),
+      added: routes.flatMap(({ after }) => (after && isForRequests(after) ? after : [])),
     });
+    this.#streams = (previous === null ? StreamRouter.empty : previous.#streams).with(routes);
     this.listeners = (previous?.listeners ?? CompiledListeners.empty).with(snapshot, routes);
     this.upstreams = CompiledUpstreams.of(snapshot, {
       balancers: this.#balancers,
@@ -150,6 +159,10 @@ class CompiledRuntime implements Runtime {
   compiledRoute(routeId: string): CompiledRoute | null {
     const route = this.snapshot.routes.get(routeId);
     return route === undefined ? null : this.#parts.get(route);
+  }
+
+  matchStream(arrival: StreamArrival): ListenerStream {
+    return this.#streams.match(arrival, (route) => this.#parts.get(route) !== null);
   }
 
   #routerFor(request: RoutableRequest): Router | null {

@@ -27,8 +27,10 @@ import { type InstanceChanges, PluginInstance } from "../plugin-services/plugin-
 import { withVaultValues } from "../plugin-services/vault-values.ts";
 import type { ConsumerGroups } from "./identities/consumer-groups.ts";
 import { GroupIndex } from "./identities/group-index.ts";
+import { type ConnectionCandidate, connectionPluginsOf } from "./listeners/connection-plugins.ts";
 import { byPrecedence, type PluginOwner, type Scopes, scopeKey, scopesOf } from "./plugin-scopes.ts";
 import type {
+  ConnectionPlugins,
   NewPluginStep,
   PluginCandidate,
   PluginChain,
@@ -40,12 +42,9 @@ import type {
 } from "./runtime.ts";
 import { VaultIndex } from "./vault-index.ts";
 
-interface LoadedPlugin extends PluginCandidate {
-  readonly step: PluginStep;
+interface LoadedPlugin extends ConnectionCandidate {
   /** Null if the plugin is marked unavailable, or its instance could not be created. */
   readonly instance: PluginInstance | null;
-  /** The key (`scopeKey`) of the route, service, consumer and consumer group that the plugin is attached to. */
-  readonly scope: string;
   readonly consumer: string | undefined;
   readonly consumerGroup: string | undefined;
   /** The prefixes of the vaults that the config refers to, existing or not. */
@@ -179,6 +178,7 @@ export class RoutePlugins implements RoutePluginChains {
   readonly #route: SnapshotRoute;
   #http: RouteChains | undefined;
   #https: RouteChains | undefined;
+  #connections: ConnectionPlugins | undefined;
 
   constructor({ withoutConsumer, withConsumer }: PluginTable, route: SnapshotRoute) {
     this.#withoutConsumer = withoutConsumer;
@@ -204,6 +204,11 @@ export class RoutePlugins implements RoutePluginChains {
   get https(): RouteChains {
     this.#https ??= this.#chainsFor("https");
     return this.#https;
+  }
+
+  get connections(): ConnectionPlugins {
+    this.#connections ??= connectionPluginsOf(this.#found);
+    return this.#connections;
   }
 
   candidates(consumer: Consumer | null): readonly PluginCandidate[] {
@@ -323,6 +328,8 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools, vaults: VaultInd
     consumer,
     consumerGroup,
     protocols,
+    actsOnConnections: tools.plugins.get(plugin.name)?.actsOnConnections,
+    unavailable: plugin._sluice?.unavailable,
   };
 }
 

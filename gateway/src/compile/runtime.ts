@@ -220,8 +220,17 @@ export interface PluginCandidate {
   readonly protocols: SnapshotPlugin["protocols"];
 }
 
+/** The plugins that act on the connections of a route. */
+export interface ConnectionPlugins {
+  /** High priority first. */
+  readonly steps: readonly PluginStep[];
+  /** Why every connection is closed; null: it is not. */
+  readonly closed: string | null;
+}
+
 /** The chains by the request's scheme, because a plugin may act on one scheme only. */
 export interface RoutePluginChains extends Readonly<Record<Scheme, RouteChains>> {
+  readonly connections: ConnectionPlugins;
   /**
    * The plugins from which the chains are chosen, most specific first.
    *
@@ -240,12 +249,32 @@ export interface CompiledRoute {
 /** The parts of a request by which its listener is found. */
 export type RequestDestination = Pick<RoutableRequest, "documentPort" | "host" | "serverName">;
 
-/** A connection that is not HTTP, and came to a port of the document. */
+/** The protocol of a connection that is not HTTP. */
+export type ConnectionProtocol = StreamProtocol | "tcp";
+
+/** One end of a connection; the address is in the form of `canonicalAddress`. */
+export interface ConnectionEnd {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A connection to one of the node's stream listeners, as their routes match it. */
+export interface StreamArrival {
+  /** Whether the listener expects TLS. */
+  readonly isTls: boolean;
+  /** Null: no TLS, or the client sent none. */
+  readonly serverName: string | null;
+  readonly source: ConnectionEnd;
+  /** The end of the node itself, whatever a PROXY header says. */
+  readonly destination: ConnectionEnd;
+}
+
+/** A connection that is not HTTP. */
 export interface ListenerStream {
-  readonly protocol: StreamProtocol;
-  /** The name of the listener. */
-  readonly listener: string;
-  /** Null: no route matches the server name, or there is none. */
+  readonly protocol: ConnectionProtocol;
+  /** The name of the document's listener; null: the connection came to a stream listener of the node. */
+  readonly listener: string | null;
+  /** Null: no route matches. */
   readonly route: SnapshotRoute | null;
 }
 
@@ -316,4 +345,6 @@ export interface Runtime {
   compiledRoute(routeId: string): CompiledRoute | null;
   /** The route of a request by Kong's rules; null: none matches, or the request is misdirected. */
   match(request: RoutableRequest): RouteMatch | null;
+  /** The route of a connection to a stream listener of the node. */
+  matchStream(arrival: StreamArrival): ListenerStream;
 }

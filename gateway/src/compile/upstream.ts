@@ -22,7 +22,7 @@ export function createUpstream(parts: UpstreamInputs, previous: ServiceUpstream 
   return new RoundRobinUpstream(parts, previous);
 }
 
-const SECURE: ReadonlySet<string> = new Set(["https", "grpcs", "tls", "tls_passthrough"]);
+const SECURE: ReadonlySet<string> = new Set(["https", "grpcs", "tls"]);
 
 const schemeOf = ({ protocol }: Service) => (SECURE.has(protocol) ? "https" : "http");
 

@@ -72,6 +72,9 @@ export class ExplainedPlugins {
       get https() {
         return explainedChains("https");
       },
+      get connections() {
+        return chains.connections;
+      },
       candidates: (consumer) => chains.candidates(consumer),
     };
     return { ...route, chains: explained };

@@ -125,6 +125,7 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
       engine: "http1",
       listen: { host: "127.0.0.1", port: 0 },
       listenTls: null,
+      listenStreams: [],
       settings,
       observers: { accessLog: null, tracing: null },
       plugins: [],

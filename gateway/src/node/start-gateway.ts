@@ -33,7 +33,7 @@ import { createGuard } from "../outbound/guard.ts";
 import { createNameService } from "../outbound/name-service.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
-import type { ListenAddress } from "../proxy/settings.ts";
+import type { ListenAddress, StreamListenAddress } from "../proxy/settings.ts";
 import { createProbe } from "../proxy/upstream/probe.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
 import { accessLogFile } from "../settings/observers.ts";
@@ -78,6 +78,7 @@ export interface Gateway {
   readonly proxy: ListenAddress;
   /** Null without a TLS listener. */
   readonly proxyTls: ListenAddress | null;
+  readonly streams: readonly StreamListenAddress[];
   readonly status: ListenAddress;
   readonly state: () => NodeReport;
   /**
@@ -151,7 +152,9 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
     dnsResolver: settings.dnsResolver,
-    ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
+    ownListeners: [...own, workers.address, workers.tlsAddress, ...workers.streamAddresses].filter(
+      (address) => address !== null,
+    ),
   });
   const watch = new ActiveHealthChecks({
     probe: createProbe({ connect: connectBehind(guard), version: sluiceVersion }),
@@ -282,6 +285,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   return {
     proxy: workers.address,
     proxyTls: workers.tlsAddress,
+    streams: workers.streamAddresses,
     status: status.address,
     state: intake.state,
     setTargetHealth: (upstreamId, targetId, address, healthy) =>

@@ -24,6 +24,7 @@ export async function workerPlan(
     engine: settings.engine,
     listen: settings.proxy,
     listenTls: settings.proxyTls,
+    listenStreams: settings.streams,
     observers: observersOf(settings, { node, authorities }),
     settings: {
       ...proxySettingsOf(settings),

@@ -12,7 +12,7 @@ import type { CreateClientVerifier } from "./listener/client-validation.ts";
 import type { DocumentPort, PortFailure } from "./listener/document-ports.ts";
 import type { StapledResponses } from "./listener/tls-listener.ts";
 import type { RequestObserver } from "./observability/observer.ts";
-import type { ListenAddress, ProxySettings } from "./settings.ts";
+import type { ListenAddress, ProxySettings, StreamListenAddress } from "./settings.ts";
 
 /** The methods of a logger that the proxy uses; a logger of pino has them. */
 export interface ProxyLog {
@@ -37,6 +37,8 @@ export interface ProxyOptions extends PipelineOptions {
   readonly listen: ListenAddress;
   /** Address of the TLS listener. Absent: no TLS. */
   readonly listenTls?: ListenAddress;
+  /** Addresses of listeners for connections that are not HTTP. Default: none. */
+  readonly listenStreams?: readonly StreamListenAddress[];
   /** Whether other threads listen on the same addresses, so that the kernel distributes connections. Default false. */
   readonly reusePort?: boolean;
   /** Connection slots for clients. Default: slots of this listener only, limited by the settings. */
@@ -53,7 +55,8 @@ export interface ProxyListener {
   readonly address: ListenAddress;
   /** Null without a TLS listener. */
   readonly tlsAddress: ListenAddress | null;
-  /** Sums of the counts of both listeners, with and without TLS. */
+  readonly streamAddresses: readonly StreamListenAddress[];
+  /** Sums of the counts of all listeners, with and without TLS. */
   readonly connections: () => Connections;
   /**
    * Opens and closes ports, so that exactly these are open in addition to the listener's own addresses. The connections

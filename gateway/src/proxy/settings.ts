@@ -11,6 +11,12 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** The address of a listener for connections that are not HTTP. */
+export interface StreamListenAddress extends ListenAddress {
+  /** Whether the clients use TLS. */
+  readonly tls: boolean;
+}
+
 /** Settings that a node and its proxy listener both have; `workerPlan` adapts `probeInterval` and `clientMemory`. */
 const ofNode = [
   "proxyProtocol",

@@ -25,8 +25,9 @@ export interface ListenerPortsOptions {
 /** The ports of the node's own listeners. */
 export const ownPorts = (
   { ownListeners }: Pick<ProxySettings, "ownListeners">,
-  { address, tlsAddress }: Pick<Workers, "address" | "tlsAddress">,
-): readonly number[] => [...ownListeners, address, tlsAddress].flatMap((listener) => listener?.port ?? []);
+  { address, tlsAddress, streamAddresses }: Pick<Workers, "address" | "tlsAddress" | "streamAddresses">,
+): readonly number[] =>
+  [...ownListeners, address, tlsAddress, ...streamAddresses].flatMap((listener) => listener?.port ?? []);
 
 export class ListenerPorts {
   readonly #options: ListenerPortsOptions;

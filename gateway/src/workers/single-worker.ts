@@ -46,6 +46,7 @@ export async function startSingleWorker({
   return {
     address: proxy.address,
     tlsAddress: proxy.tlsAddress,
+    streamAddresses: proxy.streamAddresses,
     async serve(snapshot) {
       swap(snapshot);
       await ports.openListeners(snapshot.listeners);

@@ -26,7 +26,7 @@ import { streamSessionOf } from "../proxy/observability/request-records.ts";
 import { RequestTaps } from "../proxy/observability/request-taps.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
 import { TrafficLog } from "../proxy/observability/traffic-log.ts";
-import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
+import type { ListenAddress, ProxySettings, StreamListenAddress } from "../proxy/settings.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import type { PluginWords } from "../shared-memory/heartbeat.ts";
 import { answerForNode, type NodeEndpointTools } from "./endpoints/node-endpoints.ts";
@@ -44,6 +44,8 @@ export interface WorkerPlan {
   readonly listen: ListenAddress;
   /** Null: no TLS listener. */
   readonly listenTls: ListenAddress | null;
+  /** Listeners for connections that are not HTTP. */
+  readonly listenStreams: readonly StreamListenAddress[];
   readonly settings: ProxySettings;
   readonly observers: ObserversPlan;
   /** URLs of the code of plugins that do not come with Sluice. */
@@ -160,6 +162,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const proxy = await createProxy({
     listen: plan.listen,
     ...(plan.listenTls && { listenTls: plan.listenTls }),
+    listenStreams: plan.listenStreams,
     reusePort,
     guard,
     ...(connectionSlots && { connectionSlots }),

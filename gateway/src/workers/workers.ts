@@ -10,7 +10,7 @@ import type { Connections, GatewayMetrics, Heap } from "../metrics/metrics.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { StapledResponses } from "../proxy/listener/tls-listener.ts";
-import type { ListenAddress } from "../proxy/settings.ts";
+import type { ListenAddress, StreamListenAddress } from "../proxy/settings.ts";
 import type { WorkerPlan } from "./worker.ts";
 
 /** Policies that are not here cannot be used. */
@@ -39,6 +39,8 @@ export interface Workers {
   readonly address: ListenAddress;
   /** Null without a TLS listener. */
   readonly tlsAddress: ListenAddress | null;
+  /** The listeners for connections that are not HTTP. */
+  readonly streamAddresses: readonly StreamListenAddress[];
   /**
    * Resolves once every worker serves the snapshot, and has opened the ports of its listeners or failed to do so. When it
    * rejects, all workers keep the previous snapshot.

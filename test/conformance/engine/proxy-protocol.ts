@@ -18,8 +18,8 @@ import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n";
 const LAST = "GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n";
-const ipv4 = { client: "192.0.2.1", server: "198.51.100.2", serverPort: 8443 };
-const ipv6 = { client: "2001:db8::1", server: "2001:db8::2", serverPort: 8443 };
+const ipv4 = { client: "192.0.2.1", clientPort: 56_324, server: "198.51.100.2", serverPort: 8443 };
+const ipv6 = { client: "2001:db8::1", clientPort: 56_324, server: "2001:db8::2", serverPort: 8443 };
 const text = (header: Buffer): string => header.toString("latin1");
 const V1 = text(headerV1(ipv4));
 /** The client's address, the chain of proxies, and the port to which the client connected. */

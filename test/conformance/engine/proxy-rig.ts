@@ -57,6 +57,8 @@ export interface RigOptions {
   readonly listeners?: readonly DocumentListener[];
   /** The certificates of these listeners, by the name of the listener. */
   readonly listenerCertificates?: Readonly<Record<string, KeyPair>>;
+  /** Whether the node's own listeners for connections that are not HTTP use TLS, in this order. Default: none. */
+  readonly streamListeners?: readonly ("plain" | "tls")[];
   readonly endpoints?: readonly ServiceEndpoint[];
   /** An upstream entity that the service's host names. */
   readonly pool?: Pool;
@@ -121,6 +123,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   const proxy = await engine.createProxy({
     listen: { host: "127.0.0.1", port: 0 },
     ...(options.certificates && { listenTls: { host: "127.0.0.1", port: 0 } }),
+    listenStreams: (options.streamListeners ?? []).map((kind) => ({ host: "127.0.0.1", port: 0, tls: kind === "tls" })),
     settings: {
       ...defaultProxySettings,
       version: "1.2.3",

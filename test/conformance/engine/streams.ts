@@ -170,7 +170,14 @@ export function streamSuite(engine: Engine): void {
       await until(() => records.length === 7);
       const first = records.find(({ serverName }) => serverName === "a.example");
       assert.deepEqual(
-        [first?.protocol, first?.serverName, first?.route?.name, first?.service?.name, first?.tries, first?.fault],
+        [
+          first?.protocol,
+          first?.serverName,
+          first?.route?.name,
+          first?.service?.name,
+          first?.attempts.length,
+          first?.fault,
+        ],
         ["tls_passthrough", "a.example", "exact", "one", 1, null],
       );
       assert.ok(first && first.bytesIn > 200 && first.bytesOut > 500, `${first?.bytesIn} ${first?.bytesOut}`);
@@ -262,7 +269,7 @@ export function streamSuite(engine: Engine): void {
       const client = dialTls(test, port, "a.example");
       await textFrom(client);
       const last = records.at(-1);
-      assert.deepEqual([last?.fault, last?.tries], ["badUpstream", 2]);
+      assert.deepEqual([last?.fault, last?.attempts.length], ["badUpstream", 2]);
     });
 
     for (const [says, members, expected] of [
@@ -341,7 +348,10 @@ export function streamSuite(engine: Engine): void {
         await textFrom(client);
       }
       await until(() => records.length === 2);
-      assert.deepEqual(records.map(({ tries, fault }) => `${tries} ${fault}`).toSorted(), ["1 null", "2 null"]);
+      assert.deepEqual(records.map(({ attempts, fault }) => `${attempts.length} ${fault}`).toSorted(), [
+        "1 null",
+        "2 null",
+      ]);
     });
 
     it("limits the time of a ClientHello and of silence, and the size of a ClientHello", async (test) => {

@@ -19,7 +19,7 @@ export async function rootBody(facts: AdminContext, trusted: boolean): Promise<o
   return trusted ? { ...recognised, ...(await detailsOf(facts)) } : recognised;
 }
 
-async function detailsOf({ node, version, settings, store, address, proxies }: AdminContext): Promise<object> {
+async function detailsOf({ node, version, settings, store, address, proxies, streams }: AdminContext): Promise<object> {
   const { host, port } = address();
   const admin = { host, port, tls: settings.tlsCert !== null };
   return {
@@ -45,6 +45,8 @@ async function detailsOf({ node, version, settings, store, address, proxies }: A
       admin_listeners: [listenerOf(admin)],
       proxy_listen: proxies.map(spelled),
       proxy_listeners: proxies.map(listenerOf),
+      stream_listen: streams.map(spelled),
+      stream_listeners: streams.map(listenerOf),
       log_level: settings.logLevel,
       loaded_plugins: Object.fromEntries(pluginNames().map((name) => [name, true])),
       sluice: shownSettings(settings),

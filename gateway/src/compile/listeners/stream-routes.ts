@@ -27,7 +27,7 @@ export class StreamRoutes {
             changedAt(key).filter(({ id }) => id !== before.id),
           );
     for (const { after } of routes)
-      if (after) for (const key of keysOf(after)) changed.set(key, [...changedAt(key), after].sort(byPrecedence));
+      if (after) for (const key of keysOf(after)) changed.set(key, [...changedAt(key), after].sort(olderFirst));
     if (changed.size === 0) return this;
     const entries = Array.from(changed, ([key, all]) => [key, all.length === 0 ? undefined : all] as const);
     return new StreamRoutes(this.#routes.with(entries));
@@ -52,9 +52,9 @@ export class StreamRoutes {
   }
 }
 
-/** Whether the route is for connections of the protocol tls or tls_passthrough. */
-export const isStreamRoute = ({ protocols: [protocol] }: SnapshotRoute): boolean =>
-  protocol === "tls" || protocol === "tls_passthrough";
+/** Whether the route is for connections that are not HTTP. */
+export const isStreamRoute = ({ protocols: [protocol] }: Pick<SnapshotRoute, "protocols">): boolean =>
+  protocol === "tcp" || protocol === "tls" || protocol === "tls_passthrough";
 
 /** No part contains a space. */
 const keyOf = (protocol: string, listener: string, host: string): string => `${protocol} ${listener} ${host}`;
@@ -68,7 +68,7 @@ function keysOf(route: SnapshotRoute): readonly string[] {
 }
 
 /** The older route comes first, then the one whose name sorts first (Gateway API, "conflict resolution"). */
-function byPrecedence(one: SnapshotRoute, other: SnapshotRoute): number {
+export function olderFirst(one: SnapshotRoute, other: SnapshotRoute): number {
   if (one.created_at !== other.created_at) return one.created_at - other.created_at;
   const [first, second] = [one, other].map(({ name, id }) => name ?? id) as [string, string];
   return first < second ? -1 : first > second ? 1 : 0;

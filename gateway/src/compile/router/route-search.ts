@@ -1,6 +1,6 @@
 /** The mutable state of one route lookup. */
 import type { SnapshotRoute } from "@sluice/model";
-import type { CompiledRoute, PluginChain, RoutableRequest, RouteChains } from "../runtime.ts";
+import type { CompiledRoute, PluginChain, RoutableRequest, RouteChains, RoutePluginChains } from "../runtime.ts";
 import type { HostKeyVisitor } from "./host-pattern.ts";
 import type { HostTable } from "./host-table.ts";
 import { compareEntries } from "./precedence.ts";
@@ -14,10 +14,16 @@ export interface CompiledRouteSource {
 
 const noPlugins: PluginChain = { steps: [], bodySteps: null, holdingSteps: null, hasLog: false };
 const noChains: RouteChains = { base: noPlugins, identified: () => noPlugins };
+const noRoutePlugins: RoutePluginChains = {
+  http: noChains,
+  https: noChains,
+  connections: { steps: [], closed: null },
+  candidates: () => [],
+};
 
 /** For lookups of the winning route only: every route may match, and has no upstream and no plugins. */
 export const everyRouteServed: CompiledRouteSource = {
-  get: (route) => ({ route, upstream: null, chains: { http: noChains, https: noChains, candidates: () => [] } }),
+  get: (route) => ({ route, upstream: null, chains: noRoutePlugins }),
 };
 
 /** The captures of a regular expression without groups. Frozen, because all requests share it. */

@@ -37,6 +37,7 @@ export const documentPortOf = (socket: Socket): number | null => documentPorts.g
 export interface ProxiedAddresses {
   /** The client's address, in the form of `canonicalAddress`. */
   readonly client: string;
+  readonly clientPort: number;
   /** The address to which the client connected, in the form of `canonicalAddress`. */
   readonly server: string;
   readonly serverPort: number;
@@ -58,6 +59,9 @@ export function peerAddressOf(socket: Socket): string {
   const carrier = carriers.get(socket) ?? socket;
   return proxied.get(carrier)?.client ?? canonicalAddress(carrier.remoteAddress ?? "");
 }
+
+/** The client's port; 0: the connection has closed before it was read. */
+export const peerPortOf = (socket: Socket): number => proxied.get(socket)?.clientPort ?? socket.remotePort ?? 0;
 
 export function peerOf(socket: Socket): ConnectionPeer {
   const carrier = carriers.get(socket) ?? socket;

@@ -68,8 +68,10 @@ export class ClientAdmission {
   /**
    * Calls `serve` with an admitted connection: at once, or when its header has been read. A connection without a valid
    * header is closed instead.
+   *
+   * @param isPaused Whether the socket stays paused, because `serve` does not read it at once. Default false
    */
-  readHeader(socket: Socket, serve: () => void): void {
+  readHeader(socket: Socket, serve: () => void, isPaused = false): void {
     if (!this.#waiting.has(socket)) {
       serve();
       return;
@@ -88,6 +90,7 @@ export class ClientAdmission {
         stop();
         socket.off("close", stop).off("end", onEnd).off("error", onEnd);
         this.#served(socket, header, serve);
+        if (!isPaused) socket.resume();
       }
     };
     const stop = () => {
@@ -117,7 +120,6 @@ export class ClientAdmission {
     socket.pause();
     if (rest.length > 0) socket.unshift(rest);
     serve();
-    socket.resume();
   }
 
   #reset(socket: Socket): void {

@@ -18,6 +18,7 @@ import { ClientAdmission } from "./client-admission.ts";
 import { ClientMemory } from "./client-memory.ts";
 import { acceptsNoClient, ListenerRequests } from "./client-validation.ts";
 import { type DocumentPort, DocumentPorts, type PortSocket } from "./document-ports.ts";
+import { openStreamListeners } from "./stream-listeners.ts";
 import { startTlsListener, type TlsListener, type TlsListenerOptions } from "./tls-listener.ts";
 import { UnacknowledgedClients } from "./unacknowledged-clients.ts";
 
@@ -66,7 +67,7 @@ export async function startEngine(
   options: ProxyOptions,
   createEngine: (parts: EngineParts) => ClientEngine | Promise<ClientEngine>,
 ): Promise<ProxyListener> {
-  const { listen, listenTls, reusePort = false, settings, log, runtime } = options;
+  const { listen, listenTls, listenStreams = [], reusePort = false, settings, log, runtime } = options;
   const { connectionSlots = sharedConnectionLimits(createConnectionLimitsMemory(1, settings), 1) } = options;
   const { guard = createGuard(settings) } = options;
   const memory = new ClientMemory(settings.clientMemory, log);
@@ -199,7 +200,7 @@ export async function startEngine(
 
   /** Stops listening. Resolves when no connection is left. */
   const stop = () => {
-    stopped ??= Promise.all([tls?.close(), closeServer(server), documentPorts.stop()]);
+    stopped ??= Promise.all([tls?.close(), ownStreams.close(), closeServer(server), documentPorts.stop()]);
     return stopped;
   };
 
@@ -212,13 +213,27 @@ export async function startEngine(
     if (socket instanceof TLSSocket) serve();
     else if (admit(socket)) admission.readHeader(socket, serve);
   });
-  const tls = await listenWithTls().catch(async (error: unknown) => {
-    await Promise.all([closeServer(server), closeAll()]);
+  let tls: TlsListener | undefined;
+  const closeAfter = async (error: unknown): Promise<never> => {
+    await Promise.all([tls?.close(), closeServer(server), closeAll()]);
     throw error;
-  });
+  };
+  tls = await listenWithTls().catch(closeAfter);
+  const ownStreams = await openStreamListeners(listenStreams, {
+    ...{ reusePort, streams, admit, admission },
+    sockets: clientSockets(settings),
+    openTls: (own) =>
+      openTls({
+        ...own,
+        certificate: (serverName) => runtime().certificates.find(serverName),
+        certificateRequest: () => null,
+      }),
+  }).catch(closeAfter);
+  for (const address of ownStreams.addresses) guard.addOwnListener(address);
   return {
     address: { host: listen.host, port: portOf(server) },
     tlsAddress: tls?.address ?? null,
+    streamAddresses: ownStreams.addresses,
     connections() {
       const { active: ofHttp, writing, requests } = engine.counts();
       const waiting = Math.max(0, ofHttp - writing);
@@ -237,6 +252,7 @@ export async function startEngine(
       keepsIdle = keepIdle;
       if (!keepIdle) {
         tls?.abortHandshakes();
+        ownStreams.abortHandshakes();
         admission.closeWaiting();
       }
       const closed = [stop(), engine.drain({ keepIdle })];

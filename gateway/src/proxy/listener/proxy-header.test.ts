@@ -5,8 +5,8 @@ import { MAX_PROXY_HEADER, type ProxyHeader, ProxyHeaderReader } from "./proxy-h
 import { headerV1, headerV2, rawV2 } from "./testing-proxy-headers.ts";
 
 const REST = Buffer.from("GET / HTTP/1.1\r\n\r\n");
-const ipv4 = { client: "192.0.2.1", server: "198.51.100.2", serverPort: 443 };
-const ipv6 = { client: "2001:db8::1", server: "2001:db8::2", serverPort: 443 };
+const ipv4 = { client: "192.0.2.1", clientPort: 56_324, server: "198.51.100.2", serverPort: 443 };
+const ipv6 = { client: "2001:db8::1", clientPort: 65_535, server: "2001:db8::2", serverPort: 443 };
 const line = (text: string) => Buffer.from(text, "latin1");
 const LONGEST = Array.from({ length: 8 }, () => "ffff").join(":");
 /** A TLV of the type NOOP. */
@@ -17,13 +17,13 @@ const valid: readonly (readonly [what: string, bytes: Buffer, addresses: ProxyHe
   ["version 1 with IPv6", headerV1(ipv6), ipv6],
   [
     "version 1 with the longest addresses",
-    headerV1({ client: LONGEST, server: LONGEST, serverPort: 65_535 }),
-    { client: LONGEST, server: LONGEST, serverPort: 65_535 },
+    headerV1({ client: LONGEST, clientPort: 65_535, server: LONGEST, serverPort: 65_535 }),
+    { client: LONGEST, clientPort: 65_535, server: LONGEST, serverPort: 65_535 },
   ],
   [
     "version 1 with an IPv4 address mapped into IPv6",
     line("PROXY TCP6 ::FFFF:192.0.2.1 2001:DB8:0::2 0 443\r\n"),
-    { ...ipv6, client: "192.0.2.1" },
+    { ...ipv6, client: "192.0.2.1", clientPort: 0 },
   ],
   ["version 1 of an unknown protocol", line("PROXY UNKNOWN\r\n"), null],
   ["version 1 of an unknown protocol with the longest rest", line(`PROXY UNKNOWN ${"f".repeat(107 - 16)}\r\n`), null],

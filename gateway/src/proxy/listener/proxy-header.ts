@@ -93,7 +93,7 @@ function parseV1(bytes: Buffer): Parsed | string | null {
   if (clientPort === undefined || serverPort === undefined || Math.max(clientPort, serverPort) > MAX_PORT)
     return `a port of version 1 is greater than ${MAX_PORT}`;
   return {
-    addresses: { client: canonicalAddress(client), server: canonicalAddress(server), serverPort },
+    addresses: { client: canonicalAddress(client), clientPort, server: canonicalAddress(server), serverPort },
     size,
   };
 }
@@ -119,6 +119,7 @@ function addressesV2(kind: number, block: Buffer): ProxiedAddresses | null {
   const [length, textOf] = kind === TCP4 ? [4, textOfIpv4] : [16, textOfIpv6];
   return {
     client: textOf(block.subarray(0, length)),
+    clientPort: block.readUInt16BE(2 * length),
     server: textOf(block.subarray(length, 2 * length)),
     serverPort: block.readUInt16BE(2 * length + 2),
   };

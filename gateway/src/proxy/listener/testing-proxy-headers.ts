@@ -3,19 +3,21 @@ import { isIPv4 } from "node:net";
 
 export interface HeaderAddresses {
   readonly client: string;
+  readonly clientPort: number;
   readonly server: string;
   readonly serverPort: number;
 }
 
-const CLIENT_PORT = 56_324;
-
-export const headerV1 = ({ client, server, serverPort }: HeaderAddresses): Buffer =>
-  Buffer.from(`PROXY TCP${isIPv4(client) ? 4 : 6} ${client} ${server} ${CLIENT_PORT} ${serverPort}\r\n`);
+export const headerV1 = ({ client, clientPort, server, serverPort }: HeaderAddresses): Buffer =>
+  Buffer.from(`PROXY TCP${isIPv4(client) ? 4 : 6} ${client} ${server} ${clientPort} ${serverPort}\r\n`);
 
 /** @param tlvs Bytes after the addresses */
-export function headerV2({ client, server, serverPort }: HeaderAddresses, tlvs: Buffer = Buffer.alloc(0)): Buffer {
+export function headerV2(
+  { client, clientPort, server, serverPort }: HeaderAddresses,
+  tlvs: Buffer = Buffer.alloc(0),
+): Buffer {
   const ports = Buffer.alloc(4);
-  ports.writeUInt16BE(CLIENT_PORT);
+  ports.writeUInt16BE(clientPort);
   ports.writeUInt16BE(serverPort, 2);
   return rawV2(0x21, isIPv4(client) ? 0x11 : 0x21, Buffer.concat([bytesOf(client), bytesOf(server), ports, tlvs]));
 }

@@ -70,7 +70,7 @@ let lastTime = 0;
 let lastTimeText = "0";
 
 /** A time as a whole number; cached, because records often share it, and V8 takes long to format such large numbers. */
-function timeText(milliseconds: number): string {
+export function timeText(milliseconds: number): string {
   const time = Math.floor(milliseconds);
   if (time !== lastTime) {
     lastTime = time;
@@ -79,7 +79,7 @@ function timeText(milliseconds: number): string {
   return lastTimeText;
 }
 
-function triesText(attempts: readonly ForwardAttempt[], epoch: number): string {
+export function triesText(attempts: readonly ForwardAttempt[], epoch: number): string {
   let text = "";
   for (const { started, host, port, failed } of attempts) {
     const state = failed ? ',"state":"failed"' : "";
@@ -114,7 +114,7 @@ function entityText(entity: SnapshotRoute | Service | Consumer): string {
 /** By route: the workspace, the route and the service as JSON, as in the last record of the route. */
 const routeTexts = new WeakMap<object, { readonly service: Service | null; readonly text: string }>();
 
-function routeText(route: SnapshotRoute, service: Service | null): string {
+export function routeText(route: SnapshotRoute, service: Service | null): string {
   const known = routeTexts.get(route);
   if (known?.service === service) return known.text;
   const serviceText = service === null ? "" : `,"service":${entityText(service)}`;

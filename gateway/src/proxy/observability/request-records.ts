@@ -5,7 +5,6 @@
  */
 import { type EntityName, hostAndPort } from "@sluice/model/serving";
 import { traceIdOf } from "@sluice/plugin-sdk";
-import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { StreamSession } from "../../metrics/event-metrics.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { StreamRecord } from "../streams/stream-record.ts";
@@ -26,7 +25,6 @@ const LONGEST_PATH = 1024;
 const LONGEST_AGENT = 256;
 /** Maximum characters of a host. */
 const LONGEST_HOST = 255;
-const CONNECTED = 200;
 const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
@@ -78,11 +76,11 @@ export function refusalRecord({ id, status, request, peerAddress, duration }: Re
   };
 }
 
-/** A connection that is not HTTP as metrics count it: the status is that of a request with the same result. */
-export const streamSessionOf = ({ route, service, fault, bytesIn, bytesOut }: StreamRecord): StreamSession => ({
+/** A connection that is not HTTP as metrics count it. */
+export const streamSessionOf = ({ route, service, fault, status, bytesIn, bytesOut }: StreamRecord): StreamSession => ({
   service: service === null ? "" : (service.name ?? service.host),
   route: route === null ? "" : (route.name ?? route.id),
-  code: fault === null ? CONNECTED : gatewayErrors[fault].status,
+  code: status,
   source: fault === null ? "service" : "gateway",
   bytesIn,
   bytesOut,
@@ -107,7 +105,7 @@ export function streamRecord(stream: StreamRecord) {
     route: route || undefined,
     service: service || undefined,
     target: target === null ? undefined : hostAndPort(target),
-    tries: stream.tries,
+    tries: stream.attempts.length,
   };
 }
 

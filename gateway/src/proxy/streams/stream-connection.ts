@@ -3,7 +3,7 @@
  * those of a request, but only until a connection is open: then the first bytes of the client have been sent.
  */
 import type { Socket } from "node:net";
-import { HeaderEditList } from "@sluice/plugin-sdk";
+import { type ForwardAttempt, HeaderEditList } from "@sluice/plugin-sdk";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
 import type { ServiceUpstream, UpstreamTarget } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -33,17 +33,28 @@ export interface StreamResult {
   /** Why there is a fault; null: there is none, or it has no further reason. */
   readonly reason: string | null;
   readonly target: UpstreamTarget | null;
-  readonly tries: number;
+  readonly attempts: readonly ForwardAttempt[];
   /** By `performance.now()`; null: the client was not joined with a target. */
   readonly connectedAt: number | null;
+  /** See `StreamRecord`. */
+  readonly upstreamBytes: { readonly received: number; readonly sent: number };
 }
+
+/** The result for a connection that was not forwarded to any target. */
+export const unforwarded = {
+  target: null,
+  attempts: [],
+  connectedAt: null,
+  upstreamBytes: { received: 0, sent: 0 },
+} as const satisfies Partial<StreamResult>;
 
 export class StreamConnection {
   readonly #options: StreamConnectionOptions;
-  readonly #attempts: TargetAttempts<UpstreamTarget>;
+  readonly #targets: TargetAttempts<UpstreamTarget>;
   readonly #account: MemoryAccount;
   #triesLeft: number;
-  #tries = 0;
+  readonly #tried: ForwardAttempt[] = [];
+  #upstream: Socket | null = null;
   #target: UpstreamTarget | null = null;
   #connectedAt: number | null = null;
   #cancel: (() => void) | null = null;
@@ -52,7 +63,7 @@ export class StreamConnection {
   constructor(options: StreamConnectionOptions) {
     const { client, memory, upstream, peerAddress } = options;
     this.#options = options;
-    this.#attempts = upstream.attempts(balancingView(peerAddress));
+    this.#targets = upstream.attempts(balancingView(peerAddress));
     this.#triesLeft = upstream.service.retries;
     this.#account = memory.account(() => this.destroy());
     // A client that sends FIN may still read: the upstream decides when the connection ends.
@@ -62,13 +73,13 @@ export class StreamConnection {
 
   start(): void {
     if (this.#isOver) return;
-    const target = this.#attempts.next();
+    const target = this.#targets.next();
     this.#target = target;
     if (target === null) {
       this.#fail("noPeer", null);
       return;
     }
-    this.#tries++;
+    this.#tried.push({ started: performance.now(), host: target.host, port: target.port, failed: false });
     const { connect, sessions } = this.#options;
     const listener = {
       connected: (upstream: Socket) => this.#join(upstream),
@@ -90,8 +101,9 @@ export class StreamConnection {
   #join(upstream: Socket): void {
     const { client, upstream: service } = this.#options;
     this.#cancel = null;
+    this.#upstream = upstream;
     this.#connectedAt = performance.now();
-    this.#attempts.recordResponse(CONNECTED, this.#target);
+    this.#targets.recordResponse(CONNECTED, this.#target);
     client.off("error", this.#onClientGone).off("close", this.#onClientGone);
     joinSockets({
       client,
@@ -104,10 +116,12 @@ export class StreamConnection {
 
   #failed(error: Error): void {
     this.#cancel = null;
+    const attempt = this.#tried.pop();
+    if (attempt !== undefined) this.#tried.push({ ...attempt, failed: true });
     const signal = failureSignalOf({ error, connected: false, fresh: true });
-    if (signal !== null) this.#attempts.failed(signal);
-    if (isUnreachable({ error, connected: false })) this.#attempts.unreachable(this.#target);
-    const { hasOtherTarget } = this.#attempts;
+    if (signal !== null) this.#targets.failed(signal);
+    if (isUnreachable({ error, connected: false })) this.#targets.unreachable(this.#target);
+    const { hasOtherTarget } = this.#targets;
     const failedTry = { error, connected: false, method: "", bodyBegun: false, hasOtherTarget };
     if (this.#triesLeft <= 0 || !mayRetry(failedTry)) {
       this.#fail(gatewayErrorFor(error), failureReason(error));
@@ -126,10 +140,16 @@ export class StreamConnection {
   #end(outcome: Pick<StreamResult, "fault" | "reason">): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#attempts.endTry();
+    this.#targets.endTry();
     this.#account.close();
-    const result = { target: this.#target, tries: this.#tries, connectedAt: this.#connectedAt };
-    this.#options.onClose({ ...outcome, ...result });
+    const { bytesRead: received, bytesWritten: sent } = this.#upstream ?? { bytesRead: 0, bytesWritten: 0 };
+    this.#options.onClose({
+      ...outcome,
+      target: this.#target,
+      attempts: this.#tried,
+      connectedAt: this.#connectedAt,
+      upstreamBytes: { received, sent },
+    });
   }
 }
 

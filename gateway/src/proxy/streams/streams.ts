@@ -1,18 +1,21 @@
-/** The connections of a listener that are not HTTP (TLSRoutes of the Gateway API). */
+/** The connections of listeners that are not HTTP: TLSRoutes of the Gateway API, and stream listeners of the node. */
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import { mayProtect } from "@sluice/model/serving";
-import type { CompiledRoute, ListenerStream, Runtime } from "../../compile/runtime.ts";
+import { TLSSocket } from "node:tls";
+import type { CompiledRoute, ListenerStream, Runtime, ServiceUpstream } from "../../compile/runtime.ts";
 import { type GatewayErrorName, gatewayErrors } from "../../exchange/gateway-errors.ts";
+import { canonicalAddress } from "../../outbound/address-set.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import { peerAddressOf } from "../client/open-connection.ts";
+import { peerAddressOf, peerPortOf } from "../client/open-connection.ts";
 import type { ProxyLog } from "../engine.ts";
 import type { ClientMemory } from "../listener/client-memory.ts";
 import type { TlsStreamHandler } from "../listener/tls-listener.ts";
 import { LogLimiter } from "../observability/log-limiter.ts";
 import type { RequestObserver } from "../observability/observer.ts";
 import { TlsSessionCache } from "../upstream/dial.ts";
-import { StreamConnection, type StreamResult } from "./stream-connection.ts";
+import { StreamConnection, type StreamResult, unforwarded } from "./stream-connection.ts";
+import { StreamPlugins } from "./stream-plugins.ts";
+import type { StreamRecord } from "./stream-record.ts";
 
 export interface StreamsOptions {
   readonly runtime: () => Runtime;
@@ -22,19 +25,34 @@ export interface StreamsOptions {
   readonly observer: RequestObserver | null;
 }
 
-interface StreamArrival {
+interface RawStream {
   readonly raw: Socket;
   readonly port: number;
   readonly serverName: string | null;
 }
 
+/** A connection whose route has been looked up. */
+interface RoutedStream extends RawStream {
+  readonly stream: ListenerStream;
+  readonly route: CompiledRoute | null;
+  /** By `performance.now()`. */
+  readonly started: number;
+}
+
 /** Why a connection is closed instead of forwarded. */
 interface Refusal {
-  readonly fault: GatewayErrorName;
+  readonly fault: GatewayErrorName | "refused";
+  readonly status: number;
   readonly reason: string;
 }
 
+type ReportedStream = Pick<StreamRecord, "bytesIn" | "bytesOut" | "tls"> &
+  Omit<StreamResult, "fault"> &
+  Pick<StreamRecord, "fault" | "status">;
+
 const PERCENT = 100;
+/** The status of a connection that was joined with a target. */
+const CONNECTED = 200;
 
 export class Streams {
   readonly #options: StreamsOptions;
@@ -52,47 +70,92 @@ export class Streams {
   }
 
   /** Decides about a new connection on a port of the document; null: it is for HTTP. */
-  handlerFor(arrival: StreamArrival): TlsStreamHandler | null {
+  handlerFor(arrival: RawStream): TlsStreamHandler | null {
     const runtime = this.#options.runtime();
     const stream = runtime.listeners.streamAt(arrival.port, arrival.serverName);
-    if (stream === null) return null;
-    const started = performance.now();
+    return stream === null ? null : this.#handlerOf(arrival, stream, runtime);
+  }
+
+  /** Decides about a new connection to a stream listener of the node. */
+  ownHandlerFor({ raw, isTls, serverName }: Omit<RawStream, "port"> & { readonly isTls: boolean }): TlsStreamHandler {
+    const runtime = this.#options.runtime();
+    const destination = { address: canonicalAddress(raw.localAddress ?? ""), port: raw.localPort ?? 0 };
+    const source = { address: peerAddressOf(raw), port: peerPortOf(raw) };
+    const stream = runtime.matchStream({ isTls, serverName, source, destination });
+    return this.#handlerOf({ raw, port: destination.port, serverName }, stream, runtime);
+  }
+
+  #handlerOf(arrival: RawStream, stream: ListenerStream, runtime: Runtime): TlsStreamHandler {
     const route = stream.route && runtime.compiledRoute(stream.route.id);
-    const refusal = refusalOf(stream, route, runtime);
-    if (refusal !== null || route?.upstream == null) {
-      const { fault, reason } = refusal ?? { fault: "noService", reason: "the route has no service" };
+    const routed: RoutedStream = { ...arrival, stream, route, started: performance.now() };
+    const refusal = refusalOf(stream, route);
+    if (refusal !== null || route?.upstream == null)
       return {
         isTerminated: false,
-        serve: (socket) => {
-          const { bytesRead } = socket;
-          socket.on("error", () => {}).destroy();
-          const result = { fault, reason, target: null, tries: 0, connectedAt: null };
-          this.#report({ ...arrival, stream, route, started }, result, { bytesIn: bytesRead, bytesOut: 0 });
-        },
+        serve: (socket) => this.#refuse(routed, socket, refusal ?? because("noService", "the route has no service")),
       };
-    }
-    const { upstream } = route;
-    const { connect, memory } = this.#options;
+    const { upstream, chains } = route;
+    const { steps } = chains.connections;
     return {
       isTerminated: stream.protocol === "tls",
-      serve: (client) => {
-        const connection = new StreamConnection({
-          connect,
-          memory,
-          client,
-          upstream,
-          sessions: this.#sessions,
-          peerAddress: peerAddressOf(arrival.raw),
-          onClose: (result) => {
-            this.#open.delete(connection);
-            const bytes = { bytesIn: client.bytesRead, bytesOut: client.bytesWritten };
-            this.#report({ ...arrival, stream, route, started }, result, bytes);
-          },
-        });
-        this.#open.set(connection, arrival.port);
-        connection.start();
-      },
+      serve: (client) => this.#serve(routed, client, { upstream, plugins: this.#pluginsOf(routed, upstream, steps) }),
     };
+  }
+
+  #pluginsOf(
+    { raw, serverName, stream, route }: RoutedStream,
+    { service }: ServiceUpstream,
+    steps: CompiledRoute["chains"]["connections"]["steps"],
+  ): StreamPlugins | null {
+    if (steps.length === 0 || route === null) return null;
+    return new StreamPlugins({
+      clientAddress: peerAddressOf(raw),
+      protocol: stream.protocol,
+      serverName,
+      route: route.route,
+      service,
+      steps,
+      log: this.#options.log,
+    });
+  }
+
+  #serve(
+    routed: RoutedStream,
+    client: Socket,
+    { upstream, plugins }: { readonly upstream: ServiceUpstream; readonly plugins: StreamPlugins | null },
+  ): void {
+    const refused = plugins?.refusal() ?? null;
+    if (refused !== null) {
+      this.#refuse(routed, client, { fault: "refused", ...refused }, plugins);
+      return;
+    }
+    const { connect, memory } = this.#options;
+    // Once the socket is closed, they can no longer be read.
+    const tls =
+      client instanceof TLSSocket ? { version: client.getProtocol(), cipher: client.getCipher()?.name ?? null } : null;
+    const connection = new StreamConnection({
+      connect,
+      memory,
+      client,
+      upstream,
+      sessions: this.#sessions,
+      peerAddress: peerAddressOf(routed.raw),
+      onClose: (result) => {
+        this.#open.delete(connection);
+        const { fault } = result;
+        const status = fault === null ? CONNECTED : gatewayErrors[fault].status;
+        const bytes = { bytesIn: client.bytesRead, bytesOut: client.bytesWritten };
+        this.#report(routed, { ...result, ...bytes, status, tls }, plugins);
+      },
+    });
+    this.#open.set(connection, routed.port);
+    connection.start();
+  }
+
+  #refuse(routed: RoutedStream, socket: Socket, refusal: Refusal, plugins: StreamPlugins | null = null): void {
+    const { bytesRead } = socket;
+    socket.on("error", () => {}).destroy();
+    this.#report(routed, { ...unforwarded, ...refusal, bytesIn: bytesRead, bytesOut: 0, tls: null }, plugins);
   }
 
   /** Returns a function that destroys those of the port's present connections that are still open. */
@@ -108,74 +171,52 @@ export class Streams {
   }
 
   #report(
-    {
-      raw,
-      serverName,
-      stream,
-      route,
-      started,
-    }: StreamArrival & {
-      readonly stream: ListenerStream;
-      readonly route: CompiledRoute | null;
-      readonly started: number;
-    },
-    { fault, reason, target, tries, connectedAt }: StreamResult,
-    bytes: { readonly bytesIn: number; readonly bytesOut: number },
+    { raw, port, serverName, stream, route, started }: RoutedStream,
+    { reason, connectedAt, ...rest }: ReportedStream,
+    plugins: StreamPlugins | null,
   ): void {
     const id = randomBytes(16).toString("hex");
     const { log, observer } = this.#options;
-    const service = route?.upstream?.service ?? null;
     const name = stream.route?.name ?? stream.route?.id;
-    if (fault !== null && reason !== null) {
-      const unlogged = this.#lines.allow(`${name ?? stream.listener} ${reason}`);
-      const details = { requestId: id, listener: stream.listener, route: name, serverName, reason };
+    if (reason !== null) {
+      const place = stream.listener ?? `port ${port}`;
+      const unlogged = this.#lines.allow(`${name ?? place} ${reason}`);
+      const details = { requestId: id, listener: place, route: name, serverName, reason };
       if (unlogged !== null) log.warn({ ...details, ...(unlogged > 0 && { unlogged }) }, "a connection was closed");
     }
-    observer?.streamed?.({
+    if (observer?.streamed === undefined && plugins === null) return;
+    const record: StreamRecord = {
+      ...rest,
       id,
       protocol: stream.protocol,
       peerAddress: peerAddressOf(raw),
+      port,
       serverName,
       route: stream.route,
-      service,
-      target,
-      tries,
-      fault,
-      ...bytes,
+      service: route?.upstream?.service ?? null,
       duration: performance.now() - started,
       connected: connectedAt === null ? null : connectedAt - started,
-    });
+    };
+    observer?.streamed?.(record);
+    plugins?.ended(record);
   }
 }
 
-/** Null: the connection may be forwarded if the route has an upstream. */
-function refusalOf({ route }: ListenerStream, compiled: CompiledRoute | null, runtime: Runtime): Refusal | null {
-  if (route === null) return { fault: "noRoute", reason: gatewayErrors.noRoute.message };
-  const { unavailable, refused_percentage: refused = 0 } = route._sluice ?? {};
-  if (unavailable !== undefined) return { fault: "closed", reason: unavailable };
-  if (compiled === null) return { fault: "noService", reason: "the service of the route is disabled or missing" };
-  const missing = missingProtection(compiled, runtime);
-  if (missing !== null) return { fault: "closed", reason: missing };
-  if (refused > 0 && Math.random() * PERCENT < refused)
-    return { fault: "noService", reason: `${refused} % of the connections are for backends that cannot be used` };
-  return null;
-}
+const because = (fault: GatewayErrorName, reason: string): Refusal => ({
+  fault,
+  status: gatewayErrors[fault].status,
+  reason,
+});
 
-/**
- * Why a route that serves no HTTP has to be closed; null: it need not. Plugins act on HTTP only. A plugin counts if it
- * may protect and is attached to the route or its service, or if its `protocols` name the protocol of the route. Other
- * plugins without a route are for HTTP only, as in Kong.
- */
-function missingProtection({ route, chains }: CompiledRoute, { snapshot }: Runtime): string | null {
-  const [protocol = "tls"] = route.protocols;
-  const plugin = chains.candidates(null).find(({ id, name, protocols }) => {
-    const entity = snapshot.plugins.get(id);
-    const isAttached = entity !== undefined && (entity.route !== null || entity.service !== null);
-    return (
-      (isAttached || protocols.includes(protocol)) && (mayProtect(name) || entity?._sluice?.unavailable !== undefined)
-    );
-  });
-  return plugin === undefined
-    ? null
-    : `the plugin ${plugin.name} protects the route, but acts on HTTP only: remove the plugin from the route or Gateway`;
+/** Null: the connection may be forwarded if the route has an upstream. */
+function refusalOf({ route }: ListenerStream, compiled: CompiledRoute | null): Refusal | null {
+  if (route === null) return because("noRoute", gatewayErrors.noRoute.message);
+  const { unavailable, refused_percentage: refused = 0 } = route._sluice ?? {};
+  if (unavailable !== undefined) return because("closed", unavailable);
+  if (compiled === null) return because("noService", "the service of the route is disabled or missing");
+  const { closed } = compiled.chains.connections;
+  if (closed !== null) return because("closed", closed);
+  if (refused > 0 && Math.random() * PERCENT < refused)
+    return because("noService", `${refused} % of the connections are for backends that cannot be used`);
+  return null;
 }

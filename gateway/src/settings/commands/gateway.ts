@@ -52,6 +52,18 @@ export const gatewaySettings = defineSettings({
       "Address of the TLS listener for clients' requests, such as 127.0.0.1:8443. The server name (SNI) selects " +
       "the certificate. Unset: no TLS listener.",
   },
+  streams: {
+    variable: "SLUICE_STREAM_LISTEN",
+    kind: "listeners",
+    default: [],
+    description:
+      "Addresses of listeners for connections that are not HTTP, separated by commas, such as " +
+      "`127.0.0.1:9000, 127.0.0.1:9443 ssl`. Routes with the protocol tcp apply to connections without TLS. At an " +
+      "address followed by the word `ssl`, clients must use TLS, and Routes with the protocols tls and " +
+      "tls_passthrough apply. Listen on addresses other than 127.0.0.1 only if clients on other machines shall " +
+      "connect. Kong's other words, such as `proxy_protocol`, are refused: SLUICE_PROXY_PROTOCOL applies here too. " +
+      "Unset or `off`: there are none.",
+  },
   ...clientTlsSettings,
   engine: {
     variable: "SLUICE_ENGINE",

@@ -9,7 +9,7 @@ import type { MetricsPart } from "../../metrics/slices.ts";
 import type { CloseOptions } from "../../proxy/engine.ts";
 import type { DocumentPort, PortFailure } from "../../proxy/listener/document-ports.ts";
 import type { StapledResponses } from "../../proxy/listener/tls-listener.ts";
-import type { ListenAddress } from "../../proxy/settings.ts";
+import type { ListenAddress, StreamListenAddress } from "../../proxy/settings.ts";
 import type { HeartbeatOptions } from "../../shared-memory/heartbeat.ts";
 import type { WorkerPlan } from "../worker.ts";
 import type { StartWorkersOptions, WorkerReport } from "../workers.ts";
@@ -48,6 +48,7 @@ export interface SnapshotDelta {
 export interface ListenAddresses {
   readonly address: ListenAddress;
   readonly tlsAddress: ListenAddress | null;
+  readonly streamAddresses: readonly StreamListenAddress[];
 }
 
 export type WorkerFunctions = {

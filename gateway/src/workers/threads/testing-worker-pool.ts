@@ -52,6 +52,7 @@ export async function startTestPool(
       engine: "http1",
       listen: { host: "127.0.0.1", port: 0 },
       listenTls: null,
+      listenStreams: [],
       settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], ...settings },
       observers: { accessLog: file === undefined ? null : { file, query: false }, tracing: null },
       plugins,

@@ -293,7 +293,12 @@ test("with policy cluster every worker uses the counters of the control thread, 
 test("an address in use is refused before any worker starts", async (context) => {
   const url = new URL(await startUpstreamUrl(context, () => {}));
   const { startWorkerPool } = await import("./worker-pool.ts");
-  const plan = { engine: "http1", listen: { host: "127.0.0.1", port: Number(url.port) }, listenTls: null } as const;
+  const plan = {
+    engine: "http1",
+    listen: { host: "127.0.0.1", port: Number(url.port) },
+    listenTls: null,
+    listenStreams: [],
+  } as const;
   await assert.rejects(startWorkerPool(2, { plan } as never), { code: "EADDRINUSE", port: Number(url.port) });
 });
 

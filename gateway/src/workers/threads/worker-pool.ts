@@ -69,7 +69,8 @@ export class CannotShareAddress extends SettingsError {
 export async function startWorkerPool(count: number, options: StartWorkersOptions): Promise<WorkerPool> {
   const { plan } = options;
   // With reusePort, a second process on the same address would get a share of the connections instead of an error.
-  for (const address of [plan.listen, plan.listenTls]) if (address) await requireFreePort(address);
+  for (const address of [plan.listen, plan.listenTls, ...plan.listenStreams])
+    if (address) await requireFreePort(address);
   const pool = new ThreadPool(count, options);
   try {
     await pool.start();
@@ -135,6 +136,10 @@ class ThreadPool implements WorkerPool {
 
   get tlsAddress() {
     return this.#started.tlsAddress;
+  }
+
+  get streamAddresses() {
+    return this.#started.streamAddresses;
   }
 
   get #started(): ListenAddresses {
@@ -370,7 +375,8 @@ class ThreadPool implements WorkerPool {
   #plan(): StartWorkersOptions["plan"] {
     const plan = { ...this.#options.plan, plugins: this.#plugins };
     if (this.#addresses === undefined) return plan;
-    return { ...plan, listen: this.#addresses.address, listenTls: this.#addresses.tlsAddress };
+    const { address: listen, tlsAddress: listenTls, streamAddresses: listenStreams } = this.#addresses;
+    return { ...plan, listen, listenTls, listenStreams };
   }
 
   /** Resolves to the first error; to null when every thread serves the snapshot or has ended. */

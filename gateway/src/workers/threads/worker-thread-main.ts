@@ -82,7 +82,11 @@ async function endServices(): Promise<void> {
 function functionsOf(worker: RunningWorker): WorkerFunctions {
   const { proxy } = worker;
   return {
-    started: () => ({ address: proxy.address, tlsAddress: proxy.tlsAddress }),
+    started: () => ({
+      address: proxy.address,
+      tlsAddress: proxy.tlsAddress,
+      streamAddresses: proxy.streamAddresses,
+    }),
     serve(step) {
       const next = adoptChange(snapshot, step.change, step.hash);
       worker.swap(next);

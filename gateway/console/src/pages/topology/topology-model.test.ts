@@ -60,6 +60,27 @@ for (const [healthchecks, expected] of [
     assert.equal(group?.upstream?.countsFailures, expected);
   });
 
+for (const [members, expected] of [
+  [{ protocols: ["http"], methods: ["GET"], hosts: ["a"] }, "GET a/r"],
+  [{ protocols: ["tcp"], paths: null, sources: [{ ip: "10.0.0.0/8", port: null }] }, "tcp from 10.0.0.0/8"],
+  [
+    {
+      protocols: ["tcp", "tls"],
+      paths: null,
+      snis: ["a"],
+      destinations: [
+        { ip: null, port: 1 },
+        { ip: "::1", port: 2 },
+      ],
+    },
+    "tcp, tls a to port 1, ::1 2",
+  ],
+] as const)
+  test(`a route shows what it matches: ${expected}`, () => {
+    const [group] = groupByService({ services: [service("a")], upstreams: [], routes: [route("r", "a", members)] });
+    assert.equal(group?.routes[0]?.match, expected);
+  });
+
 test("a filter that matches routes keeps only these, and one that matches a service keeps all of its routes", () => {
   const found = (text: string) => filterGroups(groups, text).map(({ name, routes }) => [name, routes.length]);
   assert.deepEqual(found("R2"), [["a", 1]]);

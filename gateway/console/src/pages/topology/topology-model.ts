@@ -81,13 +81,32 @@ function groupOf(
   return { ...rest, name, routes, searched: texts.join("\n").toLowerCase() };
 }
 
-function routeOf({ id, name, methods, hosts, paths, regex_priority }: EntityRecord): TopologyRoute {
-  const list = (value: unknown, separator: string) => (Array.isArray(value) ? value.join(separator) : "");
-  const parts = [list(methods, ","), `${list(hosts, ", ")}${list(paths, ", ")}`].filter((part) => part !== "");
+const textOf = (value: unknown, separator: string): string => (Array.isArray(value) ? value.join(separator) : "");
+
+/** The ends of connections, as a route matches them. */
+const endsOf = (value: unknown): string =>
+  Array.isArray(value) ? value.map(({ ip, port }) => [ip ?? "port", port ?? ""].join(" ").trim()).join(", ") : "";
+
+/** What a route matches; empty: every request. */
+function matchOf({ protocols, methods, hosts, paths, snis, sources, destinations }: EntityRecord): string {
+  const isForConnections = ["tcp", "tls", "tls_passthrough"].some((one) =>
+    textOf(protocols, " ").split(" ").includes(one),
+  );
+  if (!isForConnections)
+    return [textOf(methods, ","), `${textOf(hosts, ", ")}${textOf(paths, ", ")}`]
+      .filter((part) => part !== "")
+      .join(" ");
+  const [from, to] = [endsOf(sources), endsOf(destinations)];
+  const ends = [from && `from ${from}`, to && `to ${to}`];
+  return [textOf(protocols, ", "), textOf(snis, ", "), ...ends].filter((part) => part !== "").join(" ");
+}
+
+function routeOf(entity: EntityRecord): TopologyRoute {
+  const { id, name, regex_priority } = entity;
   return {
     id,
     name: typeof name === "string" ? name : id,
-    match: parts.join(" ") || "every request",
+    match: matchOf(entity) || "every request",
     priority: typeof regex_priority === "number" ? regex_priority : 0,
   };
 }

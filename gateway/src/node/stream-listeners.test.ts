@@ -1,0 +1,77 @@
+/** A node with listeners for connections that are not HTTP. */
+import assert from "node:assert/strict";
+import { connect, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { listen, portOf } from "../../../test/conformance/engine/proxy-rig.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { startReportedNode } from "./testing-node.ts";
+
+const textFrom = (socket: Socket): Promise<string> =>
+  new Promise((resolve) => {
+    let text = "";
+    socket
+      .on("data", (piece: Buffer) => (text += piece))
+      .on("error", () => {})
+      .once("close", () => resolve(text));
+  });
+
+/** A server that repeats what it receives until the client ends its side. */
+const startEcho = (context: TestContext) =>
+  listen(
+    context,
+    createServer({ allowHalfOpen: true }, (socket) => socket.on("error", () => {}).pipe(socket)),
+  );
+
+for (const workers of ["1", "2"])
+  test(`a node with ${workers} workers forwards connections, counts them, and refuses its own listeners as targets`, async (context) => {
+    const echo = portOf(await startEcho(context));
+    const serviceOf = (port: number) => ({
+      ...{ name: "echo", url: `tcp://127.0.0.1:${port}`, retries: 0 },
+      routes: [{ name: "tcp", protocols: ["tcp"], sources: [{ ip: "127.0.0.1" }] }],
+    });
+    const { gateway, metrics, write } = await startReportedNode(context, {
+      service: serviceOf(echo),
+      settings: {
+        ...{ SLUICE_WORKERS: workers, SLUICE_STREAM_LISTEN: "127.0.0.1:0, 127.0.0.1:0 ssl" },
+        SLUICE_DRAIN_TIMEOUT: "2s",
+      },
+    });
+    const [plain, secure] = gateway.streams;
+    assert.deepEqual([plain?.tls, secure?.tls], [false, true]);
+    assert.ok(plain && plain.port > 0 && secure && secure.port !== plain.port);
+    const ask = (text: string) => {
+      const socket = connect({ port: plain.port, host: "127.0.0.1" });
+      socket.end(text);
+      return textFrom(socket);
+    };
+    const texts = Array.from({ length: 20 }, (_, index) => `hello ${index}`);
+    assert.deepEqual(await Promise.all(texts.map(ask)), texts);
+    assert.match(
+      await metrics(),
+      /^sluice_stream_sessions_total\{service="echo",route="tcp",code="200",source="service",workspace="default"\} 20$/m,
+    );
+    const open = connect({ port: plain.port, host: "127.0.0.1" });
+    open.write("first ");
+    const closed = textFrom(open);
+    write(JSON.stringify({ _format_version: "3.0", services: [serviceOf(secure.port)] }));
+    // A connection to its own listener would make the node connect to itself without end.
+    await waitFor(async () => (await ask("loop")) === "", { what: "the new configuration" });
+    assert.match(
+      await metrics(),
+      /^sluice_stream_sessions_total\{service="echo",route="tcp",code="503",source="gateway",/m,
+    );
+    open.end("last");
+    assert.equal(await closed, "first last");
+  });
+
+test("a node does not start if the address of a stream listener is in use", async (context) => {
+  const taken = portOf(await startEcho(context));
+  for (const workers of ["1", "2"])
+    await assert.rejects(
+      startReportedNode(context, {
+        service: {},
+        settings: { SLUICE_WORKERS: workers, SLUICE_STREAM_LISTEN: `127.0.0.1:${taken}` },
+      }),
+      { code: "EADDRINUSE" },
+    );
+});
