@@ -130,6 +130,13 @@ export interface Values {
       /** Whether the proxy Service also accepts TLS, with the certificates of Certificate resources. */
       readonly enabled: boolean;
     };
+    /** Ports for connections that are not HTTP, which Routes with the protocols tcp, tls and tls_passthrough serve. Each entry has the `name` of the port, the `port` that the nodes open (as `destinations` of Routes name it), the `servicePort` of the proxy Service, and `tls`: whether clients use TLS. The other ports of the nodes, such as 8000, and those of Gateways (gatewayApi) cannot be used. */
+    readonly streams: readonly {
+      readonly name: string;
+      readonly port: number;
+      readonly servicePort: number;
+      readonly tls: boolean;
+    }[];
     readonly service: {
       /** Type of the proxy Service. */
       readonly type: "ClusterIP" | "NodePort" | "LoadBalancer";

@@ -48,7 +48,8 @@ const rules: Readonly<Record<Component, (release: Release) => Rules>> = {
     const { proxyFrom, metricsFrom, upstreams, databases } = release.values.networkPolicies;
     const { gateway, gatewayApi } = release.values;
     const gateways = { protocol: "TCP", port: gatewayApi.firstPort, endPort: gatewayApi.lastPort };
-    const ports = [...(gateway.tls.enabled ? tcp(8000, 8443) : tcp(8000)), gateways];
+    const streams = tcp(...gateway.streams.map(({ port }) => port));
+    const ports = [...(gateway.tls.enabled ? tcp(8000, 8443) : tcp(8000)), ...streams, gateways];
     const chosen = [
       { to: upstreams },
       { to: [pods(release, "user-api")], ports: tcp(4000) },

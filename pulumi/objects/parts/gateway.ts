@@ -9,7 +9,7 @@ import { envOf, podProbe, pushVolume } from "../pods.ts";
 const component = "gateway";
 
 export function gatewayObjects(release: Release): readonly KubernetesObject[] {
-  const { service, tls, autoscaling } = release.values.gateway;
+  const { service, tls, streams, autoscaling } = release.values.gateway;
   return [
     serviceOf(release, {
       component,
@@ -18,7 +18,11 @@ export function gatewayObjects(release: Release): readonly KubernetesObject[] {
         type: service.type,
         ...(service.externalTrafficPolicy === "" ? {} : { externalTrafficPolicy: service.externalTrafficPolicy }),
       },
-      ports: { proxy: service.port, ...(tls.enabled ? { "proxy-tls": service.tlsPort } : {}) },
+      ports: {
+        proxy: service.port,
+        ...(tls.enabled ? { "proxy-tls": service.tlsPort } : {}),
+        ...Object.fromEntries(streams.map(({ name, servicePort }) => [name, servicePort])),
+      },
       nodePorts: service.type === "ClusterIP" ? {} : { proxy: service.nodePort },
     }),
     // The operator finds the nodes through this Service. A node is ready only once it has received a document, so the
@@ -36,7 +40,7 @@ export function gatewayObjects(release: Release): readonly KubernetesObject[] {
 
 function deployment(release: Release): KubernetesObject {
   const values = release.values.gateway;
-  const { endSeconds, drainSeconds, keptDocument, peers, autoscaling, tls } = values;
+  const { endSeconds, drainSeconds, keptDocument, peers, autoscaling, tls, streams } = values;
   const push = pushVolume(pushSecret(release), component);
   const plugins = pluginsOf(release, values.resources);
   return deploymentOf(release, {
@@ -53,6 +57,7 @@ function deployment(release: Release): KubernetesObject {
       ports: containerPorts({
         proxy: 8000,
         ...(tls.enabled ? { "proxy-tls": 8443 } : {}),
+        ...Object.fromEntries(streams.map(({ name, port }) => [name, port])),
         push: 8005,
         ...(peers.enabled ? { peers: 8006 } : {}),
         status: 8007,
@@ -87,11 +92,13 @@ const zone = {
 
 function settings(release: Release): readonly object[] {
   const { values } = release;
-  const { keptDocument, peers, workers, drainSeconds, tls } = values.gateway;
+  const { keptDocument, peers, workers, drainSeconds, tls, streams } = values.gateway;
+  const listeners = streams.map((stream) => `0.0.0.0:${stream.port}${stream.tls ? " ssl" : ""}`).join(", ");
   return [
     { name: "SLUICE_SOURCE", value: "push" },
     { name: "SLUICE_PROXY_LISTEN", value: "0.0.0.0:8000" },
     ...(tls.enabled ? [{ name: "SLUICE_PROXY_TLS_LISTEN", value: "0.0.0.0:8443" }] : []),
+    ...(streams.length > 0 ? [{ name: "SLUICE_STREAM_LISTEN", value: listeners }] : []),
     { name: "SLUICE_PUSH_LISTEN", value: "0.0.0.0:8005" },
     { name: "SLUICE_STATUS_LISTEN", value: "0.0.0.0:8007" },
     ...pushVolume(pushSecret(release), component).env,
