@@ -17,13 +17,14 @@ const pages = [
   "allow-cross-origin-requests.md",
   "limit-requests.md",
   "serve-tls.md",
+  "forward-tcp-and-tls.md",
   "cache-responses.md",
   "release-gradually.md",
   "back-up-and-restore.md",
 ];
 
-/** The ports that the pages use: the proxy, the admin API, the proxy with TLS, and two upstreams. */
-const ports = [8000, 8001, 8443, 9001, 9002];
+/** The ports that the pages use: the proxy, the admin API, the proxy with TLS, upstreams, and connections. */
+const ports = [8000, 8001, 8443, 9000, 9001, 9002, 9443];
 
 /** A page's file, and its commands with the members of the response that the page shows after them. */
 function readPage(name: string) {
@@ -66,6 +67,7 @@ suite("a page", { concurrency: 4 }, () => {
           SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
           SLUICE_PROXY_LISTEN: portable("127.0.0.1:8000"),
           SLUICE_PROXY_TLS_LISTEN: portable("127.0.0.1:8443"),
+          SLUICE_STREAM_LISTEN: portable("127.0.0.1:9000, 127.0.0.1:9443 ssl"),
           SLUICE_ADMIN_LISTEN: portable("127.0.0.1:8001"),
           SLUICE_STATUS_LISTEN: `127.0.0.1:${await freePort()}`,
         },

@@ -41,7 +41,7 @@ A listener with the protocol \`TLS\` forwards whole connections, not requests. T
 
 The gateway opens a connection to an endpoint of a core Service, and passes the bytes of each connection to the other. If an endpoint cannot be reached, another one is tried. Neither side can send faster than the other one reads, and either side may stop sending first. The connection ends when both sides have ended, after 60 seconds without data in either direction, and at the end of a shutdown's drain time. It has one line in the access log, with \`protocol\`, \`server_name\`, the bytes and the target; a connection that the gateway closes has the \`status\` that a request would get, such as 404 without a route. The reason is in the node's log.
 
-Plugins act on HTTP only. If a protecting plugin, such as key-auth or ip-restriction, is attached to the Gateway, connections of the Gateway's TLSRoutes are therefore closed. Global plugins do not act on TLSRoutes, as in Kong, unless \`protocols\` of the plugin contains \`tls\` or \`tls_passthrough\`: then they close these routes as well.
+The plugins ip-restriction and concurrency-limiting, and log plugins, [act on connections](../how-to/forward-tcp-and-tls.md#plugins-and-logs); all others act on HTTP only. If another protecting plugin, such as key-auth, is attached to the Gateway, connections of the Gateway's TLSRoutes are therefore closed. Global plugins do not act on TLSRoutes, as in Kong, unless \`protocols\` of the plugin contains \`tcp\`, \`tls\` or \`tls_passthrough\`: then those that protect and cannot act on connections close these routes as well. A global ip-restriction acts on TLSRoutes with its default \`protocols\` too.
 
 ## Status
 
