@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
+import { realClock } from "./real-clock.ts";
 import { renewalInfoId } from "./renewal.ts";
 import { startTestCa } from "./testing-ca.ts";
 import { acmeOf, MemoryStorage, OrderClock, startOrders } from "./testing-orders.ts";
@@ -217,6 +218,19 @@ test("a certificate that covers its names is not ordered, whatever its origin", 
   second.follow({ cert: first.storage.pairs.get("one")?.cert ?? "" });
   await until(() => second.statuses.at(-1)?.state === "valid");
   assert.equal(ca.orders.length, 1);
+});
+
+test("a change that arrives while the certificate is looked at is not missed", async (test) => {
+  const ca = await startTestCa(test);
+  const { storage, statuses, follow } = startOrders(test, ca, { clock: realClock });
+  follow();
+  await until(() => statuses.at(-1)?.state === "valid");
+  storage.onRead = () => {
+    storage.onRead = () => {};
+    follow({ snis: ["second.example"] });
+  };
+  follow({ name: "renamed" });
+  await until(() => ca.issued.length === 2);
 });
 
 test("a directory whose certificate is not trusted is not used", async (test) => {

@@ -1,6 +1,7 @@
 /** Follows certificates, and orders each when it is needed: one order at a time for a certificate, few in total. */
 import { type AcmeErrorText, type AcmeStatus, certificateDetails } from "@sluice/model";
 import { AcmeProblem } from "./problem.ts";
+import { realClock } from "./real-clock.ts";
 import {
   configurationDigest,
   digestOfChain,
@@ -58,20 +59,6 @@ const STORAGE_PAUSE = 5000;
 const ARRIVAL = 60_000;
 /** Milliseconds before a CA that has not answered is asked again for its window of renewal. */
 const RENEWAL_INFO_PAUSE = 3_600_000;
-
-const realClock: AcmeClock = {
-  now: () => Date.now(),
-  async sleep(milliseconds, signal) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, milliseconds);
-    const wake = () => resolve();
-    signal.addEventListener("abort", wake);
-    await promise;
-    clearTimeout(timer);
-    signal.removeEventListener("abort", wake);
-    signal.throwIfAborted();
-  },
-};
 
 interface Followed {
   certificate: OrderedCertificate;

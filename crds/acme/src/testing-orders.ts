@@ -23,6 +23,7 @@ export class OrderClock implements AcmeClock {
   }
 
   sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
     if (milliseconds <= 10_000) {
       this.#now += milliseconds;
       return Promise.resolve();
@@ -56,6 +57,8 @@ export class MemoryStorage implements AcmeStorage {
   /** Called with the method of each write; may throw. */
   onWrite: (method: string) => void = () => {};
   onPair: (id: string) => void = () => {};
+  /** Called before each read of a state. */
+  onRead: () => void = () => {};
 
   async account(directory: string) {
     return this.accounts.get(directory) ?? null;
@@ -65,6 +68,7 @@ export class MemoryStorage implements AcmeStorage {
     this.accounts.set(directory, account);
   }
   async state(id: string) {
+    this.onRead();
     return this.states.get(id) ?? null;
   }
   async putState(id: string, state: AcmeState) {
@@ -84,6 +88,7 @@ export class MemoryStorage implements AcmeStorage {
 
 export interface TestOrders {
   readonly storage: MemoryStorage;
+  /** The clock, unless another one was given. */
   readonly clock: OrderClock;
   readonly log: string[];
   /** The statuses of the certificate, in order. */
@@ -96,9 +101,10 @@ export interface TestOrders {
 export function startOrders(
   test: TestContext,
   ca: TestCa,
-  given: Partial<AcmeOrdersOptions> & { readonly storage?: MemoryStorage; readonly clock?: OrderClock } = {},
+  given: Partial<AcmeOrdersOptions> & { readonly storage?: MemoryStorage } = {},
 ): TestOrders {
-  const { storage = new MemoryStorage(), clock = new OrderClock() } = given;
+  const ownClock = new OrderClock();
+  const { storage = new MemoryStorage(), clock = ownClock } = given;
   const log: string[] = [];
   const statuses: AcmeStatus[] = [];
   const write = (_details: object, message: string) => void log.push(message);
@@ -122,5 +128,5 @@ export function startOrders(
     orders.follow([followed]);
   };
   storage.onPair = (id) => follow({ cert: storage.pairs.get(id)?.cert ?? null });
-  return { storage, clock, log, statuses, follow, close: () => orders.close() };
+  return { storage, clock: ownClock, log, statuses, follow, close: () => orders.close() };
 }
