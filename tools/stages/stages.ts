@@ -148,6 +148,7 @@ export const suites: readonly Suites[] = [
         ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
       ],
       "test/public/acme-cluster": ["kube", "pebble", "pebble-names"],
+      "test/public/acme": ["pebble", "pebble-names"],
       "test/public/external-dns": ["kube", "external-dns", "gateway-api-crds"],
       "test/public/grpc": ["grpc-interop-client", "grpc-interop-server"],
     },
@@ -160,6 +161,7 @@ export const suites: readonly Suites[] = [
       "test/public/cert-manager": `certificates of cert-manager ${CERT_MANAGER_VERSION} and the ACME server Pebble for Ingresses and Gateways`,
       "test/public/acme-cluster":
         "certificates that the operator orders from the ACME server Pebble, on a control plane with two nodes",
+      "test/public/acme": `certificates that nodes order from the ACME server Pebble, with a database and with a file`,
       "test/public/external-dns": `the names and addresses that external-dns ${EXTERNAL_DNS_VERSION} reads from Ingresses and Gateways`,
       "test/public/grpc": `gRPC's interoperability cases with the client and the server of grpc-go ${GRPC_GO_VERSION}, through a node`,
     },

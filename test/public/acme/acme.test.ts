@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import { builtProgram } from "../../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { type Pebble, startPebble } from "../../../tools/programs/servers/pebble.ts";
+import { type Pebble, type PebbleOptions, startPebble } from "../../../tools/programs/servers/pebble.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { startNamedUpstream } from "../../product/client.ts";
 import { type TlsLoad, underTlsLoad } from "./tls-load.ts";
@@ -172,16 +172,17 @@ describe("two nodes that share a database, and Pebble", () => {
     const other = HOSTS.find((host) => host !== ordering) ?? "";
     const root = await pebble.root();
     const target = { host: other, port: tlsPort, servername: names[0] ?? "", ca: root };
-    const load: TlsLoad = await underTlsLoad(target, async () => {
+    const load: TlsLoad = await underTlsLoad(target, async (answered) => {
       await running.get(ordering ?? "")?.stop();
       await startNode(ordering ?? "");
       await waitFor(async () => (await handshake(other, tlsPort, names[0] ?? "", root)).serial !== first.serial, {
         what: "the renewed certificate",
         timeout: 60_000,
       });
+      const before = answered();
+      await waitFor(() => answered() > before + 100, { what: "requests after the renewal" });
     });
     assert.deepEqual(load.failures, []);
-    assert.ok(load.answered > 100, `${load.answered} requests`);
     assert.equal(load.droppedConnections, 0, "keep-alive connections stay open");
     assert.notEqual((await issued(names)).serial, first.serial);
     const accounts = pebble.process.output().match(/There are now \d+ accounts/g) ?? [];
@@ -189,22 +190,24 @@ describe("two nodes that share a database, and Pebble", () => {
   });
 });
 
-test("a node with a declarative file orders, keeps the pair over a restart, and leaves the file as it is", async (context) => {
+interface FileScene {
+  readonly file: string;
+  readonly pebble: Pebble;
+  readonly tlsPort: number;
+  start(): Promise<Process>;
+}
+
+/** A node with a declarative file, which is not started yet. */
+async function fileScene(
+  context: TestContext,
+  { text, env, ...pebbleOptions }: Partial<PebbleOptions> & { readonly text: string; readonly env?: object },
+): Promise<FileScene> {
   const folder = temporaryFolder("acme-file");
   context.after(() => folder.remove());
   const [httpPort, tlsPort] = [await freePort(), await freePort()];
-  const kid = "kid-1";
-  const hmacKey = Buffer.from("an HMAC key of 32 bytes for test").toString("base64url");
-  const pebble = await startPebble({ httpPort, tlsPort, accountBindings: { [kid]: hmacKey } });
+  const pebble = await startPebble({ httpPort, tlsPort, ...pebbleOptions });
   context.after(() => pebble.stop());
   const file = join(folder.path, "sluice.yml");
-  const text = [
-    '_format_version: "3.0"',
-    "certificates:",
-    "- acme: { domains: [file.example], challenge: tls-alpn-01, key_type: rsa }",
-    "  snis: [{ name: file.example }]",
-    "",
-  ].join("\n");
   writeFileSync(file, text);
   const status = `127.0.0.1:${await freePort()}`;
   const start = () =>
@@ -219,11 +222,26 @@ test("a node with a declarative file orders, keeps the pair over a restart, and 
         SLUICE_ACME_DIR: join(folder.path, "acme"),
         SLUICE_ACME_DIRECTORIES: pebble.directory,
         SLUICE_ACME_CA_FILE: pebble.authorityFile,
-        SLUICE_ACME_EAB_KID: kid,
-        SLUICE_ACME_EAB_HMAC_KEY: hmacKey,
+        SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+        ...env,
       },
       ready: new URL(`http://${status}/status/ready`),
     });
+  return { file, pebble, tlsPort, start };
+}
+
+test("a node with a declarative file orders, keeps the pair over a restart, and leaves the file as it is", async (context) => {
+  const kid = "kid-1";
+  const hmacKey = Buffer.from("an HMAC key of 32 bytes for test").toString("base64url");
+  const text = [
+    '_format_version: "3.0"',
+    "certificates:",
+    "- acme: { domains: [file.example], challenge: tls-alpn-01, key_type: rsa }",
+    "  snis: [{ name: file.example }]",
+    "",
+  ].join("\n");
+  const env = { SLUICE_ACME_EAB_KID: kid, SLUICE_ACME_EAB_HMAC_KEY: hmacKey };
+  const { file, pebble, tlsPort, start } = await fileScene(context, { text, env, accountBindings: { [kid]: hmacKey } });
   const node = await start();
   const root = await pebble.root();
   const shown = () => handshake("127.0.0.1", tlsPort, "file.example", root).catch(() => null);
@@ -233,4 +251,31 @@ test("a node with a declarative file orders, keeps the pair over a restart, and 
   context.after(() => again.stop());
   assert.deepEqual(await shown(), first, "the certificate is there from the first handshake on");
   assert.equal(readFileSync(file, "utf8"), text);
+});
+
+test("certificates that live for 30 seconds are renewed in time: no request fails, no connection is dropped", async (context) => {
+  const upstream = await startNamedUpstream("hello");
+  context.after(() => upstream.close());
+  const text = JSON.stringify({
+    _format_version: "3.0",
+    services: [{ name: "hello", url: `http://127.0.0.1:${upstream.port}`, routes: [{ name: "all", paths: ["/"] }] }],
+    certificates: [{ acme: { domains: ["short.example"] }, snis: [{ name: "short.example" }] }],
+  });
+  const { pebble, tlsPort, start } = await fileScene(context, { text, validity: 30 });
+  const node = await start();
+  context.after(() => node.stop());
+  const root = await pebble.root();
+  const shown = async () => (await handshake("127.0.0.1", tlsPort, "short.example", root)).serial;
+  const serials = new Set([await waitFor(shown, { what: "the certificate", timeout: 60_000 })]);
+  const target = { host: "127.0.0.1", port: tlsPort, servername: "short.example", ca: root };
+  const load = await underTlsLoad(target, () =>
+    waitFor(async () => serials.add(await shown()).size > 3, {
+      what: "three renewals",
+      timeout: 120_000,
+      interval: 500,
+    }),
+  );
+  assert.deepEqual(load.failures, []);
+  assert.equal(load.droppedConnections, 0);
+  assert.ok(load.answered > 1000, `${load.answered} requests`);
 });

@@ -22,8 +22,15 @@ export interface TlsLoad {
 const BETWEEN = 20;
 const CLIENTS = 2;
 
-/** Sends requests until the work is done: two clients with one kept connection each, two with a new one each time. */
-export async function underTlsLoad(target: TlsTarget, work: () => Promise<unknown>): Promise<TlsLoad> {
+/**
+ * Sends requests until the work is done: two clients with one kept connection each, two with a new one each time.
+ *
+ * @param work Receives a function that returns the number of responses with 200 up to now.
+ */
+export async function underTlsLoad(
+  target: TlsTarget,
+  work: (answered: () => number) => Promise<unknown>,
+): Promise<TlsLoad> {
   const failures: string[] = [];
   let [over, answered, droppedConnections] = [false, 0, 0];
   const client = async (keepAlive: boolean) => {
@@ -40,7 +47,7 @@ export async function underTlsLoad(target: TlsTarget, work: () => Promise<unknow
   };
   const clients = [true, false].flatMap((keepAlive) => Array.from({ length: CLIENTS }, () => client(keepAlive)));
   try {
-    await work();
+    await work(() => answered);
   } finally {
     over = true;
     await Promise.all(clients);
