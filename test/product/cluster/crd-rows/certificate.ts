@@ -1,6 +1,8 @@
 import { type CrdRow, commonSpecRows, lengthRows, listLengthRows, referenceRows, texts, uuid } from "./row.ts";
 
 const tls = { secretRef: { name: "tls" } };
+const snis = [{ name: "a.example" }];
+const directory = "https://ca.example/directory";
 
 export const certificateRows: readonly CrdRow[] = [
   ...commonSpecRows(tls),
@@ -8,7 +10,16 @@ export const certificateRows: readonly CrdRow[] = [
   ...referenceRows("a Secret", (secretRef) => ({ secretRef })),
   ["server names", { ...tls, snis: [{ name: "a.example" }, { name: "*.b.example" }] }, null],
   ["a server name with all members", { ...tls, snis: [{ name: "a.*", id: uuid, tags: ["a"] }] }, null],
-  ["no Secret", { snis: [{ name: "a.example" }] }, /spec\.secretRef: Required value/],
+  ["acme and server names", { acme: {}, snis }, null],
+  [
+    "all members of acme",
+    { acme: { domains: ["a.example"], challenge: "tls-alpn-01", directory, keyType: "rsa" } },
+    null,
+  ],
+  ["acme and no names", { acme: {} }, /a certificate with acme needs names: set snis or acme\.domains/],
+  ["acme with another challenge", { acme: { challenge: "dns-01" }, snis }, /acme\.challenge: Unsupported value/],
+  ["acme and a Secret", { ...tls, acme: {}, snis }, /set exactly one of secretRef and acme/],
+  ["neither acme nor a Secret", { snis }, /set exactly one of secretRef and acme/],
   ["a key in the resource", { ...tls, key: "hunter2" }, /unknown field "spec\.key"/],
   ["a reference to one entry of a Secret", { secretRef: { name: "tls", key: "tls.crt" } }, /unknown field/],
   ["the same server name twice", { ...tls, snis: [{ name: "a" }, { name: "a" }] }, /Duplicate value/],
