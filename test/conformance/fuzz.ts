@@ -2,7 +2,7 @@
  * Long runs of the differential tests: `npm run fuzz -- --cases 100000 --seed 7`. Without --seed each run uses a new
  * seed, which is printed. `--only parsers` compares the HTTP parsers with Node's, and then parses a third as many
  * random texts in pieces. `--only explain` compares explanations of requests with what the proxy does. `--only fleet` runs
- * simulations of the protocol of fleets, a quarter of the cases with each kind of failure, from the seed on. `--only properties`
+ * simulations of the protocol of fleets, a fifth of the cases with each kind of failure, from the seed on. `--only properties`
  * runs the property tests that call `randomCases`, with their usual number of cases times --cases / 5,000; their seeds
  * are new in each run, and a failure shows its seed.
  */

@@ -44,6 +44,13 @@ export {
   vaultReferencesIn,
 } from "./plugins/vault-references.ts";
 export {
+  FLEET_COUNTERS_PATH,
+  type FleetCountersAnswer,
+  isFleetCountersCall,
+  type KeptCounter,
+  MAX_KEPT_COUNTERS,
+} from "./protocols/fleet-counters.ts";
+export {
   isPeerIdentity,
   isPeerReport,
   isPushView,

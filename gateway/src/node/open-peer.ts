@@ -2,6 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { followPemFiles, PemError, type PemFiles, readPemFiles, SettingsError } from "@sluice/model/serving";
+import type { EndpointResponse } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
@@ -15,6 +16,7 @@ import { RosterExchange } from "../peers/roster-exchange.ts";
 import type { RosterMessage } from "../peers/roster-message.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/commands/gateway.ts";
 import { peerAddresses } from "../settings/peers.ts";
+import { OperatorLedgers } from "./operator-ledgers.ts";
 
 export interface OpenPeerOptions {
   /** The name of this node in views. */
@@ -25,6 +27,14 @@ export interface OpenPeerOptions {
 
 type PeerListenSettings = GatewaySettings & { readonly peerListen: NonNullable<GatewaySettings["peerListen"]> };
 
+/** Where the node may save counters, besides a file. */
+export interface CounterSaving {
+  /** Runs a statement in the database of the node; undefined: it has none. */
+  readonly query: DatabaseQuery | undefined;
+  /** Whether an operator pushes the documents. */
+  readonly hasOperator: boolean;
+}
+
 export interface OpenedPeer {
   readonly peer: FleetPeer;
   /** The counters of policy fleet. */
@@ -32,10 +42,11 @@ export interface OpenedPeer {
   /**
    * Restores the saved counters, and begins to look for the other nodes. To be called before the node has its first view.
    *
-   * @param query Runs a statement in the database of the node; undefined: it has none
    * @throws SettingsError if the counters cannot be restored
    */
-  join(query: DatabaseQuery | undefined): Promise<void>;
+  join(saving: CounterSaving): Promise<void>;
+  /** Answers the operator's call for its counters; null: the operator keeps none of this node. */
+  answerOperator(body: unknown): EndpointResponse | null;
   /** Saves the counters for the last time, while the database is still open. */
   stopSaving(): Promise<void>;
   /** Stops following the files of the certificates, and closes the connections. */
@@ -96,12 +107,15 @@ export async function openPeer(settings: PeerListenSettings, options: OpenPeerOp
   });
   const warn = (message: string, details: object) => log.warn(details, message);
   let saver: LedgerSaver | undefined;
+  let ledgers: OperatorLedgers | undefined;
   return {
     peer,
     counters: new FleetCounters(peer),
-    async join(query) {
-      const store = ledgerStoreOf(settings, { query, warn });
-      if (store !== null)
+    async join({ query, hasOperator }) {
+      const kept = ledgerStoreOf(settings, { query, warn });
+      if (kept === null && hasOperator) ledgers = new OperatorLedgers(peer);
+      const store = kept ?? ledgers;
+      if (store !== undefined)
         saver = await LedgerSaver.start({ peer, store, warn }).catch((error: Error) => {
           throw new SettingsError(`the counters of policy fleet cannot be restored: ${error.message}`);
         });
@@ -114,6 +128,7 @@ export async function openPeer(settings: PeerListenSettings, options: OpenPeerOp
         warn: (message) => warn(message, { peers: settings.peers }),
       });
     },
+    answerOperator: (body) => ledgers?.answer(body) ?? null,
     stopSaving: async () => saver?.close(),
     async close() {
       exchange?.close();
@@ -123,7 +138,7 @@ export async function openPeer(settings: PeerListenSettings, options: OpenPeerOp
   };
 }
 
-/** Where the node saves counters; null: nowhere. */
+/** Where the node itself saves counters; null: nowhere. */
 function ledgerStoreOf(
   { peerState: file }: GatewaySettings,
   { query, warn }: { readonly query: DatabaseQuery | undefined; readonly warn: LedgerSaverOptions["warn"] },

@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import {
   collections,
   emptySnapshot,
+  FLEET_COUNTERS_PATH,
   isTextLog,
   LOG_LEVEL_PATH,
   type LoadedPlugin,
@@ -109,7 +110,8 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     state: () => intake.state(),
     status: () => status.address,
     async askPlugin({ plugin, request }) {
-      if (asksForLogLevel(plugin, request)) return logLevelResponse(request, logLevel);
+      if (asksNodeFor(LOG_LEVEL_PATH, plugin, request)) return logLevelResponse(request, logLevel);
+      if (asksNodeFor(FLEET_COUNTERS_PATH, plugin, request)) return opened?.answerOperator(request.body) ?? null;
       const responses = await workers.askPlugin(plugin, request);
       const merged =
         plugin === NODE_ENDPOINT_ID ? mergeNodeResponses(request, responses) : mergeEndpointResponses(responses);
@@ -124,7 +126,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const { source, query, ...found } = given.source
     ? { source: given.source(sourceFacts), query: given.query, orders: given.orders }
     : await openSource(settings, log, sourceFacts);
-  await opened?.join(query);
+  await opened?.join({ query, hasOperator: given.source === undefined && settings.source === "push" });
   const orders = found.orders && new NodeOrders(found.orders, { options: acmeOptions, log, node });
   const clusterCounters = query && (await createClusterCounters(query, log));
   const peers = opened === null ? [] : [opened.peer.address];
@@ -351,8 +353,8 @@ async function createClusterCounters(query: DatabaseQuery, log: Logger): Promise
   return new DatabaseCounters({ query, warn: (message, facts) => log.warn(facts, message) });
 }
 
-const asksForLogLevel = (plugin: string, { path }: EndpointRequest): boolean =>
-  plugin === NODE_ENDPOINT_ID && path.join("/") === LOG_LEVEL_PATH;
+const asksNodeFor = (what: string, plugin: string, { path }: EndpointRequest): boolean =>
+  plugin === NODE_ENDPOINT_ID && path.join("/") === what;
 
 /**
  * Changes the level if the request has a body, and returns the level. The control thread answers, and not a worker,

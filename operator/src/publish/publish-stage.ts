@@ -16,6 +16,7 @@ import { askNodes, nodesToAsk } from "./ask-nodes.ts";
 import type { NodeConnector } from "./node-client.ts";
 import { createNodeDiscovery, type NodeService } from "./node-discovery.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
+import { type CountingNode, createFleetCounters } from "./views/fleet-counters.ts";
 import { createFleetViews } from "./views/fleet-views.ts";
 
 export interface PublishedDocument {
@@ -80,6 +81,12 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   const closing = new AbortController();
   /** By fleet: the addresses of nodes whose Pods terminate. Fleets without such nodes are absent. */
   const terminating = new Map<string, ReadonlySet<string>>();
+  const counters = createFleetCounters({
+    nodes: () => (gate.term() === null ? [] : publisher.nodes().flatMap(countingNode)),
+    ask: (address, call) => connector.askPlugin({ address, signal: closing.signal }, call),
+    onRefusal: (node, reason) =>
+      log.warn({ node, reason }, "a node refuses the counters of policy fleet: they begin at 0 there"),
+  });
   const views = createFleetViews({
     term: gate.term,
     nodes() {
@@ -89,6 +96,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
         .map((node) => ({ ...node, isTerminating: terminating.get(node.fleet)?.has(node.address) ?? false }));
     },
     send: (address, view) => connector.sendView({ address, signal: closing.signal }, view),
+    restore: counters.restore,
     onRefusal: (node, reason) => log.warn({ node, reason }, "a node refuses the list of the nodes of its fleet"),
   });
   const saver = createStateSaver({
@@ -184,7 +192,12 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
       clearImmediate(discoveryTurn);
       views.close();
       closing.abort();
-      await Promise.all([saver.close(), publisher.close()]);
+      await Promise.all([saver.close(), publisher.close(), counters.close()]);
     },
   };
+}
+
+/** The node, if it takes part in a fleet. */
+function countingNode({ address, fleet, state }: ReturnType<Publisher["nodes"]>[number]): readonly CountingNode[] {
+  return state?.peer ? [{ address, fleet, name: state.peer.name }] : [];
 }

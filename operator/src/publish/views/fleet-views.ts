@@ -4,13 +4,20 @@ import { abortableDelay } from "../../abortable-delay.ts";
 import { PushRefusedError } from "../node-client.ts";
 import { FleetMembership, type MemberCandidate } from "./fleet-membership.ts";
 
+type FleetNode = MemberCandidate & { readonly fleet: string };
+
 export interface FleetViewsOptions {
   /** The nodes of all fleets, each with the name of its fleet. */
-  readonly nodes: () => readonly (MemberCandidate & { readonly fleet: string })[];
+  readonly nodes: () => readonly FleetNode[];
   /** The term in which this operator publishes; null: it sends nothing. */
   readonly term: () => number | null;
   /** Sends a view to the node at an address, and resolves to the node's state. */
   readonly send: (address: string, view: PushView) => Promise<NodeReport>;
+  /**
+   * Called before the first view of a node in a fleet none of whose nodes has a view, so that the counters that a restart
+   * of all nodes must not end are known. The node gets its view when this has resolved.
+   */
+  readonly restore: (node: { readonly address: string; readonly fleet: string }) => Promise<void>;
   /** Called when a node refuses a view, which is a fault of one of the two. */
   readonly onRefusal: (address: string, reason: string) => void;
   /** A monotonic clock. */
@@ -20,7 +27,8 @@ export interface FleetViewsOptions {
 /** Milliseconds until a view is sent again that a node did not take. */
 const RETRY_INTERVAL = 500;
 
-export function createFleetViews({ nodes, term, send, onRefusal, now = () => performance.now() }: FleetViewsOptions) {
+export function createFleetViews(options: FleetViewsOptions) {
+  const { nodes, term, send, restore, onRefusal, now = () => performance.now() } = options;
   const fleets = new Map<string, FleetMembership>();
   /** By the name of a node: the epoch that it has adopted since its last report. */
   const adopted = new Map<string, number>();
@@ -45,7 +53,9 @@ export function createFleetViews({ nodes, term, send, onRefusal, now = () => per
     for (const [name, members] of byFleet) {
       const fleet = fleets.getOrInsertComputed(name, () => new FleetMembership());
       const view = fleet.update(members, { term: ours, now: now() });
-      if (view) for (const member of members) if (needsView(member, view)) void deliver(member.address, view);
+      const isNew = members.every((member) => epochOf(member) === 0);
+      if (view)
+        for (const member of members) if (needsView(member, view)) void deliver(member, view, isNew ? restore : null);
     }
     const names = new Set(candidates.map(({ state }) => state?.peer?.name));
     for (const name of adopted.keys()) if (!names.has(name)) adopted.delete(name);
@@ -55,8 +65,12 @@ export function createFleetViews({ nodes, term, send, onRefusal, now = () => per
   /** A node gets views once it knows the term, from a document: until then, its revision is that of another term. */
   function needsView({ address, state }: MemberCandidate, view: PushView): boolean {
     if (!state?.peer || state.term !== view.term || busy.has(address)) return false;
-    return Math.max(state.peer.epoch, adopted.get(state.peer.name) ?? 0) < view.epoch;
+    return epochOf({ state }) < view.epoch;
   }
+
+  /** The epoch of the view that a node has adopted; 0: none. */
+  const epochOf = ({ state }: Pick<MemberCandidate, "state">): number =>
+    state?.peer ? Math.max(state.peer.epoch, adopted.get(state.peer.name) ?? 0) : 0;
 
   /** A node that does not answer reports nothing when its time is over. */
   function watchSilence(candidates: readonly MemberCandidate[]): void {
@@ -68,18 +82,22 @@ export function createFleetViews({ nodes, term, send, onRefusal, now = () => per
     if (next !== Number.POSITIVE_INFINITY) silenceTimer = setTimeout(schedule, next).unref();
   }
 
-  async function deliver(address: string, view: PushView): Promise<void> {
+  async function deliver(node: FleetNode, view: PushView, before: FleetViewsOptions["restore"] | null): Promise<void> {
+    const { address } = node;
     busy.add(address);
-    const isTaken = await send(address, view).then(
-      ({ peer }) => {
-        if (peer) adopted.set(peer.name, peer.epoch);
-        return peer !== undefined && peer.epoch >= view.epoch;
-      },
-      (error: Error) => {
-        if (error instanceof PushRefusedError) onRefusal(address, error.message);
-        return false;
-      },
-    );
+    const restored = before === null ? Promise.resolve() : before(node);
+    const isTaken = await restored
+      .then(() => send(address, view))
+      .then(
+        ({ peer }) => {
+          if (peer) adopted.set(peer.name, peer.epoch);
+          return peer !== undefined && peer.epoch >= view.epoch;
+        },
+        (error: Error) => {
+          if (error instanceof PushRefusedError) onRefusal(address, error.message);
+          return false;
+        },
+      );
     if (!isTaken) await abortableDelay(RETRY_INTERVAL, closing.signal);
     busy.delete(address);
     // There may be a newer view by now.
