@@ -21,6 +21,7 @@ for (const [when, term, value] of [
       lease: "sluice-operator-inner",
       term: () => term,
       savedAt: () => null,
+      countersSavedAt: () => null,
       nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
     });
     const text = await registry.getSingleMetricAsString("leader_election_master_status");

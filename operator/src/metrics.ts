@@ -23,6 +23,8 @@ export interface OperatorGauges extends Readonly<Record<ControllerName, QueueGau
   readonly term: () => number | null;
   /** Time at which this process last saved the acknowledged state, in Unix milliseconds; null: never. */
   readonly savedAt: () => number | null;
+  /** Time at which a node saved the last counter of policy fleet that is kept, in Unix milliseconds; null: none is. */
+  readonly countersSavedAt: () => number | null;
   readonly nodes: () => { readonly current: number; readonly lagging: number; readonly silent: number };
 }
 
@@ -134,6 +136,11 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
       name: "sluice_operator_document_kept_timestamp_seconds",
       help: "Unix time at which this process last saved the document that the nodes have acknowledged; 0: never.",
       read: () => (gauges.savedAt() ?? 0) / 1000,
+    },
+    {
+      name: "sluice_operator_fleet_counters_timestamp_seconds",
+      help: "Unix time at which a node saved the last counter of a day, month or year with policy fleet that this process keeps; 0: none.",
+      read: () => (gauges.countersSavedAt() ?? 0) / 1000,
     },
     {
       name: "sluice_operator_nodes",

@@ -23,6 +23,7 @@ test("the work queues are measured with controller-runtime's metric names", asyn
     lease: "sluice-operator",
     term: none,
     savedAt: none,
+    countersSavedAt: none,
     nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
   });
   for (let at = 0; at < 3; at++) status.added();

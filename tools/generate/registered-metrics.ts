@@ -68,6 +68,7 @@ function operatorMetrics(): readonly RegisteredMetric[] {
     lease: "",
     term: () => null,
     savedAt: () => null,
+    countersSavedAt: () => null,
     nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
   });
   createCertificateMetrics(registry);

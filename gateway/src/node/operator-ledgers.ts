@@ -7,6 +7,7 @@ import {
 } from "@sluice/model/serving";
 import type { EndpointResponse } from "@sluice/plugin-sdk";
 import { counterId } from "../counters/fleet/accounts.ts";
+import { WINDOW_GRACE } from "../counters/fleet/fleet-clock.ts";
 import type { ReportedCounter } from "../counters/fleet/messages.ts";
 import type { FleetPeer } from "../peers/fleet-peer.ts";
 import type { LedgerStore } from "../peers/ledger-saver.ts";
@@ -40,7 +41,7 @@ export class OperatorLedgers implements LedgerStore {
   async save(counters: readonly ReportedCounter[]): Promise<void> {
     const savedAt = Date.now();
     for (const content of counters) {
-      const { expires } = content.counter;
+      const expires = content.counter.expires + WINDOW_GRACE;
       const key = counterId(content.counter);
       this.#held.delete(key);
       const size = JSON.stringify(content).length;

@@ -2,6 +2,7 @@
 
 import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { counterId } from "../counters/fleet/accounts.ts";
+import { WINDOW_GRACE } from "../counters/fleet/fleet-clock.ts";
 import type { ReportedCounter } from "../counters/fleet/messages.ts";
 import { type LedgerStore, MAX_SAVED } from "./ledger-saver.ts";
 import { reportedOf } from "./parse-message.ts";
@@ -35,7 +36,7 @@ export class LedgerDatabase implements LedgerStore {
   async save(counters: readonly ReportedCounter[]): Promise<void> {
     await this.#query(SAVE, [
       counters.map(({ counter }) => counterId(counter)),
-      counters.map(({ counter: { expires } }) => expires),
+      counters.map(({ counter: { expires } }) => expires + WINDOW_GRACE),
       counters.map((each) => JSON.stringify(each)),
     ]);
     if (performance.now() - this.#tidiedAt < TIDIED_EVERY) return;

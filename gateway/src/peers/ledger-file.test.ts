@@ -41,7 +41,7 @@ describe("the file of the counters of a fleet", () => {
     const { open } = fileOf();
     const first = open();
     await first.load();
-    await first.save([reported("ended", 1, Date.now() - 1), reported("kept")]);
+    await first.save([reported("ended", 1, Date.now() - 15_001), reported("kept")]);
     const second = open();
     await second.load();
     await second.save([reported("new")]);

@@ -2,6 +2,7 @@
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { counterId } from "../counters/fleet/accounts.ts";
+import { WINDOW_GRACE } from "../counters/fleet/fleet-clock.ts";
 import type { ReportedCounter } from "../counters/fleet/messages.ts";
 import { type LedgerStore, MAX_SAVED } from "./ledger-saver.ts";
 import { reportedOf } from "./parse-message.ts";
@@ -63,8 +64,8 @@ export class LedgerFile implements LedgerStore {
   }
 
   #dropEnded(): void {
-    const now = Date.now();
-    for (const [id, { counter }] of this.#counters) if (counter.expires <= now) this.#counters.delete(id);
+    const time = Date.now() - WINDOW_GRACE;
+    for (const [id, { counter }] of this.#counters) if (counter.expires <= time) this.#counters.delete(id);
   }
 
   #dropOldest(): void {

@@ -45,7 +45,8 @@ export const peerSettings = defineSettings({
     description:
       "File in which the node saves its counters of a day, a month or a year with `policy: fleet`, on a volume that no " +
       "other node uses. They then survive a restart of all nodes. Names of counters are hashed. Not for source or store " +
-      "`database`: there, the database has the counters. Unset: after a restart of all nodes, these counters begin at 0.",
+      "`database`: there, the database has the counters. Unset: with source `push`, the operator keeps these counters " +
+      "in memory; otherwise they begin at 0 after a restart of all nodes.",
   },
   peers: {
     variable: "SLUICE_PEERS",

@@ -39,7 +39,7 @@ export interface PublishStage {
    * answer.
    */
   askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;
-  readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
+  readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "countersSavedAt" | "nodes">;
   /** Stops pushing, and saves the last acknowledged state. */
   close(): Promise<void>;
 }
@@ -183,6 +183,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
     gauges: {
       revision: publisher.revision,
       savedAt: saver.savedAt,
+      countersSavedAt: counters.newest,
       nodes() {
         const { acknowledged, lagging, silent } = publisher.acknowledgement(publisher.revision());
         return { current: acknowledged.length, lagging: lagging.length, silent: silent.length };

@@ -62,7 +62,7 @@ for (const kind of ["embedded", "postgres"] as const)
     });
     const [one, other] = [reported("one", 1), reported("other", 2)];
     const ledgers = new LedgerDatabase(query);
-    await ledgers.save([one, other, reported("ended", 3, Date.now() - 1)]);
+    await ledgers.save([one, other, reported("ended", 3, Date.now() - 15_001)]);
     const later = reported("one", 4);
     await ledgers.save([later]);
     const restored = await new LedgerDatabase(query).load();

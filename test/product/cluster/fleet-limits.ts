@@ -24,7 +24,7 @@ export function fleetLimitSuite(suite: Suite): void {
         routeObject(name),
         resourceObject("Plugin", name, { plugin: "rate-limiting", targetRefs: [{ kind: "Route", name }], config }),
       ];
-      const names = ["burst", "node-replaced", "operator-replaced"];
+      const names = ["burst", "node-replaced", "operator-replaced", "nodes-replaced"];
       await suite.apply(...names.flatMap(objectsOf));
       await suite.programmed(...names.flatMap((name) => [`gwroute/${name}`, `gwplugin/${name}`]));
     });
@@ -75,6 +75,33 @@ export function fleetLimitSuite(suite: Suite): void {
         timeout: 20_000,
       });
       assert.deepEqual(await statusesOf("/operator-replaced", 2 * LIMIT), { 200: LIMIT / 2, 429: LIMIT + LIMIT / 2 });
+    });
+
+    test("holds after all nodes were killed at once, by what the operator keeps", async () => {
+      assert.deepEqual(await statusesOf("/nodes-replaced", LIMIT / 2 - 1), { 200: LIMIT / 2 - 1 });
+      const since = Date.now() / 1000;
+      assert.deepEqual(await statusesOf("/nodes-replaced", 1), { 200: 1 });
+      const name = "sluice_operator_fleet_counters_timestamp_seconds";
+      await waitFor(
+        async () => {
+          const text = String((await getUrl(`http://${chosen.operator}/metrics`)).body);
+          return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]) > since;
+        },
+        { what: "the operator to keep the counter", timeout: 20_000 },
+      );
+      const processes = ["gateway-1", "gateway-2"] as const;
+      await Promise.all(processes.map((each) => suite.kill9(each)));
+      await Promise.all(processes.map((each) => suite.start(each)));
+      await waitFor(
+        async () => {
+          const all = [chosen.status, chosen.status2].map((status) => getUrl(`http://${status}/status/ready`));
+          return (await Promise.all(all)).every(({ status }) => status === 200);
+        },
+        { what: "the new processes to be ready", timeout: 20_000 },
+      );
+      const { 200: admitted = 0 } = await statusesOf("/nodes-replaced", 2 * LIMIT);
+      // Tokens that the killed nodes held are lost.
+      assert.ok(admitted > 0 && admitted <= LIMIT / 2, `${admitted}`);
     });
   });
 }

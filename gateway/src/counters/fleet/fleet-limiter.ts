@@ -3,7 +3,7 @@
  * of each turn of the event loop in which it called anything else.
  */
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
-import type { FleetClock } from "./fleet-clock.ts";
+import { type FleetClock, WINDOW_GRACE } from "./fleet-clock.ts";
 import { FleetOwner } from "./fleet-owner.ts";
 import { Handover, type OutgoingCounter } from "./handover.ts";
 import { FleetLessee, type WorkerLease } from "./lessee/fleet-lessee.ts";
@@ -128,7 +128,7 @@ export class FleetLimiter {
 
   /** Merges saved counters, whose nodes may have ended. To be called before the first view. */
   restore(counters: readonly ReportedCounter[]): void {
-    const time = this.#options.clock.wallTime();
+    const time = this.#options.clock.wallTime() - WINDOW_GRACE;
     for (const saved of counters) if (saved.counter.expires > time) this.#owner.learn(saved);
   }
 

@@ -42,6 +42,7 @@ export class FleetOwner {
   readonly #unsaved = new Set<Ledger>();
   /** Nodes that did not answer a recall, and have sent nothing since. */
   readonly #silent = new Set<string>();
+  #ownership: Ownership | undefined;
   #participants: ReadonlySet<string> = new Set();
   #nodes = 1;
 
@@ -62,6 +63,7 @@ export class FleetOwner {
   }
 
   adopt(ownership: Ownership): void {
+    this.#ownership = ownership;
     this.#participants = new Set(ownership.participants());
     this.#nodes = Math.max(1, ownership.view.members.length);
   }
@@ -125,11 +127,14 @@ export class FleetOwner {
 
   /** The changes of saved counters that this node owns, which do not count as changed any more. */
   takeUnsaved(most: number): readonly ReportedCounter[] {
+    const { self } = this.#options;
     const reports: ReportedCounter[] = [];
     for (const ledger of this.#unsaved) {
       if (reports.length >= most) break;
       this.#unsaved.delete(ledger);
-      if (ledger.knownBy === this.#options.self) reports.push(ledger.report());
+      // A former owner must not replace what the present one has saved. Without members, the last owner saves.
+      const owner = this.#ownership?.ownerOf(ledger.hash) ?? self;
+      if (ledger.knownBy === self && owner === self) reports.push(ledger.report());
     }
     return reports;
   }

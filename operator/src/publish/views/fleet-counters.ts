@@ -46,8 +46,6 @@ class CountersRefused extends Error {
   override readonly name = "CountersRefused";
 }
 
-export type FleetCounters = ReturnType<typeof createFleetCounters>;
-
 export function createFleetCounters({ nodes, ask, onRefusal, interval = 5000 }: FleetCountersOptions) {
   const byFleet = new Map<string, Map<string, KeptCounter>>();
   /** By the name of a node: the sequence of its last answer. */
@@ -107,6 +105,11 @@ export function createFleetCounters({ nodes, ask, onRefusal, interval = 5000 }: 
 
   return {
     round,
+    /** Unix milliseconds at which a node saved the last counter that is kept; null: none is. */
+    newest(): number | null {
+      const times = byFleet.values().flatMap((kept) => kept.values().map(({ savedAt }) => savedAt));
+      return times.reduce((newest: number | null, time) => Math.max(newest ?? 0, time), null);
+    },
     /** Sends a new node what is kept of its fleet. Rejects if the node does not answer. */
     async restore({ address, fleet }: Pick<CountingNode, "address" | "fleet">): Promise<void> {
       const now = Date.now();

@@ -14,8 +14,8 @@ export interface FleetViewsOptions {
   /** Sends a view to the node at an address, and resolves to the node's state. */
   readonly send: (address: string, view: PushView) => Promise<NodeReport>;
   /**
-   * Called before the first view of a node in a fleet none of whose nodes has a view, so that the counters that a restart
-   * of all nodes must not end are known. The node gets its view when this has resolved.
+   * Called before the first view of a node, so that it knows the counters that a restart of all nodes must not end. The
+   * node gets its view when this has resolved.
    */
   readonly restore: (node: { readonly address: string; readonly fleet: string }) => Promise<void>;
   /** Called when a node refuses a view, which is a fault of one of the two. */
@@ -53,9 +53,7 @@ export function createFleetViews(options: FleetViewsOptions) {
     for (const [name, members] of byFleet) {
       const fleet = fleets.getOrInsertComputed(name, () => new FleetMembership());
       const view = fleet.update(members, { term: ours, now: now() });
-      const isNew = members.every((member) => epochOf(member) === 0);
-      if (view)
-        for (const member of members) if (needsView(member, view)) void deliver(member, view, isNew ? restore : null);
+      if (view) for (const member of members) if (needsView(member, view)) void deliver(member, view);
     }
     const names = new Set(candidates.map(({ state }) => state?.peer?.name));
     for (const name of adopted.keys()) if (!names.has(name)) adopted.delete(name);
@@ -82,10 +80,10 @@ export function createFleetViews(options: FleetViewsOptions) {
     if (next !== Number.POSITIVE_INFINITY) silenceTimer = setTimeout(schedule, next).unref();
   }
 
-  async function deliver(node: FleetNode, view: PushView, before: FleetViewsOptions["restore"] | null): Promise<void> {
+  async function deliver(node: FleetNode, view: PushView): Promise<void> {
     const { address } = node;
     busy.add(address);
-    const restored = before === null ? Promise.resolve() : before(node);
+    const restored = epochOf(node) === 0 ? restore(node) : Promise.resolve();
     const isTaken = await restored
       .then(() => send(address, view))
       .then(
