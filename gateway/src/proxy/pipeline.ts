@@ -96,11 +96,7 @@ export class Pipeline {
     const { peerAddress } = head.peer;
     const request = IncomingRequest.of(head, this.#trust);
     if (typeof request === "string") {
-      return {
-        refusal: this.refuse(request, { started, peerAddress }),
-        request: null,
-        last: true,
-      };
+      return { refusal: this.refuse(request, { started, peerAddress }), request: null, last: true };
     }
     const runtime = this.#runtime();
     const challenge = runtime.challenges === null ? null : runtime.challenges.responseTo(request.path);
@@ -111,11 +107,7 @@ export class Pipeline {
     const match = runtime.match(request);
     if (match === null) {
       const fault = runtime.listeners.isMisdirected(request) ? "misdirected" : "noRoute";
-      return {
-        refusal: this.refuse(fault, { request, started, peerAddress }),
-        request,
-        last: false,
-      };
+      return { refusal: this.refuse(fault, { request, started, peerAddress }), request, last: false };
     }
     const observer = this.#observer;
     const exchange = new LiveExchange({ request, runtime, match, traffic, started, observer });
