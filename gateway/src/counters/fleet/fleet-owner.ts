@@ -24,6 +24,11 @@ interface PendingRecall {
   readonly since: number;
   /** The time of the last attempt. */
   sentAt: number;
+  /**
+   * Nodes that have kept their tokens for RECALL_PATIENCE. Their requests may wait for tokens of another counter, which
+   * the waiting requests of this one hold.
+   */
+  readonly unwilling: Set<string>;
 }
 
 /** Number of accounts of a ledger, beyond those of the nodes of the fleet, above which those of ended nodes are folded. */
@@ -143,7 +148,10 @@ export class FleetOwner {
     const { clock, self } = this.#options;
     for (const [ledger, pending] of [...this.#recalls]) {
       if (clock.now() - pending.since >= RECALL_PATIENCE) {
-        for (const node of this.#holders(ledger, pending)) if (node !== self) this.#silent.add(node);
+        for (const node of this.#holders(ledger, pending)) {
+          pending.unwilling.add(node);
+          if (node !== self) this.#silent.add(node);
+        }
       }
       this.#recall(ledger, pending);
     }
@@ -206,7 +214,8 @@ export class FleetOwner {
     if (pending !== undefined) pending.waiting.set(node, ask);
     else {
       const since = this.#options.clock.now();
-      this.#recalls.set(ledger, { waiting: new Map([[node, ask]]), since, sentAt: Number.NEGATIVE_INFINITY });
+      const waiting = new Map([[node, ask]]);
+      this.#recalls.set(ledger, { waiting, since, sentAt: Number.NEGATIVE_INFINITY, unwilling: new Set() });
     }
   }
 
@@ -235,9 +244,8 @@ export class FleetOwner {
   }
 
   /** The nodes that may give tokens back. */
-  #holders(ledger: Ledger, { waiting }: PendingRecall): readonly string[] {
-    return ledger
-      .holders()
-      .filter((node) => !waiting.has(node) && this.#participants.has(node) && !this.#silent.has(node));
+  #holders(ledger: Ledger, { waiting, unwilling }: PendingRecall): readonly string[] {
+    const isLeft = (node: string) => !waiting.has(node) && !unwilling.has(node) && !this.#silent.has(node);
+    return ledger.holders().filter((node) => isLeft(node) && this.#participants.has(node));
   }
 }

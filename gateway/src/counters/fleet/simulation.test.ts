@@ -1,4 +1,5 @@
 /** `npm run fuzz -- --only fleet` runs more seeds. */
+import assert from "node:assert/strict";
 import { it } from "node:test";
 import { fleetFaults, simulateFleets } from "./testing-scenarios.ts";
 
@@ -9,6 +10,10 @@ const promises = {
   restarts: "remembers what was saved when all nodes crash at once",
   partitions: "exceeds limits only by what was served without an owner or by separate owners, and counts it",
 };
+
+it("requests that wait for each other's tokens of two counters are refused before the owner counts as absent", () => {
+  assert.equal(simulateFleets({ faults: "calm", seeds: 1, first: 12_759 }).borrowed, 0);
+});
 
 for (const faults of fleetFaults) {
   it(`a fleet ${promises[faults]}`, (test) => {
