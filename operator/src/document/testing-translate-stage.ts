@@ -6,11 +6,15 @@ import { createEmitter } from "../emitter.ts";
 import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
 import { testClusterState } from "../translate/testing-cluster-state.ts";
 import type { ClusterChange } from "../watch/watch-stage.ts";
+import type { PendingChallenges } from "./challenges.ts";
 import { createTranslateStage } from "./translate-stage.ts";
 
 export function testTranslateStage(t: TestContext) {
   const made = testClusterState();
   const changes = createEmitter<ClusterChange>();
+  const orderChanges = createEmitter<void>();
+  /** The challenges of orders, by the id of the certificate. */
+  let challenges: PendingChallenges = new Map();
   const restored = createEmitter<ReadonlyMap<string, Resource> | null>();
   const state = { unsynced: [] as readonly string[], isRead: true };
   /** The calls to the publish gate. */
@@ -45,6 +49,7 @@ export function testTranslateStage(t: TestContext) {
       translationFailed: () => void calls.push("translationFailed"),
     },
     lastValid: createLastValidVersions(),
+    orders: { challenges: () => challenges, changes: orderChanges },
     settings: { class: "sluice", homeNamespace: "default" },
     metrics: { work: { document, status: document } },
     log: { info() {}, warn() {}, debug() {}, error() {} } as never,
@@ -62,6 +67,10 @@ export function testTranslateStage(t: TestContext) {
     changed(keys: readonly string[], { isMeaningful = true } = {}) {
       const resources = keys.map((key) => ({ kind: "Service" as const, key, isMeaningful }));
       changes.emit({ resources, versions: [], isMeaningful, classesChanged: false });
+    },
+    setChallenges(next: PendingChallenges) {
+      challenges = next;
+      orderChanges.emit();
     },
     failOnce() {
       fails = true;

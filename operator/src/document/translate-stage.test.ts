@@ -91,3 +91,24 @@ test("a translation that fails is reported to the gate, and the next change tran
     [null, null],
   );
 });
+
+test("challenges of certificate orders are published at once, without a change of the resources", async (t) => {
+  const { put, changed, settled, translate, setChallenges } = scene(t);
+  const found: unknown[] = [];
+  translate.documents.subscribe(({ built: { snapshot } }) => {
+    for (const { _sluice } of snapshot.certificates.values()) found.push(_sluice?.challenges);
+  });
+  put("Certificate", "web", { spec: { acme: {}, snis: [{ name: "a.test" }] } });
+  let id = "";
+  translate.documents.subscribe(({ built }) => {
+    [id = ""] = built.snapshot.certificates.keys();
+  });
+  changed([]);
+  await settled();
+  const challenge = { type: "http-01", domain: "a.test", token: "t", key_authorization: "t.k" } as const;
+  setChallenges(new Map([[id, [challenge]]]));
+  await settled();
+  setChallenges(new Map());
+  await settled();
+  assert.deepEqual(found, [undefined, [challenge], undefined]);
+});

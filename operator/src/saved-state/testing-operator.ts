@@ -28,6 +28,8 @@ export interface OperatorParts {
   readonly interval: string;
   /** Default: the operator leads alone. */
   readonly startElection?: StartLeaderElection;
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -51,7 +53,7 @@ export async function operatorsOver(name: string) {
       ),
     /** The paths of all Routes that the node serves. */
     paths: () => [...(node.snapshot?.routes.values() ?? [])].flatMap((one) => one.paths ?? []).sort(),
-    async start({ interval, ...parts }: OperatorParts) {
+    async start({ interval, env = {}, ...parts }: OperatorParts) {
       const client = createDirectoryClient({ directory: folder.path, log });
       const settings = readSettings(operatorSettings, {
         SLUICE_OPERATOR_LISTEN: "127.0.0.1:0",
@@ -59,12 +61,14 @@ export async function operatorsOver(name: string) {
         SLUICE_NODES: node.address,
         SLUICE_PUSH_TOKEN: TOKEN,
         SLUICE_DOCUMENT_INTERVAL: interval,
+        ...env,
       });
       assert.ok(settings.value, JSON.stringify(settings.violations));
       const pushCredentials = { credentials: { token: TOKEN } };
       const operator = await startOperator({ settings: settings.value, client, pushCredentials, log, ...parts });
       const address = `http://127.0.0.1:${operator.address.port}`;
       return {
+        client,
         status: async () => (await (await fetch(`${address}/status`)).json()) as OperatorStatusBody,
         isReady: async () => (await fetch(`${address}/readyz`)).ok,
         async close() {

@@ -24,7 +24,10 @@ function scene(limit?: number) {
         }),
     },
     reporter: "test",
-    log: { warn: (_: object, line: string) => lines.push(line) } as never,
+    log: {
+      warn: (_: object, line: string) => lines.push(line),
+      info: (_: object, line: string) => lines.push(`info ${line}`),
+    } as never,
     parallel: 2,
     delay: async (milliseconds) => void pauses.push(milliseconds),
     ...(limit === undefined ? {} : { limit }),
@@ -51,6 +54,12 @@ test("problems are logged at once, and are written as Events two at a time", asy
   );
   await ends[0]?.();
   assert.equal(events.length, 3);
+});
+
+test("news are logged as information, and become Events of the type Normal", async () => {
+  const { teller, events, lines } = scene();
+  teller.record(ref, { type: "Normal", reason: "Issued", message: "news" });
+  assert.deepEqual([events, lines], [["Normal Issued news test"], ["info news"]]);
 });
 
 test("an Event that the API server rejects is not written again, the rejection is logged, and the next Event is written", async () => {
