@@ -15,9 +15,6 @@ const given = (name: string) => `failed conditional validation given value of fi
 const limits = (config: object) => ({ name: "rate-limiting", config });
 
 /** Entities as given, each with its collection and with `path: message` for every violation. */
-const UDP = "udp is not supported: Sluice forwards HTTP, gRPC, TCP and TLS only";
-const EXCLUSIVE_TLS = "these sets are mutually exclusive: ('tcp', 'tls', 'udp'), ('tls_passthrough')";
-
 const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults: string[]])[] = [
   // Types
   ["services", {}, `host: ${MISSING}`],
@@ -149,19 +146,6 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     `@entity: ${given("protocol")}`,
   ],
   ["services", { host: "a", ca_certificates: [UUID] }, `ca_certificates: ${NULL}`, `@entity: ${given("protocol")}`],
-  ["services", { host: "a", protocol: "udp", path: "/x" }, `protocol: ${UDP}`],
-  ...(["tcp", "tls"] as const).map(
-    (protocol) =>
-      ["services", { host: "a", protocol, path: "/x" }, `path: ${NULL}`, `@entity: ${given("protocol")}`] as const,
-  ),
-  ...(["tcp", "tls", "tls_passthrough"] as const).map((protocol) => ["services", { host: "a", protocol }] as const),
-  ["services", { host: "a", protocol: "tls", tls_verify: false, ca_certificates: [UUID] }],
-  [
-    "services",
-    { host: "a", protocol: "tcp", tls_verify: false },
-    `tls_verify: ${NULL}`,
-    `@entity: ${given("protocol")}`,
-  ],
   // Routes
   ["routes", {}, `@entity: ${mustSet("'methods', 'hosts', 'headers', 'paths', 'snis'", "https")}`],
   ["routes", { paths: [] }, `@entity: ${mustSet("'methods', 'hosts', 'headers', 'paths', 'snis'", "https")}`],
@@ -201,31 +185,6 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     { paths: ["/a"], protocols: ["http", "tcp"] },
     "protocols: these sets are mutually exclusive: ('http', 'https'), ('tcp', 'tls', 'udp')",
   ],
-  ["routes", { sources: [{ ip: "10.0.0.1" }], protocols: ["tcp", "udp"] }, `protocols.1: ${UDP}`],
-  ["routes", { protocols: ["tcp"], sources: [{ ip: "10.0.0.0/8", port: 0 }] }],
-  ["routes", { protocols: ["tcp", "tls"], destinations: [{ port: 65_535 }], snis: ["a.example"] }],
-  ["routes", { protocols: ["tls_passthrough"], snis: ["a.example"], destinations: [{ ip: "::1" }] }],
-  ["routes", { protocols: ["tcp"] }, `@entity: ${mustSetForStreams()}`],
-  ["routes", { protocols: ["tls"], sources: [], snis: [] }, `@entity: ${mustSetForStreams()}`],
-  [
-    "routes",
-    { protocols: ["tls_passthrough"], destinations: [{ port: 1 }] },
-    "@entity: must set snis when 'protocols' is 'tls_passthrough'",
-  ],
-  [
-    "routes",
-    { protocols: ["tcp"], snis: ["a.example"] },
-    "snis: length must be 0",
-    "@entity: 'snis' can only be set when 'protocols' is 'grpcs', 'https', 'tls' or 'tls_passthrough'",
-  ],
-  [
-    "routes",
-    { protocols: ["tls"], snis: ["a"], methods: ["GET"], hosts: ["a"], paths: ["/"], headers: { a: ["b"] } },
-    ...["methods", "hosts", "paths", "headers"].map(
-      (name) => `${name}: cannot set '${name}' when 'protocols' is 'tcp', 'tls', 'tls_passthrough' or 'udp'`,
-    ),
-  ],
-  ["routes", { protocols: ["tls", "tls_passthrough"], snis: ["a"] }, `protocols: ${EXCLUSIVE_TLS}`],
   [
     "routes",
     { paths: ["/a"], headers: { Host: ["x"] } },
@@ -389,10 +348,6 @@ function badTag(tag: string, index: number): string {
 
 function together(names: string): string {
   return `all or none of these fields must be set: ${names}`;
-}
-
-function mustSetForStreams(): string {
-  return mustSet("'sources', 'destinations', 'snis'", "tcp', 'tls' or 'udp");
 }
 
 function mustSet(names: string, protocol: string): string {
