@@ -96,6 +96,8 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ["migrations up --help", 0, /^Usage: sluice migrations up [\s\S]*\n {2}--pg-host /],
   ["gateway --vresion", 2, /^sluice gateway: unknown option '--vresion'\n\(Did you mean --version\?\)\n/],
   ["config parse ./there/is/none.yml", 1, /^sluice: ENOENT: .*none\.yml'\n$/],
+  ["config parse ./", 1, /^sluice: \.\/ is a folder: name a file\n$/],
+  ["migrate ./", 1, /^sluice: \.\/ is a folder: name a file\n$/],
   [
     "start --store file --file ./none.yml --store cluster",
     1,

@@ -125,6 +125,7 @@ function handleSignals(running: RunningCommand, log: Logger): void {
 interface SystemError extends Error {
   readonly code?: string;
   readonly port?: number;
+  readonly path?: string;
 }
 
 /** One line that says what to change. An unexpected error is a bug and keeps its stack. */
@@ -134,6 +135,7 @@ function explain(error: SystemError, settings: Values, declarations: Declaration
     const variable = taken === undefined ? "the setting of its address" : declarations[taken]?.variable;
     return `port ${error.port} is in use: stop the process that listens there, or choose another port with ${variable}`;
   }
+  if (error.code === "EISDIR" && error.path !== undefined) return `${error.path} is a folder: name a file`;
   const [, missing] = error.message.match(/^Cannot find package '([^']+)'/) ?? [];
   if (error.code === "ERR_MODULE_NOT_FOUND" && missing !== undefined) {
     return `this command needs the package ${missing}, which is not installed: an image contains only the packages of its own command`;
