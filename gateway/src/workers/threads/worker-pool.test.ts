@@ -8,6 +8,7 @@ import { adoptChange, emptySnapshot } from "@sluice/model";
 import type { Counter } from "@sluice/plugin-sdk";
 import { dial, sendRequest } from "../../../../test/conformance/engine/client.ts";
 import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
+import type { MetricsPart } from "../../metrics/slices.ts";
 import {
   blockOneThread,
   sharedTestPool,
@@ -39,9 +40,14 @@ function clientsOf({ address: { port } }: WorkerPool, count: number) {
   return { ask: () => Promise.all(agents.map(ask)), close: () => agents.forEach((agent) => void agent.destroy()) };
 }
 
-/** The number of requests that all workers have counted, including workers that have ended. */
-async function countedRequests(pool: WorkerPool): Promise<number> {
-  const parts = await Array.fromAsync(await pool.metricParts());
+/**
+ * The number of requests that all workers have counted, including workers that have ended.
+ *
+ * @param meanwhile Called once the first part of the metrics has been read
+ */
+async function countedRequests(pool: WorkerPool, meanwhile?: () => Promise<void>): Promise<number> {
+  const parts: MetricsPart[] = [];
+  for await (const part of await pool.metricParts()) if (parts.push(part) === 1) await meanwhile?.();
   const counts = parts.filter(({ shape }) => shape.name === "sluice_http_requests_total");
   return counts.flatMap(({ numbers }) => Array.from(numbers)).reduce((sum, value) => sum + value, 0);
 }
@@ -237,6 +243,43 @@ for (const [what, prepare] of [
     assert.deepEqual(workers, { configured: 1, running: 1 });
     assert.equal((await sendRequest(pool.address.port)).status, 404);
   });
+
+test("a reload loses no counts of the replaced workers, even if nothing has read them before", async (context) => {
+  const { pool } = await startTestPool(context, { plugins: [idlePlugin] });
+  const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
+  const counting = { name: "prometheus", config: { status_code_metrics: true } };
+  const snapshot = routed(url, { plugins: [counting] });
+  await pool.serve(snapshot);
+  const clients = clientsOf(pool, 32);
+  const ask = async () => assert.deepEqual(new Set(await clients.ask()), new Set([200]));
+  await ask();
+  const old = pool.threads();
+  await pool.reload([idlePlugin], snapshot);
+  // The old workers answer one more request on each of their idle connections.
+  await ask();
+  await waitFor(() => !pool.threads().some((thread) => old.includes(thread)), { what: "the old workers to end" });
+  assert.equal(await countedRequests(pool), 64);
+  assert.equal((await pool.report()).connections.requests, 64);
+  clients.close();
+});
+
+test("a reading of the metrics contains all counts of a worker that ends meanwhile, and contains them once", async (context) => {
+  const { pool } = await startTestPool(context, { count: 3 });
+  const url = await startUpstreamUrl(context, (_request, response) => response.end("ok"));
+  await pool.serve(routed(url, { plugins: [{ name: "prometheus", config: { status_code_metrics: true } }] }));
+  const clients = clientsOf(pool, 32);
+  await clients.ask();
+  clients.close();
+  const [first, second] = pool.threads();
+  const end = async (thread: typeof first) => {
+    await thread?.terminate();
+    await thread?.ended;
+  };
+  assert.equal(await countedRequests(pool), 32);
+  await end(first);
+  assert.equal(await countedRequests(pool, () => end(second)), 32);
+  assert.equal(await countedRequests(pool), 32);
+});
 
 test("no reload starts workers once the pool is being closed, because they would keep the process alive", async (context) => {
   const { pool } = await startTestPool(context, { count: 1, plugins: [idlePlugin] });

@@ -258,12 +258,7 @@ class ThreadPool implements WorkerPool {
 
   async metricParts(): Promise<AsyncIterable<MetricsPart>> {
     await Promise.all(this.threads().map((thread) => thread.refreshMetrics()));
-    return this.#parts();
-  }
-
-  async *#parts(): AsyncGenerator<MetricsPart> {
-    yield* this.#retired.parts();
-    for (const thread of this.threads()) yield* [...thread.parts, ...thread.runtime];
+    return this.#retired.partsWith(this.threads);
   }
 
   unavailableReason(): string | null {

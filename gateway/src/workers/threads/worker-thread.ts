@@ -190,9 +190,16 @@ export class WorkerThread {
     await answerInTime(this.#calls.call("stopAccepting"), REPORT_TIMEOUT);
   }
 
-  /** Drains the worker, and then terminates the thread: soon after the deadline at the latest. */
+  /**
+   * Drains the worker, reads its last counts, and then terminates the thread: soon after the deadline at the latest.
+   */
   async close({ deadline, keepIdle = false }: CloseOptions & { readonly deadline: number }): Promise<void> {
-    await answerInTime(this.#calls.call("close", { deadline, keepIdle }), deadline + CLOSE_TIMEOUT);
+    const closed = this.#calls.call("close", { deadline, keepIdle }).then(() => true);
+    if (await answerInTime(closed, deadline + CLOSE_TIMEOUT)) {
+      // A reading that began earlier lacks the last requests.
+      await this.#refreshing;
+      await Promise.all([this.refreshReport(), this.refreshMetrics()]);
+    }
     await this.terminate();
   }
 
