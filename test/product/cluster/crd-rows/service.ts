@@ -39,7 +39,7 @@ export const serviceRows: readonly CrdRow[] = [
   ["a url of 2048 characters", { url: `http://a/${"b".repeat(2039)}` }, null],
   ["a url of 2049 characters", { url: `http://a/${"b".repeat(2040)}` }, /Too long/],
   ["a grpcs url", { url: "grpcs://users:443" }, null],
-  ["an ftp url", { url: "ftp://users" }, /the protocol must be http, https, grpc or grpcs/],
+  ["an ftp url", { url: "ftp://users" }, /the protocol must be http, https, grpc, grpcs, tcp or tls/],
   ["a tcp url", { url: "tcp://users:1" }, null],
   ["a tls url", { url: "tls://users:1" }, null],
   ["a tcp url with a path", { url: "tcp://users:1/a" }, /a tcp or tls URL cannot have a path/],
