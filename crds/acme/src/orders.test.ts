@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { realClock } from "./real-clock.ts";
+import { machineClock } from "./machine-clock.ts";
 import { renewalInfoId } from "./renewal.ts";
 import { startTestCa } from "./testing-ca.ts";
 import { acmeOf, MemoryStorage, OrderClock, startOrders } from "./testing-orders.ts";
@@ -222,7 +222,7 @@ test("a certificate that covers its names is not ordered, whatever its origin", 
 
 test("a change that arrives while the certificate is looked at is not missed", async (test) => {
   const ca = await startTestCa(test);
-  const { storage, statuses, follow } = startOrders(test, ca, { clock: realClock });
+  const { storage, statuses, follow } = startOrders(test, ca, { clock: machineClock });
   follow();
   await until(() => statuses.at(-1)?.state === "valid");
   storage.onRead = () => {

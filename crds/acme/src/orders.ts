@@ -1,7 +1,7 @@
 /** Follows certificates, and orders each when it is needed: one order at a time for a certificate, few in total. */
 import { type AcmeErrorText, type AcmeStatus, certificateDetails } from "@sluice/model";
+import { machineClock } from "./machine-clock.ts";
 import { AcmeProblem } from "./problem.ts";
-import { realClock } from "./real-clock.ts";
 import {
   configurationDigest,
   digestOfChain,
@@ -94,7 +94,7 @@ class Orders implements AcmeOrders {
   constructor(options: AcmeOrdersOptions) {
     this.#options = options;
     this.#storage = withStorageFailures(options.storage);
-    this.#clock = options.clock ?? realClock;
+    this.#clock = options.clock ?? machineClock;
     this.#random = options.random ?? Math.random;
     this.#transport = createTransport(options.ca);
   }

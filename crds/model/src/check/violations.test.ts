@@ -292,22 +292,6 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   ],
   ["ca_certificates", { cert: firstKeyPair.cert, _sluice: { namespaces: [] } }, "_sluice.namespaces: unknown field"],
   ["certificates", {}, `cert: ${MISSING}`, `key: ${MISSING}`],
-  ["certificates", { acme: {}, cert: firstKeyPair.cert }, `@entity: ${together("'cert', 'key'")}`],
-  ["certificates", { acme: { challenge: "dns-01" } }, "acme.challenge: expected one of: http-01, tls-alpn-01"],
-  ["certificates", { acme: { directory: "http://a" } }, "acme.directory: expected a URL that begins with https://"],
-  ["certificates", { acme: { domains: [] } }, "acme.domains: length must be at least 1"],
-  ["certificates", { acme: { domains: ["10.0.0.1"] } }, "acme.domains.0: must not be an IP"],
-  [
-    "certificates",
-    { acme: { domains: ["a.example", "*.a.example"] } },
-    "acme.domains.1: must not have a wildcard: a CA validates wildcard names by the challenge dns-01, which Sluice cannot answer",
-  ],
-  [
-    "certificates",
-    { acme: {}, _sluice: { challenges: [{ type: "http-01", domain: "a" }] } },
-    `_sluice.challenges.0.key_authorization: ${MISSING}`,
-    `_sluice.challenges.0.token: ${MISSING}`,
-  ],
   ["certificates", { cert: firstKeyPair.cert, key: secondKeyPair.key }, "@entity: certificate does not match key"],
   [
     "certificates",

@@ -1,10 +1,9 @@
 /** All migrations in order of execution. */
-import { acmeTables } from "./acme-tables.ts";
+
 import { baseChanges } from "./base/base-changes.ts";
 import { baseCounters } from "./base/base-counters.ts";
 import { baseTables } from "./base/base-tables.ts";
 import { baseWrite, writeAllFunction } from "./base/base-write.ts";
-import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
 import { fleetCounterTables } from "./fleet-counter-tables.ts";
@@ -14,6 +13,8 @@ import { peerTables } from "./peer-tables.ts";
 import { pluginCallTables } from "./plugin-call-tables.ts";
 import { pluginCredentialTables } from "./plugin-credential-tables.ts";
 import { revisionTables } from "./revision-tables.ts";
+import { acmeTables } from "./tls/acme-tables.ts";
+import { caCertificateTables } from "./tls/ca-certificate-tables.ts";
 import { vaultTables } from "./vault-tables.ts";
 
 /**

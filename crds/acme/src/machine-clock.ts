@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AcmeClock } from "./types.ts";
 
-export const realClock: AcmeClock = {
+export const machineClock: AcmeClock = {
   now: () => Date.now(),
   sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }),
 };
