@@ -70,8 +70,8 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
   readonly #account: MemoryAccount;
   /** Runs while no request is under way. */
   readonly #idle = new IdleTimer(() => this.#idled());
-  /** Runs between the two GOAWAY frames. */
-  readonly #leaving = new IdleTimer(() => this.#finishLeaving());
+  /** Runs between the two GOAWAY frames. Null: the first one has not been sent. */
+  #leaving: IdleTimer | null = null;
   #state = OPEN;
   #requests = 0;
   /** Settings that the client has not acknowledged. */
@@ -109,7 +109,7 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
     if (this.#inlet !== null) this.#inlet.read = this.#onRead;
     socket.on("data", this.#onData).on("drain", this.#onDrain);
     // A client that half-closes is treated as gone, as in HTTP/1.1.
-    socket.on("end", this.#onGone).on("error", this.#onGone).on("close", this.#onClose);
+    socket.on("end", destroySocket).on("error", destroySocket).on("close", this.#onClose);
     this.#idle.start(context.headersTimeout);
     this.#greet();
     if (!this.#account.admit(CONNECTION_BYTES)) this.fail(errorCode.enhanceYourCalm);
@@ -130,6 +130,7 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
     // 9113 section 6.8).
     this.#output.goAway(MAX_WINDOW, errorCode.noError);
     this.#output.ping();
+    this.#leaving = new IdleTimer(() => this.#finishLeaving());
     this.#leaving.start(LEAVING_TIME);
   }
 
@@ -320,7 +321,7 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
   /** The second GOAWAY, which names the last stream that is served. */
   #finishLeaving(): void {
     if (this.#state !== LEAVING) return;
-    this.#leaving.close();
+    this.#leaving?.close();
     this.#state = LAST_STREAMS;
     this.#frames.lastAccepted = this.#frames.lastStream;
     this.#output.goAway(this.#frames.lastStream, errorCode.noError);
@@ -330,23 +331,24 @@ export class ClientSession implements OpenConnection, RequestFramesOwner, Stream
   /** Closes this side of the connection. */
   #end(): void {
     this.#state = CLOSING;
-    this.#leaving.close();
+    this.#leaving?.close();
     this.#output.flush();
     this.#socket.end();
     this.#idle.start(CLOSING_LINGER);
   }
-
-  readonly #onGone = (): void => {
-    this.#socket.destroy();
-  };
 
   readonly #onClose = (): void => {
     this.#state = CLOSING;
     this.#frames.stop();
     this.#frames.closeAll();
     this.#idle.close();
-    this.#leaving.close();
+    this.#leaving?.close();
     this.#account.close();
     this.#context.onClose(this);
   };
+}
+
+/** A listener for all connections, because each connection would use memory for one of its own. */
+function destroySocket(this: Socket): void {
+  this.destroy();
 }

@@ -31,7 +31,8 @@ export class RequestFrames extends ConnectionFrames<ClientStream, FieldCollector
   /** Bytes of request bodies that the connection holds. */
   held = 0;
   readonly #owner: RequestFramesOwner;
-  readonly #resets = new Budget(resetBudget);
+  /** Null: nothing was reset yet. */
+  #resets: Budget | null = null;
 
   constructor(options: RequestFramesOptions) {
     super(options, false);
@@ -79,6 +80,7 @@ export class RequestFrames extends ConnectionFrames<ClientStream, FieldCollector
   }
 
   protected override countReset(): void {
+    this.#resets ??= new Budget(resetBudget);
     if (!this.#resets.spend()) this.fail(errorCode.enhanceYourCalm);
   }
 

@@ -4,14 +4,16 @@
 const FIRST = 16;
 const REMEMBERED = 256;
 
+const NO_IDS = new Int32Array(0);
+
 export class RecentIds {
   /** Each id is at the count of the ids before it, modulo the length. */
-  #ids = new Int32Array(FIRST);
+  #ids = NO_IDS;
   #count = 0;
 
   add(id: number): void {
     if (this.#count === this.#ids.length && this.#count < REMEMBERED) {
-      const larger = new Int32Array(this.#count * 2);
+      const larger = new Int32Array(Math.max(this.#count * 2, FIRST));
       larger.set(this.#ids);
       this.#ids = larger;
     }

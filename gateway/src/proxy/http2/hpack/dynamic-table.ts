@@ -14,7 +14,7 @@ export const LINE_COST = 4;
 const STRIDE = 4;
 /** A power of two, like the number of entries that fit into a table of the default size. V8 keeps their numbers inline. */
 const FIRST_ENTRIES = 8;
-const FIRST_MEMORY = 512;
+const FIRST_MEMORY = 256;
 
 /** The entry of a range of bytes that is inserted. */
 export interface TableLine {
@@ -127,8 +127,10 @@ export class DynamicTable {
     const start = this.count === 0 ? this.#end : this.startOf(oldest);
     const live = this.#end - start;
     const needed = live + length;
+    // Once entries are evicted, half of the memory stays free, so that lines are seldom moved.
+    const wanted = start > 0 ? needed * 2 : needed;
     let size = Math.max(this.memory.length, FIRST_MEMORY);
-    while (size < needed * 2 && size < 2 * DEFAULT_TABLE_SIZE) size *= 2;
+    while (size < wanted && size < 2 * DEFAULT_TABLE_SIZE) size *= 2;
     const memory = size === this.memory.length ? this.memory : Buffer.allocUnsafeSlow(size);
     this.memory.copy(memory, 0, start, this.#end);
     this.memory = memory;

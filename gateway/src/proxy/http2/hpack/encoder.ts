@@ -37,7 +37,8 @@ const sensitive: ReadonlySet<string> = new Set([
 const varying: ReadonlySet<string> = new Set([
   ...["age", "content-length", "content-range", "etag", "expires", "last-modified", "location", "x-sluice-request-id"],
   ...["x-kong-request-id", "traceparent", "grpc-message", "grpc-timeout", ":path", "x-forwarded-path"],
-  ...["x-forwarded-for", "x-real-ip"],
+  ...["x-forwarded-for", "x-real-ip", "ratelimit-remaining", "ratelimit-reset"],
+  ...["second", "minute", "hour", "day", "month", "year"].map((period) => `x-ratelimit-remaining-${period}`),
 ]);
 
 /** Static indexes of names, and of names with values. */
