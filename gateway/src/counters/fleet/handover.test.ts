@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { Counter } from "@sluice/plugin-sdk";
 import { Handover } from "./handover.ts";
 import type { HandoverReport } from "./messages.ts";
+import { Ownership } from "./view.ts";
 
 const counter = (name: string): Counter => ({
   name,
@@ -73,4 +74,31 @@ describe("a report of 2000 counters", () => {
       );
       assert.equal(handover.isConfirmed, true);
     });
+});
+
+describe("a new owner that has the final report of a node for the former view", () => {
+  function ownerAfter(leaving: readonly string[]) {
+    const clock = { now: () => 0, wallTime: () => 0 };
+    const settled: boolean[] = [];
+    const onSettled = (isComplete: boolean) => settled.push(isComplete);
+    const handover = new Handover({ self: "one", clock, onSettled, send: () => undefined });
+    const receive = (from: string, { epoch, final = false }: { epoch: number; final?: boolean }) =>
+      handover.receive(from, { epoch, final, part: 0, parts: 1, awaited: ["leaving"], counters: [] });
+    handover.adopt(new Ownership({ epoch: 1, members: ["one", "two"], leaving: ["leaving"] }));
+    receive("leaving", { epoch: 1, final: true });
+    handover.adopt(new Ownership({ epoch: 2, members: ["one", "two"], leaving }));
+    receive("two", { epoch: 2 });
+    return { settled, receive };
+  }
+
+  it("waits for the report for the present view while this view lists the node as leaving", () => {
+    const { settled, receive } = ownerAfter(["leaving"]);
+    assert.deepEqual(settled, []);
+    receive("leaving", { epoch: 2, final: true });
+    assert.deepEqual(settled, [true]);
+  });
+
+  it("does not wait for the node any more when the present view does not list it", () => {
+    assert.deepEqual(ownerAfter([]).settled, [true]);
+  });
 });

@@ -60,7 +60,7 @@ export class Handover {
   /** Parts to each peer that it has not confirmed. */
   readonly #outgoing = new Map<string, Outgoing[]>();
   readonly #incoming = new Map<string, Incoming>();
-  /** Peers that have sent their final report. */
+  /** Peers that have sent a final report, for any view. */
   readonly #final = new Set<string>();
   readonly #awaited = new Set<string>();
   /** The views since the last one for which this node has received the reports; the first is that one, if any. */
@@ -104,7 +104,7 @@ export class Handover {
       for (const view of this.#views) for (const node of view.participants()) this.#awaited.add(node);
     }
     this.#awaited.delete(self);
-    for (const node of this.#final) this.#awaited.delete(node);
+    for (const node of this.#final) if (this.#isDismissed(node)) this.#awaited.delete(node);
     this.#incoming.clear();
   }
 
@@ -175,8 +175,18 @@ export class Handover {
   #hasReported(node: string, epoch: number): boolean {
     const incoming = this.#incoming.get(node);
     return (
-      node === this.#options.self || this.#final.has(node) || (incoming?.epoch === epoch && incoming.missing.size === 0)
+      node === this.#options.self ||
+      this.#isDismissed(node) ||
+      (incoming?.epoch === epoch && incoming.missing.size === 0)
     );
+  }
+
+  /**
+   * Whether the members of a former view know all that the node knew. While the view lists it as leaving, its final report
+   * for a former view is not enough: that had only the counters that this node owned in the former view.
+   */
+  #isDismissed(node: string): boolean {
+    return this.#final.has(node) && this.#views.at(-1)?.participants().includes(node) === false;
   }
 
   #send(peer: string): void {
