@@ -102,3 +102,20 @@ describe("a new owner that has the final report of a node for the former view", 
     assert.deepEqual(ownerAfter([]).settled, [true]);
   });
 });
+
+it("a node that shuts down names the members that a view does not list any more, because new members do not know them", () => {
+  const sent: HandoverReport[] = [];
+  const clock = { now: () => 0, wallTime: () => 0 };
+  const settled: boolean[] = [];
+  const onSettled = (isComplete: boolean) => settled.push(isComplete);
+  const handover = new Handover({ self: "one", clock, onSettled, send: (_, report) => sent.push(report) });
+  handover.adopt(new Ownership({ epoch: 1, members: ["one", "two"], leaving: ["ended"] }));
+  handover.adopt(new Ownership({ epoch: 2, members: ["new"], leaving: ["one"] }));
+  handover.report("new", [], { epoch: 2, final: false });
+  handover.settle();
+  assert.deepEqual(
+    sent.map(({ awaited }) => awaited),
+    [["two"]],
+  );
+  assert.deepEqual(settled, [true]);
+});

@@ -99,18 +99,20 @@ export class Handover {
     this.#progressAt = clock.now();
     this.#isSettled = false;
     this.#awaited.clear();
-    // A node that owns nothing needs no reports.
-    if (ownership.view.members.includes(self)) {
-      for (const view of this.#views) for (const node of view.participants()) this.#awaited.add(node);
+    const present = new Set(ownership.participants());
+    for (const each of this.#views) {
+      if (this.#isMember) for (const node of each.participants()) this.#awaited.add(node);
+      // A node that owns nothing needs no reports, but a new member may learn only from it which members are missing.
+      else for (const node of each.view.members) if (!present.has(node)) this.#awaited.add(node);
     }
     this.#awaited.delete(self);
     for (const node of this.#final) if (this.#isDismissed(node)) this.#awaited.delete(node);
     this.#incoming.clear();
   }
 
-  /** Settles if no report is outstanding. To be called after `adopt`, once this node's own accounts are merged. */
+  /** Settles if this node waits for no report. To be called after `adopt`, once this node's own accounts are merged. */
   settle(): void {
-    if (!this.#isSettled && this.#awaited.size === 0) this.#end(true);
+    if (!this.#isSettled && (this.#awaited.size === 0 || !this.#isMember)) this.#end(true);
   }
 
   /** Reports to a peer; replaces the former report to it. */
@@ -170,6 +172,10 @@ export class Handover {
     for (const peer of this.#outgoing.keys()) this.#send(peer);
     const waited = this.#options.clock.now() - this.#progressAt;
     if (this.#views.length > 0 && !this.#isSettled && waited >= HANDOVER_PATIENCE) this.#end(false);
+  }
+
+  get #isMember(): boolean {
+    return this.#views.at(-1)?.view.members.includes(this.#options.self) === true;
   }
 
   #hasReported(node: string, epoch: number): boolean {
