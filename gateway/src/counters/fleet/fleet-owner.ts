@@ -104,6 +104,8 @@ export class FleetOwner {
   learn(report: ReportedCounter): void {
     const ledger = this.#ledger(report.counter);
     ledger.learnReport(report);
+    // A former owner that has the ledger does not know the report. Once this node takes over, it is the owner that does.
+    if (ledger.knownBy !== this.#options.self) ledger.knownBy = undefined;
     this.#changed(ledger);
   }
 

@@ -179,7 +179,10 @@ export class FleetLessee {
       return;
     }
     if (lease.owner !== from) return;
-    if (lease.generation === generation) lease.receive(granted);
+    if (lease.generation === generation) {
+      lease.receive(granted);
+      lease.knownBy = from;
+    }
     this.#decideWaiting(lease);
     this.#giveBack(lease);
   }
