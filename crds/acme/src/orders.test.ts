@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
 import { machineClock } from "./machine-clock.ts";
 import { renewalInfoId } from "./renewal.ts";
-import { startTestCa } from "./testing-ca.ts";
+import { startTestCa, type TestCa } from "./testing-ca.ts";
 import { acmeOf, MemoryStorage, OrderClock, startOrders } from "./testing-orders.ts";
 
 const DAY = 24 * 3_600_000;
@@ -240,4 +240,121 @@ test("a directory whose certificate is not trusted is not used", async (test) =>
   await until(() => statuses.at(-1)?.state === "waiting");
   assert.match(statuses.at(-1)?.error?.detail ?? "", /no response from 127\.0\.0\.1:\d+: .*(certificate|self-signed)/);
   assert.deepEqual(ca.requests, []);
+});
+
+const unusable: readonly (readonly [what: string, change: (ca: TestCa) => void, text: RegExp])[] = [
+  [
+    "no certificate",
+    (ca) => {
+      ca.sentChain = () => "<html>maintenance</html>";
+    },
+    /cannot be used: .*invalid certificate: expected certificates in PEM/,
+  ],
+  [
+    "the certificate of another key",
+    (ca) => {
+      ca.sentChain = () => ca.issued[0] ?? "";
+    },
+    /cannot be used: certificate does not match key/,
+  ],
+  [
+    "a certificate without one of the names",
+    (ca) => {
+      ca.namesOf = ([name = ""]) => [name];
+    },
+    /cannot be used: it does not cover b\.example \(it covers a\.example\)/,
+  ],
+  [
+    "an expired certificate",
+    (ca) => {
+      ca.validity = -1000;
+      const { now } = ca;
+      ca.now = () => now() - DAY;
+    },
+    /cannot be used: it expired at 2025-.*, and the clock of this machine is at 2026-/,
+  ],
+];
+for (const [what, change, text] of unusable) {
+  test(`if the CA sends ${what}, nothing is stored, and no other order is placed until the next attempt`, async (test) => {
+    const ca = await startTestCa(test);
+    const { storage, statuses, follow } = startOrders(test, ca);
+    follow();
+    await until(() => statuses.at(-1)?.state === "valid");
+    const before = storage.pairs.get("one");
+    change(ca);
+    follow({ snis: ["a.example", "b.example"] });
+    await until(() => statuses.at(-1)?.state === "waiting");
+    assert.match(statuses.at(-1)?.error?.detail ?? "", text);
+    assert.equal(storage.pairs.get("one"), before);
+    assert.equal(ca.orders.length, 2);
+  });
+}
+
+test("certificates that the CA wants to be renewed at once are ordered after growing pauses", async (test) => {
+  const ca = await startTestCa(test);
+  const clock = new OrderClock();
+  ca.renewalWindow = { start: new Date(clock.now() - DAY).toISOString(), end: new Date(clock.now()).toISOString() };
+  const { statuses, follow } = startOrders(test, ca, { clock });
+  follow();
+  const isWaiting = (issued: number) =>
+    until(() => ca.issued.length === issued && statuses.at(-1)?.state === "waiting");
+  await isWaiting(2);
+  assert.match(statuses.at(-1)?.error?.detail ?? "", /one soon after the other/);
+  clock.advance(61_000);
+  await isWaiting(3);
+  const next = Date.parse(statuses.at(-1)?.next_attempt ?? "");
+  assert.equal(Math.round((next - clock.now()) / 60_000), 8);
+});
+
+test("a stored certificate that is not served is ordered again after growing pauses", async (test) => {
+  const ca = await startTestCa(test);
+  const { storage, clock, statuses, follow } = startOrders(test, ca);
+  storage.onPair = () => {};
+  follow();
+  for (const pause of [0, 60_000, 480_000]) {
+    await until(() => storage.states.get("one")?.issued?.pause === pause);
+    clock.advance(61_000);
+  }
+  await until(() => statuses.at(-1)?.state === "waiting");
+  assert.equal(ca.issued.length, 3);
+});
+
+test("without a storage that can be written, no order is placed", async (test) => {
+  const ca = await startTestCa(test);
+  const { storage, log, follow } = startOrders(test, ca);
+  storage.onWrite = (method) => {
+    if (method === "putState") throw new Error("no space left");
+  };
+  follow();
+  await until(() => log.length === 3);
+  assert.deepEqual(ca.orders, []);
+  storage.onWrite = () => {};
+  follow({ name: "renamed" });
+  await until(() => storage.pairs.has("one"));
+});
+
+test("a next attempt that a wrong clock has put far into the future is not waited for", async (test) => {
+  const ca = await startTestCa(test);
+  const [storage, clock] = [new MemoryStorage(), new OrderClock()];
+  ca.faults.push({ path: "new-order", status: 500 });
+  const first = startOrders(test, ca, { storage, clock });
+  first.follow();
+  await until(() => first.statuses.at(-1)?.state === "waiting");
+  await first.close();
+  const state = storage.states.get("one");
+  assert.ok(state);
+  storage.states.set("one", { ...state, nextAttempt: clock.now() + 400 * DAY });
+  startOrders(test, ca, { storage, clock }).follow();
+  await until(() => storage.pairs.has("one"));
+});
+
+test("a CA that does not answer does not delay the end of the process", async (test) => {
+  const ca = await startTestCa(test);
+  ca.silentPath = "new-order";
+  const { follow, close } = startOrders(test, ca);
+  follow();
+  await until(() => ca.requests.includes("new-order"));
+  const begin = performance.now();
+  await close();
+  assert.ok(performance.now() - begin < 10_000, "requests are aborted before they time out");
 });

@@ -8,6 +8,7 @@ import {
   domainsOf,
   isNeeded,
   pauseAfter,
+  pauseAfterSuccess,
   refusalOf,
   renewalInfoId,
   renewalOf,
@@ -53,12 +54,24 @@ export const createAcmeOrders = (options: AcmeOrdersOptions): AcmeOrders => new 
 const MOST_ORDERS = 4;
 /** Milliseconds after which a certificate is looked at again, whatever is planned. */
 const LONGEST_SLEEP = 24 * 3_600_000;
-/** Milliseconds before a step is repeated whose storage has failed. */
+/** Milliseconds before a step is repeated whose storage has failed. Doubled with each further failure, up to the longest. */
 const STORAGE_PAUSE = 5000;
+const LONGEST_STORAGE_PAUSE = 300_000;
 /** Milliseconds within which a stored certificate must appear in `follow`. */
 const ARRIVAL = 60_000;
 /** Milliseconds before a CA that has not answered is asked again for its window of renewal. */
 const RENEWAL_INFO_PAUSE = 3_600_000;
+/** Milliseconds until the latest next attempt. A later one is from a time at which the clock was wrong. */
+const LONGEST_ATTEMPT_PAUSE = 8 * 24 * 3_600_000;
+/** Milliseconds for which requests may go on when the process ends. */
+const CLOSE_GRACE = 1000;
+
+const REPEATED: AcmeErrorText = {
+  type: null,
+  detail:
+    "certificates were ordered one soon after the other: the last one is not served or was removed, or it seems to be " +
+    "due already by the CA's renewal information or by the clock of this machine",
+};
 
 interface Followed {
   certificate: OrderedCertificate;
@@ -68,6 +81,8 @@ interface Followed {
   status: AcmeStatus | null;
   /** This process has asked the CA when to renew: news may have been missed before its start. */
   hasAskedCa: boolean;
+  /** Failures of the storage since the last step without one. */
+  storageFailures: number;
   /** The CA has lost the account, and it was registered again since the last success. */
   hasNewAccount: boolean;
 }
@@ -109,7 +124,7 @@ class Orders implements AcmeOrders {
     for (const [id, certificate] of given) {
       const followed = this.#followed.get(id);
       if (followed === undefined) this.#start(certificate);
-      else if (JSON.stringify(followed.certificate) !== JSON.stringify(certificate)) {
+      else if (!isSame(followed.certificate, certificate)) {
         followed.certificate = certificate;
         followed.wake.abort();
       }
@@ -122,13 +137,20 @@ class Orders implements AcmeOrders {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#running);
+    const ended = Promise.all(this.#running);
+    // A CA that does not answer must not delay the end of the process.
+    const grace = new AbortController();
+    const waited = machineClock.sleep(CLOSE_GRACE, grace.signal).catch(() => undefined);
+    await Promise.race([ended, waited]);
+    grace.abort();
     await this.#transport.close();
+    await ended;
   }
 
   #start(certificate: OrderedCertificate): void {
     const [wake, gone] = [new AbortController(), new AbortController()];
-    const followed: Followed = { certificate, wake, gone, status: null, hasAskedCa: false, hasNewAccount: false };
+    const unknown = { status: null, hasAskedCa: false, storageFailures: 0, hasNewAccount: false };
+    const followed: Followed = { certificate, wake, gone, ...unknown };
     this.#followed.set(certificate.id, followed);
     const running = this.#run(followed).finally(() => this.#running.delete(running));
     this.#running.add(running);
@@ -138,7 +160,13 @@ class Orders implements AcmeOrders {
     const end = AbortSignal.any([this.#closing.signal, followed.gone.signal]);
     while (!end.aborted) {
       followed.wake = new AbortController();
-      const next = await this.#step(followed, end).catch((error: unknown) => this.#onError(followed, error, end));
+      const next = await this.#step(followed, end).then(
+        (time) => {
+          followed.storageFailures = 0;
+          return time;
+        },
+        (error: unknown) => this.#onError(followed, error, end),
+      );
       if (end.aborted) return;
       const wait = Math.min(Math.max(next - this.#clock.now(), 0), LONGEST_SLEEP);
       await this.#clock.sleep(wait, AbortSignal.any([end, followed.wake.signal])).catch(() => undefined);
@@ -146,11 +174,11 @@ class Orders implements AcmeOrders {
   }
 
   /** An error of the storage, or a bug. */
-  #onError({ certificate: { name } }: Followed, error: unknown, end: AbortSignal): number {
-    const details = { certificate: name, err: error };
+  #onError(followed: Followed, error: unknown, end: AbortSignal): number {
+    const details = { certificate: followed.certificate.name, err: error };
     if (error instanceof StorageFailure) {
       if (!end.aborted) this.#options.log.warn(details, "the state of a certificate cannot be stored; trying again");
-      return this.#clock.now() + STORAGE_PAUSE;
+      return this.#clock.now() + Math.min(STORAGE_PAUSE * 2 ** followed.storageFailures++, LONGEST_STORAGE_PAUSE);
     }
     this.#options.log.error(details, "ordering a certificate failed unexpectedly");
     return this.#clock.now() + RENEWAL_INFO_PAUSE;
@@ -171,12 +199,12 @@ class Orders implements AcmeOrders {
     const state = stored?.subject === subject ? stored : freshState(subject);
     const now = this.#clock.now();
     const step = { followed, certificate, directory, state };
-    if (state.nextAttempt !== null && state.nextAttempt > now) {
+    if (state.nextAttempt !== null && state.nextAttempt > now && state.nextAttempt < now + LONGEST_ATTEMPT_PAUSE) {
       this.#show(step, "waiting");
       return state.nextAttempt;
     }
     const digest = certificate.cert === null ? null : digestOrNull(certificate.cert);
-    if (state.issued !== null && state.issued.certificate !== digest && now < state.issued.at + ARRIVAL)
+    if (state.issued !== null && state.issued.certificate !== digest && isWithin(state.issued.at, ARRIVAL, now))
       return state.issued.at + ARRIVAL;
     if (isNeeded(certificate, now) || state.order !== null) return this.#order(step, end);
     return this.#orderIfDue(step, end);
@@ -214,7 +242,13 @@ class Orders implements AcmeOrders {
     }
   }
 
-  #order(step: Step, end: AbortSignal): Promise<number> {
+  async #order(step: Step, end: AbortSignal): Promise<number> {
+    const { issued, order } = step.state;
+    if (order === null && issued !== null && isWithin(issued.at, issued.pause, this.#clock.now())) {
+      const nextAttempt = issued.at + issued.pause;
+      this.#show({ ...step, state: { ...step.state, nextAttempt, error: REPEATED } }, "waiting");
+      return nextAttempt;
+    }
     return this.#inLane(() => this.#orderNow(step, end));
   }
 
@@ -254,7 +288,9 @@ class Orders implements AcmeOrders {
         saveOrder: (order) => save({ ...state, order }),
       });
       await this.#storage.putCertificate(certificate.id, pair);
-      const issued = { certificate: digestOfChain(pair.cert), at: this.#clock.now() };
+      const at = this.#clock.now();
+      const pause = pauseAfterSuccess(pair.cert, state.issued, at);
+      const issued = { certificate: digestOfChain(pair.cert), at, pause };
       await save({ ...freshState(state.subject), issued });
       followed.hasNewAccount = false;
       const { not_after: notAfter } = certificateDetails(pair.cert) ?? {};
@@ -334,6 +370,14 @@ const freshState = (subject: string): AcmeState => ({
   renewal: null,
   issued: null,
 });
+
+const isSame = (one: OrderedCertificate, other: OrderedCertificate): boolean =>
+  one.cert === other.cert &&
+  one.name === other.name &&
+  JSON.stringify([one.acme, one.snis]) === JSON.stringify([other.acme, other.snis]);
+
+/** Whether this time has begun and not ended. A beginning in the future is from a time at which the clock was wrong. */
+const isWithin = (from: number, milliseconds: number, now: number): boolean => now >= from && now < from + milliseconds;
 
 const timeText = (time: number | null | undefined): string | null =>
   time === null || time === undefined ? null : new Date(time).toISOString();

@@ -13,6 +13,8 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
 +FYN/8oCIClDsqBklhB9KAelFiYt9+6FDj3z4KGVelYM5MdsO3pK
 -----END CERTIFICATE-----`;
   assert.equal(renewalInfoId(chain), "aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE");
+  const asOpensslReads = `subject=CN = example.com\n\n${chain.replaceAll("\n", " \n")}`;
+  assert.equal(renewalInfoId(asOpensslReads), "aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE", "with text and spaces");
 });
 
 const pauses: readonly (readonly [failures: number, retryAfter: number | null, minutes: number])[] = [

@@ -2,9 +2,9 @@
 import "reflect-metadata";
 import { hash, X509Certificate } from "node:crypto";
 import { AuthorityKeyIdentifierExtension, X509Certificate as ParsedCertificate } from "@peculiar/x509";
-import { type AcmeErrorText, certificateDetails, coverageFault } from "@sluice/model";
+import { type AcmeErrorText, certificateDetails, checkEntity, coverageFault } from "@sluice/model";
 import type { RenewalInfo } from "./session.ts";
-import type { AcmeRenewal, OrderedCertificate } from "./types.ts";
+import type { AcmeRenewal, AcmeState, OrderedCertificate } from "./types.ts";
 
 /** The part of its life after which a certificate is renewed if the CA suggests nothing. */
 const RENEWED_AFTER = 2 / 3;
@@ -55,9 +55,26 @@ export function isNeeded({ cert, ...certificate }: OrderedCertificate, now: numb
 /** SHA-256 in hex of the first certificate of a chain. */
 export const digestOfChain = (chain: string): string => hash("sha256", new X509Certificate(chain).raw);
 
+/** Why a chain that the CA has issued for these names and this key cannot be used; null: it can. */
+export function chainFault(
+  chain: string,
+  { domains, key, now }: { readonly domains: readonly string[]; readonly key: string; readonly now: number },
+): string | null {
+  const { violations } = checkEntity("certificates", { cert: chain, key });
+  if (violations) return violations.map(({ message }) => message).join("; ");
+  const details = certificateDetails(chain);
+  if (details === null) return "it cannot be read";
+  const { not_after } = details;
+  if (Date.parse(not_after) <= now)
+    return `it expired at ${not_after}, and the clock of this machine is at ${new Date(now).toISOString()}`;
+  const [fault] = domains.flatMap((name) => coverageFault(name, details) ?? []);
+  return fault === undefined ? null : `it ${fault}`;
+}
+
 /** The id of a certificate (RFC 9773 section 4.1); null: it has no authority key identifier. */
 export function renewalInfoId(chain: string): string | null {
-  const parsed = new ParsedCertificate(chain);
+  // The library reads fewer forms of PEM than OpenSSL, such as none with spaces at the ends of lines.
+  const parsed = new ParsedCertificate(new X509Certificate(chain).raw);
   const { keyId } = parsed.getExtension(AuthorityKeyIdentifierExtension) ?? {};
   if (keyId === undefined) return null;
   const serial = Buffer.from(parsed.serialNumber, "hex");
@@ -94,6 +111,21 @@ function lifeOf(chain: string, part: number): number {
   const { validFromDate, validToDate } = new X509Certificate(chain);
   const [from, to] = [validFromDate.getTime(), validToDate.getTime()];
   return Math.round(from + (to - from) * part);
+}
+
+/** Milliseconds of the first pause after a certificate that soon followed another one, and of the longest one. */
+const FIRST_REPEAT_PAUSE = 60_000;
+const LONGEST_REPEAT_PAUSE = 24 * 3_600_000;
+
+/**
+ * Milliseconds after a success in which no other order is placed. 0, unless the previous success was a short part of the
+ * certificate's life ago: then the certificates get lost, or the CA or the clock of the machine makes each look due. Such
+ * orders would go on without end, and reach the limits of the CA.
+ */
+export function pauseAfterSuccess(chain: string, previous: AcmeState["issued"], now: number): number {
+  const third = lifeOf(chain, 1 / 3) - lifeOf(chain, 0);
+  if (previous === null || now - previous.at >= third) return 0;
+  return Math.min(Math.max(previous.pause * 8, FIRST_REPEAT_PAUSE), LONGEST_REPEAT_PAUSE, third);
 }
 
 /** Milliseconds until the next attempt after a number of failures, at least as long as the CA asks for. */

@@ -2,6 +2,7 @@
 import type { AcmeChallenge } from "@sluice/model";
 import { type Authorization, crypto, type Order } from "acme-client";
 import { AcmeProblem, problemOf } from "./problem.ts";
+import { chainFault } from "./renewal.ts";
 import { type AcmeSession, newPrivateKey } from "./session.ts";
 import type { AcmeClock, AcmeState, AcmeStorage, OrderedCertificate } from "./types.ts";
 
@@ -16,8 +17,8 @@ export interface OrderRun {
   readonly storage: Pick<AcmeStorage, "publishChallenges">;
   readonly clock: AcmeClock;
   readonly signal: AbortSignal;
-  /** Stores the order before its next step. */
-  readonly saveOrder: (order: NonNullable<AcmeState["order"]>) => Promise<void>;
+  /** Stores the order before its next step; null: there is none. */
+  readonly saveOrder: (order: AcmeState["order"]) => Promise<void>;
 }
 
 /** Milliseconds between two requests for the state of an order: each wait is twice as long as the previous one. */
@@ -44,7 +45,11 @@ export async function runOrder(run: OrderRun): Promise<{ readonly cert: string; 
   order = await untilChanged(run, order, ["ready", "processing"]);
   if (order.status !== "valid")
     throw problemOf(order.error, `the CA has declared the order of ${certificate.name} ${order.status}`);
-  return { cert: await session.certificate(order), key };
+  const cert = await session.certificate(order);
+  const fault = chainFault(cert, { domains, key, now: run.clock.now() });
+  // The order stays: a clock that was wrong, or a response that was cut off, needs no other one.
+  if (fault !== null) throw new AcmeProblem(`the certificate that the CA has issued cannot be used: ${fault}`);
+  return { cert, key };
 }
 
 async function resumeOrPlace(run: OrderRun): Promise<{ readonly order: Order; readonly key: string }> {
@@ -58,6 +63,8 @@ async function resumeOrPlace(run: OrderRun): Promise<{ readonly order: Order; re
     if (order !== null && order.status !== "invalid") return { order, key: resumed.key };
   }
   const key = await newPrivateKey(certificate.acme.key_type);
+  // If the storage cannot be written, no order is placed: it would be lost, and each attempt would place another one.
+  await saveOrder(null);
   const order = await session.newOrder(domains, replaces);
   await saveOrder({ url: order.url, key });
   return { order, key };
@@ -72,12 +79,28 @@ async function validate(run: OrderRun, order: Order): Promise<void> {
     challenge: wantedChallenge(run, authorization),
   }));
   const published = await Promise.all(challenges.map((each) => publishedChallenge(session, each)));
-  await storage.publishChallenges(certificate.id, published);
+  await unlessAborted(storage.publishChallenges(certificate.id, published), run.signal);
   for (const { challenge } of challenges) await session.startValidation(challenge);
   await untilValidated(run, order);
 }
 
 type Challenge = Authorization["challenges"][number];
+
+/** RFC 8555 section 8.3. */
+const TOKEN = /^[\w-]{1,256}$/;
+
+/** The wait for nodes must not delay the end of the process. */
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  signal.addEventListener("abort", abort);
+  try {
+    await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
 
 function wantedChallenge({ certificate: { acme } }: OrderRun, { identifier, challenges }: Authorization): Challenge {
   const found = challenges.find(({ type }) => type === (acme.challenge as string));
@@ -91,6 +114,8 @@ async function publishedChallenge(
   { authorization, challenge }: { readonly authorization: Authorization; readonly challenge: Challenge },
 ): Promise<AcmeChallenge> {
   const domain = authorization.identifier.value;
+  if (!TOKEN.test(challenge.token))
+    throw new AcmeProblem(`the CA's token for ${domain} is not text in base64url of at most 256 characters`);
   const authorized = await session.keyAuthorization(challenge);
   if (challenge.type === "http-01")
     return { type: "http-01", domain, token: challenge.token, key_authorization: authorized };

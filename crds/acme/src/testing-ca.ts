@@ -35,6 +35,11 @@ export interface TestCa {
   /** Validity of certificates in milliseconds from the CA's time, which is that of `now`. */
   validity: number;
   now: () => number;
+  /** Changes the names of a certificate, and the chain that is sent. */
+  namesOf: (domains: readonly string[]) => readonly string[];
+  sentChain: (issued: string) => string;
+  /** A path whose requests get no response. */
+  silentPath: string | null;
   /** Challenges of the types. */
   types: string[];
   readonly issued: string[];
@@ -77,7 +82,7 @@ export async function startTestCa(test: TestContext): Promise<TestCa> {
       notAfter: new Date(now + ca.validity),
       extensions: [
         await x509.AuthorityKeyIdentifierExtension.create(issuer),
-        new x509.SubjectAlternativeNameExtension(order.domains.map((value) => ({ type: "dns", value }))),
+        new x509.SubjectAlternativeNameExtension(ca.namesOf(order.domains).map((value) => ({ type: "dns", value }))),
       ],
     });
     return `${certificate.toString("pem")}\n${issuer.toString("pem")}\n`;
@@ -149,7 +154,10 @@ export async function startTestCa(test: TestContext): Promise<TestCa> {
         }
         return { body: orderJson(index) };
       case "certificate":
-        return { headers: { "content-type": "application/pem-certificate-chain" }, body: order?.certificate };
+        return {
+          headers: { "content-type": "application/pem-certificate-chain" },
+          body: ca.sentChain(order?.certificate ?? ""),
+        };
       case "renewal-info":
         return { headers: { "retry-after": "3600" }, body: { suggestedWindow: ca.renewalWindow } };
       default:
@@ -167,6 +175,7 @@ export async function startTestCa(test: TestContext): Promise<TestCa> {
       const { payload = "" } = text === "" ? {} : (JSON.parse(text) as { readonly payload?: string });
       const members = payload === "" ? {} : JSON.parse(Buffer.from(payload, "base64url").toString());
       if (kind !== "new-nonce") ca.requests.push(kind);
+      if (kind === ca.silentPath) return;
       const at = ca.faults.findIndex((fault) => fault.path === kind);
       const [fault] = at < 0 ? [] : ca.faults.splice(at, 1);
       const response: Response = fault
@@ -201,6 +210,9 @@ export async function startTestCa(test: TestContext): Promise<TestCa> {
     renewalWindow: null,
     validity: 90 * 24 * 3_600_000,
     now: Date.now,
+    namesOf: (domains) => domains,
+    sentChain: (issued) => issued,
+    silentPath: null,
     types: ["http-01", "tls-alpn-01"],
     issued: [],
   };

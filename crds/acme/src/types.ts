@@ -38,8 +38,8 @@ export interface AcmeState {
   readonly nextAttempt: number | null;
   /** When the certificate with this SHA-256 will be renewed; null: not decided yet. */
   readonly renewal: AcmeRenewal | null;
-  /** The SHA-256 of the last certificate that was stored, and when; null: none. */
-  readonly issued: { readonly certificate: string; readonly at: number } | null;
+  /** The SHA-256 of the last certificate that was stored, when, and for how long no other is ordered; null: none. */
+  readonly issued: { readonly certificate: string; readonly at: number; readonly pause: number } | null;
 }
 
 /** Times are Unix times in milliseconds. */
