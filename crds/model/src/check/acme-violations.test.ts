@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstKeyPair } from "../../../../tools/programs/pairs.ts";
+import { ellipticPair, firstKeyPair } from "../../../../tools/programs/pairs.ts";
 import { checkEntity } from "./index.ts";
 
 const MISSING = "required field missing";
@@ -8,6 +8,10 @@ const MISSING = "required field missing";
 /** Certificates as given, with `path: message` for every violation. */
 const cases: readonly (readonly [raw: object, ...faults: string[]])[] = [
   [{ acme: {}, cert: firstKeyPair.cert }, "@entity: all or none of these fields must be set: 'cert', 'key'"],
+  [
+    { acme: {}, cert_alt: ellipticPair.cert, key_alt: ellipticPair.key },
+    "@entity: acme.key_type must differ from the type of 'key_alt', which is ecdsa too",
+  ],
   [{ acme: { challenge: "dns-01" } }, "acme.challenge: expected one of: http-01, tls-alpn-01"],
   [{ acme: { directory: "http://a" } }, "acme.directory: expected a URL that begins with https://"],
   [{ acme: { domains: [] } }, "acme.domains: length must be at least 1"],

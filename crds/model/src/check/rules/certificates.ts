@@ -33,6 +33,9 @@ function pairOf(members: RecordMembers, suffix: "" | "_alt") {
 
 const MISSING = "required field missing";
 
+/** OpenSSL's names of the types of keys that Sluice orders certificates for, by `acme.key_type`. */
+const orderedTypes: Readonly<Record<string, string>> = { ecdsa: "ec", rsa: "rsa" };
+
 /** Without `acme`, `cert` and `key` are required, with Kong's message. With `acme`, they may be missing together. */
 function missingMembers(members: RecordMembers) {
   const missing = ["cert", "key"].filter((name) => isEmptyValue(members[name]));
@@ -49,6 +52,10 @@ export const certificateRule: RecordRule = (members) => {
   const [main, alternative] = [pairOf(members, ""), pairOf(members, "_alt")];
   if (main?.fits === false) return [recordViolation("certificate does not match key")];
   if (alternative?.fits === false) return [recordViolation("alternative certificate does not match key")];
+  const { key_type } = Object(members.acme) as { readonly key_type?: string };
+  if (alternative !== undefined && alternative.type === orderedTypes[key_type ?? ""]) {
+    return [recordViolation(`acme.key_type must differ from the type of 'key_alt', which is ${key_type} too`)];
+  }
   return main && alternative && main.type === alternative.type
     ? [
         recordViolation(
