@@ -99,8 +99,12 @@ export class FileOrders {
     if (put.certificates.length === 0) return plain;
     const { value, violations } = applyChange(plain, { put, remove: {} });
     if (value) return value;
-    this.#log.error({ violations }, "the ordered certificates cannot be used");
-    return plain;
+    this.#log.error({ violations }, "an ordered certificate cannot be used");
+    // The others stay in service.
+    return put.certificates.reduce(
+      (snapshot, one) => applyChange(snapshot, { put: { certificates: [one] }, remove: {} }).value ?? snapshot,
+      plain,
+    );
   }
 
   #storedPair(id: string): OrderedPair | null {
