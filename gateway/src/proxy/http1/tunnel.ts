@@ -1,8 +1,8 @@
 /**
  * After an upgrade, bytes flow in both directions, no faster than the recipient reads them. The tunnel ends when one of
- * the connections has closed, or, as in Kong, when both sides are silent for `silence`. Without the limit on silence, a
- * half-closed tunnel could count as a connection of its target forever. Peers that can be silent for longer must send
- * pings.
+ * the connections has closed and the other side has got what that one had sent, or, as in Kong, when both sides are
+ * silent for `silence`. Without the limit on silence, a half-closed tunnel could count as a connection of its target
+ * forever. Peers that can be silent for longer must send pings.
  */
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -39,10 +39,19 @@ export function joinSockets({ client, upstream, silence, account, onClose }: Tun
     client.destroy();
     upstream.destroy();
   };
-  const closed = () => {
+  const closed = (gone: Duplex, left: Socket | TunnelUpstream) => {
     open--;
-    if (open === 0) onClose();
-    else destroy();
+    if (open === 0) {
+      onClose();
+      return;
+    }
+    const hasSentAll = gone.readableEnded && (gone.writableFinished || gone.errored !== null);
+    if (!hasSentAll || left.writableFinished || left.destroyed) {
+      destroy();
+      return;
+    }
+    // Destroyed now, a slow recipient would lose the last bytes.
+    left.once("finish", destroy).setTimeout(silence, destroy);
   };
   // Data from the upstream is written to the client's socket, so the timeout of that socket covers both directions.
   client.setTimeout(silence, destroy);
@@ -64,8 +73,9 @@ export function joinSockets({ client, upstream, silence, account, onClose }: Tun
       from.resume();
     });
     from.once("end", () => to.end());
-    from.on("error", destroy);
-    from.once("close", closed);
+    // "close" follows.
+    from.on("error", () => {});
+    from.once("close", () => closed(from, to));
     from.resume();
   }
   return { destroy };

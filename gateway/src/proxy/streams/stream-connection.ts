@@ -90,6 +90,7 @@ export class StreamConnection {
 
   destroy(): void {
     this.#options.client.destroy();
+    this.#upstream?.destroy();
   }
 
   readonly #onClientGone = (): void => {
