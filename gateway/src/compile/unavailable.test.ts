@@ -124,3 +124,22 @@ for (const [what, attached, closed] of scopes)
     }
     assert.deepEqual(found, closed);
   });
+
+for (const [name, closes] of [
+  ["ip-restriction", true],
+  ["plugin-of-the-future", true],
+  ["key-auth", false],
+] as const)
+  test(`an unavailable ${name} that is attached to nothing ${closes ? "closes" : "does not concern"} connections`, () => {
+    const applied = applyChange(emptySnapshot, {
+      put: {
+        services: [{ id: id(1), host: "up.test", protocol: "tcp" }],
+        routes: [{ id: id(2), protocols: ["tcp"], destinations: [{ port: 9000 }], service: { id: id(1) } }],
+        plugins: [{ id: id(3), name, _sluice: { unavailable: "it is invalid" } }],
+      },
+      remove: {},
+    });
+    assert.equal(applied.violations, undefined);
+    const { chains } = compile(null, applied.value, tools).compiledRoute(id(2)) ?? {};
+    assert.equal(chains?.connections.closed, closes ? "it is invalid" : null);
+  });

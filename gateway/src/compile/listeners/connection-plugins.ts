@@ -1,5 +1,5 @@
 /** Which plugins act on the connections of a route that serves no HTTP. */
-import { mayProtect, servedProtocols, streamProtocols } from "@sluice/model/serving";
+import { mayProtect, pluginNamed, servedProtocols, streamProtocols } from "@sluice/model/serving";
 import type { PluginFacts } from "@sluice/plugin-sdk";
 import { scopeKey } from "../plugin-scopes.ts";
 import type { ConnectionPlugins, PluginCandidate, PluginStep } from "../runtime.ts";
@@ -39,8 +39,8 @@ export function connectionPluginsOf(found: readonly (readonly ConnectionCandidat
 
 function concernsConnections(plugin: ConnectionCandidate): boolean {
   const { name, protocols, scope, actsOnConnections, unavailable } = plugin;
-  // The stand-in for an invalid plugin need not have its protocols.
-  if (unavailable !== undefined && actsOnConnections !== undefined) return true;
+  // The stand-in for an invalid plugin need not have its protocols. An unknown plugin may act on connections.
+  if (unavailable !== undefined && (actsOnConnections !== undefined || pluginNamed(name) === undefined)) return true;
   if (protocols.some((protocol) => streamProtocols.some((one) => one === protocol))) return true;
   if (scope !== GLOBAL && (mayProtect(name) || isClosing(plugin))) return true;
   return actsOnConnections === "byDefault" && servedProtocols.every((protocol) => protocols.includes(protocol));
