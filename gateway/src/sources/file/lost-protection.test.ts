@@ -27,9 +27,26 @@ const site = (routes: string) =>
   `${head}services:\n- name: site\n  url: http://site.test\n  routes:\n${openSite}${routes}`;
 const protectedAdmin = "  - {name: admin, paths: [/admin], plugins: [{name: key-auth}]}\n";
 
+/** A service with an unprotected route for all connections to a port, and a protected one for these sources. */
+const database = (sources: string) =>
+  `${head}services:\n- name: db\n  url: tcp://db.test:1\n  routes:\n  - {name: any, protocols: [tcp], destinations: [{port: 9000}]}\n` +
+  `  - {name: inner, protocols: [tcp], sources: ${sources}, plugins: [{name: ip-restriction, config: {deny: [10.0.0.2]}}]}\n`;
+
 /** A file before and after a change, and the plugin whose protection is lost. */
 const changes: readonly (readonly [what: string, before: string, now: string, lost: string | null])[] = [
   ["nothing changes", keyAuth, keyAuth, null],
+  [
+    "a protected route of connections loses a source",
+    database("[{ip: 10.0.0.1}, {ip: 10.0.0.2}]"),
+    database("[{ip: 10.0.0.1}]"),
+    "ip-restriction of route inner",
+  ],
+  [
+    "a protected route of connections gets a source",
+    database("[{ip: 10.0.0.1}]"),
+    database("[{ip: 10.0.0.1}, {port: 1}]"),
+    null,
+  ],
   [
     "a consumer leaves a group with a rate limit",
     shop("", inGold + goldLimit),

@@ -115,8 +115,13 @@ function leavesRequests(was: SnapshotRoute, now: SnapshotRoute | undefined): boo
   if (now === undefined) return true;
   const members = ["paths", "hosts", "methods", "snis", "protocols"] as const;
   if (members.some((member) => isNarrowed(was[member] ?? [], now[member] ?? []))) return true;
+  const ends = ["sources", "destinations"] as const;
+  if (ends.some((member) => isNarrowed(textsOf(was[member]), textsOf(now[member])))) return true;
   return !isDeepStrictEqual(was.headers ?? null, now.headers ?? null);
 }
+
+const textsOf = (ends: SnapshotRoute["sources"]): readonly string[] =>
+  (ends ?? []).map(({ ip, port }) => `${ip} ${port}`);
 
 /** Whether a list that restricts which requests match has become narrower; an empty list matches all. */
 const isNarrowed = (was: readonly string[], now: readonly string[]): boolean =>
