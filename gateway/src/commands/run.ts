@@ -131,7 +131,8 @@ interface SystemError extends Error {
 /** One line that says what to change. An unexpected error is a bug and keeps its stack. */
 function explain(error: SystemError, settings: Values, declarations: Declarations): string {
   if (error.code === "EADDRINUSE") {
-    const taken = Object.keys(declarations).find((name) => (settings[name] as Partial<Address>)?.port === error.port);
+    const isTaken = (address: unknown) => (address as Partial<Address> | null)?.port === error.port;
+    const taken = Object.keys(declarations).find((name) => [settings[name]].flat().some(isTaken));
     const variable = taken === undefined ? "the setting of its address" : declarations[taken]?.variable;
     return `port ${error.port} is in use: stop the process that listens there, or choose another port with ${variable}`;
   }

@@ -1,9 +1,12 @@
 /** A node with listeners for connections that are not HTTP. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { listen, portOf } from "../../../test/conformance/engine/proxy-rig.ts";
-import { waitFor } from "../../../tools/process/index.ts";
+import { freePort, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { startReportedNode } from "./testing-node.ts";
 
 const textFrom = (socket: Socket): Promise<string> =>
@@ -63,6 +66,55 @@ for (const workers of ["1", "2"])
     open.end("last");
     assert.equal(await closed, "first last");
   });
+
+test("a connection is recorded by the log plugin that it began with, even if the plugin has been changed since", async (context) => {
+  const echo = portOf(await startEcho(context));
+  const folder = temporaryFolder("stream-log");
+  context.after(() => folder.remove());
+  const serviceOf = (log: string) => ({
+    ...{ name: "echo", url: `tcp://127.0.0.1:${echo}` },
+    routes: [{ name: "tcp", protocols: ["tcp"], sources: [{ ip: "127.0.0.1" }] }],
+    plugins: [{ name: "file-log", protocols: ["tcp"], config: { path: join(folder.path, log) } }],
+  });
+  const textOf = (log: string) => {
+    const path = join(folder.path, log);
+    return existsSync(path) ? readFileSync(path, "utf8") : "";
+  };
+  const { gateway, write } = await startReportedNode(context, {
+    service: serviceOf("before"),
+    settings: { SLUICE_STREAM_LISTEN: "127.0.0.1:0" },
+  });
+  const port = gateway.streams[0]?.port ?? 0;
+  const open = connect({ port, host: "127.0.0.1" });
+  open.write("first ");
+  const closed = textFrom(open);
+  await once(open, "data");
+  write(JSON.stringify({ _format_version: "3.0", services: [serviceOf("after")] }));
+  const logsAfter = async () => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.end("x");
+    await textFrom(socket);
+    return textOf("after") !== "";
+  };
+  await waitFor(logsAfter, { what: "the new configuration" });
+  open.end("last");
+  assert.equal(await closed, "first last");
+  await waitFor(() => textOf("before").includes('"received":10,'), { what: "the record" });
+});
+
+test("several workers do not start if two of their listeners have one address", async (context) => {
+  const port = await freePort();
+  await assert.rejects(
+    startReportedNode(context, {
+      service: {},
+      settings: {
+        ...{ SLUICE_WORKERS: "2", SLUICE_PROXY_LISTEN: `127.0.0.1:${port}` },
+        SLUICE_STREAM_LISTEN: `127.0.0.1:${port}`,
+      },
+    }),
+    { code: "EADDRINUSE", port },
+  );
+});
 
 test("a node does not start if the address of a stream listener is in use", async (context) => {
   const taken = portOf(await startEcho(context));

@@ -1,7 +1,7 @@
 /** Runs the plugins of a connection that is not HTTP. */
 import type { Service, SnapshotRoute } from "@sluice/model";
 import type { ConnectionRefusal, EndedConnection, RawConnection } from "@sluice/plugin-sdk";
-import type { PluginStep } from "../../compile/runtime.ts";
+import type { ExchangeCount, PluginStep } from "../../compile/runtime.ts";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { ProxyLog } from "../engine.ts";
 import { streamLogRecordOf } from "./stream-log-record.ts";
@@ -13,6 +13,8 @@ export interface StreamPluginsOptions extends Pick<RawConnection, "clientAddress
   /** High priority first. */
   readonly steps: readonly PluginStep[];
   readonly log: ProxyLog;
+  /** The exchanges of the plugins' runtime: the connection counts as one, so that its plugins are not stopped. */
+  readonly exchanges: ExchangeCount;
 }
 
 export class StreamPlugins {
@@ -24,8 +26,9 @@ export class StreamPlugins {
     this.#stream = new PluginStream(options);
   }
 
-  /** Why a plugin closes the connection; null: none does. */
+  /** Why a plugin closes the connection; null: none does. `ended` must be called later. */
   refusal(): ConnectionRefusal | null {
+    this.#options.exchanges.open++;
     for (const { id, phases } of this.#options.steps) {
       try {
         const refusal = phases.connection?.(this.#stream);
@@ -47,6 +50,8 @@ export class StreamPlugins {
         this.#failed(id, error);
       }
     }
+    const { exchanges } = this.#options;
+    if (--exchanges.open === 0 && exchanges.onIdle !== null) exchanges.onIdle();
   }
 
   #failed(plugin: string, error: unknown): void {

@@ -14,7 +14,7 @@ import { LogLimiter } from "../observability/log-limiter.ts";
 import type { RequestObserver } from "../observability/observer.ts";
 import { TlsSessionCache } from "../upstream/dial.ts";
 import { StreamConnection, type StreamResult, unforwarded } from "./stream-connection.ts";
-import { StreamPlugins } from "./stream-plugins.ts";
+import { StreamPlugins, type StreamPluginsOptions } from "./stream-plugins.ts";
 import type { StreamRecord } from "./stream-record.ts";
 
 export interface StreamsOptions {
@@ -98,14 +98,17 @@ export class Streams {
     const { steps } = chains.connections;
     return {
       isTerminated: stream.protocol === "tls",
-      serve: (client) => this.#serve(routed, client, { upstream, plugins: this.#pluginsOf(routed, upstream, steps) }),
+      serve: (client) => {
+        const plugins = this.#pluginsOf(routed, upstream, { steps, exchanges: runtime.exchanges });
+        this.#serve(routed, client, { upstream, plugins });
+      },
     };
   }
 
   #pluginsOf(
     { raw, serverName, stream, route }: RoutedStream,
     { service }: ServiceUpstream,
-    steps: CompiledRoute["chains"]["connections"]["steps"],
+    { steps, exchanges }: Pick<StreamPluginsOptions, "steps" | "exchanges">,
   ): StreamPlugins | null {
     if (steps.length === 0 || route === null) return null;
     return new StreamPlugins({
@@ -115,6 +118,7 @@ export class Streams {
       route: route.route,
       service,
       steps,
+      exchanges,
       log: this.#options.log,
     });
   }

@@ -27,7 +27,7 @@ import {
 import { isAnsweredByOne } from "../endpoints/node-endpoints.ts";
 import { ListenerPorts, ownPorts } from "../listener-ports.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "../workers.ts";
-import { portFailureOf, requireFreePort } from "./free-port.ts";
+import { portFailureOf, requireFreePorts } from "./free-port.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
 import { createNodeMemory, type NodeMemory, releaseWorkerMemory } from "./node-memory.ts";
 import { PoolBalancers } from "./pool-balancers.ts";
@@ -68,9 +68,9 @@ export class CannotShareAddress extends SettingsError {
 /** Rejects when an address cannot be listened on, with CannotShareAddress if only one thread could listen on it. */
 export async function startWorkerPool(count: number, options: StartWorkersOptions): Promise<WorkerPool> {
   const { plan } = options;
-  // With reusePort, a second process on the same address would get a share of the connections instead of an error.
-  for (const address of [plan.listen, plan.listenTls, ...plan.listenStreams])
-    if (address) await requireFreePort(address);
+  // With reusePort, a second process or listener on the same address would get a share of the connections instead of an
+  // error.
+  await requireFreePorts([plan.listen, plan.listenTls, ...plan.listenStreams].filter((address) => address !== null));
   const pool = new ThreadPool(count, options);
   try {
     await pool.start();
