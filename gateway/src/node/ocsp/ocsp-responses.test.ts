@@ -81,6 +81,7 @@ test("a response is fetched for a certificate that requires one, and again in ha
   assert.deepEqual([started.published.length, reasonsOf(started), started.log], [1, [], []]);
   const [first] = [...(started.published[0]?.values() ?? [])];
   assert.ok(first !== undefined && Math.abs(first.expires - Date.now() - HOUR) < 60_000);
+  assert.equal(first.response.buffer.byteLength, first.response.length, "workers get no other memory with it");
   const [[, expires] = []] = [...started.ocsp.expiries()];
   assert.equal(expires, first.expires / 1000);
   await started.clock.pass(HOUR / 2 - 60_000);

@@ -247,7 +247,8 @@ export class OcspResponses {
       });
       if (status !== 200) return { fault: `the responder answers with status ${status}` };
       const checked = checkOcspResponse(body, subject, now());
-      return "fault" in checked ? checked : { response: body, expires: checked.expires };
+      // A copy in memory of its own: other threads get the whole memory of which a buffer is a part.
+      return "fault" in checked ? checked : { response: Uint8Array.from(body), expires: checked.expires };
     } catch (error) {
       return { fault: (error as Error).message };
     }
