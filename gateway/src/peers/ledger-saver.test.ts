@@ -63,6 +63,26 @@ describe("the saver of a fleet's counters", () => {
     ]);
   });
 
+  it("saves a counter once that changes again before it could be saved", async () => {
+    const { unsaved, saved, state, options } = nodeWith(reported("one"));
+    state.fails = true;
+    const saver = await LedgerSaver.start(options);
+    await waitFor(async () => state.failures > 0, { what: "a failure" });
+    unsaved.push(reported("one"), reported("two"));
+    await waitFor(async () => unsaved.length === 0, { what: "the changes to be taken" });
+    state.fails = false;
+    await waitFor(async () => saved.length > 0, { what: "the changes to be saved" });
+    await saver.close();
+    assert.deepEqual(saved, ["one", "two"]);
+  });
+
+  it("saves all changes when it is closed, however many there are", async () => {
+    const { saved, options } = nodeWith(...Array.from({ length: 2500 }, (_, at) => reported(`${at}`)));
+    const saver = await LedgerSaver.start({ ...options, interval: 60_000 });
+    await saver.close();
+    assert.equal(saved.length, 2500);
+  });
+
   it("does not start when the saved counters cannot be read", async () => {
     const { options } = nodeWith();
     const store = { ...options.store, load: () => Promise.reject(new Error("damaged")) };

@@ -1,4 +1,5 @@
 /** Saves the counters of long periods, so that they survive a restart of all nodes of a fleet. */
+import { counterId } from "../counters/fleet/accounts.ts";
 import type { ReportedCounter } from "../counters/fleet/messages.ts";
 import type { FleetPeer } from "./fleet-peer.ts";
 
@@ -6,7 +7,7 @@ import type { FleetPeer } from "./fleet-peer.ts";
 export interface LedgerStore {
   /** The counters whose windows have not ended. Rejects if they cannot be read. */
   load(): Promise<readonly ReportedCounter[]>;
-  /** Replaces these counters. Rejects if they could not be saved. */
+  /** Replaces these counters, which differ. Rejects if they could not be saved. */
   save(counters: readonly ReportedCounter[]): Promise<void>;
 }
 
@@ -54,7 +55,8 @@ export class LedgerSaver {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#working;
-    await this.#save();
+    for (let saved = 0; saved < MAX_SAVED; saved += MAX_SAVED_AT_ONCE)
+      if ((await this.#save()) < MAX_SAVED_AT_ONCE) return;
   }
 
   #schedule(took: number): void {
@@ -70,20 +72,28 @@ export class LedgerSaver {
     ).unref();
   }
 
-  async #save(): Promise<void> {
+  /** Resolves to the number of counters that were saved. */
+  async #save(): Promise<number> {
     const { peer, store, warn } = this.#options;
-    const unsaved = [...this.#failed, ...peer.takeUnsaved(MAX_SAVED_AT_ONCE - this.#failed.length)];
-    if (unsaved.length === 0) return;
+    const unsaved = latestOf([...this.#failed, ...peer.takeUnsaved(MAX_SAVED_AT_ONCE - this.#failed.length)]);
+    if (unsaved.length === 0) return 0;
     try {
       await store.save(unsaved);
       this.#failed = [];
       if (this.#hasFailed) warn("the counters of policy fleet are saved again", {});
       this.#hasFailed = false;
+      return unsaved.length;
     } catch (error) {
       this.#failed = unsaved;
       const effect = "after a restart of all nodes, requests since now will not count";
       if (!this.#hasFailed) warn(`the counters of policy fleet cannot be saved: ${effect}`, { reason: `${error}` });
       this.#hasFailed = true;
+      return 0;
     }
   }
 }
+
+/** Each counter once: what has changed since a failure replaces what could not be saved then. */
+const latestOf = (counters: readonly ReportedCounter[]): readonly ReportedCounter[] => [
+  ...new Map(counters.map((each) => [counterId(each.counter), each])).values(),
+];
